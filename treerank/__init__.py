@@ -1,0 +1,1 @@
+"""treerank: learning to rank by comparing two documents at a time."""

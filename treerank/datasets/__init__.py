@@ -1,0 +1,1 @@
+"""Data: LETOR files, folds, and generators of synthetic queries."""

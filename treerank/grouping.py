@@ -1,0 +1,100 @@
+"""Query groups: which rows compete with each other.
+
+Users give one query id per row, of any dtype and in any order; everything below works on
+two arrays, ``order`` and ``indptr``. Group *sizes* are never asked for: they are not aligned
+with the rows, so every splitter, pipeline and shuffle would break them.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class QueryGroups:
+    """Rows sorted by query.
+
+    Attributes
+    ----------
+    order : ndarray of shape (n_documents,)
+        Row indices that bring the documents of one query next to each other.
+    indptr : ndarray of shape (n_queries + 1,)
+        Query ``q`` owns the rows ``order[indptr[q]:indptr[q + 1]]``.
+
+    Examples
+    --------
+    >>> groups = QueryGroups.from_qid(["b", "a", "b"])
+    >>> groups.order, groups.indptr
+    (array([1, 0, 2]), array([0, 1, 3]))
+    """
+
+    order: np.ndarray
+    indptr: np.ndarray
+
+    @classmethod
+    def from_qid(cls, qid, n_documents=None):
+        """Group rows by query id; ``None`` puts all ``n_documents`` rows into one query."""
+        if qid is None:
+            return cls(np.arange(n_documents), np.array([0, n_documents]))
+        qid = check_qid(qid, n_documents)
+        if len(qid) and (qid[1:] == qid[:-1]).mean() > 0.5:  # mostly runs: skip the big sort
+            starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
+            ids, run_codes = np.unique(qid[starts], return_inverse=True)
+            codes = np.repeat(run_codes, np.diff(np.append(starts, len(qid))))
+        else:
+            ids, codes = np.unique(qid, return_inverse=True)
+        sizes = np.bincount(codes, minlength=len(ids))
+        return cls(np.argsort(codes, kind="stable"), np.append(0, np.cumsum(sizes)))
+
+    @property
+    def n_queries(self):
+        """Number of queries."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_documents(self):
+        """Number of rows."""
+        return len(self.order)
+
+    @cached_property
+    def sizes(self):
+        """Documents of each query."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def codes(self):
+        """Query of each row, in the caller's order of rows."""
+        codes = np.empty(self.n_documents, dtype=np.int64)
+        codes[self.order] = np.repeat(np.arange(self.n_queries), self.sizes)
+        return codes
+
+    def restricted_to(self, queries):
+        """Keep only the given queries; ``order`` still counts the original rows."""
+        rows = [self.order[self.indptr[q] : self.indptr[q + 1]] for q in queries]
+        sizes = [len(r) for r in rows]
+        order = np.concatenate(rows) if rows else self.order[:0]
+        return QueryGroups(order, np.append(0, np.cumsum(sizes, dtype=np.int64)))
+
+
+def check_qid(qid, n_documents=None):
+    """Return ``qid`` as an array; refuse what cannot name queries."""
+    values = np.asarray(qid)
+    if values.ndim != 1:
+        raise ValueError(f"qid must be one-dimensional; got shape {values.shape}.")
+    if n_documents is not None and len(values) != n_documents:
+        raise ValueError(
+            f"qid must have one entry per row of X; got {len(values)} for {n_documents} rows."
+        )
+    missing = (
+        np.array([v is None or v != v for v in values])
+        if values.dtype == object
+        else (np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool))
+    )
+    if missing.any():
+        raise ValueError(
+            f"qid must not be missing; got {values[missing][0]!r} in row {int(np.argmax(missing))}."
+        )
+    if values.dtype == object:  # pandas strings, mixed ints and strings: compare as text
+        values = values.astype(str)
+    return values
