@@ -1,0 +1,113 @@
+"""Keyed random numbers: what a key gives never changes, and looks random in every direction."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numba import njit
+from scipy import stats
+
+from treerank.random_keys import _stream_output, gumbel, uniform
+
+words = st.integers(0, 2**63 - 1)
+
+
+@njit
+def table(seed, n_iterations, n_documents):
+    """Numbers of the keys of one seed."""
+    numbers = np.empty((n_iterations, n_documents))
+    for iteration in range(n_iterations):
+        for document in range(n_documents):
+            numbers[iteration, document] = uniform(seed, iteration, document)
+    return numbers
+
+
+def splitmix64(state):
+    """Steele, Lea and Flood's generator, as published: a state that steps, and a mixer."""
+    wrap = 2**64
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) % wrap
+        z = state
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % wrap
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % wrap
+        yield z ^ (z >> 31)
+
+
+def test_streams_are_those_of_splitmix64():
+    stream = splitmix64(1234567)
+    published = [6457827717110365317, 3203168211198807973, 9817491932198370423]
+    outputs = [next(stream) for _ in range(3)]
+    assert outputs == published
+    assert [int(_stream_output(1234567, index)) for index in range(3)] == published
+
+
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [
+        ((0, 0, 0), 0.13870941014555427),
+        ((7, 3, 2**40), 0.7722278302058304),
+        ((2**63 - 1, 5, 1), 0.38359176756078683),
+    ],
+)
+def test_known_keys_keep_their_numbers(key, expected):
+    assert uniform(*key) == expected
+    np.testing.assert_allclose(gumbel(*key), -np.log(-np.log(expected)), rtol=1e-14)
+
+
+def test_numbers_are_the_same_without_a_compiler():
+    script = "from treerank.random_keys import uniform; print(repr(uniform(7, 3, 2**40)))"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        env={"NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert float(done.stdout) == uniform(7, 3, 2**40)
+
+
+@given(seed=words, iteration=words, document=words)
+def test_numbers_lie_strictly_between_zero_and_one(seed, iteration, document):
+    assert 0 < uniform(seed, iteration, document) < 1
+    assert np.isfinite(gumbel(seed, iteration, document))
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2**62])
+@pytest.mark.parametrize("axis", ["iterations", "documents"])
+def test_numbers_are_uniform_along_every_axis(seed, axis):
+    shape = (20_000, 1) if axis == "iterations" else (1, 20_000)
+    numbers = table(seed, *shape).ravel()
+    assert stats.kstest(numbers, "uniform").pvalue > 0.001
+    assert len(np.unique(numbers)) == 20_000
+
+
+def test_seeds_are_uniform_too():
+    numbers = [uniform(seed, 0, 0) for seed in range(2_000)]
+    assert stats.kstest(numbers, "uniform").pvalue > 0.001
+
+
+def test_gumbel_numbers_are_gumbel():
+    numbers = [gumbel(0, 0, document) for document in range(2_000)]
+    assert stats.kstest(numbers, "gumbel_r").pvalue > 0.001
+
+
+@pytest.mark.parametrize("lag", [(1, 0), (0, 1), (1, 1), (2, 0), (0, 2)])
+def test_neighbouring_keys_are_independent(lag):
+    numbers = table(3, 200, 200)
+    here = numbers[: 200 - lag[0], : 200 - lag[1]].ravel()
+    there = numbers[lag[0] :, lag[1] :].ravel()
+    counts = np.histogram2d(here, there, bins=10, range=[[0, 1], [0, 1]])[0]
+    assert stats.chisquare(counts.ravel()).pvalue > 0.001
+
+
+def test_neighbouring_seeds_are_independent():
+    here, there = table(3, 100, 200).ravel(), table(4, 100, 200).ravel()
+    counts = np.histogram2d(here, there, bins=10, range=[[0, 1], [0, 1]])[0]
+    assert stats.chisquare(counts.ravel()).pvalue > 0.001
+
+
+def test_a_permuted_key_is_another_key():
+    assert len({uniform(*key) for key in [(1, 2, 3), (2, 1, 3), (3, 2, 1), (1, 3, 2)]}) == 4
