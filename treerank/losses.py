@@ -1,0 +1,180 @@
+r"""Pair losses: the price of a margin.
+
+A pair loss is a scalar function of the margin :math:`m = s_i - s_j` between a document ``i``
+and a less relevant document ``j`` of the same query. It falls as the margin grows and returns
+``(value, gradient, hessian)``, the last two with respect to the margin. Scaling the scores
+(``sigma``) and asking for the gap of the labels instead of 1 are done once, by the objective.
+
+To add one, write the function and list it in ``PAIR_LOSSES``: every objective, every feature
+part and all of ``tests/test_losses.py`` pick it up from there. A loss of the user's own is a
+``numba.njit`` function of the margin.
+
+The sigmoid family shares one trick. With ``u`` the probability that the pair is upset,
+``u = 1 / (1 + exp(kappa m))``, and ``p = 1 - u``, gradient and curvature are polynomials of
+``u`` and ``p``, and ``u = e_j / (e_i + e_j)`` needs one exponential per document instead of
+one per pair. So those losses also name their *shape*: the two polynomials without constants
+(a constant would promote single precision to double in the innermost loop).
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from numba.extending import register_jitable
+
+
+@register_jitable
+def upset_probability(margin):
+    """Return the logistic function of ``-margin``, exact at both ends."""
+    decay = math.exp(-abs(margin))  # in (0, 1], so nothing below can overflow
+    return decay / (1 + decay) if margin > 0 else 1 / (1 + decay)
+
+
+@register_jitable
+def logistic(margin):
+    r"""RankNet's loss :math:`\log(1 + e^{-m})`."""
+    u = upset_probability(margin)
+    value = max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
+    return value, -u, u * upset_probability(-margin)
+
+
+@register_jitable
+def _logistic_shape(u, p):
+    return u, u * p
+
+
+@register_jitable
+def half_squared_tanh(margin):
+    r"""DirectRanker's loss :math:`\frac12 (1 - \tanh m)^2`; a tanh is a sigmoid of 2m."""
+    u = upset_probability(2 * margin)
+    p = upset_probability(-2 * margin)
+    # Gauss-Newton curvature: the exact one is negative for tanh m < -1/3, which would make a
+    # booster climb on exactly the pairs it has most wrong.
+    return 2 * u * u, -8 * u * u * p, 16 * (u * p) ** 2
+
+
+@register_jitable
+def squared_sigmoid(margin):
+    r"""The squared probability of an upset, :math:`u^2` with :math:`u = 1 / (1 + e^m)`."""
+    u = upset_probability(margin)
+    p = upset_probability(-margin)
+    return u * u, -2 * u * u * p, 2 * (u * p) ** 2
+
+
+@register_jitable
+def _squared_shape(u, p):
+    return u * u * p, u * p * u * p
+
+
+@register_jitable
+def fidelity(margin):
+    r"""FRank's loss :math:`1 - \sqrt p`, a Hellinger distance to certainty."""
+    u = upset_probability(margin)
+    p = upset_probability(-margin)
+    # 1 - sqrt(p) without cancellation; curvature by Gauss-Newton on the two square roots.
+    return u / (1 + math.sqrt(p)), -u * math.sqrt(p) / 2, u * p / 4
+
+
+@register_jitable
+def _fidelity_shape(u, p):
+    return u * math.sqrt(p), u * p
+
+
+@register_jitable
+def half_squared(margin):
+    r""":math:`\frac12 (1 - m)^2`: regression of the margin on 1."""
+    return (1 - margin) * (1 - margin) / 2, margin - 1, 1.0
+
+
+@register_jitable
+def exponential(margin):
+    r"""RankBoost's loss :math:`e^{-m}`."""
+    value = math.exp(min(-margin, 709.0))  # the last one that is finite
+    return value, -value, value
+
+
+@register_jitable
+def hinge(margin):
+    r"""RankSVM's loss :math:`\max(0, 1 - m)`."""
+    # The true curvature is 0, which grows no tree: 1 where the loss is active.
+    return (1 - margin, -1.0, 1.0) if margin < 1 else (0.0, 0.0, 0.0)
+
+
+@register_jitable
+def squared_hinge(margin):
+    r""":math:`\max(0, 1 - m)^2`."""
+    short = max(1 - margin, 0.0)
+    return short * short, -2 * short, 2.0 if margin < 1 else 0.0
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Gradient and curvature of a sigmoid loss as polynomials of u and p, times constants."""
+
+    of_upset: Callable
+    gradient_factor: float
+    hessian_factor: float
+    steepness: float = 1.0
+
+
+@dataclass(frozen=True)
+class PairLoss:
+    """A pair loss and what is known about it.
+
+    Attributes
+    ----------
+    of_margin : callable
+        ``margin -> (value, gradient, hessian)``, compilable by numba.
+    approximate_hessian : bool
+        Whether the curvature is a positive stand-in for a second derivative that is not.
+    shape : Shape or None
+        The form without exponentials per pair, for the sigmoid family.
+    closed_form : {"level_sums", "sorting"} or None
+        How all pairs can be summed without visiting each of them.
+    convex : bool
+        Whether the loss is convex in the margin, as a fitted head needs it.
+    """
+
+    of_margin: Callable
+    approximate_hessian: bool = False
+    shape: Shape | None = field(default=None, repr=False)
+    closed_form: str | None = None
+    convex: bool = True
+
+
+PAIR_LOSSES = {
+    "logistic": PairLoss(logistic, shape=Shape(_logistic_shape, -1.0, 1.0)),
+    "half_squared": PairLoss(half_squared, closed_form="level_sums"),
+    "half_squared_tanh": PairLoss(
+        half_squared_tanh,
+        approximate_hessian=True,
+        shape=Shape(_squared_shape, -8.0, 16.0, steepness=2.0),
+        convex=False,
+    ),
+    "squared_sigmoid": PairLoss(
+        squared_sigmoid,
+        approximate_hessian=True,
+        shape=Shape(_squared_shape, -2.0, 2.0),
+        convex=False,
+    ),
+    "hinge": PairLoss(hinge, approximate_hessian=True, closed_form="sorting"),
+    "squared_hinge": PairLoss(squared_hinge, closed_form="sorting"),
+    "exponential": PairLoss(exponential, closed_form="level_sums"),
+    "fidelity": PairLoss(
+        fidelity,
+        approximate_hessian=True,
+        shape=Shape(_fidelity_shape, -0.5, 0.25),
+        convex=False,
+    ),
+}
+
+
+def get_pair_loss(loss):
+    """Look up a pair loss by name; a jitted function of the margin is wrapped as it is."""
+    if isinstance(loss, PairLoss):
+        return loss
+    if isinstance(loss, str) and loss in PAIR_LOSSES:
+        return PAIR_LOSSES[loss]
+    if callable(loss):
+        return PairLoss(loss, convex=False)
+    raise ValueError(f"loss must be callable or one of {sorted(PAIR_LOSSES)}; got {loss!r}.")
