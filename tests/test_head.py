@@ -1,0 +1,177 @@
+"""Laws of the order that a head defines, and optimality of its convex fit."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from treerank.head import PENALTIES, TAUS, AntisymmetricHead, fit_head
+
+every_tau = pytest.mark.parametrize("tau", TAUS)
+finite = st.floats(-1e100, 1e100)
+documents = st.lists(st.tuples(finite, finite), min_size=3, max_size=3).map(np.array)
+
+
+class LogisticPairs:
+    """log(1 + exp(-margin)) summed over the pairs given; plain Python on purpose."""
+
+    def __init__(self, pairs):
+        self.pairs = pairs
+
+    def __call__(self, scores, *, iteration=0):
+        value, gradient = 0.0, np.zeros(len(scores))
+        for i, j in self.pairs:
+            margin = scores[i] - scores[j]
+            value += np.logaddexp(0, -margin)
+            upset = np.exp(-np.logaddexp(0, margin))
+            gradient[[i, j]] += -upset, upset
+        return value, gradient, np.zeros(len(scores))
+
+
+@pytest.fixture(scope="module")
+def features():
+    rng = np.random.default_rng(0)
+    return rng.normal(size=(24, 5)) * [1, 10, 1, 0.1, 1] + 3
+
+
+@pytest.fixture(scope="module")
+def objective(features):
+    truth = features @ [1, 0.1, 0, 0, -0.5] + np.random.default_rng(1).normal(size=24)
+    within = itertools.chain(*(itertools.permutations(range(q, q + 8), 2) for q in (0, 8, 16)))
+    return LogisticPairs([(i, j) for i, j in within if truth[i] > truth[j]])
+
+
+@every_tau
+@given(documents)
+def test_swapping_two_documents_flips_the_sign_and_nothing_else(tau, f):
+    head = AntisymmetricHead(np.array([1.0, -2.0]), tau)
+    there, back = head.compare(f, f[::-1]), head.compare(f[::-1], f)
+    np.testing.assert_array_equal(there, -back)
+    np.testing.assert_array_equal(np.signbit(there[there != 0]), ~np.signbit(back[there != 0]))
+
+
+@every_tau
+@given(documents)
+def test_the_order_is_reflexive_and_transitive(tau, f):
+    head = AntisymmetricHead(np.array([0.5, 1.0]), tau)
+    a, b, c = (f[[t]] for t in range(3))
+    assert head.compare(a, a) == 0
+    if head.compare(a, b) >= 0 and head.compare(b, c) >= 0:
+        assert head.compare(a, c) >= 0
+
+
+@every_tau
+@given(st.floats(-1e300, 1e300))
+def test_tau_keeps_the_sign_of_every_margin(tau, margin):
+    r = AntisymmetricHead(np.ones(1), tau).compare_scores(margin, 0.0)
+    assert np.sign(r) == np.sign(margin)
+
+
+def test_values_worked_by_hand():
+    head = AntisymmetricHead(np.array([1.0, 2.0]), "softsign")
+    np.testing.assert_array_equal(head.score(np.array([[1.0, 1.0], [0.0, -1.0]])), [3, -2])
+    np.testing.assert_array_equal(head.compare_scores([3.0, -1.0], [0.0, 0.0]), [0.75, -0.5])
+    assert AntisymmetricHead(np.ones(1), "arctan").compare_scores(1.0, 0.0) == 0.5
+    assert AntisymmetricHead(np.ones(1), "tanh").compare_scores(1.0, 0.0) == np.tanh(1)
+
+
+def test_a_single_output_of_weight_one_is_the_score_itself():
+    column = np.array([[0.1], [np.nextafter(0.1, 1)], [-0.0]])
+    head = AntisymmetricHead(np.ones(1))
+    np.testing.assert_array_equal(head.score(column), column[:, 0])
+    np.testing.assert_array_equal(head.score(column[:, 0]), column[:, 0])
+
+
+def test_a_document_scores_the_same_whatever_company_it_keeps():
+    rng = np.random.default_rng(0)
+    f, head = rng.normal(size=(101, 37)), AntisymmetricHead(rng.normal(size=37))
+    together = head.score(f)
+    np.testing.assert_array_equal(together, np.concatenate([head.score(row[None]) for row in f]))
+    np.testing.assert_array_equal(together, head.score(np.asfortranarray(f)))
+    np.testing.assert_array_equal(together[50:], head.score(f[50:]))
+
+
+def test_unknown_tau_names_the_known_ones():
+    known = r"one of \['arctan', 'identity', 'softsign', 'tanh'\]; got 'relu'"
+    with pytest.raises(ValueError, match=known):
+        AntisymmetricHead(np.ones(1), "relu")
+
+
+def relative_slope(features, objective, weight):
+    """Slope of L(Fw) / L(0) in the scaled weights, as the docstring of fit_head defines them."""
+    scale = np.sqrt(features.var(axis=0).mean())
+    start = objective(np.zeros(len(features)))[0]
+    return features.T @ objective(features @ weight)[1] / (start * scale), weight * scale
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0])
+def test_l2_weights_are_optimal(features, objective, alpha):
+    slope, v = relative_slope(features, objective, fit_head(features, objective, alpha=alpha))
+    np.testing.assert_allclose(slope, -alpha * v, atol=2e-6)
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 1e-2, 1e-1])
+def test_l1_weights_are_optimal(features, objective, alpha):
+    weight = fit_head(features, objective, penalty="l1", alpha=alpha)
+    slope, v = relative_slope(features, objective, weight)
+    np.testing.assert_allclose(slope[v != 0], -alpha * np.sign(v[v != 0]), atol=2e-6)
+    assert (np.abs(slope[v == 0]) <= alpha + 2e-6).all()
+
+
+def test_l1_prunes_more_and_more_until_nothing_is_left(features, objective):
+    n_kept = [
+        np.count_nonzero(fit_head(features, objective, penalty="l1", alpha=alpha))
+        for alpha in (1e-4, 1e-2, 1e-1, 10.0)
+    ]
+    assert n_kept == sorted(n_kept, reverse=True)
+    assert n_kept[0] == 5
+    assert 0 < n_kept[2] < 5
+    assert n_kept[3] == 0
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_sparse_features_give_the_weights_of_dense_ones(features, objective, penalty):
+    leaves = (features > 3).astype(np.float64)
+    dense = fit_head(leaves, objective, penalty=penalty, alpha=1e-2)
+    thin = fit_head(sparse.csr_matrix(leaves), objective, penalty=penalty, alpha=1e-2)
+    np.testing.assert_allclose(thin, dense, atol=1e-5)
+    head = AntisymmetricHead(dense)
+    np.testing.assert_allclose(head.score(sparse.csr_matrix(leaves)), head.score(leaves))
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_alpha_means_the_same_in_any_unit_and_for_any_number_of_pairs(features, objective, penalty):
+    weight = fit_head(features, objective, penalty=penalty, alpha=1e-2)
+    in_millis = fit_head(features * 1000, objective, penalty=penalty, alpha=1e-2)
+    np.testing.assert_allclose(in_millis * 1000, weight, atol=1e-4)
+    twice = LogisticPairs(objective.pairs * 2)
+    doubled = fit_head(features, twice, penalty=penalty, alpha=1e-2)
+    np.testing.assert_allclose(doubled, weight, atol=1e-4)
+
+
+@pytest.mark.parametrize("penalty", PENALTIES)
+def test_nothing_to_weigh_gives_zeros(features, objective, penalty):
+    np.testing.assert_array_equal(fit_head(np.ones((24, 2)), objective, penalty=penalty), 0)
+    np.testing.assert_array_equal(fit_head(features, LogisticPairs([]), penalty=penalty), 0)
+
+
+def test_too_few_iterations_are_said_so(features, objective):
+    with pytest.warns(ConvergenceWarning, match="raise head_alpha"):
+        fit_head(features, objective, alpha=1e-4, max_iter=1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2'\]; got 'l0'"),
+        ({"alpha": -1}, "head_alpha must be non-negative; got -1"),
+        ({"alpha": np.nan}, "head_alpha must be non-negative; got nan"),
+    ],
+)
+def test_a_wrong_setting_is_named(features, objective, settings, message):
+    with pytest.raises(ValueError, match=message):
+        fit_head(features, objective, **settings)
