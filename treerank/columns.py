@@ -59,7 +59,7 @@ class Columns:
             self._refuse_bare_codes()
             return X
         dtypes = {column.dtype for column in frame.iter_columns()}
-        if len(dtypes) == 1 and dtypes <= {nw.Float32, nw.Float64}:
+        if not self.categories and len(dtypes) == 1 and dtypes <= {nw.Float32, nw.Float64}:
             matrix = frame.to_numpy()
             if matrix.dtype.kind == "f":  # an object array where pandas' own NA is among them
                 return matrix
@@ -69,17 +69,18 @@ class Columns:
         return matrix
 
     def _column(self, column, place):
-        if place in self.categories:
+        expected = "categories" if place in self.categories else "numbers"
+        if expected == "categories" and column.dtype in (*_CATEGORICAL, nw.Object):
             return _codes(column, self.categories[place])
-        if column.dtype.is_numeric() or column.dtype == nw.Boolean:
+        if expected == "numbers" and (column.dtype.is_numeric() or column.dtype == nw.Boolean):
             return column.cast(nw.Float64).to_numpy()
-        if column.dtype == nw.Object:
+        if expected == "numbers" and column.dtype == nw.Object:
             return _numbers_from_objects(column)
-        if column.dtype in _CATEGORICAL:
-            rule = "must hold numbers, as it did in fit"
-        else:
-            rule = "must hold numbers, booleans, text or categories"
-        raise TypeError(f"Column {column.name!r} of X {rule}; got {column.dtype}.")
+        if all(value is None or value != value for value in column.to_list()):
+            return np.nan  # a column without values has no type to be held against it
+        raise TypeError(
+            f"Column {column.name!r} of X must hold {expected}, as in fit; got {column.dtype}."
+        )
 
     def _refuse_bare_codes(self):
         if self.categories:
@@ -109,11 +110,6 @@ def _sorted_categories(column):
 
 
 def _codes(column, categories):
-    if column.dtype not in (*_CATEGORICAL, nw.Object):
-        raise TypeError(
-            f"Column {column.name!r} of X must hold categories, as it did in fit; "
-            f"got {column.dtype}."
-        )
     code_of = {category: float(code) for code, category in enumerate(categories)}
     values = column.to_list()
     return np.fromiter((code_of.get(value, np.nan) for value in values), float, len(values))
@@ -125,8 +121,8 @@ def _numbers_from_objects(column):
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"Column {column.name!r} of X must hold numbers, booleans, text or categories; "
-            f"got mixed objects ({error})."
+            f"Column {column.name!r} of X must hold numbers, text or categories; got mixed objects "
+            f"({error})."
         ) from error
 
 

@@ -1,0 +1,140 @@
+"""Tables of any make become the same matrix."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from treerank.columns import Columns
+
+NUMBERS = {"price": [9.5, 7.0, np.nan], "stock": [3, 0, 1], "sale": [True, False, True]}
+COLOURS = ["red", None, "blue"]
+
+TEXT_COLUMNS = {
+    "pandas str": pd.Series(COLOURS, dtype="str"),
+    "pandas object": pd.Series(COLOURS, dtype=object),
+    "pandas category": pd.Series(COLOURS, dtype=pd.CategoricalDtype(["red", "blue", "grey"])),
+    "polars String": pl.Series("colour", COLOURS),
+    "polars Categorical": pl.Series("colour", COLOURS, dtype=pl.Categorical),
+    "polars Enum": pl.Series("colour", COLOURS, dtype=pl.Enum(["red", "grey", "blue"])),
+}
+
+
+def frame_of(column):
+    frame = pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame
+    return frame({"price": NUMBERS["price"], "colour": column})
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_numbers_and_booleans_are_numbers(frame):
+    table = frame(NUMBERS)
+    expected = [[9.5, 3, 1], [7, 0, 0], [np.nan, 1, 1]]
+    np.testing.assert_array_equal(Columns.of(table).numbers(table), expected)
+    assert Columns.of(table).categories == {}
+
+
+@pytest.mark.parametrize("column", TEXT_COLUMNS.values(), ids=TEXT_COLUMNS)
+def test_text_becomes_its_place_among_the_sorted_categories_of_fit(column):
+    table = frame_of(column)
+    columns = Columns.of(table)
+    assert columns.categories == {1: ["blue", "red"]}
+    np.testing.assert_array_equal(columns.numbers(table)[:, 1], [1, np.nan, 0])
+
+
+@pytest.mark.parametrize("column", TEXT_COLUMNS.values(), ids=TEXT_COLUMNS)
+def test_codes_do_not_depend_on_the_order_of_rows(column):
+    table = frame_of(column)
+    assert Columns.of(table[::-1]) == Columns.of(table)
+
+
+@pytest.mark.parametrize("column", TEXT_COLUMNS.values(), ids=TEXT_COLUMNS)
+def test_a_category_never_seen_is_missing(column):
+    columns = Columns({1: ["blue"]})
+    np.testing.assert_array_equal(columns.numbers(frame_of(column))[:, 1], [np.nan, np.nan, 0])
+
+
+def test_categories_may_be_numbers_and_mixed():
+    table = pd.DataFrame(
+        {"size": pd.Categorical([12, 3, 12]), "any": pd.Categorical(["b", 1, "a"])}
+    )
+    columns = Columns.of(table)
+    assert columns.categories == {0: [3, 12], 1: [1, "a", "b"]}
+    np.testing.assert_array_equal(columns.numbers(table), [[1, 2], [0, 0], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("dtypes", "expected"),
+    [
+        ([np.float32, np.float32], np.float32),
+        ([np.float32, np.int16], np.float32),
+        ([np.float32, np.int32], np.float64),
+        ([np.int8, np.int8], np.float64),
+        ([np.float64, np.float32], np.float64),
+    ],
+)
+def test_float32_is_kept_where_it_is_exact(dtypes, expected):
+    table = pd.DataFrame({str(i): np.ones(2, dtype) for i, dtype in enumerate(dtypes)})
+    assert Columns().numbers(table).dtype == expected
+    assert Columns().numbers(pl.from_pandas(table)).dtype == expected
+
+
+def test_a_frame_of_one_float_type_is_not_copied():
+    values = np.arange(6.0).reshape(3, 2)
+    table = pd.DataFrame(values, columns=["a", "b"], copy=False)
+    assert np.shares_memory(Columns().numbers(table), values)
+
+
+def test_the_missing_values_of_nullable_types_are_nan():
+    table = pd.DataFrame({"a": pd.array([1, None], "Int64"), "b": pd.array([None, 2.5], "Float64")})
+    expected = [[1, np.nan], [np.nan, 2.5]]
+    np.testing.assert_array_equal(Columns().numbers(table), expected)
+    np.testing.assert_array_equal(Columns().numbers(table[["b"]]), [[np.nan], [2.5]])
+    table = pl.DataFrame({"a": [1, None], "b": [None, 2.5]})
+    np.testing.assert_array_equal(Columns().numbers(table), expected)
+
+
+def test_names_that_are_numbers_are_no_obstacle():
+    table = pd.DataFrame({0: [1.0, 2.0], 7: ["u", "v"]})
+    np.testing.assert_array_equal(Columns.of(table).numbers(table), [[1, 0], [2, 1]])
+
+
+@pytest.mark.parametrize("X", [np.ones((2, 1)), [[1.0], [2.0]], "text", None])
+def test_what_is_no_frame_passes_untouched(X):
+    assert Columns.of(X).numbers(X) is X
+
+
+@pytest.mark.parametrize("values", [[None, None], [np.nan, np.nan], pl.Series([None, None])])
+def test_a_column_without_values_is_missing_whatever_its_type(values):
+    table = (pl.DataFrame if isinstance(values, pl.Series) else pd.DataFrame)({"a": values})
+    for columns in (Columns(), Columns({0: ["u"]})):
+        np.testing.assert_array_equal(columns.numbers(table), [[np.nan], [np.nan]])
+
+
+def test_objects_that_are_numbers_are_numbers():
+    table = pd.DataFrame({"a": pd.Series([1, None, 2.5], dtype=object)})
+    np.testing.assert_array_equal(Columns.of(table).numbers(table)[:, 0], [1, np.nan, 2.5])
+
+
+@pytest.mark.parametrize(
+    ("columns", "table", "message"),
+    [
+        (Columns(), {"day": pd.to_datetime(["2020-01-01"])}, "Column 'day' of X must hold numbers"),
+        (Columns(), {"bag": [{}]}, "Column 'bag' of X must hold numbers"),
+        (Columns(), {"a": ["text"]}, "Column 'a' of X must hold numbers, as in fit"),
+        (Columns({0: ["u"]}), {"a": [1.0]}, "Column 'a' of X must hold categories, as in fit"),
+    ],
+)
+def test_a_column_of_another_kind_is_named(columns, table, message):
+    with pytest.raises(TypeError, match=message):
+        columns.numbers(pd.DataFrame(table))
+
+
+def test_categories_of_other_kinds_are_refused():
+    table = pd.DataFrame({"when": pd.Categorical(pd.to_datetime(["2020-01-01"]))})
+    with pytest.raises(TypeError, match="Categories of column 'when' of X must be text or numbers"):
+        Columns.of(table)
+
+
+def test_an_array_cannot_stand_in_for_a_frame_with_categories():
+    with pytest.raises(TypeError, match="X must be a data frame, as in fit"):
+        Columns({0: ["u"]}).numbers(np.ones((2, 1)))
