@@ -1,0 +1,312 @@
+"""The LETOR parser: kernels from lines of text to rows, in parallel over chunks of lines.
+
+A chunk is a run of whole lines, the last byte a newline. ``measure_chunks`` finds how much a
+chunk will hold, and with that every chunk knows where in the result its rows go;
+``parse_chunks`` writes them there. Chunks never share a slot, so the result does not depend
+on the number of threads.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+
+from treerank.datasets.decimals import (
+    COLON,
+    HASH,
+    MINUS,
+    NEWLINE,
+    NINE,
+    ZERO,
+    ends_token,
+    is_space,
+    read_digits,
+    read_number,
+    skip_token,
+)
+
+LARGEST_INDEX = 2**31 - 1
+
+#: What ``parse_chunks`` may find wrong with a row, besides a number.
+NO_QID, BAD_INDEX, NOT_RISING, BEYOND = 1, 2, 3, 4
+
+#: Columns of ``measure_chunks``' result.
+N_ROWS, N_ENTRIES, WIDTH = 0, 1, 2
+
+
+class Rows(NamedTuple):
+    """What ``parse_chunks`` fills in for each row of a block of text, besides the features.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_rows,)
+        Labels.
+    qid : ndarray of shape (n_rows,)
+        Query ids that are integers written as Python writes them; 0 for any other.
+    is_text : ndarray of shape (n_rows,)
+        Whether the query id is one of the others.
+    spans : ndarray of shape (n_rows, 4)
+        Where in the text the query id starts and ends, and the comment.
+    n_entries : ndarray of shape (n_rows,)
+        How many features the row names.
+    """
+
+    y: np.ndarray
+    qid: np.ndarray
+    is_text: np.ndarray
+    spans: np.ndarray
+    n_entries: np.ndarray
+
+    @classmethod
+    def empty(cls, n_rows):
+        """Return room for ``n_rows`` rows."""
+        return cls(
+            y=np.empty(n_rows),
+            qid=np.empty(n_rows, dtype=np.int64),
+            is_text=np.empty(n_rows, dtype=np.bool_),
+            spans=np.empty((n_rows, 4), dtype=np.int64),
+            n_entries=np.empty(n_rows, dtype=np.int64),
+        )
+
+
+class Target(NamedTuple):
+    """Where ``parse_chunks`` puts the features.
+
+    Attributes
+    ----------
+    values : ndarray
+        Dense: rows of ``n_features`` values each. Sparse: the values of the entries.
+    indices : ndarray
+        Sparse: the columns of the entries.
+    n_features : int
+        Columns of the result.
+    is_limited : bool
+        Whether the caller has fixed ``n_features``.
+    is_sparse : bool
+        Whether there is a slot for each entry only.
+    """
+
+    values: np.ndarray
+    indices: np.ndarray
+    n_features: int
+    is_limited: bool
+    is_sparse: bool
+
+
+class Trouble(NamedTuple):
+    """What is wrong with each chunk, or must be looked at by Python.
+
+    Attributes
+    ----------
+    errors : ndarray of shape (n_chunks, 2)
+        What is wrong (0 for nothing) and where, after which the chunk has been left.
+    n_doubtful : ndarray of shape (n_chunks,)
+        Numbers that the kernel cannot round for certain; more than fit in ``doubtful`` means
+        that the block has to be parsed again with more room.
+    doubtful : ndarray of shape (n_chunks, room, 2)
+        Where each starts, and its slot of ``values``, or ``-1 - row`` for a label.
+    """
+
+    errors: np.ndarray
+    n_doubtful: np.ndarray
+    doubtful: np.ndarray
+
+    @classmethod
+    def empty(cls, n_chunks, room):
+        """Return an empty list of troubles."""
+        return cls(
+            errors=np.zeros((n_chunks, 2), dtype=np.int64),
+            n_doubtful=np.zeros(n_chunks, dtype=np.int64),
+            doubtful=np.empty((n_chunks, room, 2), dtype=np.int64),
+        )
+
+
+@njit(cache=True)
+def _ends_row(byte):
+    return byte in (NEWLINE, HASH)
+
+
+@njit(cache=True)
+def _skip_spaces(text, at):
+    while is_space(text[at]):
+        at += 1
+    return at
+
+
+@njit(cache=True)
+def _skip_line(text, at):
+    while text[at] != NEWLINE:
+        at += 1
+    return at
+
+
+@njit(parallel=True, nogil=True, cache=True)
+def measure_chunks(text, starts):
+    """Count rows and entries, and find the highest feature index, of each chunk.
+
+    Parameters
+    ----------
+    text : ndarray of shape (n_bytes,)
+        Whole lines, as bytes.
+    starts : ndarray of shape (n_chunks + 1,)
+        Where the chunks start, and the last one ends.
+
+    Returns
+    -------
+    ndarray of shape (n_chunks, 3)
+        Columns ``N_ROWS``, ``N_ENTRIES`` and ``WIDTH``. Where a line has an error,
+        its share may be wrong, but it is never too small for what is parsed before the error.
+    """
+    counts = np.zeros((len(starts) - 1, 3), dtype=np.int64)
+    for c in prange(len(starts) - 1):
+        _measure_chunk(text, starts[c], starts[c + 1], counts[c])
+    return counts
+
+
+@njit(cache=True)
+def _measure_chunk(text, at, end, counts):
+    while at < end:
+        at = _skip_spaces(text, at)
+        if not _ends_row(text[at]):
+            counts[N_ROWS] += 1
+            at = skip_token(text, at)  # the label
+            at = skip_token(text, _skip_spaces(text, at))  # the query id
+            n_colons, last = 0, at
+            while not _ends_row(text[at]):
+                if text[at] == COLON:
+                    n_colons += 1
+                    last = at
+                at += 1
+            counts[N_ENTRIES] += n_colons
+            if n_colons > 0:
+                counts[WIDTH] = max(counts[WIDTH], _index_before(text, last))
+        at = _skip_line(text, at) + 1
+
+
+@njit(cache=True)
+def _index_before(text, colon):
+    """Return the feature index that ends at a colon: the highest of its row, for they rise."""
+    index, unit, at = 0, 1, colon - 1
+    while ZERO <= text[at] <= NINE and unit <= 10**10:
+        index += unit * (int(text[at]) - ZERO)
+        unit *= 10
+        at -= 1
+    return index if index <= LARGEST_INDEX else 0  # the parser will refuse the others
+
+
+@njit(parallel=True, nogil=True, cache=True)
+def parse_chunks(text, starts, first_rows, first_slots, rows, target, trouble):
+    """Parse each chunk up to its end or its first error.
+
+    Parameters
+    ----------
+    text, starts : ndarray
+        As in ``measure_chunks``.
+    first_rows, first_slots : ndarray of shape (n_chunks,)
+        Row of ``rows`` and slot of ``target.values`` where each chunk begins.
+    rows, target, trouble : Rows, Target, Trouble
+        Filled in.
+    """
+    for c in prange(len(starts) - 1):
+        row, slot, at = first_rows[c], first_slots[c], starts[c]
+        while at < starts[c + 1]:
+            at = _skip_spaces(text, at)
+            if not _ends_row(text[at]):
+                error, at = _parse_row(text, at, row, slot, rows, target, trouble, c)
+                if error != 0:
+                    trouble.errors[c, 0] = error
+                    trouble.errors[c, 1] = at
+                    break
+                slot += rows.n_entries[row] if target.is_sparse else target.n_features
+                row += 1
+            at = _skip_line(text, at) + 1
+
+
+@njit(cache=True)
+def _parse_row(text, at, row, slot, rows, target, trouble, chunk):
+    value, end, is_certain = read_number(text, at)
+    rows.y[row] = value
+    if not is_certain or not np.isfinite(value):
+        _doubt(trouble, chunk, at, -1 - row)
+    at = _skip_spaces(text, end)
+    if not _starts_qid(text, at):
+        return NO_QID, at
+    at = _parse_qid(text, at + 4, row, rows)
+    error, at = _parse_features(text, at, row, slot, rows, target, trouble, chunk)
+    rows.spans[row, 2] = at + (text[at] == HASH)
+    at = _skip_line(text, at) if error == 0 else at
+    rows.spans[row, 3] = at
+    return error, at
+
+
+@njit(cache=True)
+def _doubt(trouble, chunk, at, slot):
+    n_doubtful = trouble.n_doubtful[chunk]
+    if n_doubtful < trouble.doubtful.shape[1]:
+        trouble.doubtful[chunk, n_doubtful, 0] = at
+        trouble.doubtful[chunk, n_doubtful, 1] = slot
+    trouble.n_doubtful[chunk] += 1
+
+
+@njit(cache=True)
+def _starts_qid(text, at):
+    word = b"qid:"
+    for i in range(4):
+        if text[at + i] != word[i]:  # a newline differs too, so this never runs off the text
+            return False
+    return not ends_token(text[at + 4])
+
+
+@njit(cache=True)
+def _parse_qid(text, start, row, rows):
+    """Note a query id; an integer is one only as Python writes it, so 7 and 007 differ."""
+    is_negative = text[start] == MINUS
+    first = start + is_negative
+    number, end = read_digits(text, first, 0)
+    is_canonical = 0 < end - first <= 18 and (
+        text[first] != ZERO or (end == first + 1 and not is_negative)
+    )
+    rows.is_text[row] = not is_canonical or not ends_token(text[end])
+    rows.qid[row] = 0 if rows.is_text[row] else (-number if is_negative else number)
+    end = skip_token(text, end)
+    rows.spans[row, 0] = start
+    rows.spans[row, 1] = end
+    return end
+
+
+@njit(cache=True)
+def _parse_features(text, at, row, slot, rows, target, trouble, chunk):
+    first_slot, n_entries, previous = slot, 0, 0
+    if not target.is_sparse:
+        target.values[first_slot : first_slot + target.n_features] = 0
+    at = _skip_spaces(text, at)
+    while not _ends_row(text[at]):
+        index, end = read_digits(text, at, 0)
+        error = _index_error(text, at, end, index, previous, target)
+        if error != 0:
+            return error, at
+        value, next_at, is_certain = read_number(text, end + 1)
+        # An index beyond an unlimited width can only stand before an error in the same row.
+        if target.is_sparse or index <= target.n_features:
+            slot = first_slot + (n_entries if target.is_sparse else index - 1)
+            target.values[slot] = value
+            if target.is_sparse:
+                target.indices[slot] = index - 1
+            if not is_certain:
+                _doubt(trouble, chunk, end + 1, slot)
+        n_entries += 1
+        previous = index
+        at = _skip_spaces(text, next_at)
+    rows.n_entries[row] = n_entries
+    return 0, at
+
+
+@njit(cache=True)
+def _index_error(text, at, end, index, previous, target):
+    if index <= 0 or end - at > 10 or index > LARGEST_INDEX or text[end] != COLON:
+        return BAD_INDEX
+    if index <= previous:
+        return NOT_RISING
+    if target.is_limited and index > target.n_features:
+        return BEYOND
+    return 0

@@ -1,0 +1,62 @@
+"""Ranking data: the rows of a LETOR file, with what stood beside them."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+_DOC_ID = re.compile(r"\bdocid\s*=\s*(\S+)")
+
+
+@dataclass(frozen=True, eq=False)
+class RankingData:
+    """Documents, their relevance and their queries; unpacks as ``X, y, qid``.
+
+    Attributes
+    ----------
+    X : ndarray or scipy.sparse.csr_matrix of shape (n_documents, n_features)
+        Features; column ``j`` is feature ``j + 1`` of the file. NaN is a missing value.
+    y : ndarray of shape (n_documents,)
+        Relevance, as float64.
+    qid : ndarray of shape (n_documents,)
+        Query of each document: int64 where all ids of the file are integers, else strings.
+    comments : ndarray of shape (n_documents,) or None
+        What follows ``#`` in each row, or ``""``; ``None`` when it was not asked for.
+
+    Examples
+    --------
+    >>> data = RankingData(np.eye(2), np.array([1.0, 0.0]), np.array([7, 7]))
+    >>> X, y, qid = data
+    >>> y, qid
+    (array([1., 0.]), array([7, 7]))
+    """
+
+    X: Any
+    y: np.ndarray
+    qid: np.ndarray
+    comments: np.ndarray | None = None
+
+    def __iter__(self) -> Iterator[Any]:
+        """Unpack as ``X, y, qid``."""
+        return iter((self.X, self.y, self.qid))
+
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return len(self.y)
+
+    @property
+    def doc_ids(self) -> np.ndarray:
+        """Document ids, from comments such as ``docid = GX008-86-4444840``; ``""`` without.
+
+        Examples
+        --------
+        >>> comments = np.array(["docid = GX1 inc = 1 prob = 0.5", "unknown"], dtype=object)
+        >>> RankingData(np.eye(2), np.zeros(2), np.zeros(2), comments).doc_ids
+        array(['GX1', ''], dtype=object)
+        """
+        if self.comments is None:
+            raise ValueError("comments must be kept to know doc_ids; got comments=None.")
+        found = [_DOC_ID.search(comment) for comment in self.comments]
+        return np.array([match.group(1) if match else "" for match in found], dtype=object)

@@ -1,0 +1,240 @@
+"""A table: rows of ranking data that grow block by block, as text is parsed into them.
+
+The arrays are resized in place, so that memory stays near what the result needs.
+"""
+
+from dataclasses import dataclass, field
+from os import PathLike
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from treerank.datasets.decimals import ends_token
+from treerank.datasets.files import TextBlock
+from treerank.datasets.parsing import (
+    BAD_INDEX,
+    BEYOND,
+    LARGEST_INDEX,
+    N_ENTRIES,
+    N_ROWS,
+    NO_QID,
+    NOT_RISING,
+    WIDTH,
+    Rows,
+    Target,
+    Trouble,
+    measure_chunks,
+    parse_chunks,
+)
+from treerank.datasets.ranking_data import RankingData
+
+CHUNK_SIZE = 2**18
+DOUBTFUL_ROOM = 256
+
+_RULES = {
+    NO_QID: "a query id, qid:<id>, must follow the label",
+    BAD_INDEX: f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}",
+    NOT_RISING: "feature indices must rise within a row",
+    BEYOND: "feature indices must not exceed n_features={n_features}",
+}
+
+
+@dataclass
+class Table:
+    """Rows parsed so far.
+
+    Attributes
+    ----------
+    path : path-like
+        Where the text comes from, for errors.
+    n_features : int or None
+        Columns of the result; ``None`` for as many as the highest index.
+    is_sparse : bool
+        Whether to keep only the entries that the text names.
+    dtype : dtype
+        float64 or float32.
+    keeps_comments : bool
+        Whether to keep comments.
+    expected_size : int
+        Bytes of text to come, as far as known; only a hint.
+    """
+
+    path: str | PathLike
+    n_features: int | None
+    is_sparse: bool
+    dtype: np.dtype
+    keeps_comments: bool
+    expected_size: int
+    n_rows: int = field(default=0, init=False)
+    n_entries: int = field(default=0, init=False)
+
+    def __post_init__(self):
+        self._width = self.n_features or 0
+        self._size = 0
+        self._values = np.empty(0, dtype=self.dtype)
+        self._indices = np.empty(0, dtype=np.int32)
+        self._y, self._qids, self._row_sizes, self._comments = [], [], [], []
+
+    def append(self, block: TextBlock):
+        """Parse some lines into the table; a ValueError names what is wrong and where."""
+        starts = _chunk_starts(block.text)
+        counts = measure_chunks(block.text, starts)
+        firsts = np.vstack([np.zeros(3, dtype=np.int64), np.cumsum(counts, axis=0)])
+        self._size += len(block.text)
+        self._make_room(firsts[-1, N_ROWS], firsts[-1, N_ENTRIES], counts[:, WIDTH].max())
+        first_slots = (
+            self.n_entries + firsts[:-1, N_ENTRIES]
+            if self.is_sparse
+            else (self.n_rows + firsts[:-1, N_ROWS]) * self._width
+        )
+        rows = Rows.empty(firsts[-1, N_ROWS])
+        trouble = self._parse(block.text, starts, firsts[:-1, N_ROWS], first_slots, rows)
+        self._settle(block, rows, trouble)
+        self._keep(block.text, rows)
+
+    def _make_room(self, n_rows, n_entries, width):
+        if self.n_features is None and width > self._width:
+            self._widen(int(width))
+        n_slots = self.n_entries + n_entries
+        if not self.is_sparse:
+            n_slots = (self.n_rows + n_rows) * self._width
+        if n_slots > len(self._values):
+            # np.empty touches no memory, so a generous guess costs nothing until it is used.
+            to_come = max(1.25 if len(self._values) else 1.0, self.expected_size / self._size)
+            n_slots = int(n_slots * (1.02 * to_come if to_come > 1 else 1))
+            self._values = _resized(self._values, n_slots)
+            self._indices = _resized(self._indices, n_slots if self.is_sparse else 0)
+
+    def _widen(self, width):
+        """Move the rows apart, from the last to the first, within the array they are in."""
+        old = self._width
+        self._width = width
+        if self.is_sparse or self.n_rows == 0:
+            return
+        self._values = _resized(self._values, max(len(self._values), self.n_rows * width))
+        for row in range(self.n_rows - 1, -1, -1):
+            moved = self._values[row * old : (row + 1) * old].copy()
+            self._values[row * width : row * width + old] = moved
+            self._values[row * width + old : (row + 1) * width] = 0
+
+    def _parse(self, text, starts, first_rows, first_slots, rows):
+        target = Target(
+            self._values,
+            self._indices,
+            self._width,
+            self.n_features is not None,
+            self.is_sparse,
+        )
+        trouble = Trouble.empty(len(first_rows), DOUBTFUL_ROOM)
+        parse_chunks(text, starts, first_rows, first_slots, rows, target, trouble)
+        room = trouble.n_doubtful.max()
+        if room > DOUBTFUL_ROOM:
+            trouble = Trouble.empty(len(first_rows), room)
+            parse_chunks(text, starts, first_rows, first_slots, rows, target, trouble)
+        return trouble
+
+    def _settle(self, block, rows, trouble):
+        """Let Python decide the doubtful numbers; raise the first error in the text."""
+        for chunk in np.flatnonzero(trouble.n_doubtful + trouble.errors[:, 0]):
+            for at, slot in trouble.doubtful[chunk, : trouble.n_doubtful[chunk]].tolist():
+                number = _as_number(_token(block.text, at))
+                if slot >= 0 and number is not None:
+                    self._values[slot] = number
+                elif slot < 0 and number is not None and np.isfinite(number):
+                    rows.y[-1 - slot] = number
+                else:
+                    rule = "a value must be a number" if slot >= 0 else "a label must be finite"
+                    raise self._complaint(block, at, rule)
+            error, at = trouble.errors[chunk].tolist()
+            if error:
+                rule = _RULES[error].format(n_features=self.n_features)
+                raise self._complaint(block, at, rule)
+
+    def _complaint(self, block, at, rule):
+        before = block.text[:at].tobytes()
+        line = block.first_line + before.count(b"\n")
+        start = before[before.rfind(b"\n") + 1 :]
+        column = len(start.decode("utf-8", "replace")) + 1
+        token = _token(block.text, at).decode("utf-8", "replace")
+        found = repr(token) if token else "the end of the row"
+        return ValueError(f"{self.path}, line {line}, column {column}: {rule}; got {found}.")
+
+    def _keep(self, text, rows):
+        self.n_rows += len(rows.y)
+        self.n_entries += int(rows.n_entries.sum())
+        self._y.append(rows.y)
+        self._qids.append(_block_qids(text, rows))
+        self._row_sizes.append(rows.n_entries)
+        if self.keeps_comments:
+            self._comments += [
+                text[start:end].tobytes().strip().decode("utf-8", "surrogateescape")
+                for start, end in rows.spans[:, 2:].tolist()
+            ]
+
+    def finished(self):
+        """Return the rows; the table hands its arrays over and must not be used again."""
+        if self.n_rows == 0:
+            raise ValueError(
+                f"{self.path}, line 1, column 1: a LETOR file must have rows; got none."
+            )
+        y = np.concatenate(self._y)
+        comments = np.array(self._comments, dtype=object) if self.keeps_comments else None
+        return RankingData(self._finished_X(), y, _joined_qids(self._qids), comments)
+
+    def _finished_X(self):
+        if not self.is_sparse:
+            values = _resized(self._values, self.n_rows * self._width)
+            return values.reshape(self.n_rows, self._width)
+        values = _resized(self._values, self.n_entries)
+        indices = _resized(self._indices, self.n_entries)
+        indptr = np.append(0, np.cumsum(np.concatenate(self._row_sizes)))
+        X = csr_matrix((values, indices, indptr), shape=(self.n_rows, self._width), copy=False)
+        X.has_canonical_format = True  # the parser insists on rising indices
+        return X
+
+
+def _chunk_starts(text):
+    starts = [0]
+    while starts[-1] < len(text):
+        at = min(starts[-1] + CHUNK_SIZE, len(text)) - 1
+        while text[at] != 10:
+            at += 1
+        starts.append(at + 1)
+    return np.array(starts)
+
+
+def _resized(values, n_values):
+    """Return an array of another length, without a second copy of the values."""
+    if len(values) == 0:
+        return np.empty(n_values, dtype=values.dtype)
+    # Nobody else sees the tables' arrays, but numpy would count the caller's own name for one.
+    values.resize(n_values, refcheck=False)
+    return values
+
+
+def _token(text, at):
+    end = at
+    while not ends_token(text[end]):
+        end += 1
+    return text[at:end].tobytes()
+
+
+def _as_number(token):
+    """Return ``float(token)``, or None; NULL and nan never come here, and 1_0 is no number."""
+    try:
+        return None if b"_" in token else float(token)
+    except ValueError:
+        return None
+
+
+def _block_qids(text, rows):
+    if not rows.is_text.any():
+        return rows.qid
+    tokens = [text[start:end].tobytes() for start, end in rows.spans[:, :2].tolist()]
+    return np.array([token.decode("utf-8", "surrogateescape") for token in tokens])
+
+
+def _joined_qids(qids):
+    if any(block.dtype.kind == "U" for block in qids):
+        qids = [block.astype(str) for block in qids]
+    return np.concatenate(qids)
