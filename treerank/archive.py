@@ -75,7 +75,7 @@ def read_archive(path):
     _refuse_foreign_manifest(manifest, path)
     try:
         return _unpack(manifest["content"], members)
-    except (KeyError, TypeError, ValueError, EOFError) as error:
+    except (KeyError, TypeError, ValueError, EOFError, RecursionError) as error:
         raise ValueError(f"path must be an undamaged file; got {error!r} in {path}.") from error
 
 

@@ -1,0 +1,202 @@
+"""Archives give back what they were given, run no code, and say what is wrong with a file."""
+
+import json
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treerank import archive
+from treerank.archive import FORMAT_VERSION, read_archive, write_archive
+
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
+keys = st.text() | st.integers()
+trees = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner) | st.dictionaries(keys, inner) | st.lists(inner).map(tuple),
+    max_leaves=10,
+)
+contents = st.dictionaries(st.text(), trees)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("archives")
+
+
+@pytest.fixture(scope="module")
+def whole(folder):
+    path = folder / "whole.treerank"
+    write_archive(path, {"weight": np.arange(3.0), "text": "ä" * 50, "blob": bytes(range(256))})
+    return path
+
+
+def rewritten(path, to, **changed):
+    """Copy an archive with changes to its manifest."""
+    with zipfile.ZipFile(path) as source, zipfile.ZipFile(to, "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            if name == "treerank.json":
+                data = json.dumps(json.loads(data) | changed).encode()
+            target.writestr(name, data)
+    return to
+
+
+@settings(max_examples=40)  # each one waits for the disk
+@given(contents)
+def test_values_come_back_with_their_types(folder, content):
+    path = folder / "round.treerank"
+    write_archive(path, content)
+    assert repr(read_archive(path)) == repr(content)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6, dtype=np.int8).reshape(2, 3),
+        np.asfortranarray(np.ones((2, 3), dtype=np.float32)),
+        np.array([np.nan, -0.0, np.inf]),
+        np.array(["a", "bc"]),
+        np.array(["a", 1, None], dtype=object),
+        np.empty((0, 4)),
+    ],
+    ids=lambda array: str(array.dtype),
+)
+def test_arrays_come_back_with_their_types(folder, array):
+    path = folder / "array.treerank"
+    write_archive(path, {"array": array})
+    back = read_archive(path)["array"]
+    assert back.dtype == array.dtype
+    np.testing.assert_array_equal(back, array)
+
+
+def test_numpy_scalars_become_numbers(folder):
+    write_archive(folder / "numbers", {"a": np.float32(0.5), "b": np.int64(3), "c": np.True_})
+    assert repr(read_archive(folder / "numbers")) == "{'a': 0.5, 'b': 3, 'c': True}"
+
+
+def test_the_users_own_objects_are_kept_by_name_only(folder):
+    write_archive(folder / "own", {"loss": len, "seed": np.random.default_rng(0)})
+    expected = {"loss": "len (not saved)", "seed": "Generator (not saved)"}
+    assert read_archive(folder / "own") == expected
+
+
+def test_the_same_content_gives_the_same_bytes(folder, whole):
+    write_archive(folder / "again", read_archive(whole))
+    assert (folder / "again").read_bytes() == whole.read_bytes()
+
+
+def test_a_file_cut_anywhere_is_truncated(folder, whole):
+    data, cut = whole.read_bytes(), folder / "cut"
+    for length in range(len(data)):
+        cut.write_bytes(data[:length])
+        with pytest.raises(ValueError, match=r"whole file; .*cut is truncated or damaged"):
+            read_archive(cut)
+
+
+def test_a_damaged_byte_is_noticed_or_harmless(folder, whole):
+    data, damaged = whole.read_bytes(), folder / "damaged"
+    expected = repr(read_archive(whole))
+    for place in range(len(data)):
+        damaged.write_bytes(data[:place] + bytes([data[place] ^ 0x55]) + data[place + 1 :])
+        try:
+            found = read_archive(damaged)
+        except ValueError:
+            continue
+        assert repr(found) == expected  # a byte that carries nothing, such as a date
+
+
+@given(st.binary())
+def test_random_bytes_are_no_model(folder, data):
+    (folder / "random").write_bytes(data)
+    with pytest.raises(ValueError, match=r"is something else|is truncated or damaged"):
+        read_archive(folder / "random")
+
+
+def test_other_files_are_something_else(folder):
+    with zipfile.ZipFile(folder / "other.zip", "w") as other:
+        other.writestr("readme.txt", "Hello")
+    (folder / "image.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100))
+    (folder / "model.txt").write_text("tree\nversion=v4\n")
+    (folder / "model.pickle").write_bytes(pickle.dumps({"weight": 1.0}))
+    for name in ("other.zip", "image.png", "model.txt", "model.pickle"):
+        with pytest.raises(ValueError, match=f"treerank model; .*{name} is something else"):
+            read_archive(folder / name)
+
+
+@pytest.mark.parametrize("manifest", [[], {}, {"format": "other"}, "text", 3])
+def test_a_manifest_of_something_else_is_something_else(folder, manifest):
+    with zipfile.ZipFile(folder / "alien", "w") as alien:
+        alien.writestr("treerank.json", json.dumps(manifest))
+    with pytest.raises(ValueError, match="is something else"):
+        read_archive(folder / "alien")
+
+
+def test_a_newer_file_is_newer(folder, whole):
+    newer = rewritten(
+        whole, folder / "newer", format_version=FORMAT_VERSION + 1, library_version="9.9"
+    )
+    with pytest.raises(
+        ValueError, match=r"version 1 or older; .* is newer: version 2, written by treerank '9.9'"
+    ):
+        read_archive(newer)
+
+
+class Trap:
+    """Pickled, it would create a file on loading."""
+
+    def __reduce__(self):
+        return os.mkdir, ("sprung",)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"a": {"$array": "trap.npy"}},
+        {"a": {"$array": "nowhere.npy"}},
+        {"a": {"$pickle": "trap.npy"}},
+        {"a": {"$float": "__import__('os')"}},
+        {"a": {"$items": [[[], 1]]}},
+        {"a": {"$tuple": 3}},
+    ],
+)
+def test_what_no_writer_wrote_is_refused_and_nothing_runs(tmp_path, monkeypatch, whole, content):
+    monkeypatch.chdir(tmp_path)
+    forged = rewritten(whole, tmp_path / "forged", content=content)
+    with zipfile.ZipFile(forged, "a") as target, target.open("trap.npy", "w") as member:
+        np.lib.format.write_array(member, np.array([Trap()], dtype=object), allow_pickle=True)
+    with pytest.raises(ValueError, match="undamaged file"):
+        read_archive(forged)
+    assert not Path("sprung").exists()
+
+
+def test_a_manifest_that_never_ends_is_refused(folder):
+    with zipfile.ZipFile(folder / "deep", "w") as deep:
+        deep.writestr("treerank.json", "[" * 100_000)
+    with pytest.raises(ValueError, match="is truncated or damaged"):
+        read_archive(folder / "deep")
+
+
+def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path, monkeypatch):
+    path = tmp_path / "model"
+    write_archive(path, {"generation": 1})
+
+    def killed(descriptor):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(archive.os, "fsync", killed)
+    with pytest.raises(KeyboardInterrupt):
+        write_archive(path, {"generation": 2})
+    assert read_archive(path) == {"generation": 1}
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_other_users_may_read_the_file(tmp_path):
+    write_archive(tmp_path / "model", {})
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "model").stat().st_mode == (tmp_path / "plain").stat().st_mode
