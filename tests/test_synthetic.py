@@ -1,0 +1,326 @@
+"""Synthetic data: every generator keeps its laws, and the distribution that it states."""
+
+import inspect
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.utils import check_random_state
+
+from treerank.datasets import synthetic
+from treerank.datasets.synthetic import (
+    GaussianClasses,
+    make_gaussian_classes,
+    make_random_network,
+    make_random_polynomial,
+    make_web_search,
+    web_search_feature_names,
+)
+
+GLOBAL = check_random_state(None)  # the one behind np.random.seed
+
+# Small, but with several queries.
+GENERATORS = {
+    make_gaussian_classes: {"n_documents": 100, "documents_per_query": 30},
+    make_random_network: {"n_queries": 5, "documents_per_query": 20},
+    make_random_polynomial: {"n_queries": 5, "documents_per_query": 20},
+    make_web_search: {"n_queries": 5, "documents_per_query": 20, "missing_rate": 0.1},
+}
+every_generator = pytest.mark.parametrize(
+    ("make", "small"), GENERATORS.items(), ids=lambda part: getattr(part, "__name__", "")
+)
+
+
+def assert_equal_sets(actual, expected):
+    for one, other in zip(actual, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@every_generator
+def test_rows_of_features_labels_and_queries_are_aligned(make, small):
+    X, y, qid = make(**small, random_state=0)
+    assert X.shape == (100, X.shape[1])
+    assert y.shape == qid.shape == (100,)
+    assert X.dtype == np.float64
+    assert y.dtype == np.int64
+    assert (np.diff(qid) >= 0).all()
+
+
+@every_generator
+def test_a_seed_gives_the_same_data_whatever_the_global_seed(make, small):
+    GLOBAL.seed(0)
+    first = make(**small, random_state=7)
+    GLOBAL.seed(1)
+    assert_equal_sets(make(**small, random_state=7), first)
+    assert not np.array_equal(make(**small, random_state=8)[0], first[0])
+
+
+@every_generator
+def test_global_state_is_neither_read_nor_moved(make, small):
+    before = GLOBAL.get_state()[1].copy()
+    make(**small, random_state=None)
+    np.testing.assert_array_equal(GLOBAL.get_state()[1], before)
+
+
+@every_generator
+def test_generators_of_numpy_old_and_new_are_seeds_too(make, small):
+    for kind in (np.random.default_rng, np.random.RandomState):
+        assert_equal_sets(make(**small, random_state=kind(3)), make(**small, random_state=kind(3)))
+
+
+@every_generator
+@pytest.mark.parametrize("seed", [-1, 1.5, "zero", True])
+def test_what_is_no_seed_is_refused(make, small, seed):
+    with pytest.raises((TypeError, ValueError), match=r"random_state must be .*; got"):
+        make(**small, random_state=seed)
+
+
+@every_generator
+def test_every_count_is_validated_by_name(make, small):
+    counts = [
+        name
+        for name in inspect.signature(make).parameters
+        if name.startswith("n_") or name == "documents_per_query"
+    ]
+    for name in counts:
+        with pytest.raises(ValueError, match=rf"{name} must be at least \d.*; got -1"):
+            make(**{**small, name: -1})
+        for wrong in (1.5, "1", True):
+            with pytest.raises(TypeError, match=f"{name} must be an integer; got"):
+                make(**{**small, name: wrong})
+
+
+@pytest.mark.parametrize(
+    ("make", "arguments", "message"),
+    [
+        (make_gaussian_classes, {"label_noise": -1}, "label_noise must be a finite .*; got -1"),
+        (make_gaussian_classes, {"label_noise": np.nan}, "label_noise must be a finite .*; got"),
+        (make_gaussian_classes, {"class_shares": [1, 2]}, "class_shares must be a sequence of 5"),
+        (make_random_network, {"n_levels": 1}, "n_levels must be at least 2; got 1"),
+        (make_random_polynomial, {"n_levels": 1}, "n_levels must be at least 2; got 1"),
+        (make_web_search, {"n_features": 137}, "n_features must be .* at most 136; got 137"),
+        (make_web_search, {"missing_rate": 1.1}, "missing_rate must be .* at most 1; got 1.1"),
+        (make_web_search, {"label_shares": []}, "label_shares must be a sequence of one or more"),
+        (make_web_search, {"label_shares": [1, -1]}, "label_shares must be .*non-negative"),
+        (make_web_search, {"label_shares": [0, 0]}, "label_shares must be .*not all 0"),
+        (make_web_search, {"dtype": np.int64}, "dtype must be float32 or float64; got"),
+    ],
+)
+def test_other_arguments_are_validated_by_name(make, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make(**arguments)
+
+
+def test_noise_that_is_no_number_is_refused():
+    with pytest.raises(TypeError, match="label_noise must be a number; got 'much'"):
+        make_gaussian_classes(label_noise="much")
+
+
+def test_every_generator_is_public():
+    assert {make.__name__ for make in GENERATORS} <= set(synthetic.__all__)
+
+
+class TestGaussianClasses:
+    def test_parameters_are_uniform_in_their_ranges(self):
+        classes = GaussianClasses.drawn(n_features=400, n_classes=5, random_state=0)
+        assert stats.kstest(classes.means.ravel(), "uniform", (0, 100)).pvalue > 0.001
+        assert stats.kstest(classes.deviations.ravel(), "uniform", (50, 50)).pvalue > 0.001
+
+    def test_features_of_a_class_are_its_gaussian(self):
+        classes = GaussianClasses.drawn(n_features=3, n_classes=2, random_state=0)
+        X, y, _ = classes.sample(4000, random_state=1)
+        for label in range(2):
+            for feature in range(3):
+                parameters = classes.means[label, feature], classes.deviations[label, feature]
+                assert stats.kstest(X[y == label, feature], "norm", parameters).pvalue > 0.001
+
+    def test_train_and_test_sets_share_parameters_but_no_document(self):
+        X, y, _, X_test, y_test, qid_test = make_gaussian_classes(
+            20_000, n_features=2, n_classes=2, n_test_documents=10_000, random_state=0
+        )
+        assert X_test.shape == (10_000, 2)
+        assert not set(X[:, 0]) & set(X_test[:, 0])
+        for label in range(2):
+            pair = X[y == label, 0], X_test[y_test == label, 0]
+            assert stats.ks_2samp(*pair).pvalue > 0.001
+        assert not qid_test.any()
+
+    def test_label_noise_is_a_rounded_and_clipped_gaussian(self):
+        flat = GaussianClasses(np.arange(3.0)[:, None], np.zeros((3, 1)), label_noise=0.8)
+        X, y, _ = flat.sample(60_000, random_state=0)  # the feature tells the class
+        for label in range(3):
+            edges = stats.norm.cdf((np.array([0.5, 1.5]) - label) / 0.8)
+            shares = np.bincount(y[X[:, 0] == label], minlength=3) / (X[:, 0] == label).sum()
+            np.testing.assert_allclose(shares, np.diff([0, *edges, 1]), atol=0.015)
+
+    def test_without_noise_the_label_is_the_class(self):
+        flat = GaussianClasses(np.arange(3.0)[:, None], np.zeros((3, 1)))
+        X, y, _ = flat.sample(100, random_state=0)
+        np.testing.assert_array_equal(X[:, 0], y)
+
+    def test_class_shares_are_those_asked_for(self):
+        y = make_gaussian_classes(
+            50_000, n_features=1, n_classes=3, class_shares=[6, 3, 1], random_state=0
+        )[1]
+        np.testing.assert_allclose(np.bincount(y) / len(y), [0.6, 0.3, 0.1], atol=0.01)
+
+    def test_the_last_query_takes_what_is_left(self):
+        qid = make_gaussian_classes(25, n_features=1, documents_per_query=10, random_state=0)[2]
+        np.testing.assert_array_equal(np.bincount(qid), [10, 10, 5])
+
+    @pytest.mark.parametrize(
+        ("means", "deviations", "message"),
+        [
+            (np.zeros((2, 3)), np.ones((2, 2)), "same shape"),
+            (np.zeros(3), np.ones(3), "same shape"),
+            ([[np.nan]], [[1.0]], "finite"),
+            ([[0.0]], [[-1.0]], "deviations must be non-negative"),
+        ],
+    )
+    def test_impossible_parameters_are_refused(self, means, deviations, message):
+        with pytest.raises(ValueError, match=message):
+            GaussianClasses(means, deviations)
+
+
+@pytest.mark.parametrize("make", [make_random_network, make_random_polynomial])
+class TestRandomFunctions:
+    def test_features_are_uniform(self, make):
+        X = make(20, random_state=0)[0]
+        assert X.shape == (1000, 50)
+        assert stats.kstest(X.ravel(), "uniform", (-1, 2)).pvalue > 0.001
+
+    def test_levels_are_equally_frequent_and_follow_the_function(self, make):
+        levels, values = (make(12, n_levels=n, random_state=0)[1] for n in (6, None))
+        np.testing.assert_array_equal(np.bincount(levels), 100)
+        assert (np.diff(levels[np.argsort(values)]) >= 0).all()
+
+    def test_untied_pairs_are_as_many_as_in_the_paper(self, make):
+        _, y, qid = make(20, random_state=0)
+        pairs = sum((y[qid == q][:, None] > y[qid == q]).sum() for q in range(20))
+        assert abs(pairs - 20_382) < 150  # section 5.1; all pairs are 24,500
+
+
+def test_network_outputs_are_bounded_and_without_bias():
+    y = make_random_network(20, n_levels=None, random_state=0)[1]
+    assert np.abs(y).max() < 10  # ten hidden units in (-1, 1), weights in [-1, 1]
+    assert abs(y.mean()) < 4 * y.std() / np.sqrt(len(y))
+
+
+def test_polynomial_is_a_mean_of_three_standardised_terms():
+    X, y, _ = make_random_polynomial(200, n_features=4, n_levels=None, random_state=0)
+    products = np.einsum("ni,nj->nij", X, X).reshape(len(X), -1)
+    cubes = np.einsum("ni,nj,nk->nijk", X, X, X).reshape(len(X), -1)
+    for terms, explained in (
+        (X, False),
+        (np.c_[X, products], False),
+        (np.c_[X, cubes, products], True),
+    ):
+        design = np.c_[np.ones(len(X)), terms]
+        residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
+        assert (residual.std() < 1e-9) == explained
+    assert abs(y.mean()) < 1e-12
+    assert 0.3 < y.var() < 0.4  # a third, were the terms uncorrelated
+
+
+@pytest.fixture(scope="module")
+def web():
+    return make_web_search(300, documents_per_query=60, random_state=0)
+
+
+class TestWebSearch:
+    def test_labels_have_exactly_their_shares(self, web):
+        shares = np.bincount(web[1]) / 18_000
+        np.testing.assert_allclose(shares, [0.52, 0.32, 0.13, 0.02, 0.01], atol=1e-4)
+
+    def test_other_shares_can_be_asked_for(self):
+        y = make_web_search(10, documents_per_query=10, label_shares=[3, 1], random_state=0)[1]
+        np.testing.assert_array_equal(np.bincount(y), [75, 25])
+
+    def test_query_sizes_vary_around_their_mean(self, web):
+        sizes = np.bincount(web[2])
+        assert sizes.sum() == 300 * 60
+        assert sizes.min() >= 1
+        assert sizes.max() > 180
+        assert 0.55 < sizes.std() / sizes.mean() < 0.85  # 0.71 for a gamma of shape 2
+
+    def test_single_documents_make_queries_of_one(self):
+        qid = make_web_search(7, documents_per_query=1, random_state=0)[2]
+        np.testing.assert_array_equal(qid, np.arange(7))
+
+    def test_some_queries_are_hard_and_a_few_have_nothing_relevant(self, web):
+        _, y, qid = web
+        best = np.maximum.reduceat(y, np.flatnonzero(np.diff(qid, prepend=-1)))
+        assert 0 < (best == 0).mean() < 0.1
+        assert 0.2 < (best >= 3).mean() < 0.9
+
+    def test_all_is_finite_and_two_columns_are_zero(self, web):
+        assert np.isfinite(web[0]).all()
+        np.testing.assert_array_equal(np.flatnonzero(~web[0].any(axis=0)), [66, 68])
+
+    def test_documented_columns_keep_their_word(self, web):
+        X, _, qid = web
+        counts = [*range(5), *range(10, 15), *range(20, 35), 125, 126, 127, 128, 133, 134]
+        np.testing.assert_array_equal(X[:, counts], np.rint(X[:, counts]))
+        assert (X[:, counts] >= 0).all()
+        starts = np.flatnonzero(np.diff(qid, prepend=-1))
+        np.testing.assert_array_equal(X[:, 15:20], X[starts, 15:20][qid])  # query level
+        assert (X[:, 5:10] <= 1).all()
+        assert set(np.unique(X[:, 95:100])) == {0.0, 1.0}
+        assert (X[:, 110:125] < 0).all()
+        assert (X[:, [11, 133]] == 0).mean(axis=0).min() > 0.5
+
+    def test_lengths_links_and_frequencies_have_heavy_tails(self, web):
+        kurtosis = stats.kurtosis(web[0], axis=0)
+        assert (kurtosis[[10, 11, 14, 20, 40, 90, 127, 134]] > 8).all()
+
+    def test_some_documents_repeat_their_predecessor(self, web):
+        X, y, qid = web
+        twins = (X[1:] == X[:-1]).all(axis=1)
+        assert 0.015 < twins.mean() < 0.045
+        assert (qid[1:][twins] == qid[:-1][twins]).all()
+        assert (y[1:][twins] != y[:-1][twins]).any()  # assessors disagree
+
+    def test_scales_depend_on_the_query(self, web):
+        X, _, qid = web
+        weighted = np.array([X[qid == q, 89].mean() for q in range(300)])
+        plain = np.array([X[qid == q, 39].mean() for q in range(300)])
+        assert np.log(weighted).std() > 1.3 * np.log(plain).std()
+
+    def test_no_feature_gives_the_label_away(self, web):
+        X, y, _ = web
+        live = np.delete(np.arange(136), [66, 68])
+        correlation = np.abs([stats.spearmanr(X[:, j], y)[0] for j in live])
+        assert 0.15 < correlation.max() < 0.4
+
+    def test_interactions_matter(self, web):
+        X, y, _ = web
+        # Links count for short queries (many are after one site), hardly for long ones.
+        short = X[:, 4] / np.maximum(X[:, 9], 1e-9) <= 2
+        site, text = (stats.spearmanr(X[rows, 127], y[rows])[0] for rows in (short, ~short))
+        assert site > 0.15 > 0.08 > text
+
+    def test_narrow_data_is_a_choice_of_the_wide_columns(self, web):
+        X, y, _ = make_web_search(300, documents_per_query=60, n_features=10, random_state=0)
+        names = web_search_feature_names(10)
+        columns = [web_search_feature_names().index(name) for name in names]
+        np.testing.assert_array_equal(X, web[0][:, columns])
+        np.testing.assert_array_equal(y, web[1])
+
+    def test_single_precision_is_the_same_data_rounded(self, web):
+        X, y, _ = make_web_search(300, documents_per_query=60, dtype=np.float32, random_state=0)
+        assert X.dtype == np.float32
+        np.testing.assert_array_equal(X, web[0].astype(np.float32))
+        np.testing.assert_array_equal(y, web[1])
+
+    def test_missing_values_take_whole_streams_and_change_nothing_else(self, web):
+        X, y, _ = make_web_search(300, documents_per_query=60, missing_rate=0.2, random_state=0)
+        lost = np.isnan(X)
+        np.testing.assert_allclose(lost.mean(axis=0), 0.2, atol=0.02)
+        np.testing.assert_array_equal(lost[:, 1], lost[:, 121])
+        assert not np.array_equal(lost[:, 1], lost[:, 2])
+        np.testing.assert_array_equal(X[~lost], web[0][~lost])
+        np.testing.assert_array_equal(y, web[1])
+
+    def test_names_are_distinct_and_one_per_column(self):
+        assert len(set(web_search_feature_names())) == 136
+        assert web_search_feature_names(1) == ["covered_terms_body"]

@@ -1,0 +1,234 @@
+r"""Web search: synthetic data of the shape and the difficulty of MSLR-WEB30K.
+
+A *search* (query) has a number of terms, a rarity of terms, an intent (from 0, it wants text, to 1,
+it wants one site) and a difficulty. A *page* (document) has a match, a popularity and a quality,
+all standard normal. Its utility for the search is not linear:
+
+.. math:: u = a\,m\,(1 - i)(1 + \tfrac12 g) + \sigma(2m)\,(3\,i\,p + g)
+              - 1.5\,[g < -1] + b + 2.3\,\varepsilon
+
+with match m, popularity p, quality g, intent i and standard normal noise, and, per search,
+sharpness a and ease b. Popularity counts only where the intent wants it (short queries do) and the
+text matches; pages below a quality are spam. The labels are bins of u with fixed shares, so that a
+hard search may have no relevant page. What the features show of m, p and g is in
+:mod:`treerank.datasets.web_search_features`.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treerank.datasets.arguments import as_generator, check_count, check_number, check_shares
+from treerank.datasets.web_search_features import FEATURE_NAMES, STREAMS, feature_columns
+
+#: Shares of the labels 0 to 4 in MSLR-WEB30K, about.
+MSLR_LABEL_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
+
+
+def make_web_search(
+    n_queries=1000,
+    *,
+    documents_per_query=120,
+    n_features=136,
+    label_shares=MSLR_LABEL_SHARES,
+    missing_rate=0.0,
+    dtype=np.float64,
+    random_state=None,
+):
+    """Make data of the shape of MSLR-WEB30K: 136 features, five labels, uneven queries.
+
+    Columns come in rows of five, one per stream (body, anchor, title, url, whole page), as in
+    MSLR, and are named by :func:`web_search_feature_names`:
+
+    =========  ===========================================================================
+    columns    what they hold
+    =========  ===========================================================================
+    0-9        covered query terms, a small count, and their share of the query
+    10-14      stream length, a heavy-tailed count; most pages have no anchor text
+    15-19      inverse document frequency, constant within a query
+    20-44      term frequency: sum, min, max, mean, variance (sum = mean x terms)
+    45-69      the same by stream length; columns 66 and 68 are constant zero
+    70-94      the same times inverse document frequency: scaled by the query
+    95-99      1 where all query terms are covered
+    100-109    vector space model, BM25
+    110-124    three language models, nearly the same; negative
+    125-129    url slashes, url length, inlinks, outlinks, page rank
+    130-132    site rank, and two quality scores
+    133-135    clicks for the query and on the page, dwell time: zero for most pages
+    =========  ===========================================================================
+
+    About three pages of a hundred repeat the features of the page before them.
+
+    Parameters
+    ----------
+    n_queries : int, default=1000
+        Number of queries.
+    documents_per_query : int, default=120
+        Mean number of rows of a query. Sizes follow a gamma distribution of shape 2, at least
+        1, and sum to ``n_queries * documents_per_query`` exactly.
+    n_features : int, default=136
+        Number of columns, at most 136; fewer are an even choice among the 136.
+    label_shares : sequence of float, default=(0.52, 0.32, 0.13, 0.02, 0.01)
+        Share of each label, from 0 up.
+    missing_rate : float, default=0.0
+        Probability that a page lacks one stream, or its columns from 125 on: they are NaN.
+    dtype : {float32, float64}, default=float64
+        Type of ``X``; the same seed gives the same data, but for rounding.
+    random_state : int, Generator, RandomState or None, default=None
+        Seed; the same one gives the same data.
+
+    Returns
+    -------
+    X : ndarray of shape (n_documents, n_features)
+        Features.
+    y : ndarray of shape (n_documents,)
+        Labels.
+    qid : ndarray of shape (n_documents,)
+        Query of each row, from 0; queries are runs of rows.
+
+    Examples
+    --------
+    >>> from treerank.datasets.web_search import make_web_search
+    >>> X, y, qid = make_web_search(n_queries=10, random_state=0)
+    >>> X.shape, np.bincount(y)
+    ((1200, 136), array([624, 384, 156,  24,  12]))
+    """
+    check_count("n_queries", n_queries)
+    check_count("documents_per_query", documents_per_query)
+    check_count("n_features", n_features, at_most=len(FEATURE_NAMES))
+    check_number("missing_rate", missing_rate, at_most=1.0)
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64; got {dtype!r}.")
+    label_shares = check_shares("label_shares", label_shares)
+    rng = as_generator(random_state)
+    qid = _query_of_each_page(n_queries, documents_per_query, rng)
+    searches, pages = Searches.drawn(n_queries, rng).expanded(qid), Pages.drawn(qid, rng)
+    signal = _utility(searches, pages)
+    y = _labels(signal + 2.3 * rng.standard_normal(len(qid)), label_shares)
+    columns = feature_columns(searches, pages, signal)
+    X = _gather(columns, _chosen_columns(n_features), len(qid), dtype)
+    _lose_streams(X, missing_rate, rng)
+    return X, y, qid
+
+
+def web_search_feature_names(n_features=136):
+    """Return the names of the columns of :func:`make_web_search`.
+
+    Parameters
+    ----------
+    n_features : int, default=136
+        As given to :func:`make_web_search`.
+
+    Returns
+    -------
+    list of str
+        One name per column.
+
+    Examples
+    --------
+    >>> from treerank.datasets.web_search import web_search_feature_names
+    >>> web_search_feature_names()[10:12]
+    ['stream_length_body', 'stream_length_anchor']
+    """
+    check_count("n_features", n_features, at_most=len(FEATURE_NAMES))
+    return [FEATURE_NAMES[column] for column in _chosen_columns(n_features)]
+
+
+@dataclass(frozen=True, eq=False)
+class Searches:
+    """What belongs to a query; one entry each per query, or per page once expanded."""
+
+    n_terms: np.ndarray
+    rarity: np.ndarray
+    intent: np.ndarray
+    sharpness: np.ndarray
+    ease: np.ndarray
+
+    @classmethod
+    def drawn(cls, n_queries, rng):
+        """Draw the queries."""
+        n_terms = np.minimum(1 + rng.poisson(1.8, n_queries), 12).astype(np.float64)
+        lean = 2.3 - n_terms + 0.7 * rng.standard_normal(n_queries)
+        hopeless = rng.random(n_queries) < 0.03
+        return cls(
+            n_terms=n_terms,
+            rarity=np.exp(0.4 * rng.standard_normal(n_queries)),
+            intent=1 / (1 + np.exp(-1.5 * lean)),
+            sharpness=np.exp(0.4 * rng.standard_normal(n_queries)),
+            ease=0.9 * rng.standard_normal(n_queries) - 6.0 * hopeless,
+        )
+
+    def expanded(self, qid):
+        """Repeat each query's entries for its pages."""
+        return Searches(*(getattr(self, name)[qid] for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True, eq=False)
+class Pages:
+    """What belongs to a page: its three virtues, and what blurs its features."""
+
+    match: np.ndarray
+    popularity: np.ndarray
+    quality: np.ndarray
+    stream_noise: np.ndarray
+    page_noise: np.ndarray
+
+    @classmethod
+    def drawn(cls, qid, rng):
+        """Draw the pages; some repeat the one before them in the same query."""
+        n_streams = len(STREAMS) - 1  # the whole page is the sum of the others
+        draws = rng.standard_normal((3 + 4 * n_streams + 11, len(qid)))
+        repeats = np.flatnonzero(rng.random(len(qid)) < 0.03)
+        repeats = repeats[(repeats > 0) & (qid[repeats] == qid[repeats - 1])]
+        draws[:, repeats] = draws[:, repeats - 1]
+        stream_noise = draws[3 : 3 + 4 * n_streams].reshape(n_streams, 4, len(qid))
+        return cls(*draws[:3], stream_noise, draws[3 + 4 * n_streams :])
+
+
+def _query_of_each_page(n_queries, documents_per_query, rng):
+    weights = np.cumsum(rng.gamma(2.0, size=n_queries))
+    n_spare = n_queries * (documents_per_query - 1)
+    ends = np.rint(n_spare * weights / weights[-1]).astype(np.int64)
+    return np.repeat(np.arange(n_queries), 1 + np.diff(ends, prepend=0))
+
+
+def _utility(searches, pages):
+    """Utility without its noise; the formula is in the module's docstring."""
+    match, quality = pages.match, pages.quality
+    matches = 1 / (1 + np.exp(-2 * match))
+    text = searches.sharpness * match * (1 - searches.intent) * (1 + 0.5 * quality)
+    site = matches * (3 * searches.intent * pages.popularity + quality)
+    return text + site - 1.5 * (quality < -1) + searches.ease
+
+
+def _labels(utility, label_shares):
+    """Labels by rank of utility, so that the shares are exact."""
+    ends = np.rint(np.cumsum(label_shares) * len(utility)).astype(np.int64)
+    ranks = np.empty(len(utility), dtype=np.int64)
+    ranks[np.argsort(utility, kind="stable")] = np.arange(len(utility))
+    return np.searchsorted(ends, ranks, side="right")
+
+
+def _chosen_columns(n_features):
+    return np.rint(np.linspace(0, len(FEATURE_NAMES) - 1, n_features)).astype(np.int64)
+
+
+def _gather(columns, chosen, n_documents, dtype):
+    """Put the chosen columns side by side; they come in any order."""
+    X = np.empty((n_documents, len(chosen)), dtype=dtype)
+    wanted = {int(column): place for place, column in enumerate(chosen)}
+    for column, values in columns:
+        if column in wanted:
+            X[:, wanted[column]] = values
+    return X
+
+
+def _lose_streams(X, missing_rate, rng):
+    """Make whole streams NaN; draws nothing if nothing is missing."""
+    if missing_rate == 0:
+        return
+    columns = _chosen_columns(X.shape[1])
+    stream = np.where(columns < 125, columns % len(STREAMS), len(STREAMS))
+    for lost in range(len(STREAMS) + 1):
+        pages = np.flatnonzero(rng.random(len(X)) < missing_rate)
+        X[np.ix_(pages, np.flatnonzero(stream == lost))] = np.nan
