@@ -1,0 +1,125 @@
+"""What is aligned with the rows stays aligned, and wrong weights are named."""
+
+import numpy as np
+import pytest
+
+from treerank.training_set import training_set
+
+N = 40
+
+
+@pytest.fixture(scope="module")
+def given():
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(N, 2)).astype(float)  # equal rows on purpose
+    qid = rng.integers(5, size=N)
+    pairs = np.column_stack(
+        [np.arange(20), np.arange(20, 40), rng.random(20), rng.integers(2, size=20)]
+    )
+    return {
+        "X": X,
+        "y": rng.integers(3, size=N).astype(float),
+        "qid": qid,
+        "sample_weight": rng.integers(4, size=N).astype(float),
+        "query_weight": np.array([1.0, 2.0, 0.0, 0.5, 3.0])[qid],
+        "pair_weight": pairs,
+    }
+
+
+def content(data):
+    """Everything that training may depend on, as comparable values."""
+    columns = [data.X[data.rows], data.y, data.query, data.document_weight, data.query_weight]
+    return [column.tolist() for column in (*columns, data.pairs) if column is not None]
+
+
+def shuffled(given, order):
+    changed = {name: values[order] for name, values in given.items() if name != "pair_weight"}
+    place = np.argsort(order)
+    pairs = given["pair_weight"].copy()
+    pairs[:, :2] = place[pairs[:, :2].astype(int)]
+    return changed | {"pair_weight": pairs[::-1]}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_no_shuffle_of_rows_and_no_renaming_of_queries_changes_anything(given, seed):
+    rng = np.random.default_rng(seed)
+    changed = shuffled(given, rng.permutation(N))
+    names = np.array(["c", "a", "e", "b", "d"])[rng.permutation(5)]
+    changed["qid"] = names[changed["qid"]]
+    assert content(training_set(**changed)) == content(training_set(**given))
+
+
+def test_every_row_keeps_what_belongs_to_it(given):
+    data = training_set(**given)
+    for ours, name in [("y", "y"), ("document_weight", "sample_weight")]:
+        np.testing.assert_array_equal(getattr(data, ours), given[name][data.rows])
+    np.testing.assert_array_equal(data.query_weight, given["query_weight"][data.rows])
+    assert len(set(zip(data.query, given["qid"][data.rows], strict=True))) == data.n_queries
+    i, j = data.rows[data.pairs[:, :2].astype(int).T]
+    back = np.column_stack([i, j, data.pairs[:, 2:]])
+    assert {tuple(pair) for pair in back} <= {tuple(pair) for pair in given["pair_weight"]}
+
+
+def test_rows_of_weight_zero_and_their_pairs_are_gone(given):
+    data = training_set(**given)
+    kept = (given["sample_weight"] > 0) & (given["query_weight"] > 0)
+    assert sorted(data.rows) == np.flatnonzero(kept).tolist()
+    assert data.query.max() + 1 == data.n_queries == 4
+    i, j = given["pair_weight"][:, :2].astype(int).T
+    assert len(data.pairs) == (kept[i] & kept[j]).sum()
+
+
+def test_splitting_by_query_parts_no_query(given):
+    data = training_set(given["X"], given["y"], given["qid"])
+    kept, held_out = data.split_by_query(0.4, np.random.RandomState(0))
+    assert (kept.n_queries, held_out.n_queries) == (3, 2)
+    assert sorted([*kept.rows, *held_out.rows]) == list(range(N))
+    assert not set(given["qid"][kept.rows]) & set(given["qid"][held_out.rows])
+
+
+def test_a_split_leaves_a_query_to_train_on(given):
+    data = training_set(given["X"], given["y"])
+    with pytest.raises(ValueError, match=r"calibration must leave a query .*; got 0.5 of 1"):
+        data.split_by_query(0.5, np.random.RandomState(0))
+
+
+def test_two_columns_of_a_pair_suffer_no_silent_target():
+    pairs = training_set(np.eye(2), np.zeros(2), pair_weight=[[0, 1, 2.0]]).pairs
+    assert pairs[0, 2:].tolist() == [2.0, 1.0]
+
+
+ROW = np.ones(2)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"qid": [1]}, "qid must have one entry per row of X; got 1 for 2 rows"),
+        ({"sample_weight": [1]}, r"sample_weight must have one entry per row of X; got shape \(1,"),
+        (
+            {"sample_weight": [1, -2]},
+            "sample_weight must be finite and not negative; got -2.0 in r",
+        ),
+        ({"sample_weight": [np.nan, 1]}, "sample_weight must be finite .*; got nan in row 0"),
+        ({"sample_weight": [np.inf, 1]}, "sample_weight must be finite .*; got inf in row 0"),
+        ({"sample_weight": [0, 0]}, "must leave a row; got zeros only"),
+        ({"query_weight": [1]}, r"query_weight must have one entry per row of X; got shape \(1,"),
+        ({"query_weight": [-1, 1]}, "query_weight must be finite and not negative; got -1.0 in ro"),
+        (
+            {"query_weight": [1, 2]},
+            "query_weight must be constant within a query; got 2.0 in row 1",
+        ),
+        ({"pair_weight": [[0, 1]]}, r"pair_weight must have the columns i, j, weight .* \(1, 2\)"),
+        ({"pair_weight": [[0, 2, 1]]}, r"name two different rows of X; got \[0.0, 2.0, 1.0, 1.0\]"),
+        ({"pair_weight": [[0, -1, 1]]}, "pair_weight must name two different rows of X"),
+        ({"pair_weight": [[0, 0.5, 1]]}, "pair_weight must name two different rows of X"),
+        ({"pair_weight": [[1, 1, 1]]}, "pair_weight must name two different rows of X"),
+        ({"pair_weight": [[0, 1, 1], [0, 1, -1]]}, "have finite weights .* in row 1"),
+        ({"pair_weight": [[0, 1, np.nan]]}, "pair_weight must have finite weights"),
+        ({"pair_weight": [[0, 1, 1, 1.5]]}, "pair_weight must have targets between 0 and 1"),
+        ({"pair_weight": [[0, 1, 1, np.nan]]}, "pair_weight must have targets between 0 and 1"),
+    ],
+)
+def test_a_wrong_argument_is_named_with_the_rule_and_the_value(changed, message):
+    with pytest.raises(ValueError, match=message):
+        training_set(np.eye(2), np.zeros(2), **changed)

@@ -1,0 +1,206 @@
+"""Training set: documents, labels, queries and weights of a fit, checked and put in order.
+
+Rows of weight zero are gone before anything else happens. The rest is in canonical order, which
+depends on content alone, so the model is the same under any shuffle of the rows and any renaming
+of the queries. ``X`` stays where it is: only its row numbers are ordered.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treerank.canonical import canonical_order
+from treerank.grouping import QueryGroups
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Documents in training order; row ``t`` is row ``rows[t]`` of ``X``.
+
+    Attributes
+    ----------
+    X : ndarray of shape (n_all_rows, n_features)
+        Features, in the caller's order.
+    rows : ndarray of shape (n_documents,)
+        Rows of ``X``, in training order.
+    y : ndarray of shape (n_documents,)
+        Labels.
+    query : ndarray of shape (n_documents,)
+        Number of the query of each document.
+    document_weight, query_weight : ndarray of shape (n_documents,) or None
+        Weights of a document and of its query.
+    pairs : ndarray of shape (n_pairs, 4) or None
+        The user's own pairs: i, j, weight, and the probability that i beats j; i and j count
+        in training order.
+    """
+
+    X: np.ndarray
+    rows: np.ndarray
+    y: np.ndarray
+    query: np.ndarray
+    document_weight: np.ndarray | None = None
+    query_weight: np.ndarray | None = None
+    pairs: np.ndarray | None = None
+
+    @property
+    def n_queries(self):
+        """Number of queries."""
+        return int(self.query.max()) + 1
+
+    def taking(self, positions):
+        """Keep the given documents, in that order, and the pairs among them."""
+        pairs = self.pairs
+        if pairs is not None:
+            place = np.full(len(self.rows), -1)
+            place[positions] = np.arange(len(positions))
+            pairs = pairs.copy()
+            pairs[:, :2] = place[pairs[:, :2].astype(np.int64)]
+            pairs = pairs[(pairs[:, :2] >= 0).all(axis=1)]
+        return TrainingSet(
+            self.X,
+            self.rows[positions],
+            self.y[positions],
+            np.unique(self.query[positions], return_inverse=True)[1],
+            None if self.document_weight is None else self.document_weight[positions],
+            None if self.query_weight is None else self.query_weight[positions],
+            pairs,
+        )
+
+    def split_by_query(self, share, rng):
+        """Return a part and a held-out ``share`` of the queries, drawn by ``rng``."""
+        n_held_out = max(1, round(share * self.n_queries))
+        if n_held_out >= self.n_queries:
+            raise ValueError(
+                f"calibration must leave a query to train on; got {share!r} of {self.n_queries}."
+            )
+        held_out = np.isin(self.query, rng.permutation(self.n_queries)[:n_held_out])
+        return self.taking(np.flatnonzero(~held_out)), self.taking(np.flatnonzero(held_out))
+
+
+def training_set(X, y, qid=None, *, sample_weight=None, query_weight=None, pair_weight=None):
+    """Check everything that is aligned with the rows of ``X``, and order it.
+
+    Examples
+    --------
+    >>> X, y = np.array([[3.0], [1.0], [2.0]]), np.array([1.0, 0.0, 0.0])
+    >>> data = training_set(X, y, ["a", "a", "a"], sample_weight=[1, 0, 2])
+    >>> sorted(data.rows), sorted(data.y)
+    ([np.int64(0), np.int64(2)], [np.float64(0.0), np.float64(1.0)])
+    """
+    groups = QueryGroups.from_qid(qid, len(y))
+    document_weight = check_weight(sample_weight, "sample_weight", len(y))
+    query_weight = check_weight(query_weight, "query_weight", len(y))
+    if query_weight is not None:
+        _refuse_uneven(query_weight, groups)
+    as_given = TrainingSet(
+        X,
+        np.arange(len(y)),
+        y,
+        groups.codes,
+        document_weight,
+        query_weight,
+        check_pairs(pair_weight, len(y)),
+    )
+    return _in_canonical_order(_without_zero_weights(as_given))
+
+
+def _without_zero_weights(data):
+    kept = np.ones(len(data.y), dtype=bool)
+    for weight in (data.document_weight, data.query_weight):
+        if weight is not None:
+            kept &= weight > 0
+    if kept.all():
+        return data
+    if not kept.any():
+        raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
+    return data.taking(np.flatnonzero(kept))
+
+
+def _in_canonical_order(data):
+    X = data.X if len(data.rows) == len(data.X) else data.X[data.rows]
+    groups = QueryGroups.from_qid(data.query)
+    weights = (data.document_weight, data.query_weight, _load_of_pairs(data.pairs, len(data.y)))
+    ordered = canonical_order(X, groups, data.y, *weights)
+    taken = data.taking(ordered.order)
+    query = np.repeat(np.arange(ordered.n_queries), ordered.sizes)
+    return TrainingSet(
+        taken.X,
+        taken.rows,
+        taken.y,
+        query,
+        taken.document_weight,
+        taken.query_weight,
+        None if taken.pairs is None else taken.pairs[np.lexsort(taken.pairs.T)],
+    )
+
+
+def _load_of_pairs(pairs, n_documents):
+    """Tell apart rows that are equal but for the pairs they are in."""
+    if pairs is None:
+        return None
+    load = np.zeros(n_documents)
+    order = np.lexsort(pairs[:, 2:].T)  # sums in an order that shuffled rows cannot change
+    i, j = pairs[order, 0].astype(np.int64), pairs[order, 1].astype(np.int64)
+    np.add.at(load, i, pairs[order, 2] * pairs[order, 3])
+    np.add.at(load, j, pairs[order, 2] * (1 - pairs[order, 3]))
+    return load
+
+
+def check_weight(weight, name, n_documents):
+    """Return a weight per row as floats, or ``None``."""
+    if weight is None:
+        return None
+    values = np.asarray(weight, dtype=np.float64)
+    if values.ndim == 0:
+        values = np.full(n_documents, float(values))
+    if values.shape != (n_documents,):
+        raise ValueError(
+            f"{name} must have one entry per row of X; got shape {values.shape} for "
+            f"{n_documents} rows."
+        )
+    wrong = ~(np.isfinite(values) & (values >= 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{name} must be finite and not negative; got {float(values[row])!r} in row {row}."
+        )
+    return values
+
+
+def _refuse_uneven(query_weight, groups):
+    first = query_weight[groups.order[groups.indptr[:-1]]]
+    uneven = query_weight != first[groups.codes]
+    if uneven.any():
+        row = int(np.argmax(uneven))
+        raise ValueError(
+            "query_weight must be constant within a query; got "
+            f"{float(query_weight[row])!r} in row {row}, where another row of the query has "
+            f"{float(first[groups.codes[row]])!r}."
+        )
+
+
+def check_pairs(pair_weight, n_documents):
+    """Return the user's pairs as rows of i, j, weight and target, or ``None``."""
+    if pair_weight is None:
+        return None
+    pairs = np.asarray(pair_weight, dtype=np.float64)
+    if pairs.ndim != 2 or pairs.shape[1] not in (3, 4):
+        raise ValueError(
+            "pair_weight must have the columns i, j, weight and, if any, target; got shape "
+            f"{pairs.shape}."
+        )
+    if pairs.shape[1] == 3:
+        pairs = np.column_stack([pairs, np.ones(len(pairs))])
+    rules = {
+        "name two different rows of X": (pairs[:, 0] != pairs[:, 1])
+        & (np.isin(pairs[:, :2], np.arange(n_documents)).all(axis=1)),
+        "have finite weights that are not negative": np.isfinite(pairs[:, 2]) & (pairs[:, 2] >= 0),
+        "have targets between 0 and 1": (pairs[:, 3] >= 0) & (pairs[:, 3] <= 1),
+    }
+    for rule, kept in rules.items():
+        if not kept.all():
+            wrong = int(np.argmin(kept))
+            raise ValueError(
+                f"pair_weight must {rule}; got {pairs[wrong].tolist()!r} in row {wrong}."
+            )
+    return pairs
