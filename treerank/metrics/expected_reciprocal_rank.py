@@ -1,0 +1,154 @@
+r"""Expected reciprocal rank (ERR): the user who stops at the first satisfying document.
+
+.. math:: \text{ERR@}k = \sum_{i=1}^{k} \frac{R_i}{i} \prod_{j<i} (1 - R_j), \qquad
+          R = \frac{g(y)}{1 + g(y_{\max})}
+
+With the exponential gain, R = (2^y - 1) / 2^ymax as in Chapelle et al. (2009). In a tied block
+the chance that the first t documents of a random order all fail to satisfy is a_t, the mean
+over all t-subsets of the product of q = 1 - R, an elementary symmetric mean; a document
+added to j others changes it to ((j + 1 - t) a_t + t q a_{t-1}) / (j + 1).
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numba import njit, prange
+
+from treerank.metrics.base import Metric, evaluate
+from treerank.metrics.relevance import check_gain, check_number, count_relevant, label_gains
+
+#: Logarithm of what is too small to add to a number near 1.
+NEGLIGIBLE = math.log(1e-20)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedReciprocalRank(Metric):
+    """Expected reciprocal rank; nothing to find if no document can satisfy.
+
+    Parameters
+    ----------
+    k, ties, no_relevant
+        See :class:`~treerank.metrics.base.Metric`.
+    gain : {"exponential", "linear"} or sequence of float, default="exponential"
+        2^y - 1, or y, or the gain of each label 0, 1, 2, ...
+    max_label : float or None, default=None
+        The highest label of the scale; ``None`` is the highest label in ``y``. Fix it where
+        values of several sets are compared.
+
+    References
+    ----------
+    Chapelle, Metlzer, Zhang and Grinspan (2009), Expected reciprocal rank for graded relevance.
+
+    Examples
+    --------
+    >>> ExpectedReciprocalRank()([1, 0], [0.3, 0.2])  # R = 1/2 at the first position
+    0.5
+    """
+
+    gain: str | tuple[float, ...] = "exponential"
+    max_label: float | None = None
+
+    stem: ClassVar[str] = "err"
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "gain", check_gain(self.gain))
+        if self.max_label is not None:
+            check_number(self.max_label, "max_label")
+
+    def worth(self, y):
+        """Return the chance that a document satisfies the user."""
+        top = y.max() if self.max_label is None else float(self.max_label)
+        if y.max() > top:
+            raise ValueError(f"y must be at most max_label={top}; got {y.max()}.")
+        gains = label_gains(np.append(y, top), self.gain)
+        return gains[:-1] / (1 + gains.max())
+
+    def ideal(self, worth, indptr):
+        """Return 1."""
+        return (count_relevant(worth, indptr) > 0).astype(np.float64)
+
+    def total(self, ranked, ends, indptr):
+        """Return the expected reciprocal rank."""
+        return _expected(ranked, ends, indptr, self.depth)
+
+
+def err_score(
+    y_true,
+    y_score,
+    qid=None,
+    *,
+    k=None,
+    gain="exponential",
+    max_label=None,
+    ties="average",
+    no_relevant="exclude",
+    per_query=False,
+):
+    """Return the mean ERR@k over queries.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, per_query
+        See :func:`~treerank.metrics.ndcg.ndcg_score`.
+    k, gain, max_label, ties, no_relevant
+        See :class:`ExpectedReciprocalRank`.
+
+    Returns
+    -------
+    float or ndarray of shape (n_queries,)
+
+    Examples
+    --------
+    >>> err_score([0, 1], [0.3, 0.2])
+    0.25
+    """
+    metric = ExpectedReciprocalRank(
+        k=k, gain=gain, max_label=max_label, ties=ties, no_relevant=no_relevant
+    )
+    return evaluate(metric, y_true, y_score, qid, per_query)
+
+
+@njit(cache=True, parallel=True)
+def _expected(ranked, ends, indptr, k):
+    total = np.empty(len(indptr) - 1)
+    for q in prange(len(total)):
+        a, b = indptr[q], indptr[q + 1]
+        total[q] = _expected_of_query(ranked[a:b], ends[a:b], k)
+    return total
+
+
+@njit(cache=True)
+def _expected_of_query(stops, ends, k):
+    expected, goes_on, start = 0.0, 1.0, 0
+    depth = min(len(stops), k)
+    while start < depth and goes_on > 0:
+        end = ends[start]
+        if end == start + 1:
+            expected += goes_on * stops[start] / end
+            goes_on *= 1 - stops[start]
+        else:
+            all_fail = _mean_products(1 - stops[start:end], min(end, depth) - start)
+            for t in range(1, len(all_fail)):
+                stops_here = max(all_fail[t - 1] - all_fail[t], 0.0)
+                expected += goes_on * stops_here / (start + t)
+            goes_on *= np.prod(1 - stops[start:end])
+        start = end
+    return expected
+
+
+@njit(cache=True)
+def _mean_products(factors, size):
+    """Mean product over all subsets of t factors, for t from 0 to ``size``, or to 1e-20."""
+    mean = factors.mean()
+    if mean < 1 and size * math.log(max(mean, 1e-300)) < NEGLIGIBLE:
+        # By Maclaurin's inequality no mean product of t factors exceeds mean^t.
+        size = int(NEGLIGIBLE / math.log(max(mean, 1e-300))) + 1
+    means = np.zeros(size + 1)
+    means[0] = 1.0
+    for j in range(len(factors)):
+        for t in range(min(j + 1, size), 0, -1):
+            means[t] = ((j + 1 - t) * means[t] + t * factors[j] * means[t - 1]) / (j + 1)
+    return means

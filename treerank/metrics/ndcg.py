@@ -1,0 +1,133 @@
+r"""NDCG: gains discounted by position, over the best that was possible.
+
+.. math:: \text{DCG} = \sum_{i=1}^{k} \frac{g(y_i)}{\log_2(i + 1)}, \qquad
+          \text{NDCG} = \text{DCG} / \text{DCG of the ideal order}
+
+A tied block spreads its mean gain over its positions (McSherry and Najork, 2008).
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numba import njit
+
+from treerank.metrics.base import Metric, evaluate
+from treerank.metrics.ranked import rank_ideally
+from treerank.metrics.relevance import check_gain, label_gains
+
+
+@dataclass(frozen=True, kw_only=True)
+class NDCG(Metric):
+    """Normalised discounted cumulative gain; nothing to find if all gains are 0.
+
+    Parameters
+    ----------
+    k, ties, no_relevant
+        See :class:`~treerank.metrics.base.Metric`.
+    gain : {"exponential", "linear"} or sequence of float, default="exponential"
+        2^y - 1, or y, or the gain of each label 0, 1, 2, ...
+
+    References
+    ----------
+    Järvelin and Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques;
+    Burges et al. (2005) for the exponential gain; McSherry and Najork (2008), Computing
+    information retrieval performance measures efficiently in the presence of tied scores.
+
+    Examples
+    --------
+    >>> NDCG(k=10)([0, 1, 2], [0.1, 0.2, 0.3])
+    1.0
+    """
+
+    gain: str | tuple[float, ...] = "exponential"
+
+    stem: ClassVar[str] = "ndcg"
+
+    def __post_init__(self):
+        super().__post_init__()
+        object.__setattr__(self, "gain", check_gain(self.gain))
+
+    def worth(self, y):
+        """Return gains."""
+        return label_gains(y, self.gain)
+
+    def ideal(self, worth, indptr):
+        """Return the DCG of the best order."""
+        ranked, ends = rank_ideally(worth, indptr, self.depth)
+        return self.total(ranked, ends, indptr)
+
+    def total(self, ranked, ends, indptr):
+        """Return the DCG."""
+        return _dcg(ranked, ends, indptr, _discounts(self.depth, indptr))
+
+
+def ndcg_score(
+    y_true,
+    y_score,
+    qid=None,
+    *,
+    k=10,
+    gain="exponential",
+    ties="average",
+    no_relevant="exclude",
+    per_query=False,
+):
+    """Return the mean NDCG@k over queries.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_documents,)
+        Labels, not negative.
+    y_score : array-like of shape (n_documents,)
+        Scores; the highest is ranked first.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document, of any dtype and in any order; ``None`` is one query.
+    k, gain, ties, no_relevant
+        See :class:`NDCG`.
+    per_query : bool, default=False
+        Return one value per query, in the order of ``np.unique(qid)``.
+
+    Returns
+    -------
+    float or ndarray of shape (n_queries,)
+
+    Examples
+    --------
+    >>> y, scores, qid = [1, 0, 0, 2], [0.5, 0.1, 0.7, 0.9], ["a", "a", "b", "b"]
+    >>> ndcg_score(y, scores, qid)
+    1.0
+    >>> ndcg_score([1, 0], [0.0, 0.0], per_query=True).round(3)
+    array([0.815])
+    """
+    metric = NDCG(k=k, gain=gain, ties=ties, no_relevant=no_relevant)
+    return evaluate(metric, y_true, y_score, qid, per_query)
+
+
+def _discounts(depth, indptr):
+    """Return the discount of each position that can matter."""
+    return 1 / np.log2(np.arange(2, min(depth, np.diff(indptr).max()) + 2))
+
+
+@njit(cache=True)
+def _dcg(ranked, ends, indptr, discounts):
+    dcg = np.empty(len(indptr) - 1)
+    for q in range(len(dcg)):
+        a, b = indptr[q], indptr[q + 1]
+        dcg[q] = _dcg_of_query(ranked[a:b], ends[a:b], discounts)
+    return dcg
+
+
+@njit(cache=True)
+def _dcg_of_query(gains, ends, discounts):
+    dcg, start = 0.0, 0
+    depth = min(len(gains), len(discounts))
+    while start < depth:
+        end = ends[start]
+        mean_gain = gains[start]
+        if mean_gain != gains[end - 1]:  # equal gains need no mean, and no rounding
+            mean_gain = gains[start:end].sum() / (end - start)
+        for i in range(start, min(end, depth)):
+            dcg += mean_gain * discounts[i]
+        start = end
+    return dcg

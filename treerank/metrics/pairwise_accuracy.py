@@ -1,0 +1,136 @@
+r"""Pairwise accuracy: the share of pairs of different labels that are in the right order.
+
+.. math:: \frac{|\{(i, j): y_i > y_j, s_i > s_j\}|}{|\{(i, j): y_i > y_j\}|}
+
+A pair of equal scores is half right: the area under the ROC curve, for two labels.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numba import njit, prange
+
+from treerank.metrics.base import Metric, evaluate
+from treerank.metrics.ranked import rank_ideally
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairwiseAccuracy(Metric):
+    """Share of rightly ordered pairs; nothing to find if all labels are equal.
+
+    Labels may be any ordered numbers, negative and fractional ones included.
+
+    Parameters
+    ----------
+    k : None
+        There is no cutoff.
+    ties, no_relevant
+        See :class:`~treerank.metrics.base.Metric`.
+
+    Examples
+    --------
+    >>> PairwiseAccuracy()([0, 1, 2], [0.1, 0.3, 0.2])
+    0.6666666666666666
+    """
+
+    stem: ClassVar[str] = "pairwise_accuracy"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.k is not None:
+            raise ValueError(f"k must be None for {self.stem}; got {self.k!r}.")
+
+    def worth(self, y):
+        """Return the labels."""
+        return y
+
+    def ideal(self, worth, indptr):
+        """Return the number of pairs with different labels."""
+        ranked, _ = rank_ideally(worth, indptr, self.depth)
+        return _unequal_pairs(ranked, indptr)
+
+    def total(self, ranked, ends, indptr):
+        """Return the number of pairs in the right order, a tie counted as one half."""
+        return _right_pairs(ranked, ends, indptr)
+
+
+def pairwise_accuracy_score(
+    y_true, y_score, qid=None, *, ties="average", no_relevant="exclude", per_query=False
+):
+    """Return the mean share of rightly ordered pairs, over queries.
+
+    Parameters
+    ----------
+    y_true, y_score, qid, per_query
+        See :func:`~treerank.metrics.ndcg.ndcg_score`.
+    ties, no_relevant
+        See :class:`PairwiseAccuracy`.
+
+    Returns
+    -------
+    float or ndarray of shape (n_queries,)
+
+    Examples
+    --------
+    >>> pairwise_accuracy_score([0, 1, 1], [0.5, 0.5, 0.9])  # one half and one
+    0.75
+    """
+    metric = PairwiseAccuracy(ties=ties, no_relevant=no_relevant)
+    return evaluate(metric, y_true, y_score, qid, per_query)
+
+
+@njit(cache=True)
+def _unequal_pairs(ranked, indptr):
+    pairs = np.empty(len(indptr) - 1)
+    for q in range(len(pairs)):
+        pairs[q] = _count_unequal(ranked[indptr[q] : indptr[q + 1]])
+    return pairs
+
+
+@njit(cache=True, parallel=True)
+def _right_pairs(ranked, ends, indptr):
+    pairs = np.empty(len(indptr) - 1)
+    for q in prange(len(pairs)):
+        a, b = indptr[q], indptr[q + 1]
+        # Blocks rise, so that no descent is inside one: their pairs are added as halves.
+        right, start = _count_descents(ranked[a:b].copy()) * 1.0, 0
+        while start < b - a:
+            end = ends[a + start]
+            right += 0.5 * _count_unequal(ranked[a + start : a + end])
+            start = end
+        pairs[q] = right
+    return pairs
+
+
+@njit(cache=True)
+def _count_unequal(values):
+    """Pairs of different values; equal ones are next to each other."""
+    pairs, start = len(values) * (len(values) - 1) // 2, 0
+    for i in range(1, len(values) + 1):
+        if i == len(values) or values[i] != values[start]:
+            pairs -= (i - start) * (i - start - 1) // 2
+            start = i
+    return pairs
+
+
+@njit(cache=True)
+def _count_descents(values):
+    """Pairs of positions i < j with values[i] > values[j], by a merge sort; overwrites."""
+    n, width, descents = len(values), 1, 0
+    merged = np.empty_like(values)
+    while width < n:
+        for start in range(0, n, 2 * width):
+            middle, stop = min(start + width, n), min(start + 2 * width, n)
+            i, j = start, middle
+            for place in range(start, stop):
+                if i < middle and (j == stop or values[i] <= values[j]):
+                    merged[place] = values[i]
+                    i += 1
+                else:
+                    merged[place] = values[j]
+                    descents += middle - i
+                    j += 1
+        values, merged = merged, values
+        width *= 2
+    return descents

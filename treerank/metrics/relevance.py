@@ -1,0 +1,120 @@
+"""Relevance: what a label is worth to a metric.
+
+Labels ``y`` become one number per document, its worth: a gain (NDCG, ERR) or 1 and 0 above
+and below a threshold (MAP, MRR, precision). To add a gain by name, list it in ``GAINS``.
+"""
+
+import math
+import numbers
+
+import numpy as np
+
+#: Larger gains could overflow in the sum over a query.
+MAX_GAIN = 2.0**1000
+
+
+def check_column(values, name, n_documents=None):
+    """Return one finite float64 per document."""
+    try:
+        column = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers; got {values!r}.") from error
+    if np.ndim(values) != 1:
+        raise ValueError(f"{name} must be one-dimensional; got shape {np.shape(values)}.")
+    if n_documents is not None and len(column) != n_documents:
+        raise ValueError(
+            f"{name} must have one entry per document; got {len(column)} for {n_documents}."
+        )
+    if len(column) == 0:
+        raise ValueError(f"{name} must have at least one entry; got {values!r}.")
+    if not np.isfinite(column).all():
+        row = int(np.argmin(np.isfinite(column)))
+        raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")
+    return column
+
+
+def exponential_gain(y):
+    """Return 2^y - 1."""
+    top = y.max()
+    if top > 1000:
+        raise ValueError(f"y must be at most 1000 for gain='exponential'; got {top}.")
+    if (y == np.floor(y)).all():  # a table is exact on every machine, vectorised exp2 is not
+        return (np.ldexp(1.0, np.arange(int(top) + 1)) - 1)[y.astype(np.intp)]
+    return np.exp2(y) - 1
+
+
+def linear_gain(y):
+    """Return y."""
+    return y.copy()
+
+
+GAINS = {"exponential": exponential_gain, "linear": linear_gain}
+
+
+def label_gains(y, gain="exponential"):
+    """Return the gain of each label.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_documents,)
+        Labels, not negative. Fractional ones have a gain by formula, not by table.
+    gain : {"exponential", "linear"} or sequence of float, default="exponential"
+        2^y - 1, or y, or the gain of each label 0, 1, 2, ...
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+
+    Examples
+    --------
+    >>> label_gains([0, 1, 2, 4])
+    array([ 0.,  1.,  3., 15.])
+    >>> label_gains([0, 1, 2], gain=[0, 1, 10])
+    array([ 0.,  1., 10.])
+    """
+    y = check_column(y, "y")
+    if y.min() < 0:
+        raise ValueError(f"y must not be negative where it has a gain; got {y.min()}.")
+    gains = GAINS[gain](y) if isinstance(gain, str) else _looked_up(y, np.asarray(gain, float))
+    if gains.max() > MAX_GAIN:
+        raise ValueError(f"y must have gains below {MAX_GAIN:.3g}; got {gains.max()}.")
+    return gains
+
+
+def _looked_up(y, table):
+    """Return ``table[y]``; labels must be its indices."""
+    wrong = (y != np.floor(y)) | (y >= len(table))
+    if wrong.any():
+        raise ValueError(
+            f"y must be integers below {len(table)}, the number of gains; got {y[wrong][0]}."
+        )
+    return table[y.astype(np.intp)]
+
+
+def check_gain(gain):
+    """Return a gain's name, or its table as a tuple, which can be compared and hashed."""
+    if isinstance(gain, str):
+        if gain not in GAINS:
+            raise ValueError(f"gain must be an array or one of {sorted(GAINS)}; got {gain!r}.")
+        return gain
+    table = check_column(gain, "gain")
+    if table.min() < 0:
+        raise ValueError(f"gain must not be negative; got {table.min()}.")
+    return tuple(table.tolist())
+
+
+def check_number(value, name):
+    """Refuse what is not a finite real number."""
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value):
+        raise ValueError(f"{name} must be a finite number; got {value!r}.")
+
+
+def is_relevant(y, threshold):
+    """Return 1.0 for labels that reach the threshold and 0.0 for the others."""
+    return (y >= threshold).astype(np.float64)
+
+
+def count_relevant(worth, indptr):
+    """Count the documents of each query that are worth anything."""
+    return np.diff(np.append(0, np.cumsum(worth > 0))[indptr])

@@ -1,0 +1,165 @@
+"""Splitters: training and test sets that never share a query.
+
+They take ``qid`` and request it by default, so that with
+``sklearn.set_config(enable_metadata_routing=True)`` one call is enough:
+``GridSearchCV(ranker, grid, cv=QueryKFold(5)).fit(X, y, qid=qid)``. Queries are drawn by their
+ids, so the sets do not depend on the order of the rows. To add a splitter, yield the test
+queries of each split from ``_test_queries``.
+"""
+
+import math
+import numbers
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+from sklearn.model_selection import BaseCrossValidator
+from sklearn.utils import check_random_state
+
+from treerank.grouping import QueryGroups
+
+
+class QuerySplitter(BaseCrossValidator):
+    """Base of splitters that keep the documents of a query together."""
+
+    __metadata_request__split: ClassVar[dict[str, bool]] = {"qid": True, "groups": True}
+
+    def split(self, X, y=None, qid=None, *, groups=None):
+        """Yield the rows of each training set and of its test set, both rising.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_documents, n_features)
+            Only its length matters.
+        y : ignored
+            Here because scikit-learn passes it.
+        qid : array-like of shape (n_documents,)
+            Query of each document, of any dtype and in any order.
+        groups : array-like of shape (n_documents,), default=None
+            What scikit-learn calls ``qid`` where metadata routing is off.
+
+        Yields
+        ------
+        train, test : ndarray of int
+        """
+        del y
+        if (qid is None) == (groups is None):
+            given = "neither" if qid is None else "both"
+            raise ValueError(f"qid must be given, or else groups in its place; got {given}.")
+        n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
+        query_groups = QueryGroups.from_qid(groups if qid is None else qid, n_documents)
+        for queries in self._test_queries(query_groups):
+            held_out = np.zeros(query_groups.n_queries, dtype=bool)
+            held_out[queries] = True
+            in_test = held_out[query_groups.codes]
+            yield np.flatnonzero(~in_test), np.flatnonzero(in_test)
+
+    def get_n_splits(self, X=None, y=None, groups=None, **metadata):
+        """Return the number of splits."""
+        del X, y, groups, metadata
+        return self.n_splits
+
+    @abstractmethod
+    def _test_queries(self, groups):
+        """Yield the queries of each test set."""
+
+
+class QueryKFold(QuerySplitter):
+    """Folds of whole queries with about equally many documents.
+
+    Queries go one by one, the largest first or in random order, to the fold that has the
+    fewest documents yet, so two folds never differ by more than the largest query.
+
+    Parameters
+    ----------
+    n_splits : int, default=5
+        Number of folds, at least 2 and at most the number of queries.
+    shuffle : bool, default=False
+        Take the queries in random order.
+    random_state : int, RandomState or None, default=None
+        Seed of the random order; ``None`` for another order at each call.
+
+    Examples
+    --------
+    >>> qid = [7, 7, 7, 3, 3, 5]
+    >>> for train, test in QueryKFold(2).split(qid, qid=qid):
+    ...     print(train, test)
+    [3 4 5] [0 1 2]
+    [0 1 2] [3 4 5]
+    """
+
+    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
+        self.n_splits = n_splits
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    def _test_queries(self, groups):
+        _check_integer(self.n_splits, "n_splits", 2)
+        if self.n_splits > groups.n_queries:
+            raise ValueError(
+                f"n_splits must be at most the number of queries, {groups.n_queries}; "
+                f"got {self.n_splits}."
+            )
+        if self.shuffle:
+            turn = check_random_state(self.random_state).permutation(groups.n_queries)
+        else:
+            turn = np.argsort(-groups.sizes, kind="stable")
+        n_documents = np.zeros(self.n_splits, dtype=np.int64)
+        fold = np.empty(groups.n_queries, dtype=np.int64)
+        for query in turn:
+            fold[query] = np.argmin(n_documents)
+            n_documents[fold[query]] += groups.sizes[query]
+        for i in range(self.n_splits):
+            yield np.flatnonzero(fold == i)
+
+
+class QueryShuffleSplit(QuerySplitter):
+    """Random test sets of whole queries, drawn anew for each split.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of splits.
+    test_size : float or int, default=0.2
+        Share of the queries that go to the test set, rounded up, or their number.
+    random_state : int, RandomState or None, default=None
+        Seed; ``None`` for other sets at each call.
+
+    Examples
+    --------
+    >>> qid = ["a", "a", "b", "b", "c"]
+    >>> train, test = next(QueryShuffleSplit(1, random_state=0).split(qid, qid=qid))
+    >>> train, test
+    (array([0, 1, 2, 3]), array([4]))
+    """
+
+    def __init__(self, n_splits=10, *, test_size=0.2, random_state=None):
+        self.n_splits = n_splits
+        self.test_size = test_size
+        self.random_state = random_state
+
+    def _test_queries(self, groups):
+        _check_integer(self.n_splits, "n_splits", 1)
+        n_test = self._n_test_queries(groups.n_queries)
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            yield rng.permutation(groups.n_queries)[:n_test]
+
+    def _n_test_queries(self, n_queries):
+        size = self.test_size
+        n_test = 0
+        if isinstance(size, numbers.Integral):
+            n_test = int(size)
+        elif isinstance(size, float) and 0 < size < 1:
+            n_test = math.ceil(size * n_queries)
+        if not 1 <= n_test < n_queries:
+            raise ValueError(
+                f"test_size must be a share between 0 and 1 or a number of queries, leaving "
+                f"both sets at least one of the {n_queries} queries; got {size!r}."
+            )
+        return n_test
+
+
+def _check_integer(value, name, lowest):
+    if not isinstance(value, numbers.Integral) or value < lowest:
+        raise ValueError(f"{name} must be an integer of at least {lowest}; got {value!r}.")
