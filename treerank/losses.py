@@ -129,8 +129,6 @@ class PairLoss:
         Whether the curvature is a positive stand-in for a second derivative that is not.
     shape : Shape or None
         The form without exponentials per pair, for the sigmoid family.
-    closed_form : {"level_sums", "sorting"} or None
-        How all pairs can be summed without visiting each of them.
     convex : bool
         Whether the loss is convex in the margin, as a fitted head needs it.
     """
@@ -138,13 +136,12 @@ class PairLoss:
     of_margin: Callable
     approximate_hessian: bool = False
     shape: Shape | None = field(default=None, repr=False)
-    closed_form: str | None = None
     convex: bool = True
 
 
 PAIR_LOSSES = {
     "logistic": PairLoss(logistic, shape=Shape(_logistic_shape, -1.0, 1.0)),
-    "half_squared": PairLoss(half_squared, closed_form="level_sums"),
+    "half_squared": PairLoss(half_squared),
     "half_squared_tanh": PairLoss(
         half_squared_tanh,
         approximate_hessian=True,
@@ -157,9 +154,9 @@ PAIR_LOSSES = {
         shape=Shape(_squared_shape, -2.0, 2.0),
         convex=False,
     ),
-    "hinge": PairLoss(hinge, approximate_hessian=True, closed_form="sorting"),
-    "squared_hinge": PairLoss(squared_hinge, closed_form="sorting"),
-    "exponential": PairLoss(exponential, closed_form="level_sums"),
+    "hinge": PairLoss(hinge, approximate_hessian=True),
+    "squared_hinge": PairLoss(squared_hinge),
+    "exponential": PairLoss(exponential),
     "fidelity": PairLoss(
         fidelity,
         approximate_hessian=True,

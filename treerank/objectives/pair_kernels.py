@@ -1,0 +1,154 @@
+r"""Kernels over pairs: gradient and curvature of any pair loss under any pair weight.
+
+A kernel is made for a loss and a weight, which are compiled into it, so that the innermost
+loop holds no call and no branch. Kernels of built-in losses come from numba's cache on disk:
+their functions are plain Python (``register_jitable``), which the cache can name; a jitted
+function of the user's own is compiled once per process.
+
+``fast_kernel`` works in single precision for the sigmoid family, by ``u = e_j / (e_i + e_j)``.
+Queries whose scores range too far for that are handed back. ``exact_kernel`` works in double
+precision from the margin, takes any loss, and sums the value as well. Both run in parallel
+over queries only, each of which owns its places: the same bits for any number of threads.
+"""
+
+import functools
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit, prange
+from numba.core.dispatcher import Dispatcher
+from numba.extending import register_jitable
+
+#: What the vectoriser needs: order of sums free; NaN and infinity still mean what they mean.
+FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+#: Half the range of scores within which single precision holds e and its reciprocal.
+HALF_RANGE = 40.0
+
+
+class Weights(NamedTuple):
+    """Weights that stay the same, per place: by label, and by the user."""
+
+    gain: np.ndarray
+    document: np.ndarray
+
+
+@njit(parallel=True, cache=True)
+def place_scores(scores, row, sigma, offset, x):
+    """Fill ``x`` with sigma times the score of each place, less its offset."""
+    for t in prange(len(row)):
+        x[t] = sigma * scores[row[t]] - offset[t]
+
+
+@functools.cache
+def fast_kernel(of_upset, of_pair, truncated, weighted, normalized):
+    """Make the kernel in single precision, for a loss that has a shape.
+
+    It fills ``g`` and ``h`` without the constants of the shape, ``mass`` with the sum of pair
+    weights of each query, and ``wide`` where it left a query to the exact kernel.
+    """
+    one, none = np.float32(1), np.float32(0)
+    cache = not isinstance(of_pair, Dispatcher)
+
+    @njit(parallel=True, error_model="numpy", fastmath=FASTMATH, cache=cache)
+    def over_runs(x, steepness, shift, labels, weights, ranks, g, h, mass, wide):
+        for q in prange(len(labels.indptr) - 1):
+            a, b = labels.indptr[q], labels.indptr[q + 1]
+            e, G, H = np.empty(b - a, np.float32), g[a:b], h[a:b]
+            wide[q] = not _exponentials(x[a:b], steepness, e)
+            if wide[q]:
+                continue
+            gain, document = weights.gain[a:b], weights.document[a:b]
+            up, down, tie, key = ranks.up[a:b], ranks.down[a:b], ranks.tie[a:b], ranks.key[a:b]
+            inside, inside_tie = ranks.inside[a:b], ranks.inside_tie[a:b]
+            low, high = labels.low[a:b], labels.high[a:b]
+            total = 0.0
+            for i in range(len(e)):
+                e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
+                for j in range(low[i], high[i]):
+                    r = one / (e_i + e[j])
+                    slope, curvature = of_upset(e[j] * r, e_i * r)
+                    tied = key[i] == key[j]
+                    w = of_pair(gain[i], gain[j], up[i], up[j], down[i], down[j], tie[i], tied)
+                    if truncated:
+                        w *= inside_tie[i] if tied else max(inside[i], inside[j])
+                    if weighted:
+                        w *= document[i] * document[j]
+                    G[j] += slope * w
+                    H[j] += curvature * w
+                    slope_i += slope * w
+                    curvature_i += curvature * w
+                    if normalized:
+                        mass_i += w
+                G[i] -= slope_i
+                H[i] += curvature_i
+                total += mass_i
+            mass[q] = total
+
+    return over_runs
+
+
+@njit(cache=True, error_model="numpy")
+def _exponentials(x, steepness, e):
+    """Fill ``e`` with exp(steepness * x), centred; say whether single precision can hold it."""
+    top, bottom = -np.inf, np.inf
+    for t in range(len(x)):
+        top, bottom = max(top, x[t]), min(bottom, x[t])
+    middle = (top + bottom) / 2
+    for t in range(len(x)):
+        e[t] = math.exp(min(steepness * (x[t] - middle), HALF_RANGE))
+    return not steepness * (top - middle) > HALF_RANGE
+
+
+@functools.cache
+def exact_kernel(of_margin, of_pair, truncated, ties):
+    """Make the kernel in double precision, for any loss."""
+    cache = not isinstance(of_margin, Dispatcher) and not isinstance(of_pair, Dispatcher)
+
+    @njit(parallel=True, error_model="numpy", cache=cache)
+    def over_runs(wanted, x, shift, labels, weights, ranks, g, h, mass, value):
+        for n in prange(len(wanted)):
+            q = wanted[n]
+            a = labels.indptr[q]
+            g[a : labels.indptr[q + 1]] = 0
+            h[a : labels.indptr[q + 1]] = 0
+            total, price = 0.0, 0.0
+            for i in range(a, labels.indptr[q + 1]):
+                # Documents of the same level are the places from `high` on.
+                for j in range(a + labels.low[i], i if ties else a + labels.high[i]):
+                    margin = x[i] - x[j]
+                    pair_value, slope, curvature = of_margin(margin + shift)
+                    if ties and j >= a + labels.high[i]:
+                        back = of_margin(shift - margin)
+                        pair_value = (pair_value + back[0]) / 2
+                        slope, curvature = (slope - back[1]) / 2, (curvature + back[2]) / 2
+                    w = weigh(of_pair, truncated, i, j, weights, ranks)
+                    g[i] += w * slope
+                    g[j] -= w * slope
+                    h[i] += w * curvature
+                    h[j] += w * curvature
+                    total += w
+                    price += w * pair_value
+            mass[q], value[q] = total, price
+
+    return over_runs
+
+
+@register_jitable
+def weigh(of_pair, truncated, i, j, weights, ranks):
+    """Return the whole weight of a pair of places."""
+    tied = ranks.key[i] == ranks.key[j]
+    gain, up, down = weights.gain, ranks.up, ranks.down
+    w = of_pair(gain[i], gain[j], up[i], up[j], down[i], down[j], ranks.tie[i], tied)
+    if truncated:
+        w *= ranks.inside_tie[i] if tied else max(ranks.inside[i], ranks.inside[j])
+    return w * weights.document[i] * weights.document[j]
+
+
+@njit(parallel=True, cache=True)
+def scatter(g, h, row, indptr, gradient_factor, hessian_factor, gradient, hessian):
+    """Hand the places' derivatives back to their rows, each query times its factors."""
+    for q in prange(len(indptr) - 1):
+        for t in range(indptr[q], indptr[q + 1]):
+            gradient[row[t]] = gradient_factor[q] * g[t]
+            hessian[row[t]] = hessian_factor[q] * h[t]
