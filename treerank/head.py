@@ -116,7 +116,7 @@ def fit_head(features, objective, *, penalty="l2", alpha=1e-3, tolerance=1e-6, m
     >>> features = np.array([[1.0, 0.1], [0.0, 0.0], [0.5, 0.9], [0.2, 1.0]])
     >>> objective = make_objective([1, 0, 1, 0], qid=[0, 0, 1, 1])
     >>> fit_head(features, objective, penalty="l1", alpha=0.1).round(2)
-    array([1.67, 0.  ])
+    array([5.19, 0.  ])
     """
     if penalty not in PENALTIES:
         raise ValueError(f"head_penalty must be one of {sorted(PENALTIES)}; got {penalty!r}.")

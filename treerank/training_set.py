@@ -47,6 +47,17 @@ class TrainingSet:
         """Number of queries."""
         return int(self.query.max()) + 1
 
+    def weights(self):
+        """Return the weights as :func:`~treerank.objectives.factory.make_objective` wants them."""
+        pairs = self.pairs
+        return {
+            "document_weight": self.document_weight,
+            "query_weight": self.query_weight,
+            "pair_weight": None
+            if pairs is None
+            else np.column_stack([pairs.i, pairs.j, pairs.weight, pairs.target]),
+        }
+
     def taking(self, positions):
         """Keep the given documents, in that order, and the pairs among them."""
         return TrainingSet(

@@ -1,0 +1,43 @@
+"""Feature parts by name; the module of an engine is imported only when its part is asked for.
+
+To add one, write a function that imports and returns its class and list it, under its short
+name and its class's name.
+"""
+
+from sklearn.base import clone
+
+
+def _lightgbm_trees():
+    from treerank.feature_parts.lightgbm import LightGBMTrees
+
+    return LightGBMTrees
+
+
+def _xgboost_trees():
+    from treerank.feature_parts.xgboost import XGBoostTrees
+
+    return XGBoostTrees
+
+
+FEATURE_PARTS = {"lightgbm": _lightgbm_trees, "xgboost": _xgboost_trees}
+
+#: The same by class, for model files.
+FEATURE_PART_CLASSES = {"LightGBMTrees": _lightgbm_trees, "XGBoostTrees": _xgboost_trees}
+
+
+def make_feature_part(feature_part):
+    """Return a new feature part of a name; an instance is copied, unfitted.
+
+    Examples
+    --------
+    >>> make_feature_part("lightgbm")
+    LightGBMTrees()
+    """
+    if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
+        return FEATURE_PARTS[feature_part]()()
+    if isinstance(feature_part, str) or not hasattr(feature_part, "transform"):
+        raise ValueError(
+            "feature_part must have fit and transform or be one of "
+            f"{sorted(FEATURE_PARTS)}; got {feature_part!r}."
+        )
+    return clone(feature_part)
