@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import stats
 
-from treerank.random_keys import _stream_output, gumbel, uniform
+from treerank.random_keys import _stream_output, gumbel, uniform, uniforms
 
 words = st.integers(0, 2**63 - 1)
 
@@ -55,6 +55,12 @@ def test_streams_are_those_of_splitmix64():
 def test_known_keys_keep_their_numbers(key, expected):
     assert uniform(*key) == expected
     np.testing.assert_allclose(gumbel(*key), -np.log(-np.log(expected)), rtol=1e-14)
+
+
+def test_many_keys_have_the_numbers_of_each():
+    documents = np.array([5, 0, 2**40])
+    expected = [uniform(7, 3, document) for document in documents]
+    np.testing.assert_array_equal(uniforms(7, 3, documents), expected)
 
 
 def test_numbers_are_the_same_without_a_compiler():

@@ -48,6 +48,35 @@ def uniform(seed, iteration, document):
 
 
 @njit(cache=True)
+def uniforms(seed, iteration, documents):
+    """Return the number of each of many keys.
+
+    Parameters
+    ----------
+    seed, iteration : int
+        As for :func:`uniform`.
+    documents : ndarray of int, shape (n_documents,)
+        Last words of the keys.
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+        ``uniform(seed, iteration, document)`` of each document.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treerank.random_keys import uniforms
+    >>> uniforms(0, 0, np.array([1, 2, 1])).round(3)
+    array([0.971, 0.278, 0.971])
+    """
+    numbers = np.empty(len(documents))
+    for i in range(len(documents)):
+        numbers[i] = uniform(seed, iteration, documents[i])
+    return numbers
+
+
+@njit(cache=True)
 def gumbel(seed, iteration, document):
     """Return the number of a key, standard Gumbel.
 
