@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-BLOCK_SIZE = 2**23
+BLOCK_SIZE = 2**22
 
 
 class TextBlock(NamedTuple):
@@ -46,7 +46,7 @@ def text_blocks(path, block_size=None):
     ----------
     path : path-like
         File.
-    block_size : int, default 8 MiB
+    block_size : int, default 4 MiB
         Bytes to read at a time.
 
     Yields

@@ -197,7 +197,7 @@ def _checked_length(name, values, n_rows):
 def _checked_labels(y, n_rows):
     y = _checked_length("y", np.asarray(y, dtype=np.float64), n_rows)
     if not np.isfinite(y).all():
-        raise ValueError(f"y must be finite; got {y[~np.isfinite(y)][0]!r}.")
+        raise ValueError(f"y must be finite; got {float(y[~np.isfinite(y)][0])!r}.")
     return [_without_point_zero(repr(label)) for label in y.tolist()]
 
 

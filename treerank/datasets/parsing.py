@@ -208,18 +208,24 @@ def parse_chunks(text, starts, first_rows, first_slots, rows, target, trouble):
         Filled in.
     """
     for c in prange(len(starts) - 1):
-        row, slot, at = first_rows[c], first_slots[c], starts[c]
-        while at < starts[c + 1]:
-            at = _skip_spaces(text, at)
-            if not _ends_row(text[at]):
-                error, at = _parse_row(text, at, row, slot, rows, target, trouble, c)
-                if error != 0:
-                    trouble.errors[c, 0] = error
-                    trouble.errors[c, 1] = at
-                    break
-                slot += rows.n_entries[row] if target.is_sparse else target.n_features
-                row += 1
-            at = _skip_line(text, at) + 1
+        place = starts[c], starts[c + 1], first_rows[c], first_slots[c]
+        _parse_chunk(text, place, rows, target, trouble, c)
+
+
+@njit(cache=True)
+def _parse_chunk(text, place, rows, target, trouble, chunk):
+    at, end, row, slot = place
+    while at < end:
+        at = _skip_spaces(text, at)
+        if not _ends_row(text[at]):
+            error, at = _parse_row(text, at, row, slot, rows, target, trouble, chunk)
+            if error != 0:
+                trouble.errors[chunk, 0] = error
+                trouble.errors[chunk, 1] = at
+                return
+            slot += rows.n_entries[row] if target.is_sparse else target.n_features
+            row += 1
+        at = _skip_line(text, at) + 1
 
 
 @njit(cache=True)
@@ -275,38 +281,32 @@ def _parse_qid(text, start, row, rows):
 
 
 @njit(cache=True)
-def _parse_features(text, at, row, slot, rows, target, trouble, chunk):
-    first_slot, n_entries, previous = slot, 0, 0
-    if not target.is_sparse:
-        target.values[first_slot : first_slot + target.n_features] = 0
+def _parse_features(text, at, row, first_slot, rows, target, trouble, chunk):
+    # Unpacked once: each look into a tuple of arrays would count references, atomically.
+    values, indices, n_features, is_limited, is_sparse = target
+    n_entries, previous = 0, 0
+    if not is_sparse:
+        values[first_slot : first_slot + n_features] = 0
     at = _skip_spaces(text, at)
     while not _ends_row(text[at]):
         index, end = read_digits(text, at, 0)
-        error = _index_error(text, at, end, index, previous, target)
-        if error != 0:
-            return error, at
+        if index <= previous or end - at > 10 or index > LARGEST_INDEX or text[end] != COLON:
+            is_index = 0 < index <= LARGEST_INDEX and end - at <= 10 and text[end] == COLON
+            return (NOT_RISING if is_index else BAD_INDEX), at
+        if is_limited and index > n_features:
+            return BEYOND, at
         value, next_at, is_certain = read_number(text, end + 1)
         # An index beyond an unlimited width can only stand before an error in the same row.
-        if target.is_sparse or index <= target.n_features:
-            slot = first_slot + (n_entries if target.is_sparse else index - 1)
-            target.values[slot] = value
-            if target.is_sparse:
-                target.indices[slot] = index - 1
-            if not is_certain:
-                _doubt(trouble, chunk, end + 1, slot)
+        is_within = is_sparse or index <= n_features
+        slot = first_slot + (n_entries if is_sparse else index - 1) if is_within else len(values)
+        if is_within:
+            values[slot] = value
+        if is_sparse:
+            indices[slot] = index - 1
+        if not is_certain:
+            _doubt(trouble, chunk, end + 1, slot)
         n_entries += 1
         previous = index
         at = _skip_spaces(text, next_at)
     rows.n_entries[row] = n_entries
     return 0, at
-
-
-@njit(cache=True)
-def _index_error(text, at, end, index, previous, target):
-    if index <= 0 or end - at > 10 or index > LARGEST_INDEX or text[end] != COLON:
-        return BAD_INDEX
-    if index <= previous:
-        return NOT_RISING
-    if target.is_limited and index > target.n_features:
-        return BEYOND
-    return 0

@@ -28,7 +28,7 @@ from treerank.datasets.parsing import (
 )
 from treerank.datasets.ranking_data import RankingData
 
-CHUNK_SIZE = 2**18
+CHUNK_SIZE = 2**16
 DOUBTFUL_ROOM = 256
 
 _RULES = {
@@ -138,13 +138,13 @@ class Table:
         for chunk in np.flatnonzero(trouble.n_doubtful + trouble.errors[:, 0]):
             for at, slot in trouble.doubtful[chunk, : trouble.n_doubtful[chunk]].tolist():
                 number = _as_number(_token(block.text, at))
-                if slot >= 0 and number is not None:
-                    self._values[slot] = number
-                elif slot < 0 and number is not None and np.isfinite(number):
-                    rows.y[-1 - slot] = number
-                else:
+                if number is None or (slot < 0 and not np.isfinite(number)):
                     rule = "a value must be a number" if slot >= 0 else "a label must be finite"
                     raise self._complaint(block, at, rule)
+                if slot < 0:
+                    rows.y[-1 - slot] = number
+                elif slot < len(self._values):  # if not, an error follows in the same row
+                    self._values[slot] = number
             error, at = trouble.errors[chunk].tolist()
             if error:
                 rule = _RULES[error].format(n_features=self.n_features)

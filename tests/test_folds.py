@@ -1,0 +1,74 @@
+"""Folds of a LETOR folder."""
+
+import gzip
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from treerank.datasets.folds import load_folds
+
+DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def write_fold(folder, label):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "train.txt").write_text(f"{label} qid:1 1:1 2:2 # a\n")
+    (folder / "vali.txt").write_text(f"{label} qid:2 1:3\n")
+    (folder / "test.txt.gz").write_bytes(gzip.compress(b"%d qid:3 3:4\n" % label))
+
+
+def test_folds_come_in_the_order_of_their_numbers(tmp_path):
+    for number in (10, 2, 1):
+        write_fold(tmp_path / f"Fold{number}", number)
+    (tmp_path / "Fold1.zip").touch()
+    folds = list(load_folds(tmp_path, comments=True))
+    assert [fold.name for fold in folds] == ["Fold1", "Fold2", "Fold10"]
+    assert [fold.train.y.tolist() for fold in folds] == [[1], [2], [10]]
+    assert folds[0].train.comments.tolist() == ["a"]
+    assert [fold.test.qid.tolist() for fold in folds] == [[3]] * 3
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_parts_of_a_fold_have_the_same_features(tmp_path, sparse):
+    write_fold(tmp_path, 1)
+    (fold,) = load_folds(tmp_path, sparse=sparse)
+    assert fold.name == tmp_path.name
+    parts = [fold.train.X, fold.validation.X, fold.test.X]
+    expected = [[[1, 2, 0]], [[3, 0, 0]], [[0, 0, 4]]]
+    assert [(X.toarray() if sparse else X).tolist() for X in parts] == expected
+
+
+def test_missing_files_are_all_named_before_any_is_read(tmp_path):
+    write_fold(tmp_path / "Fold1", 1)
+    write_fold(tmp_path / "Fold2", 1)
+    (tmp_path / "Fold1" / "test.txt.gz").unlink()
+    (tmp_path / "Fold2" / "vali.txt").unlink()
+    (tmp_path / "Fold2" / "train.txt").write_text("nonsense")
+    with pytest.raises(FileNotFoundError, match=r"Fold1/test\.txt, .*Fold2/vali\.txt\."):
+        load_folds(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"nowhere/train\.txt"):
+        load_folds(tmp_path / "nowhere")
+
+
+def test_a_fold_is_read_only_when_it_is_asked_for(tmp_path):
+    write_fold(tmp_path / "Fold1", 1)
+    write_fold(tmp_path / "Fold2", 1)
+    (tmp_path / "Fold2" / "train.txt").write_text("nonsense")
+    folds = load_folds(tmp_path)
+    assert next(folds).name == "Fold1"
+    with pytest.raises(ValueError, match="line 1, column 1"):
+        next(folds)
+
+
+def test_mq2008_has_five_folds_of_all_its_queries():
+    if not (DATA / "mq2008").exists():
+        pytest.skip("the data set is not here")
+    folds = list(load_folds(DATA / "mq2008"))
+    assert [fold.name for fold in folds] == [f"Fold{number}" for number in range(1, 6)]
+    for fold in folds:
+        parts = [fold.train, fold.validation, fold.test]
+        assert sum(len(part) for part in parts) == 15211
+        assert len(np.unique(np.concatenate([part.qid for part in parts]))) == 784
+        assert {part.X.shape[1] for part in parts} == {46}

@@ -1,0 +1,439 @@
+"""Reading LETOR files: what comes out, what is refused and where, and that nothing is lost."""
+
+import gzip
+import math
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
+
+from treerank.datasets import files, table
+from treerank.datasets.letor import read_letor, write_letor
+
+DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+
+
+def letor_oracle(text):
+    """Parse LETOR text the plain way: labels, qids, rows of {index: value}, comments."""
+    labels, qids, rows, comments = [], [], [], []
+    for line in text.split(b"\n"):
+        content, _, comment = line.partition(b"#")
+        if content.split():
+            label, qid, *entries = content.split()
+            labels.append(float(label))
+            qids.append(qid.removeprefix(b"qid:").decode())
+            pairs = [entry.split(b":") for entry in entries]
+            rows.append({int(i): math.nan if v == b"NULL" else float(v) for i, v in pairs})
+            comments.append(comment.strip().decode())
+    return labels, qids, rows, comments
+
+
+def oracle_matrix(rows):
+    X = np.zeros((len(rows), max((max(row, default=0) for row in rows), default=0)))
+    for i, row in enumerate(rows):
+        for index, value in row.items():
+            X[i, index - 1] = value
+    return X
+
+
+def same_bits(a, b):
+    return a.shape == b.shape and a.dtype == b.dtype and bits(a) == bits(b)
+
+
+def bits(values):
+    return np.where(np.isnan(values), np.nan, values).tobytes()
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "train.txt"
+
+
+@pytest.fixture
+def tiny_blocks(monkeypatch):
+    monkeypatch.setattr(files, "BLOCK_SIZE", 16)
+    monkeypatch.setattr(table, "CHUNK_SIZE", 1)
+    monkeypatch.setattr(table, "DOUBTFUL_ROOM", 1)
+
+
+MESSY = (
+    b"# a line of comment\r\n\r\n"
+    b"2 qid:10 1:0.5 3:-1.25e1 # docid = GX1 inc = 1\r\n"
+    b"\t0.5  qid:10\t2:NULL   4:1_\r\n".replace(b"1_", b"1")
+    + b"   \n 1 qid:9 #docid = GX2\n"
+    b"-3 qid:9 1:nan 2:.5 3:5. 4:+7#no space\n"
+    b"1e0 qid:9 4:0.1234567890123456789012"
+)
+
+
+def test_reads_the_format_in_all_its_looks(file):
+    file.write_bytes(MESSY)
+    X, y, qid = data = read_letor(file, comments=True)
+    nan = np.nan
+    expected = [
+        [0.5, 0, -12.5, 0],
+        [0, nan, 0, 1],
+        [0, 0, 0, 0],
+        [nan, 0.5, 5, 7],
+        [0, 0, 0, 0.12345678901234568],
+    ]
+    np.testing.assert_array_equal(X, expected)
+    assert y.tolist() == [2, 0.5, 1, -3, 1]
+    assert qid.dtype == np.int64
+    assert qid.tolist() == [10, 10, 9, 9, 9]
+    assert data.comments.tolist() == ["docid = GX1 inc = 1", "", "docid = GX2", "no space", ""]
+    assert data.doc_ids.tolist() == ["GX1", "", "GX2", "", ""]
+    assert read_letor(file).comments is None
+
+
+def test_blocks_and_chunks_leave_no_trace(file, monkeypatch):
+    file.write_bytes(MESSY * 3)  # the last line runs into the next first one: a comment
+    packed = file.with_suffix(".gz")
+    packed.write_bytes(gzip.compress(file.read_bytes()))
+    whole = read_letor(file, comments=True)
+    monkeypatch.setattr(table, "DOUBTFUL_ROOM", 1)
+    for block_size, chunk_size in [(1, 1), (7, 3), (40, 1), (100, 50), (1000, 10)]:
+        monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+        monkeypatch.setattr(table, "CHUNK_SIZE", chunk_size)
+        for path in file, packed:
+            data = read_letor(path, comments=True)
+            assert same_bits(data.X, whole.X)
+            assert data.y.tolist() == whole.y.tolist()
+            assert data.qid.tolist() == whole.qid.tolist()
+            assert data.comments.tolist() == whole.comments.tolist()
+
+
+@pytest.mark.usefixtures("tiny_blocks")
+def test_the_width_may_grow_from_block_to_block(file):
+    file.write_bytes(b"".join(b"1 qid:1 1:%d %d:5\n" % (i + 1, i + 2) for i in range(30)))
+    X, _, _ = read_letor(file)
+    np.testing.assert_array_equal(X[:, 0], np.arange(1, 31))
+    np.testing.assert_array_equal(X[:, 1:], 5 * np.eye(30))
+    np.testing.assert_array_equal(read_letor(file, sparse=True).X.toarray(), X)
+
+
+def test_n_features_fixes_the_width(file):
+    file.write_bytes(b"1 qid:1 2:3\n")
+    assert read_letor(file, n_features=5).X.tolist() == [[0, 3, 0, 0, 0]]
+    assert read_letor(file, n_features=5, sparse=True).X.shape == (1, 5)
+
+
+def test_float32_is_the_double_rounded(file):
+    file.write_bytes(b"1 qid:1 1:0.1 2:16777217\n")
+    X, _, _ = read_letor(file, dtype=np.float32)
+    assert X.dtype == np.float32
+    assert X.tolist() == [[np.float32(0.1), 16777216]]
+
+
+def test_a_sparse_matrix_has_the_entries_that_are_named(file):
+    file.write_bytes(b"1 qid:1 2:0 4:7\n0 qid:1\n")
+    X = read_letor(file, sparse=True).X
+    assert (X.data.tolist(), X.indices.tolist(), X.indptr.tolist()) == ([0, 7], [1, 3], [0, 2, 2])
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        (["3", "-1", "0"], [3, -1, 0]),
+        (["3", "b", "3"], ["3", "b", "3"]),
+        (["7", "007", "+7"], ["7", "007", "+7"]),
+        (["1", "-0", "1.0"], ["1", "-0", "1.0"]),
+        (["1", "1" * 30, "a:b"], ["1", "1" * 30, "a:b"]),
+        (["1", "größe", "12:5"], ["1", "größe", "12:5"]),
+    ],
+)
+@pytest.mark.parametrize("block_size", [1, 2**20])
+def test_qids_are_integers_if_all_are_else_strings(file, monkeypatch, ids, expected, block_size):
+    monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+    file.write_bytes("".join(f"1 qid:{token}\n" for token in ids).encode())
+    X, _, qid = read_letor(file)
+    assert X.shape == (3, 0)
+    assert qid.tolist() == expected
+    assert qid.dtype.kind == ("i" if isinstance(expected[0], int) else "U")
+
+
+ERRORS = [
+    (b"1 1:0.5\n", 1, 3, "qid"),
+    (b"1 qid:1 1:2\n1\n", 2, 2, "qid"),
+    (b"1 qid: 1:0.5\n", 1, 3, "qid"),
+    (b"1 qi\n", 1, 3, "qid"),
+    (b"1 #qid:3\n", 1, 3, "qid"),
+    (b"\n# c\n1 qid:1 1:x\n", 3, 11, "number; got 'x'"),
+    (b"1 qid:1 1:\n", 1, 11, "number; got the end"),
+    (b"1 qid:1 1: 2:3\n", 1, 11, "number; got"),
+    (b"1 qid:1 1:1.2.3\n", 1, 11, "number; got '1.2.3'"),
+    (b"1 qid:1 1:1e\n", 1, 11, "number; got '1e'"),
+    (b"1 qid:1 1:--1\n", 1, 11, "number; got '--1'"),
+    (b"1 qid:1 1:0x1f\n", 1, 11, "number; got '0x1f'"),
+    (b"1 qid:1 1:1_0\n", 1, 11, "number; got '1_0'"),
+    (b"1 qid:1 1:2:3\n", 1, 11, "number; got '2:3'"),
+    (b"1 qid:1 1:1 7:2 8:4:5\n", 1, 19, "number; got '4:5'"),
+    (b"1 qid:1 8:12345678901234567890123 x:1\n", 1, 35, "got 'x:1'"),
+    (b"1 qid:1 1:nulls\n", 1, 11, "number; got 'nulls'"),
+    (b"1 qid:1 0:1\n", 1, 9, "index from 1 to 2147483647; got '0:1'"),
+    (b"1 qid:1 -1:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 2147483648:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 99999999999999999999:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 1:1 word\n", 1, 13, "index from 1 to 2147483647; got 'word'"),
+    (b"1 qid:1 1 2\n", 1, 9, "index from 1"),
+    (b"1 qid:1 :2\n", 1, 9, "index from 1"),
+    (b"1 qid:1 1:1 2:1 2:1\n", 1, 17, "rise within a row; got '2:1'"),
+    (b"1 qid:1 5:1 3:1\n", 1, 13, "rise within a row; got '3:1'"),
+    (b"abc qid:1 1:1\n", 1, 1, "label must be finite; got 'abc'"),
+    (b"1 qid:1\nnan qid:1 1:1\n", 2, 1, "label must be finite"),
+    (b"1 qid:1\n  inf qid:1 1:1\n", 2, 3, "label must be finite"),
+    (b"NULL qid:1 1:1\n", 1, 1, "label must be finite"),
+    (b"qid:1 1:1\n", 1, 1, "label must be finite"),
+    (b"1 qid:\xc3\xa4 1:x\n", 1, 11, "number; got 'x'"),
+    (b"1 qid:1 1:1\n2 qid:1 1:y 1:1\n3 4\n", 2, 11, "number; got 'y'"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "rule"), ERRORS)
+def test_an_error_names_file_line_and_column(file, text, line, column, rule):
+    file.write_bytes(text)
+    for sparse in False, True:
+        with pytest.raises(ValueError, match=re.escape(rule)) as error:
+            read_letor(file, sparse=sparse)
+        assert f"{file}, line {line}, column {column}: " in str(error.value)
+
+
+@pytest.mark.usefixtures("tiny_blocks")
+def test_lines_are_counted_across_blocks_and_the_first_error_is_told(file):
+    rows = [b"1 qid:1 1:0.12345678901234567890123 2:1\n"] * 40
+    rows[30] = b"1 qid:1 1:2 1:5\n"
+    rows[35] = b"x qid:1\n"
+    file.write_bytes(b"".join(rows))
+    with pytest.raises(ValueError, match=r"line 31, column 13: .* rise"):
+        read_letor(file)
+
+
+def test_an_index_beyond_n_features_is_an_error(file):
+    file.write_bytes(b"1 qid:1 1:1 2:1\n1 qid:1 2:1 3:4\n")
+    for sparse in False, True:
+        with pytest.raises(ValueError, match=r"line 2, column 13: .*n_features=2; got '3:4'"):
+            read_letor(file, n_features=2, sparse=sparse)
+
+
+@pytest.mark.parametrize("text", [b"", b"\n\r\n", b"# only\n#comments"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_file_without_rows_is_an_error(file, text, pack):
+    file.write_bytes(pack(text))
+    with pytest.raises(ValueError, match="must have rows"):
+        read_letor(file)
+
+
+def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BLOCK_SIZE", 1000)
+    rng = np.random.default_rng(0)
+    text = b"".join(b"1 qid:1 1:%r\n" % value for value in rng.normal(size=3000).tolist())
+    whole = gzip.compress(text)
+    path = tmp_path / "cut.txt.gz"
+    for cut in [0, 1, 5, 11, 30, len(whole) // 2, len(whole) - 9, len(whole) - 1]:
+        path.write_bytes(whole[:cut])
+        with pytest.raises(ValueError, match=r"cut.txt.gz, line \d+, column \d+: ") as error:
+            read_letor(path)
+        line = int(str(error.value).split("line ")[1].split(",")[0])
+        assert line == 1 if cut < 30 else line <= 3001
+        assert line > 1000 if cut > 20000 else True
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 255
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"cut\.txt\.gz, line"):
+        read_letor(path)
+
+
+def test_gzip_is_known_by_its_content_and_may_have_several_members(tmp_path):
+    path = tmp_path / "no_suffix"
+    path.write_bytes(gzip.compress(b"1 qid:1 1:2\n0 qi") + gzip.compress(b"d:1 1:3\n"))
+    assert read_letor(path).X.tolist() == [[2], [3]]
+
+
+def test_arguments_that_make_no_sense_are_refused(file):
+    file.write_bytes(b"1 qid:1\n")
+    with pytest.raises(ValueError, match="n_features must be at least 1; got 0"):
+        read_letor(file, n_features=0)
+    with pytest.raises(TypeError, match=r"n_features must be an int or None; got 2\.5"):
+        read_letor(file, n_features=2.5)
+    with pytest.raises(ValueError, match="dtype must be float64 or float32; got 'int8'"):
+        read_letor(file, dtype="int8")
+    with pytest.raises(FileNotFoundError):
+        read_letor(file.with_name("absent"))
+    with pytest.raises(ValueError, match="comments must be kept"):
+        _ = read_letor(file).doc_ids
+
+
+def tokens_of_numbers():
+    digits = st.text("0123456789", max_size=22)
+    return st.one_of(
+        st.floats(allow_nan=False).map(repr),
+        st.floats(allow_nan=False).map("{:.18e}".format),
+        st.floats(-1e6, 1e6).map("{:.6f}".format),
+        st.floats(-1e6, 1e6).map("{:.17f}".format),
+        st.integers().map(str),
+        st.builds(
+            "{}{}.{}{}".format,
+            st.sampled_from(["", "+", "-"]),
+            digits,
+            digits,
+            st.one_of(st.just(""), st.integers(-400, 400).map("e{}".format)),
+        ).filter(lambda token: any(c.isdigit() for c in token.split("e")[0])),
+    )
+
+
+# Halves between two doubles, the ends of the range, and where a product is almost a half.
+@example(["9007199254740993", "9007199254740992.5", "9007199254740993e10", "4.5e15", "1e23"])
+@example(["1.7976931348623158e308", "1.7976931348623159e308", "2.2250738585072014e-308"])
+@example(["5e-324", "2.4703282292062327e-324", "0e999", "-0", "-0.0e-7", "1e-9999", "1e99999"])
+@example(["6.631236846766476e-316", "3.2378839133029012895883524125015321748630094331665e-319"])
+@example(["7.3177701707893310e+15", "8.533e+68", "1448997445238699", "0.500000000000000166533453"])
+@example([f"{2**53 + k}e{e}" for k in (1, 3, 5) for e in (-5, -3, 1, 3, 8, 23)])
+@given(tokens=st.lists(tokens_of_numbers(), min_size=1, max_size=30))
+@settings(max_examples=100)
+def test_every_value_equals_float_of_its_token(tmp_path_factory, tokens):
+    path = tmp_path_factory.getbasetemp() / "numbers.txt"
+    entries = " ".join(f"{i}:{token}" for i, token in enumerate(tokens, start=1))
+    path.write_text(f"1 qid:1 {entries}\n")
+    assert same_bits(read_letor(path).X[0], np.array([float(token) for token in tokens]))
+
+
+def test_decimals_of_all_lengths_and_sizes_equal_float(file):
+    rng = np.random.default_rng(0)
+    n = 200 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 100_000
+    mantissas = rng.integers(0, 10 ** rng.integers(1, 19, n))
+    exponents = rng.integers(-310, 300, n)
+    tokens = [f"{m}e{e}" for m, e in zip(mantissas.tolist(), exponents.tolist(), strict=True)]
+    tokens += [repr(value) for value in rng.random(n).tolist()]
+    file.write_text("".join(f"0 qid:1 1:{token}\n" for token in tokens))
+    assert same_bits(read_letor(file).X[:, 0], np.array([float(token) for token in tokens]))
+
+
+plain_text = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\t\v\f #\x1c\x00"))
+values = st.floats(allow_infinity=False)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def letor_contents(draw):
+    n_rows, n_features = draw(st.integers(1, 8)), draw(st.integers(1, 5))
+    X = draw(
+        st.lists(
+            st.lists(values, min_size=n_features, max_size=n_features),
+            min_size=n_rows,
+            max_size=n_rows,
+        )
+    )
+    y = draw(st.lists(finite, min_size=n_rows, max_size=n_rows))
+    ids = draw(st.sampled_from([st.integers(-(10**17), 10**17), plain_text.filter(bool)]))
+    qid = draw(st.lists(ids, min_size=n_rows, max_size=n_rows))
+    comments = draw(st.lists(plain_text, min_size=n_rows, max_size=n_rows))
+    return np.array(X), np.array(y), qid, comments
+
+
+@given(contents=letor_contents(), sparse=st.booleans(), suffix=st.sampled_from(["txt", "gz"]))
+@settings(max_examples=60)
+def test_reading_gives_back_what_was_written_bit_for_bit(
+    tmp_path_factory, contents, sparse, suffix
+):
+    X, y, qid, comments = contents
+    path = tmp_path_factory.getbasetemp() / f"written.{suffix}"
+    write_letor(path, csr_matrix(X) if sparse else X, y, qid, comments=comments)
+    data = read_letor(path, n_features=X.shape[1], sparse=sparse, comments=True)
+    if sparse:
+        assert same_bits(data.X.data, csr_matrix(X).data)
+        assert data.X.indices.tolist() == csr_matrix(X).indices.tolist()
+    else:
+        assert same_bits(data.X, X)
+    assert same_bits(data.y, y)
+    assert data.qid.astype(str).tolist() == [str(token) for token in qid]
+    assert data.comments.tolist() == comments
+
+
+@given(contents=letor_contents())
+@settings(max_examples=30)
+def test_the_reader_agrees_with_the_plain_parser(tmp_path_factory, contents):
+    path = tmp_path_factory.getbasetemp() / "plain.txt"
+    X, y, qid, comments = contents
+    write_letor(path, X, y, qid, comments=comments)
+    labels, qids, rows, plain_comments = letor_oracle(path.read_bytes())
+    data = read_letor(path, comments=True)
+    assert same_bits(data.X, oracle_matrix(rows))
+    assert data.y.tolist() == labels
+    assert data.qid.astype(str).tolist() == qids
+    assert data.comments.tolist() == plain_comments
+
+
+def test_written_files_look_like_letor_files(file):
+    write_letor(
+        file, [[0.25, 3, -0.0], [np.nan, 1e20, 0]], [2, 0.5], [7, 7], comments=["a.0 b", ""]
+    )
+    assert file.read_text() == "2 qid:7 1:0.25 2:3 3:-0 # a.0 b\n0.5 qid:7 1:nan 2:1e+20 3:0\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1.0], [1], [1]), r"X must be two-dimensional; got shape \(1,\)"),
+        (([[1.0]], [1, 2], [1]), "y must have one entry per row of X; got 2 for 1"),
+        (([[1.0]], [np.nan], [1]), "y must be finite; got nan"),
+        (([[1.0]], [1], [1, 2]), "qid must have one entry per row"),
+        (([[1.0]], [1], ["a b"]), "qid must be a word without spaces and '#'; got 'a b'"),
+        (([[1.0]], [1], [""]), "qid must be a word"),
+        (([[1.0]], [1], ["a#"]), "qid must be a word"),
+        (([[1.0]], [1], [1], ["a\nb"]), "comments must be of one line"),
+        (([[1.0]], [1], [1], []), "comments must have one entry per row"),
+    ],
+)
+def test_the_writer_refuses_what_could_not_be_read_back(file, arguments, message):
+    X, y, qid, *comments = arguments
+    with pytest.raises(ValueError, match=message):
+        write_letor(file, X, y, qid, comments=comments[0] if comments else None)
+    assert not file.exists()
+
+
+class KilledError(Exception):
+    """Stands for a kill."""
+
+
+def killed(*_):
+    raise KilledError
+
+
+@pytest.mark.parametrize(
+    ("module", "function"),
+    [
+        ("treerank.datasets.files.os", "replace"),
+        ("treerank.datasets.files.os", "fsync"),
+        ("treerank.datasets.letor", "_row_text"),
+    ],
+)
+def test_a_kill_while_writing_leaves_the_old_file_or_none(tmp_path, monkeypatch, module, function):
+    old, new = tmp_path / "old.txt", tmp_path / "new.txt"
+    write_letor(old, [[1.0]], [1], [1])
+    before = old.read_bytes()
+    monkeypatch.setattr(f"{module}.{function}", killed)
+    for path in old, new:
+        with pytest.raises(KilledError):
+            write_letor(path, [[2.0]], [1], [1])
+    assert old.read_bytes() == before
+    assert os.listdir(tmp_path) == ["old.txt"]
+
+
+REAL = ["ohsumed/Fold1/vali.txt", "clueweb09/S3.txt", "lightgbm_lambdarank/train.qid.txt"]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_files_agree_with_the_plain_parser(name):
+    if not (DATA / name).exists():
+        pytest.skip("the data set is not here")
+    labels, qids, rows, comments = letor_oracle((DATA / name).read_bytes())
+    data = read_letor(DATA / name, comments=True)
+    assert same_bits(data.X, oracle_matrix(rows))
+    assert data.y.tolist() == labels
+    assert data.qid.astype(str).tolist() == qids
+    assert data.comments.tolist() == comments
