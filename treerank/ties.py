@@ -18,6 +18,7 @@ def end_of_block(start, order, key):
 
 @register_jitable
 def mean_of(values, start, end):
+    """Return the mean of ``values[start:end]``."""
     total = 0.0
     for t in range(start, end):
         total += values[t]

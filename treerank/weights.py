@@ -84,9 +84,9 @@ def _relevant(y, groups, options):
 
 
 def _stop_probability(y, groups, options):
-    """Chance that a document satisfies the reader: its gain over twice the largest or so."""
-    gains = label_gains(y, options.gain)
-    return gains / (gains.max() + 1)
+    """Chance that a document satisfies the reader, never quite 1."""
+    largest = label_gains([options.largest_label], options.gain)
+    return label_gains(y, options.gain) / (largest + 1)
 
 
 def _places(groups):
@@ -106,11 +106,14 @@ class WeightOptions:
         Gain of a label, for NDCG and ERR.
     threshold : float
         Labels from here on are relevant, for MAP and MRR.
+    largest_label : float
+        The best a document can be, for ERR.
     """
 
     k: int | None = None
     gain: str | tuple[float, ...] = "exponential"
     threshold: float = 1.0
+    largest_label: float = 1.0
 
     def discounts(self, name, groups):
         """Worth of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for the others."""

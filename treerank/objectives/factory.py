@@ -111,7 +111,7 @@ def make_objective(
         loss=get_pair_loss(loss),
         weight=weight,
         pairs=pairs,
-        options=WeightOptions(k, check_gain(gain), threshold),
+        options=WeightOptions(k, check_gain(gain), threshold, float(y.max())),
         sigma=float(sigma),
         margin=margin,
         smoothing=float(smoothing),
