@@ -1,6 +1,7 @@
 """The one way to make an objective, by names or by parts of the user's own."""
 
 import numbers
+from dataclasses import replace
 
 import numpy as np
 
@@ -10,10 +11,15 @@ from treerank.metrics.relevance import check_column, check_gain, check_number
 from treerank.objectives.listwise import LISTWISE
 from treerank.objectives.normalization import NORMALIZATIONS
 from treerank.objectives.pairwise import PairwiseObjective
+from treerank.objectives.per_level import PerLevelObjective
 from treerank.pairs import GivenPairs, get_pairs
 from treerank.weights import WeightOptions, get_pair_weight
 
 MARGINS = ("unit", "label_gap")
+#: Listwise losses that draw.
+SEEDED = ("xendcg",)
+#: Each level more is an output more of every tree.
+MAX_LEVELS = 32
 
 
 def make_objective(
@@ -33,6 +39,7 @@ def make_objective(
     document_weight=None,
     query_weight=None,
     pair_weight=None,
+    per_level=False,
     random_state=0,
 ):
     r"""Make an objective: scores in; value, gradient and hessian out, one entry per row.
@@ -75,6 +82,9 @@ def make_objective(
     pair_weight : array-like of shape (n_pairs, 2 to 4), default=None
         The user's own pairs, instead of ``pairs``: columns i, j, weight and the probability
         that i is to stand above j; the last two default to 1.
+    per_level : bool, default=False
+        One column of scores per threshold between neighbouring labels, each with the pairs of
+        that threshold, see :mod:`treerank.objectives.per_level`.
     random_state : int, default=0
         Seed of whatever is drawn.
 
@@ -92,12 +102,15 @@ def make_objective(
     """
     y = check_column(y, "y")
     groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
-    document_weight = _check_weights(document_weight, "document_weight", len(y))
-    query_weight = _of_queries(_check_weights(query_weight, "query_weight", len(y)), groups)
-    common = {"document_weight": document_weight, "query_weight": query_weight}
+    common = {
+        "groups": groups,
+        "document_weight": _check_weights(document_weight, "document_weight", len(y)),
+        "query_weight": _of_queries(_check_weights(query_weight, "query_weight", len(y)), groups),
+    }
     if isinstance(loss, str) and loss in LISTWISE:
-        _refuse_pair_options(loss, weight=weight, pairs=pairs, pair_weight=pair_weight)
-        return LISTWISE[loss].from_labels(y, groups, **common)
+        _refuse_pair_options(loss, weight, pairs, pair_weight, per_level)
+        seeded = {"seed": int(random_state)} if loss in SEEDED else {}
+        return LISTWISE[loss].from_labels(y, **common, **seeded)
     if isinstance(loss, str) and loss not in PAIR_LOSSES:
         known = sorted([*PAIR_LOSSES, *LISTWISE])
         raise ValueError(f"loss must be callable or one of {known}; got {loss!r}.")
@@ -105,21 +118,38 @@ def make_objective(
     weight = get_pair_weight("uniform" if weight is None else weight)
     pairs = _which_pairs(pairs, pair_weight, groups)
     _refuse_weightless(weight, pairs)
-    return PairwiseObjective(
-        y=y,
-        groups=groups,
-        loss=get_pair_loss(loss),
-        weight=weight,
-        pairs=pairs,
-        options=WeightOptions(k, check_gain(gain), threshold, float(y.max())),
-        sigma=float(sigma),
-        margin=margin,
-        smoothing=float(smoothing),
-        normalization=query_normalization or ("equal" if weight.normalized else None),
-        seed=int(random_state),
-        keys=np.arange(len(y)),
-        typical_size=groups.n_documents / groups.n_queries,
-        **common,
+    settings = {
+        "loss": get_pair_loss(loss),
+        "weight": weight,
+        "pairs": pairs,
+        "sigma": float(sigma),
+        "margin": margin,
+        "smoothing": float(smoothing),
+        "normalization": query_normalization or ("equal" if weight.normalized else None),
+        "seed": int(random_state),
+        "keys": np.arange(len(y)),
+        "typical_size": groups.n_documents / groups.n_queries,
+    }
+    options = WeightOptions(k, check_gain(gain), threshold, float(y.max()))
+    if per_level:
+        return _per_level(y, options, **common, **settings)
+    return PairwiseObjective(y=y, options=options, **common, **settings).checked()
+
+
+def _per_level(y, options, **parts):
+    """Make an objective per threshold, for which a document reaches the level or does not."""
+    levels = np.unique(y)
+    if not 2 <= len(levels) <= MAX_LEVELS:
+        raise ValueError(
+            f"y must have 2 to {MAX_LEVELS} different labels when per_level=True; "
+            f"got {len(levels)}."
+        )
+    options = replace(options, gain="linear", threshold=1.0, largest_label=1.0)
+    return PerLevelObjective(
+        tuple(
+            PairwiseObjective(y=(y >= level).astype(float), options=options, **parts).checked()
+            for level in levels[1:]
+        )
     )
 
 
@@ -139,13 +169,16 @@ def _refuse_weightless(weight, pairs):
         )
 
 
-def _refuse_pair_options(loss, **options):
+def _refuse_pair_options(loss, weight, pairs, pair_weight, per_level):
+    options = {"weight": weight, "pairs": pairs, "pair_weight": pair_weight}
     for name, value in options.items():
-        if value not in (None, "uniform", "all"):
+        if value is not None:
             raise ValueError(
                 f"{name} must be None for the listwise loss {loss!r}, which has no pairs; "
                 f"got {value!r}."
             )
+    if per_level:
+        raise ValueError(f"per_level must be False for the listwise loss {loss!r}; got True.")
 
 
 def _check_options(sigma, margin, smoothing, query_normalization, k, threshold):

@@ -103,6 +103,11 @@ class PairwiseObjective:
         factors = -shape.gradient_factor, shape.hessian_factor
         return self._scattered(g, h, self._factors(mass), *factors)
 
+    def checked(self):
+        """Return itself, once the weight has accepted the labels."""
+        assert len(self._weights.gain) == len(self.y)
+        return self
+
     def restricted_to(self, queries):
         """Return the part of the given queries, see :class:`~treerank.objectives.base`."""
         kept = self.groups.restricted_to(queries)

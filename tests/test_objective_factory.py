@@ -1,0 +1,98 @@
+"""What make_objective refuses, and what its errors say."""
+
+import numpy as np
+import pytest
+
+from treerank.objectives import make_objective
+from treerank.objectives.listwise import LISTWISE
+from treerank.pairs import Pairs
+
+Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"loss": "logstic"}, r"loss must be callable or one of \['approx_ndcg'.*got 'logstic'"),
+        ({"weight": "dcg"}, r"weight must be a PairWeight or one of \['err'.*got 'dcg'"),
+        ({"pairs": "some"}, r"pairs must be a Pairs or one of \['adjacent'.*got 'some'"),
+        ({"sigma": 0}, "sigma must be positive; got 0"),
+        ({"sigma": np.nan}, "sigma must be a finite number; got nan"),
+        ({"smoothing": -1.0}, "smoothing must not be negative; got -1.0"),
+        ({"margin": "gap"}, r"margin must be one of \['unit', 'label_gap'\]; got 'gap'"),
+        ({"query_normalization": 1}, "query_normalization must be one of .*got 1"),
+        ({"k": 0}, "k must be a positive integer or None; got 0"),
+        ({"gain": "cubic"}, r"gain must be an array or one of .*got 'cubic'"),
+        ({"weight": "ndcg", "gain": [0, 1]}, "y must be integers below 2.*got 2.0"),
+        (
+            {"document_weight": [1, 1, np.nan, 1]},
+            "document_weight must be finite; got nan in row 2",
+        ),
+        (
+            {"document_weight": [1, -1, 1, 1]},
+            "document_weight must not be negative; got -1.0 in row",
+        ),
+        ({"document_weight": [1, 1]}, "document_weight must have one entry.*got 2 for 4"),
+        ({"query_weight": [1, 2, 1, 1]}, "query_weight must be the same for all rows of a query"),
+        ({"pairs": "with_ties", "weight": "ndcg"}, "weight must be one of .* for pairs of equal"),
+        ({"pairs": "adjacent", "pair_weight": [[0, 1]]}, "pairs must be None or 'all' when"),
+        ({"loss": "listnet", "weight": "ndcg"}, "weight must be None for the listwise loss"),
+        ({"loss": "listnet", "per_level": True}, "per_level must be False for the listwise"),
+        ({"pair_weight": [[0, 2]]}, r"i and j must be of one query; got \[0.0, 2.0\] in row 0"),
+        ({"pair_weight": [[0, 0]]}, "i and j must differ"),
+        ({"pair_weight": [[0, 9]]}, "rows must be integers in"),
+        ({"pair_weight": [[0, 1, -1]]}, "weights must be finite and >= 0"),
+        ({"pair_weight": [[0, 1, 1, 2]]}, r"targets must be in \[0, 1\]"),
+        ({"pair_weight": np.empty((0, 3))}, "pair_weight must list at least one pair; got 0"),
+        ({"pair_weight": [0, 1]}, r"pair_weight must have the columns.*got shape \(2,\)"),
+    ],
+)
+def test_says_argument_rule_and_value(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        make_objective(Y, QID, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("y", "weight", "message"),
+    [
+        ([0, np.nan, 1], "uniform", "y must be finite; got nan in row 1"),
+        ([0, np.inf, 1], "uniform", "y must be finite; got inf in row 1"),
+        ([0, -1, 1], "ndcg", "y must not be negative where it has a gain; got -1.0"),
+        ([0, -1, 1], "label", "y must not be negative for weight='label'; got -1.0"),
+        ([0, 2000, 1], "ndcg", "y must be at most 1000 for gain='exponential'; got 2000"),
+        ([[0], [1]], "uniform", r"y must be one-dimensional; got shape \(2, 1\)"),
+    ],
+)
+def test_refuses_labels_that_the_weight_cannot_use(y, weight, message):
+    with pytest.raises(ValueError, match=message):
+        make_objective(y, weight=weight)
+
+
+def test_pair_losses_take_any_ordered_label():
+    shifted = make_objective([-5.5, 0.25, 100])(np.zeros(3))
+    np.testing.assert_allclose(shifted[1], make_objective([0, 1, 2])(np.zeros(3))[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"top": 0}, "top must be a positive integer or None; got 0"),
+        ({"sampled": 1.5}, "sampled must be a positive integer or None; got 1.5"),
+        ({"sampled": 2, "ties": True}, "ties must be False when pairs are sampled"),
+    ],
+)
+def test_policies_check_themselves(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Pairs(**arguments)
+
+
+@pytest.mark.parametrize("loss", LISTWISE)
+def test_listwise_losses_come_by_name(loss):
+    value, gradient, _ = make_objective(Y, QID, loss=loss)(np.zeros(4))
+    assert np.isfinite(value)
+    assert gradient[1] < 0 < gradient[0]
+
+
+def test_scores_must_be_one_per_document():
+    with pytest.raises(ValueError, match="scores must have one entry per document, 4; got 3"):
+        make_objective(Y, QID)(np.zeros(3))
