@@ -52,12 +52,15 @@ def rank(scores, order, worth, indptr, k, by_worth, share):
 @njit(cache=True)
 def _rank_query(scores, worth, k, by_worth, share, ranked, ends):
     """Write worth by falling score, and the ends of blocks; overwrites ``scores``."""
-    lowest = -np.inf
+    lowest, room = -np.inf, len(scores)
     if k <= FEW and 4 * k <= len(scores):
-        lowest = _lowest_of_top(scores, k)
+        lowest, n_above = _lowest_of_top(scores, k)
+        if not by_worth:  # the first rows get the last places
+            room = k - n_above
     n_kept = 0
     for i in range(len(scores)):  # those that some order of ties puts among the first k
-        if scores[i] >= lowest:
+        if scores[i] > lowest or (scores[i] == lowest and room > 0):
+            room -= scores[i] == lowest
             scores[n_kept], ranked[n_kept] = scores[i], worth[i]
             n_kept += 1
     _sort_falling(scores[:n_kept], ranked[:n_kept], by_worth)
@@ -72,7 +75,7 @@ def _rank_query(scores, worth, k, by_worth, share, ranked, ends):
 
 @njit(cache=True)
 def _lowest_of_top(values, k):
-    """Return the value of rank ``k``."""
+    """Return the value of rank ``k``, and how many values are above it."""
     top = np.full(k, -np.inf)
     for x in values:
         if x > top[-1]:
@@ -81,7 +84,7 @@ def _lowest_of_top(values, k):
                 top[i] = top[i - 1]
                 i -= 1
             top[i] = x
-    return top[-1]
+    return top[-1], np.count_nonzero(top > top[-1])
 
 
 # A merge sort of our own: it moves both arrays in one go, and np.argsort(kind="mergesort")

@@ -1,13 +1,15 @@
 """Scorers: metrics as scikit-learn's ``scoring=``, with the query ids routed to them."""
 
-from typing import ClassVar
+from dataclasses import dataclass
+from typing import Any
 
-from sklearn.base import BaseEstimator
+from sklearn.utils.metadata_routing import MetadataRequest
 
 from treerank.metrics.registry import get_metric
 
 
-class RankingScorer(BaseEstimator):
+@dataclass(frozen=True)
+class RankingScorer:
     """A metric of ``estimator.predict(X)``, for ``cross_validate`` and its kin.
 
     With metadata routing enabled, ``qid`` is requested by default. Without it scikit-learn
@@ -19,15 +21,17 @@ class RankingScorer(BaseEstimator):
         See :func:`~treerank.metrics.registry.get_metric`.
     """
 
-    # A BaseEstimator for its metadata requests alone: the public way to have them.
-    __metadata_request__score: ClassVar[dict[str, bool]] = {"qid": True}
-
-    def __init__(self, metric="ndcg@10"):
-        self.metric = metric
+    metric: Any = "ndcg@10"
 
     def __call__(self, estimator, X, y, *, qid=None) -> float:
         """Return the metric of the estimator's scores; higher is better."""
         return get_metric(self.metric)(y, estimator.predict(X), qid)
+
+    def get_metadata_routing(self):
+        """Return the request for ``qid``, as scikit-learn asks for it."""
+        request = MetadataRequest(owner=self)
+        request.score.add_request(param="qid", alias=True)
+        return request
 
 
 def make_ranking_scorer(metric="ndcg@10"):

@@ -1,0 +1,570 @@
+"""Every metric obeys the same laws; a new one is tested by being listed, with its oracle."""
+
+import itertools
+import math
+import pickle
+from dataclasses import replace
+
+import ir_measures
+import numba
+import numpy as np
+import pandas as pd
+import pytest
+import ranx
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import UndefinedMetricWarning
+from sklearn.metrics import ndcg_score as sklearn_ndcg_score
+from sklearn.metrics import roc_auc_score
+from sklearn.model_selection import cross_validate
+
+import treerank.metrics as public
+from treerank.grouping import QueryGroups
+from treerank.metrics import (
+    METRICS,
+    NDCG,
+    err_score,
+    get_metric,
+    make_ranking_scorer,
+    map_score,
+    mrr_score,
+    ndcg_score,
+    pairwise_accuracy_score,
+    precision_score,
+)
+from treerank.metrics.base import TIES
+from treerank.metrics.relevance import label_gains
+
+CUTS = ("", "@1", "@3", "@100")
+NAMES = [stem + cut for stem in METRICS for cut in CUTS if stem != "pairwise_accuracy" or not cut]
+every_metric = pytest.mark.parametrize("metric", [get_metric(n) for n in NAMES], ids=NAMES)
+judged = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=6)
+
+
+def precision_of(y, k):
+    return sum(label >= 1 for label in y[:k]) / k
+
+
+def ndcg_of(y, k):
+    def dcg(labels):
+        return sum((2**g - 1) / math.log2(i + 2) for i, g in enumerate(labels[:k]))
+
+    return dcg(y) / dcg(sorted(y, reverse=True))
+
+
+def average_precision_of(y, k):
+    found = [precision_of(y, i + 1) for i in range(min(k, len(y))) if y[i] >= 1]
+    return sum(found) / sum(label >= 1 for label in y)
+
+
+def reciprocal_rank_of(y, k):
+    return next((1 / (i + 1) for i in range(min(k, len(y))) if y[i] >= 1), 0.0)
+
+
+def expected_reciprocal_rank_of(y, k):
+    value, goes_on = 0.0, 1.0
+    for i, label in enumerate(y[:k]):
+        stops = (2**label - 1) / 2 ** max(y)
+        value, goes_on = value + goes_on * stops / (i + 1), goes_on * (1 - stops)
+    return value
+
+
+def pairwise_accuracy_of(y, k):
+    pairs = [a > b for a, b in itertools.combinations(y, 2) if a != b]
+    return sum(pairs) / len(pairs)
+
+
+ORACLES = {
+    "ndcg": ndcg_of,
+    "map": average_precision_of,
+    "mrr": reciprocal_rank_of,
+    "p": precision_of,
+    "err": expected_reciprocal_rank_of,
+    "pairwise_accuracy": pairwise_accuracy_of,
+}
+
+
+def values_over_ties(metric, y, scores):
+    """The oracle's value of every order of one query that sorts the scores."""
+    orders = [
+        [y[i] for i in order]
+        for order in itertools.permutations(range(len(y)))
+        if all(scores[a] >= scores[b] for a, b in itertools.pairwise(order))
+    ]
+    return [ORACLES[metric.stem](order, metric.k or len(y)) for order in orders]
+
+
+def has_something_to_find(metric, y):
+    return len(set(y)) > 1 if metric.stem == "pairwise_accuracy" else max(y) >= 1
+
+
+def make_judged(n_queries=40, n_documents=600, seed=0):
+    """Labels, scores and query ids, with ties of scores and queries without relevance."""
+    rng = np.random.default_rng(seed)
+    qid = rng.integers(n_queries, size=n_documents)
+    y = np.minimum(rng.poisson(0.8, n_documents), 4)
+    y[np.unique(qid, return_index=True)[1]] = 2
+    y[qid % 10 == 7] = 0
+    return y, np.round(y + 2 * rng.normal(size=n_documents), 1), qid
+
+
+@every_metric
+@given(documents=judged)
+def test_average_is_the_mean_over_all_orders_of_ties(metric, documents):
+    y, scores = zip(*documents, strict=True)
+    if has_something_to_find(metric, y):
+        expected = np.mean(values_over_ties(metric, y, scores))
+        np.testing.assert_allclose(metric(y, scores), expected, rtol=1e-12, atol=1e-15)
+
+
+@every_metric
+@given(documents=judged)
+def test_pessimistic_is_the_worst_order_of_ties(metric, documents):
+    y, scores = zip(*documents, strict=True)
+    if has_something_to_find(metric, y):
+        worst = min(values_over_ties(metric, y, scores))
+        value = replace(metric, ties="pessimistic")(y, scores)
+        np.testing.assert_allclose(value, worst, rtol=1e-12, atol=1e-15)
+
+
+@every_metric
+@given(documents=judged)
+def test_stable_is_the_order_of_rows(metric, documents):
+    y, scores = zip(*documents, strict=True)
+    if has_something_to_find(metric, y):
+        rows = sorted(range(len(y)), key=lambda i: -scores[i])
+        expected = ORACLES[metric.stem]([y[i] for i in rows], metric.k or len(y))
+        np.testing.assert_allclose(replace(metric, ties="stable")(y, scores), expected)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("name", [n for n in NAMES if "@1" not in n])
+def test_long_queries_equal_the_oracle(name, ties):
+    """Long enough for merging, and for picking the top without sorting the rest."""
+    metric = replace(get_metric(name), ties=ties)
+    rng = np.random.default_rng(0)
+    for n in (40, 333):
+        y, scores = rng.integers(4, size=n), rng.permutation(n) - 0.5
+        expected = ORACLES[metric.stem](y[np.argsort(-scores)].tolist(), metric.k or n)
+        np.testing.assert_allclose(metric(y, scores), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("k", [1, 5, 20, None])
+def test_stable_takes_the_first_rows_of_a_long_tie(k):
+    y, scores = make_judged(1, 300)[:2]
+    scores = np.round(scores)
+    expected = ndcg_of(y[np.argsort(-scores, kind="stable")].tolist(), k or len(y))
+    np.testing.assert_allclose(ndcg_score(y, scores, k=k, ties="stable"), expected)
+    worst = y[np.lexsort((y, -scores))].tolist()
+    value = ndcg_score(y, scores, k=k, ties="pessimistic")
+    np.testing.assert_allclose(value, ndcg_of(worst, k or len(y)))
+
+
+@every_metric
+@pytest.mark.parametrize("ties", ["average", "pessimistic"])
+def test_order_of_rows_does_not_change_a_bit(metric, ties):
+    y, scores, qid = make_judged()
+    metric = replace(metric, ties=ties)
+    shuffle = np.random.default_rng(1).permutation(len(y))
+    before = metric.per_query(y, scores, qid)
+    after = metric.per_query(y[shuffle], scores[shuffle], qid[shuffle])
+    np.testing.assert_array_equal(before, after)
+
+
+@every_metric
+def test_names_of_queries_do_not_change_a_bit(metric):
+    y, scores, qid = make_judged()
+    names = np.random.default_rng(1).permutation(40).astype(str)
+    assert metric(y, scores, qid) == metric(y, scores, names[qid])
+
+
+@every_metric
+def test_number_of_threads_does_not_change_a_bit(metric):
+    y, scores, qid = make_judged()
+    values = []
+    for n_threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
+        numba.set_num_threads(n_threads)
+        values.append(metric.per_query(y, scores, qid))
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    np.testing.assert_array_equal(*values)
+
+
+@every_metric
+def test_only_the_order_of_scores_matters(metric):
+    y, scores, qid = make_judged()
+    moved = np.exp(scores / 2) * (1 + qid) - 5.0 * qid  # rises, differently in each query
+    np.testing.assert_array_equal(metric.per_query(y, moved, qid), metric.per_query(y, scores, qid))
+
+
+@every_metric
+def test_lies_between_zero_and_one_and_a_better_order_is_no_worse(metric):
+    y, scores, qid = make_judged()
+    perfect, noisy, reverse = (metric.per_query(y, s, qid) for s in (y, scores, -y))
+    for values in (perfect, noisy, reverse):
+        assert (np.isnan(values) | ((values >= 0) & (values <= 1))).all()
+    assert (np.isnan(perfect) | ((perfect >= noisy) & (noisy >= reverse))).all()
+    if metric.name not in ("p", "p@100"):  # which see no order
+        assert np.nanmean(perfect) > np.nanmean(noisy) > np.nanmean(reverse)
+
+
+@pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "map", "mrr", "pairwise_accuracy"])
+def test_a_perfect_order_scores_exactly_one(name):
+    y, _, qid = make_judged()
+    assert get_metric(name)(y, y, qid) == 1.0
+
+
+@every_metric
+def test_is_the_mean_of_its_values_per_query(metric):
+    y, scores, qid = make_judged()
+    if metric.stem == "err":  # else its scale is that of the labels it sees
+        metric = replace(metric, max_label=4)
+    values = metric.per_query(y, scores, qid)
+    expected = [metric(y[qid == q], scores[qid == q]) for q in np.unique(qid) if q % 10 != 7]
+    np.testing.assert_array_equal(values[np.unique(qid) % 10 != 7], expected)
+    assert np.isnan(values[np.unique(qid) % 10 == 7]).all()
+    np.testing.assert_allclose(metric(y, scores, qid), np.mean(expected))
+
+
+@every_metric
+@pytest.mark.parametrize("filler", [0, 1.0, 0.5])
+def test_queries_without_relevance_get_the_number_asked_for(metric, filler):
+    y, scores, qid = make_judged()
+    values = replace(metric, no_relevant=filler).per_query(y, scores, qid)
+    assert (values[np.unique(qid) % 10 == 7] == filler).all()
+    excluded = metric.per_query(y, scores, qid)
+    np.testing.assert_array_equal(values[~np.isnan(excluded)], excluded[~np.isnan(excluded)])
+
+
+@every_metric
+def test_nothing_to_find_at_all_is_undefined_or_refused(metric):
+    with pytest.warns(UndefinedMetricWarning, match="no query has anything to find"):
+        assert math.isnan(metric([0, 0], [0.1, 0.2]))
+    with pytest.raises(ValueError, match=r"in at least one query .*; got 2 documents without"):
+        metric.prepared([0, 0])
+    assert replace(metric, no_relevant=0)([0, 0], [0.1, 0.2]) == 0
+
+
+@every_metric
+def test_prepared_equals_the_metric_and_survives_pickling(metric):
+    y, scores, qid = make_judged()
+    expected = metric(y, scores, qid)
+    for by in (qid, QueryGroups.from_qid(qid)):
+        prepared = pickle.loads(pickle.dumps(metric.prepared(y, by)))
+        assert prepared.name == metric.name
+        assert prepared(scores) == expected
+        assert prepared(scores.astype(np.float32)) <= 1
+
+
+@every_metric
+def test_name_finds_the_metric_again(metric):
+    assert get_metric(metric.name) == metric == get_metric(metric)
+    assert hash(metric) == hash(get_metric(metric.name))
+    assert pickle.loads(pickle.dumps(metric)) == metric
+
+
+@pytest.mark.parametrize(
+    ("function", "stem"),
+    [
+        (ndcg_score, "ndcg"),
+        (map_score, "map"),
+        (mrr_score, "mrr"),
+        (precision_score, "p"),
+        (err_score, "err"),
+        (pairwise_accuracy_score, "pairwise_accuracy"),
+    ],
+)
+def test_functions_agree_with_the_registry(function, stem):
+    y, scores, qid = make_judged()
+    metric, options = METRICS[stem], {"ties": "pessimistic", "no_relevant": 0.25}
+    if stem != "pairwise_accuracy":
+        options["k"] = 4
+    metric = replace(metric, **options)
+    assert function(y, scores, qid, **options) == metric(y, scores, qid)
+    values = function(y.tolist(), pd.Series(scores), qid.astype(str), per_query=True, **options)
+    in_text_order = metric.per_query(y, scores, qid.astype(str))
+    np.testing.assert_array_equal(values, in_text_order)
+    assert function.__name__ in public.__all__
+
+
+# Values worked by hand -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "y", "scores", "expected"),
+    [
+        ("ndcg@2", [2, 0, 1], [0.2, 0.3, 0.1], (3 / math.log2(3)) / (3 + 1 / math.log2(3))),
+        ("ndcg@1", [2, 0, 1], [1, 1, 1], (3 + 0 + 1) / 3 / 3),
+        ("map", [0, 1, 0, 1], [4, 3, 2, 1], (1 / 2 + 2 / 4) / 2),
+        ("map@2", [0, 1, 0, 1], [4, 3, 2, 1], (1 / 2) / 2),
+        ("map", [1, 0], [1, 1], (1 + 1 / 2) / 2),
+        ("mrr", [0, 0, 2], [3, 2, 1], 1 / 3),
+        ("mrr@2", [0, 0, 2], [3, 2, 1], 0),
+        ("mrr", [0, 0, 1], [1, 1, 1], (1 + 1 / 2 + 1 / 3) / 3),
+        ("p@5", [1, 0, 3], [3, 2, 1], 2 / 5),
+        ("p@1", [1, 0, 3], [1, 1, 1], 2 / 3),
+        ("err", [2, 1], [2, 1], 3 / 4 + (1 / 4) * (1 / 4) / 2),
+        ("err", [2, 1], [1, 1], (3 / 4 + 1 / 32 + 1 / 4 + (3 / 4) * (3 / 4) / 2) / 2),
+        ("pairwise_accuracy", [0, 1, 2], [1, 1, 0], (1 / 2 + 0 + 0) / 3),
+    ],
+)
+def test_values_worked_by_hand(name, y, scores, expected):
+    np.testing.assert_allclose(get_metric(name)(y, scores), expected, rtol=1e-14)
+
+
+def test_gains_can_be_chosen():
+    y, scores = [0, 1, 2], [3, 2, 1]
+    discounted = np.array([1 / math.log2(i + 2) for i in range(3)])
+    for gain, gains in [("linear", [0, 1, 2]), ([0, 1, 10], [0, 1, 10]), ((5, 1, 0), [5, 1, 0])]:
+        expected = discounted @ gains / (discounted @ sorted(gains, reverse=True))
+        np.testing.assert_allclose(ndcg_score(y, scores, gain=gain), expected)
+    np.testing.assert_allclose(err_score(y, scores, gain="linear"), 1 / 3 / 2 + 2 / 3 * 2 / 3 / 3)
+    assert NDCG(gain=np.array([0, 1, 3])) == NDCG(gain=[0, 1, 3])
+
+
+def test_fractional_labels_have_a_gain_by_formula():
+    np.testing.assert_allclose(label_gains([0.5, 2]), [math.sqrt(2) - 1, 3])
+    np.testing.assert_array_equal(label_gains([0, 1, 30, 1000]), [0, 1, 2**30 - 1, 2.0**1000])
+
+
+def test_threshold_says_from_which_label_on_a_document_is_relevant():
+    y, scores = [1, 2, 0, -1], [4, 3, 2, 1]
+    assert map_score(y, scores, threshold=2) == 1 / 2
+    assert mrr_score(y, scores, threshold=0) == 1
+    assert precision_score(y, scores, threshold=1.5, k=4) == 1 / 4
+
+
+def test_max_label_fixes_the_scale_of_err():
+    assert err_score([1], [0.0]) == 1 / 2
+    assert err_score([1], [0.0], max_label=4) == 1 / 16
+    with pytest.raises(ValueError, match=r"y must be at most max_label=1\.0; got 2"):
+        err_score([2], [0.0], max_label=1)
+
+
+def test_err_of_a_long_tie_is_the_sum_over_subsets_cut_off_where_it_vanishes():
+    n, stops = 3000, 3 / 4  # all equal: a_t = (1 - R)^t
+    expected = sum(stops * (1 - stops) ** t / (t + 1) for t in range(60))
+    np.testing.assert_allclose(err_score(np.full(n, 2), np.zeros(n)), expected)
+    rare = np.arange(n) == 0  # one document of R = 1/2, anywhere
+    expected = np.mean(0.5 / np.arange(1, n + 1))
+    np.testing.assert_allclose(err_score(rare, np.zeros(n)), expected)
+
+
+# Agreement with others, where conventions coincide -------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def untied():
+    y, scores, qid = make_judged()
+    rows = qid % 10 != 7
+    return y[rows], scores[rows] + np.linspace(0, 0.01, rows.sum()), qid[rows]
+
+
+@pytest.mark.parametrize("k", [3, 10, None])
+def test_agrees_with_scikit_learn(k):
+    y, scores, qid = make_judged()  # ties included: scikit-learn takes the average too
+    values = ndcg_score(y, scores, qid, k=k, gain="linear", no_relevant=0, per_query=True)
+    expected = [sklearn_ndcg_score([y[qid == q]], [scores[qid == q]], k=k) for q in np.unique(qid)]
+    np.testing.assert_allclose(values, expected)
+
+
+def test_pairwise_accuracy_of_two_labels_is_the_area_under_the_roc_curve():
+    y, scores, _ = make_judged()
+    np.testing.assert_allclose(pairwise_accuracy_score(y > 0, scores), roc_auc_score(y > 0, scores))
+
+
+def test_agrees_with_ranx():
+    """Called below its dictionaries, whose kernels alone compile for a minute."""
+    rng = np.random.default_rng(0)
+    y, scores = np.minimum(rng.poisson(0.8, (20, 30)), 4), rng.normal(size=(20, 30))
+    names = np.broadcast_to(np.arange(30.0), y.shape)
+    qrels, run = (
+        np.take_along_axis(np.stack([names, x], axis=-1), np.argsort(-x)[:, :, None], axis=1)
+        for x in (y, scores)
+    )
+    flat = y.ravel(), scores.ravel(), np.repeat(np.arange(20), 30)
+    for name, function, k in [
+        ("ndcg@10", ranx.metrics.ndcg_burges, 10),
+        ("map", ranx.metrics.average_precision, 0),
+        ("mrr@2", ranx.metrics.reciprocal_rank, 2),
+        ("p@5", ranx.metrics.precision, 5),
+    ]:
+        np.testing.assert_allclose(get_metric(name).per_query(*flat), function(qrels, run, k))
+
+
+def as_dictionaries(y, scores, qid):
+    qrels, run = {}, {}
+    for row, (label, score, query) in enumerate(zip(y, scores, qid, strict=True)):
+        qrels.setdefault(str(query), {})[f"d{row}"] = int(label)
+        run.setdefault(str(query), {})[f"d{row}"] = float(score)
+    return qrels, run
+
+
+def ir_measures_mean(measure, y, scores, qid, provider):
+    qrels, run = as_dictionaries(y, scores, qid)
+    evaluator = ir_measures.providers.registry[provider].evaluator([measure], qrels)
+    return np.mean([metric.value for metric in evaluator.iter_calc(run)])
+
+
+@pytest.mark.parametrize(
+    ("metric", "measure"),
+    [
+        (NDCG(k=10, gain="linear"), ir_measures.nDCG @ 10),
+        (NDCG(gain="linear"), ir_measures.nDCG),
+        (get_metric("map"), ir_measures.AP),
+        (get_metric("map@3"), ir_measures.AP @ 3),
+        (replace(METRICS["map"], threshold=2), ir_measures.AP(rel=2)),
+        (get_metric("mrr"), ir_measures.RR),
+        (get_metric("p@5"), ir_measures.P @ 5),
+        (get_metric("p@30"), ir_measures.P @ 30),
+        (replace(METRICS["p"], threshold=2, k=5), ir_measures.P(rel=2) @ 5),
+    ],
+    ids=str,
+)
+def test_agrees_with_trec_eval(metric, measure, untied):
+    metric = replace(metric, no_relevant=0)
+    expected = ir_measures_mean(measure, *untied, provider="pytrec_eval")
+    np.testing.assert_allclose(metric(*untied), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("err@5", ir_measures.ERR @ 5),
+        ("err@20", ir_measures.ERR @ 20),
+        ("ndcg@5", ir_measures.nDCG(dcg="exp-log2") @ 5),
+    ],
+)
+def test_agrees_with_gdeval(name, measure, untied):
+    if not ir_measures.providers.registry["gdeval"].is_available():
+        pytest.skip("gdeval needs perl")
+    metric = get_metric(name)
+    if metric.stem == "err":
+        metric = replace(metric, max_label=4)
+    expected = ir_measures_mean(measure, *untied, provider="gdeval")
+    np.testing.assert_allclose(metric(*untied), expected, atol=1e-5)  # it prints five decimals
+
+
+# Bad input -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0, 1], [1.0]), r"scores must have one entry per document; got 1 for 2\."),
+        (([0, 1], [1.0, 2.0], [1]), r"qid must have one entry per row of X; got 1 for 2 rows\."),
+        (([0, np.nan], [1.0, 2.0]), r"y must be finite; got nan in row 1\."),
+        (([0, 1], [-np.inf, 2.0]), r"scores must be finite; got -inf in row 0\."),
+        (([], []), r"y must have at least one entry; got \[\]\."),
+        (([[1, 0]], [[1, 0]]), r"y must be one-dimensional; got shape \(1, 2\)\."),
+    ],
+)
+@every_metric
+def test_bad_input_is_named(metric, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        metric(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: ndcg_score([-1], [0]), r"y must not be negative .*; got -1\.0\."),
+        (lambda: ndcg_score([1001], [0]), r"y must be at most 1000 for gain='exponential'; got"),
+        (lambda: ndcg_score([1e308], [0], gain="linear"), r"y must have gains below .*; got 1e"),
+        (lambda: ndcg_score([2], [0], gain=[0, 1]), r"y must be integers below 2, .*; got 2\.0\."),
+        (lambda: ndcg_score([0.5], [0], gain=[0, 1]), r"y must be integers .*; got 0\.5\."),
+        (lambda: NDCG(gain="cubic"), r"gain must be an array or one of \['exp.*; got 'cubic'\."),
+        (lambda: NDCG(gain=[0, -1]), r"gain must not be negative; got -1\.0\."),
+        (lambda: NDCG(gain=[0, np.inf]), r"gain must be finite; got inf in row 1\."),
+        (lambda: NDCG(k=0), r"k must be None or an integer of at least 1; got 0\."),
+        (lambda: NDCG(k=2.5), r"k must be None or an integer of at least 1; got 2\.5\."),
+        (lambda: NDCG(ties="best"), r"ties must be one of \['average', .*; got 'best'\."),
+        (lambda: NDCG(no_relevant="zero"), r"no_relevant must be 'exclude' or a number; got 'z"),
+        (lambda: NDCG(no_relevant=np.nan), r"no_relevant must be a finite number; got nan\."),
+        (lambda: map_score([1], [0], threshold=None), r"threshold must be a finite number; got N"),
+        (lambda: get_metric("ndgc@5"), r"metric must be one of ndcg, map, .*; got 'ndgc@5'\."),
+        (lambda: get_metric("ndcg@five"), r"metric must be one of .*; got 'ndcg@five'\."),
+        (lambda: get_metric("ndcg@0"), r"k must be None or an integer of at least 1; got 0\."),
+        (lambda: get_metric("pairwise_accuracy@5"), r"k must be None for pairwise_acc.*; got 5\."),
+        (lambda: make_ranking_scorer("auc"), r"metric must be one of .*; got 'auc'\."),
+        (
+            lambda: METRICS["map"].prepared([1, 0], QueryGroups.from_qid([1, 1, 2])),
+            r"got 3 for 2\.",
+        ),
+    ],
+)
+def test_bad_policies_are_named(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+@pytest.mark.parametrize("build", [lambda: get_metric(5), lambda: ndcg_score(["good"], [0])])
+def test_wrong_types_are_type_errors(build):
+    with pytest.raises(TypeError, match=r"must be .*; got"):
+        build()
+
+
+# The user's own, and scikit-learn ------------------------------------------------------------
+
+
+def top_label(y, scores, qid):
+    assert qid is None or len(qid) == len(y)
+    return float(np.asarray(y)[np.argmax(scores)])
+
+
+def test_a_function_is_a_metric():
+    metric = get_metric(top_label)
+    assert metric.name == "top_label"
+    assert metric([1, 2], [0.1, 0.2]) == 2
+    np.testing.assert_array_equal(metric.per_query([1, 2, 3], [3, 2, 1], [1, 0, 0]), [2, 1])
+    for qid in ([7, 7], QueryGroups.from_qid([7, 7])):
+        prepared = pickle.loads(pickle.dumps(metric.prepared([1, 2], qid)))
+        assert (prepared.name, prepared([0.1, 0.2])) == ("top_label", 2)
+
+
+class FirstFeature(BaseEstimator):
+    """Ranks by its first feature."""
+
+    def fit(self, X, y):
+        self.is_fitted_ = True
+        return self
+
+    def predict(self, X):
+        return X[:, 0]
+
+
+def test_scorer_takes_qid_without_routing():
+    y, scores, qid = make_judged()
+    scorer = make_ranking_scorer("map")
+    value = scorer(FirstFeature(), scores[:, None], y, qid=qid)
+    assert value == map_score(y, scores, qid)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_scorer_gets_qid_routed_by_default(several):
+    y, scores, qid = make_judged()
+    scoring = make_ranking_scorer("ndcg@10")
+    splits = [(np.arange(300), np.arange(300, 600))]
+    with sklearn.config_context(enable_metadata_routing=True):
+        result = cross_validate(
+            FirstFeature(),
+            scores[:, None],
+            y,
+            scoring={"a": scoring, "b": make_ranking_scorer("map")} if several else scoring,
+            cv=splits,
+            params={"qid": qid},
+            error_score="raise",
+        )
+    expected = ndcg_score(y[300:], scores[300:], qid[300:])
+    assert result["test_a" if several else "test_score"] == [expected]
+
+
+@settings(max_examples=30)
+@given(documents=judged, extra=st.integers(0, 3))
+def test_documents_below_the_cutoff_do_not_change_precision(documents, extra):
+    y, scores = zip(*documents, strict=True)
+    if max(y) >= 1:
+        below = (*scores, *[min(scores) - 1] * extra), (*y, *[3] * extra)
+        k = len(y)
+        assert precision_score(below[1], below[0], k=k) == precision_score(y, scores, k=k)

@@ -1,0 +1,189 @@
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import sklearn
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from treerank.metrics import make_ranking_scorer, map_score, ndcg_score
+from treerank.model_selection import QueryKFold, QueryShuffleSplit
+
+SPLITTERS = [
+    QueryKFold(3),
+    QueryKFold(4, shuffle=True, random_state=0),
+    QueryShuffleSplit(3, random_state=0),
+    QueryShuffleSplit(3, test_size=2, random_state=0),
+]
+every_splitter = pytest.mark.parametrize("splitter", SPLITTERS, ids=str)
+query_ids = st.lists(st.integers(0, 9), min_size=5, max_size=40).filter(lambda q: len(set(q)) >= 4)
+
+
+@every_splitter
+@given(qid=query_ids)
+def test_every_row_is_in_one_of_the_sets_and_no_query_in_both(splitter, qid):
+    qid = np.array(qid)
+    splits = list(splitter.split(qid, qid=qid))
+    assert len(splits) == splitter.get_n_splits(qid, qid=qid)
+    for train, test in splits:
+        np.testing.assert_array_equal(np.sort(np.append(train, test)), np.arange(len(qid)))
+        assert len(train)
+        assert len(test)
+        assert not set(qid[train]) & set(qid[test])
+
+
+@every_splitter
+@given(qid=query_ids, seed=st.integers(0, 9))
+def test_sets_of_queries_do_not_depend_on_the_order_of_rows(splitter, qid, seed):
+    qid = np.array(qid)
+    shuffled = np.random.default_rng(seed).permutation(qid)
+    splits, again = splitter.split(qid, qid=qid), splitter.split(shuffled, qid=shuffled)
+    for (_, test), (_, test_again) in zip(splits, again, strict=True):
+        assert set(qid[test]) == set(shuffled[test_again])
+
+
+@pytest.mark.parametrize("shuffle", [False, True])
+@given(qid=query_ids)
+def test_folds_test_every_row_once_and_are_balanced(shuffle, qid):
+    splitter = QueryKFold(3, shuffle=shuffle, random_state=0)
+    tests = [test for _, test in splitter.split(qid, qid=qid)]
+    np.testing.assert_array_equal(np.sort(np.concatenate(tests)), np.arange(len(qid)))
+    sizes = [len(test) for test in tests]
+    assert max(sizes) - min(sizes) <= np.bincount(qid).max()
+
+
+def test_folds_worked_by_hand():
+    qid = ["b"] * 3 + ["a"] * 5 + ["c"] * 2 + ["d"] * 4  # a; d; b and then, to the lightest, c
+    tests = [set(np.array(qid)[test]) for _, test in QueryKFold(3).split(qid, qid=qid)]
+    assert tests == [{"a"}, {"d"}, {"b", "c"}]
+
+
+@pytest.mark.parametrize("splitter", [QueryKFold(5, shuffle=True), QueryShuffleSplit(5)], ids=str)
+def test_random_state_fixes_the_draw(splitter):
+    qid = np.repeat(np.arange(50), 2)
+
+    def drawn(seed):
+        seeded = clone_splitter(splitter, seed)
+        return np.concatenate([test for _, test in seeded.split(qid, qid=qid)]).tolist()
+
+    assert drawn(1) == drawn(1) != drawn(2)
+
+
+def clone_splitter(splitter, seed):
+    if isinstance(splitter, QueryKFold):
+        return QueryKFold(splitter.n_splits, shuffle=True, random_state=seed)
+    return QueryShuffleSplit(splitter.n_splits, random_state=seed)
+
+
+@pytest.mark.parametrize(("test_size", "expected"), [(0.2, 2), (0.21, 3), (4, 4), (0.01, 1)])
+def test_size_counts_queries(test_size, expected):
+    qid = np.arange(10)
+    _, test = next(QueryShuffleSplit(1, test_size=test_size).split(qid, qid=qid))
+    assert len(test) == expected
+
+
+@pytest.mark.parametrize(
+    ("splitter", "metadata", "message"),
+    [
+        (QueryKFold(2), {}, r"qid must be given, or else groups in its place; got neither\."),
+        (QueryKFold(2), {"qid": [1, 2], "groups": [1, 2]}, r"groups in its place; got both\."),
+        (QueryKFold(2), {"qid": [1]}, r"qid must have one entry per row of X; got 1 for 2 rows\."),
+        (QueryKFold(3), {"qid": [1, 2]}, r"n_splits must be at most .* queries, 2; got 3\."),
+        (QueryKFold(1), {"qid": [1, 2]}, r"n_splits must be an integer of at least 2; got 1\."),
+        (QueryKFold("5"), {"qid": [1, 2]}, r"n_splits must be an integer of at least 2; got '5'"),
+        (QueryShuffleSplit(0), {"qid": [1, 2]}, r"n_splits must be .* at least 1; got 0\."),
+        (QueryShuffleSplit(test_size=2), {"qid": [1, 2]}, r"test_size must be .* 2 quer.*; got 2"),
+        (QueryShuffleSplit(test_size=1.5), {"qid": [1, 2]}, r"test_size must be .*; got 1\.5\."),
+        (QueryShuffleSplit(test_size="a"), {"qid": [1, 2]}, r"test_size must be .*; got 'a'\."),
+    ],
+)
+def test_bad_input_is_named(splitter, metadata, message):
+    with pytest.raises(ValueError, match=message):
+        list(splitter.split([[0.0], [0.0]], **metadata))
+
+
+class OneFeature(BaseEstimator):
+    """Ranks by one feature and insists on whole queries of four documents."""
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    def __init__(self, feature=0):
+        self.feature = feature
+
+    def fit(self, X, y, qid=None):
+        assert (np.unique(qid, return_counts=True)[1] == 4).all()
+        self.is_fitted_ = True
+        return self
+
+    def predict(self, X):
+        return X[:, self.feature]
+
+    # Without sample_weight, scikit-learn's Pipeline.score cannot be called under routing.
+    def score(self, X, y, qid=None, sample_weight=None):
+        return ndcg_score(y, self.predict(X), qid)
+
+
+@pytest.fixture
+def judged():
+    rng = np.random.default_rng(0)
+    qid = rng.permutation(np.repeat([f"query {i}" for i in range(12)], 4))
+    y = rng.integers(3, size=48)
+    return np.column_stack([rng.normal(size=48), y]), y, qid
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("scoring", [None, make_ranking_scorer("map")], ids=str)
+@pytest.mark.parametrize("piped", [False, True])
+def test_grid_search_routes_qid_everywhere_by_default(judged, scoring, piped):
+    X, y, qid = judged
+    ranker = make_pipeline(StandardScaler(), OneFeature()) if piped else OneFeature()
+    name = "onefeature__feature" if piped else "feature"
+    search = GridSearchCV(ranker, {name: [0, 1]}, scoring=scoring, cv=QueryKFold(3))
+    search.fit(X, y, qid=qid)
+    assert search.best_params_ == {name: 1}
+    assert search.best_score_ == 1.0
+    metric = ndcg_score if scoring is None else map_score
+    expected = [metric(y[t], X[t, 0], qid[t]) for _, t in QueryKFold(3).split(X, y, qid)]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"][0], np.mean(expected))
+
+
+@pytest.mark.usefixtures("routing")
+@every_splitter
+def test_cross_validate_routes_qid_by_default(judged, splitter):
+    X, y, qid = judged
+    scoring = {"ndcg": make_ranking_scorer(), "map": make_ranking_scorer("map")}
+    result = cross_validate(OneFeature(), X, y, scoring=scoring, cv=splitter, params={"qid": qid})
+    splits = list(splitter.split(X, y, qid))
+    expected = [map_score(y[test], X[test, 0], qid[test]) for _, test in splits]
+    np.testing.assert_array_equal(result["test_map"], expected)
+
+
+def test_groups_take_the_place_of_qid_without_routing(judged):
+    X, y, qid = judged
+
+    class Unaware(OneFeature):
+        def fit(self, X, y):
+            return self
+
+    result = cross_validate(
+        Unaware(feature=1), X, y, groups=qid, cv=QueryKFold(3), scoring=make_ranking_scorer()
+    )
+    np.testing.assert_array_equal(result["test_score"], 1.0)
+    with pytest.raises(ValueError, match="qid must be given"):
+        cross_validate(Unaware(), X, y, cv=QueryKFold(3), scoring=make_ranking_scorer())
+
+
+def test_splitters_show_their_parameters_and_make_fresh_splits_each_time():
+    assert repr(QueryKFold(3)) == "QueryKFold(n_splits=3, random_state=None, shuffle=False)"
+    assert clone(SPLITTERS[0], safe=False) is not SPLITTERS[0]
