@@ -314,6 +314,20 @@ def test_listmle_takes_any_ordered_label():
     np.testing.assert_allclose(negative, ListMLE.from_labels(Y, GROUPS)(SCORES)[0])
 
 
+def test_listnet_takes_labels_beyond_the_range_of_exponentials():
+    value, gradient, _ = ListNet.from_labels(Y, GROUPS)(SCORES)
+    high = ListNet.from_labels(Y + 5000, GROUPS)(SCORES)
+    np.testing.assert_allclose(high[0], value)
+    np.testing.assert_allclose(high[1], gradient)
+
+
+@every_objective
+def test_no_query_at_all_costs_nothing(name):
+    part = LISTWISE[name].from_labels(Y, GROUPS, **WEIGHTS).restricted_to([])
+    value, gradient, hessian = part(np.zeros(0))
+    assert value == len(gradient) == len(hessian) == 0
+
+
 def test_xendcg_learns_as_lightgbm_does():
     rng = np.random.default_rng(0)
     X, qid = rng.normal(size=(4000, 5)), np.repeat(np.arange(100), 40)
