@@ -151,7 +151,7 @@ def _round_product(mantissa, exponent):
     rest = np.int64(high & np.uint64((1 << n_rest) - 1))
     is_certain = rest != (1 << n_rest) - 1 and (rest != 0 or kept & 1 == 0)
     binary_exponent = ((217706 * exponent) >> 16) + 63 + upper - shift - 52
-    return math.ldexp(float((kept + (kept & 1)) >> 1), binary_exponent), is_certain
+    return math.ldexp(float((kept + (kept & 1)) >> 1), int(binary_exponent)), is_certain
 
 
 @njit(cache=True)

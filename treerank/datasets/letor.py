@@ -8,8 +8,10 @@ Feature indices count from 1 and rise within a row; a feature that a row does no
 import contextlib
 import gzip
 import itertools
+from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 
+import numba
 import numpy as np
 from scipy.sparse import issparse
 
@@ -85,11 +87,14 @@ def read_letor(
 
 
 def _parse_file(path, options):
-    table = Table(path, **options, expected_size=expected_size(path))
-    with contextlib.closing(text_blocks(path)) as blocks:
+    with (
+        contextlib.closing(text_blocks(path)) as blocks,
+        ThreadPoolExecutor(numba.get_num_threads()) as pool,
+    ):
+        table = Table(path, **options, expected_size=expected_size(path), pool=pool)
         for block in blocks:
             table.append(block)
-    return table.finished()
+        return table.finished()
 
 
 def _check_n_features(n_features):

@@ -3,6 +3,7 @@
 The arrays are resized in place, so that memory stays near what the result needs.
 """
 
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from os import PathLike
 
@@ -15,20 +16,17 @@ from treerank.datasets.parsing import (
     BAD_INDEX,
     BEYOND,
     LARGEST_INDEX,
-    N_ENTRIES,
-    N_ROWS,
     NO_QID,
     NOT_RISING,
-    WIDTH,
+    Doubts,
     Rows,
     Target,
-    Trouble,
-    measure_chunks,
-    parse_chunks,
+    measure_chunk,
+    parse_chunk,
 )
 from treerank.datasets.ranking_data import RankingData
 
-CHUNK_SIZE = 2**16
+CHUNK_SIZE = 2**18
 DOUBTFUL_ROOM = 256
 
 _RULES = {
@@ -57,6 +55,8 @@ class Table:
         Whether to keep comments.
     expected_size : int
         Bytes of text to come, as far as known; only a hint.
+    pool : Executor
+        Threads that parse.
     """
 
     path: str | PathLike
@@ -65,6 +65,7 @@ class Table:
     dtype: np.dtype
     keeps_comments: bool
     expected_size: int
+    pool: Executor
     n_rows: int = field(default=0, init=False)
     n_entries: int = field(default=0, init=False)
 
@@ -77,24 +78,25 @@ class Table:
 
     def append(self, block: TextBlock):
         """Parse some lines into the table; a ValueError names what is wrong and where."""
-        starts = _chunk_starts(block.text)
-        counts = measure_chunks(block.text, starts)
-        firsts = np.vstack([np.zeros(3, dtype=np.int64), np.cumsum(counts, axis=0)])
-        self._size += len(block.text)
-        self._make_room(firsts[-1, N_ROWS], firsts[-1, N_ENTRIES], counts[:, WIDTH].max())
+        text, bounds = block.text, _chunk_bounds(block.text)
+        counts = np.array(list(self.pool.map(lambda chunk: measure_chunk(text, *chunk), bounds)))
+        ends = np.cumsum(counts, axis=0)
+        n_rows, n_entries, _ = ends[-1].tolist()
+        self._size += len(text)
+        self._make_room(n_rows, n_entries, int(counts[:, 2].max()))
+        first_rows = ends[:, 0] - counts[:, 0]
         first_slots = (
-            self.n_entries + firsts[:-1, N_ENTRIES]
+            self.n_entries + ends[:, 1] - counts[:, 1]
             if self.is_sparse
-            else (self.n_rows + firsts[:-1, N_ROWS]) * self._width
+            else (self.n_rows + first_rows) * self._width
         )
-        rows = Rows.empty(firsts[-1, N_ROWS])
-        trouble = self._parse(block.text, starts, firsts[:-1, N_ROWS], first_slots, rows)
-        self._settle(block, rows, trouble)
-        self._keep(block.text, rows)
+        rows = Rows.empty(n_rows)
+        self._parse(block, bounds, first_rows.tolist(), first_slots.tolist(), rows)
+        self._keep(text, rows)
 
     def _make_room(self, n_rows, n_entries, width):
         if self.n_features is None and width > self._width:
-            self._widen(int(width))
+            self._widen(width)
         n_slots = self.n_entries + n_entries
         if not self.is_sparse:
             n_slots = (self.n_rows + n_rows) * self._width
@@ -117,38 +119,36 @@ class Table:
             self._values[row * width : row * width + old] = moved
             self._values[row * width + old : (row + 1) * width] = 0
 
-    def _parse(self, text, starts, first_rows, first_slots, rows):
-        target = Target(
-            self._values,
-            self._indices,
-            self._width,
-            self.n_features is not None,
-            self.is_sparse,
-        )
-        trouble = Trouble.empty(len(first_rows), DOUBTFUL_ROOM)
-        parse_chunks(text, starts, first_rows, first_slots, rows, target, trouble)
-        room = trouble.n_doubtful.max()
-        if room > DOUBTFUL_ROOM:
-            trouble = Trouble.empty(len(first_rows), room)
-            parse_chunks(text, starts, first_rows, first_slots, rows, target, trouble)
-        return trouble
+    def _parse(self, block, bounds, first_rows, first_slots, rows):
+        is_limited = self.n_features is not None
+        target = Target(self._values, self._indices, self._width, is_limited, self.is_sparse)
 
-    def _settle(self, block, rows, trouble):
-        """Let Python decide the doubtful numbers; raise the first error in the text."""
-        for chunk in np.flatnonzero(trouble.n_doubtful + trouble.errors[:, 0]):
-            for at, slot in trouble.doubtful[chunk, : trouble.n_doubtful[chunk]].tolist():
-                number = _as_number(_token(block.text, at))
-                if number is None or (slot < 0 and not np.isfinite(number)):
-                    rule = "a value must be a number" if slot >= 0 else "a label must be finite"
-                    raise self._complaint(block, at, rule)
-                if slot < 0:
-                    rows.y[-1 - slot] = number
-                elif slot < len(self._values):  # if not, an error follows in the same row
-                    self._values[slot] = number
-            error, at = trouble.errors[chunk].tolist()
+        def parse(chunk, row, slot):
+            doubts = Doubts.empty(DOUBTFUL_ROOM)
+            outcome = parse_chunk(block.text, *chunk, row, slot, rows, target, doubts)
+            n_doubts = int(doubts.count[0])
+            if n_doubts > DOUBTFUL_ROOM:
+                doubts = Doubts.empty(n_doubts)
+                parse_chunk(block.text, *chunk, row, slot, rows, target, doubts)
+            return *outcome, doubts.places[:n_doubts].tolist()
+
+        for error, at, doubts in self.pool.map(parse, bounds, first_rows, first_slots):
+            self._settle(block, rows, doubts)
             if error:
                 rule = _RULES[error].format(n_features=self.n_features)
                 raise self._complaint(block, at, rule)
+
+    def _settle(self, block, rows, doubts):
+        """Let Python decide the doubtful numbers of a chunk, in the order of the text."""
+        for at, slot in doubts:
+            number = _as_number(_token(block.text, at))
+            if number is None or (slot < 0 and not np.isfinite(number)):
+                rule = "a value must be a number" if slot >= 0 else "a label must be finite"
+                raise self._complaint(block, at, rule)
+            if slot < 0:
+                rows.y[-1 - slot] = number
+            elif slot < len(self._values):  # if not, an error follows in the same row
+                self._values[slot] = number
 
     def _complaint(self, block, at, rule):
         before = block.text[:at].tobytes()
@@ -193,14 +193,15 @@ class Table:
         return X
 
 
-def _chunk_starts(text):
-    starts = [0]
-    while starts[-1] < len(text):
-        at = min(starts[-1] + CHUNK_SIZE, len(text)) - 1
+def _chunk_bounds(text):
+    bounds, start = [], 0
+    while start < len(text):
+        at = min(start + CHUNK_SIZE, len(text)) - 1
         while text[at] != 10:
             at += 1
-        starts.append(at + 1)
-    return np.array(starts)
+        bounds.append((start, at + 1))
+        start = at + 1
+    return bounds
 
 
 def _resized(values, n_values):
