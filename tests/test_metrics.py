@@ -111,6 +111,7 @@ def make_judged(n_queries=40, n_documents=600, seed=0):
 
 
 @every_metric
+@settings(max_examples=40)
 @given(documents=judged)
 def test_average_is_the_mean_over_all_orders_of_ties(metric, documents):
     y, scores = zip(*documents, strict=True)
@@ -120,6 +121,7 @@ def test_average_is_the_mean_over_all_orders_of_ties(metric, documents):
 
 
 @every_metric
+@settings(max_examples=40)
 @given(documents=judged)
 def test_pessimistic_is_the_worst_order_of_ties(metric, documents):
     y, scores = zip(*documents, strict=True)
@@ -130,6 +132,7 @@ def test_pessimistic_is_the_worst_order_of_ties(metric, documents):
 
 
 @every_metric
+@settings(max_examples=40)
 @given(documents=judged)
 def test_stable_is_the_order_of_rows(metric, documents):
     y, scores = zip(*documents, strict=True)
