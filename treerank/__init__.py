@@ -1,1 +1,19 @@
-"""treerank: learning to rank by comparing two documents at a time."""
+"""Learning to rank by comparing two documents at a time, with any function approximator."""
+
+from treerank.grouping import QueryGroups
+from treerank.head import AntisymmetricHead
+from treerank.metrics import make_ranking_scorer, ndcg_score
+from treerank.model_selection import QueryKFold
+from treerank.objectives import make_objective
+from treerank.ranker import TreeDirectRanker, load
+
+__all__ = [
+    "AntisymmetricHead",
+    "QueryGroups",
+    "QueryKFold",
+    "TreeDirectRanker",
+    "load",
+    "make_objective",
+    "make_ranking_scorer",
+    "ndcg_score",
+]

@@ -41,7 +41,7 @@ def fit_steepness(scores, y, qid=None):
     ----------
     scores, y : array-like of shape (n_documents,)
         Scores of a fitted model and labels.
-    qid : array-like of shape (n_documents,), default=None
+    qid : array-like of shape (n_documents,) or QueryGroups, default=None
         Queries; ``None`` is one query.
 
     Returns
@@ -61,7 +61,7 @@ def fit_steepness(scores, y, qid=None):
     """
     scores = np.asarray(scores, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
-    groups = QueryGroups.from_qid(qid, len(y))
+    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
     n_queries = queries_with_pairs(y, groups)
     if n_queries == 0:
         raise ValueError(

@@ -118,10 +118,7 @@ def fit_head(features, objective, *, penalty="l2", alpha=1e-3, tolerance=1e-6, m
     >>> fit_head(features, objective, penalty="l1", alpha=0.1).round(2)
     array([5.19, 0.  ])
     """
-    if penalty not in PENALTIES:
-        raise ValueError(f"head_penalty must be one of {sorted(PENALTIES)}; got {penalty!r}.")
-    if not alpha >= 0:
-        raise ValueError(f"head_alpha must be non-negative; got {alpha!r}.")
+    check_penalty(penalty, alpha)
     scale = _common_scale(features)
     start_value = objective(np.zeros(features.shape[0]))[0]
     if scale == 0 or start_value == 0:  # nothing to weigh, or no pair to weigh it by
@@ -133,6 +130,14 @@ def fit_head(features, objective, *, penalty="l2", alpha=1e-3, tolerance=1e-6, m
         return value / start_value, slope
 
     return PENALTIES[penalty](relative_value, features.shape[1], alpha, tolerance, max_iter) / scale
+
+
+def check_penalty(penalty, alpha):
+    """Refuse an unknown penalty or a negative strength."""
+    if penalty not in PENALTIES:
+        raise ValueError(f"head_penalty must be one of {sorted(PENALTIES)}; got {penalty!r}.")
+    if not alpha >= 0:
+        raise ValueError(f"head_alpha must be non-negative; got {alpha!r}.")
 
 
 def _minimise_l2(relative_value, n_outputs, alpha, tolerance, max_iter):

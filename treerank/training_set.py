@@ -5,7 +5,7 @@ depends on content alone, so the model is the same under any shuffle of the rows
 of the queries. ``X`` stays where it is: only its row numbers are ordered.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -105,19 +105,24 @@ def training_set(X, y, qid=None, *, sample_weight=None, query_weight=None, pair_
         query_weight,
         None if pair_weight is None else GivenPairs.from_table(pair_weight, groups),
     )
-    return _in_canonical_order(_without_zero_weights(as_given))
+    return _in_canonical_order(_without_idle_weights(as_given))
 
 
-def _without_zero_weights(data):
+def _without_idle_weights(data):
+    """Drop rows of weight zero, and weights that are all one."""
     kept = np.ones(len(data.y), dtype=bool)
     for weight in (data.document_weight, data.query_weight):
         if weight is not None:
             kept &= weight > 0
-    if kept.all():
-        return data
     if not kept.any():
         raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
-    return data.taking(np.flatnonzero(kept))
+    data = data if kept.all() else data.taking(np.flatnonzero(kept))
+    ones = {
+        name: None
+        for name in ("document_weight", "query_weight")
+        if getattr(data, name) is not None and (getattr(data, name) == 1).all()
+    }
+    return replace(data, **ones)
 
 
 def _in_canonical_order(data):
@@ -127,15 +132,8 @@ def _in_canonical_order(data):
     ordered = canonical_order(X, groups, data.y, *weights)
     taken = data.taking(ordered.order)
     query = np.repeat(np.arange(ordered.n_queries), ordered.sizes)
-    return TrainingSet(
-        taken.X,
-        taken.rows,
-        taken.y,
-        query,
-        taken.document_weight,
-        taken.query_weight,
-        None if taken.pairs is None else _sorted(taken.pairs),
-    )
+    pairs = None if taken.pairs is None else _sorted(taken.pairs)
+    return replace(taken, query=query, pairs=pairs)
 
 
 def _pairs_among(pairs, positions, n_documents):

@@ -1,0 +1,203 @@
+"""A model file gives back the same predictions, needs no training data and runs no code."""
+
+import json
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+from numba import njit
+from sklearn.base import BaseEstimator
+
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.metrics import get_metric
+from treerank.ranker import TreeDirectRanker, load
+
+PARTS = {
+    "lightgbm": LightGBMTrees(n_estimators=5, min_child_samples=5),
+    "xgboost": XGBoostTrees(n_estimators=5),
+}
+every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+
+
+class Linear(BaseEstimator):
+    """A feature part of the user's own."""
+
+    def __init__(self, columns=(0, 1)):
+        self.columns = columns
+
+    def fit(self, X, objective, *, validation=None):
+        self.n_outputs_ = len(self.columns)
+        return self
+
+    def transform(self, X):
+        return np.asarray(X)[:, list(self.columns)]
+
+    def get_state(self):
+        return {"n_outputs": self.n_outputs_}
+
+    def set_state(self, state):
+        self.n_outputs_ = state["n_outputs"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    X[::7, 1] = np.nan
+    return X, (X[:, 0] > 0).astype(int) + (X[:, 2] > 1), np.repeat(np.arange(6), 20)
+
+
+def round_trip(ranker, path, **settings):
+    ranker.save(path)
+    return load(path, **settings)
+
+
+@every_part
+def test_everything_fitted_comes_back_bit_for_bit(data, tmp_path, part):
+    X, y, qid = data
+    ranker = TreeDirectRanker(part, head="tanh", calibration=0.3, random_state=0).fit(X, y, qid)
+    loaded = round_trip(ranker, tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
+    np.testing.assert_array_equal(loaded.transform(X), ranker.transform(X))
+    np.testing.assert_array_equal(loaded.compare(X, X[:1]), ranker.compare(X, X[:1]))
+    proba = ranker.predict_pair_proba(X, X[:1])
+    np.testing.assert_array_equal(loaded.predict_pair_proba(X, X[:1]), proba)
+    np.testing.assert_array_equal(loaded.feature_importances_, ranker.feature_importances_)
+    assert repr(loaded) == repr(ranker)
+    assert loaded.evals_result_ == ranker.evals_result_
+    assert loaded.best_iteration_ == ranker.best_iteration_
+    assert loaded.n_features_in_ == 3
+
+
+def test_a_feature_part_by_name_comes_back_by_name(data, tmp_path):
+    ranker = TreeDirectRanker(random_state=0).fit(*data)
+    loaded = round_trip(ranker, str(tmp_path / "model"))
+    assert loaded.feature_part == "lightgbm"
+    np.testing.assert_array_equal(loaded.predict(data[0]), ranker.predict(data[0]))
+
+
+def test_names_and_categories_come_back(data, tmp_path):
+    X, y, qid = data
+    table = pd.DataFrame({"price": X[:, 0], "colour": np.where(X[:, 2] > 1, "red", "blue")})
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(table, y, qid)
+    loaded = round_trip(ranker, tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(table), ranker.predict(table))
+    assert loaded.feature_names_in_.tolist() == ["price", "colour"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        loaded.predict(table[["colour", "price"]])
+
+
+def test_a_loaded_ranker_can_be_fitted_again(data, tmp_path):
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+    again = round_trip(ranker, tmp_path / "model").fit(*data)
+    np.testing.assert_array_equal(again.predict(data[0]), ranker.predict(data[0]))
+
+
+def test_loading_and_saving_gives_the_same_bytes(data, tmp_path):
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+    round_trip(ranker, tmp_path / "first").save(tmp_path / "second")
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+@njit
+def my_loss(margin):
+    return max(1 - margin, 0.0), -1.0 if margin < 1 else 0.0, 1.0
+
+
+def test_the_users_own_settings_are_kept_by_name_and_predictions_need_none(data, tmp_path):
+    settings = {
+        "loss": my_loss,
+        "metric": get_metric("map"),
+        "random_state": np.random.RandomState(0),
+    }
+    ranker = TreeDirectRanker(PARTS["lightgbm"], **settings).fit(*data)
+    loaded = round_trip(ranker, tmp_path / "model")
+    np.testing.assert_array_equal(loaded.predict(data[0]), ranker.predict(data[0]))
+    assert loaded.loss == "my_loss (not saved)"
+    with pytest.raises(ValueError, match=r"got 'my_loss \(not saved\)'"):
+        loaded.set_params(metric="map", random_state=0).fit(*data)
+
+
+def test_a_feature_part_of_the_users_own_is_named_to_load(data, tmp_path):
+    ranker = TreeDirectRanker(Linear((0, 2)), weight="uniform").fit(*data)
+    loaded = round_trip(ranker, tmp_path / "model", parts={"Linear": Linear})
+    np.testing.assert_array_equal(loaded.predict(data[0]), ranker.predict(data[0]))
+    assert loaded.feature_part.columns == (0, 2)
+    with pytest.raises(ValueError, match=r"one of \['LightGBMTrees', .*; got 'Linear'. Pass your"):
+        load(tmp_path / "model")
+
+
+def test_a_feature_part_without_a_state_cannot_be_saved(data, tmp_path):
+    class Stateless(Linear):
+        get_state = property()
+
+    ranker = TreeDirectRanker(Stateless()).fit(*data)
+    with pytest.raises(TypeError, match="feature_part must have get_state"):
+        ranker.save(tmp_path / "model")
+    assert not (tmp_path / "model").exists()
+
+
+def test_prediction_in_a_new_process_needs_no_objective(data, tmp_path):
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+    ranker.save(tmp_path / "model")
+    np.save(tmp_path / "X.npy", data[0])
+    code = (
+        "import numpy as np, sys; from treerank import load; "
+        "ranker = load('model'); np.save('scores.npy', ranker.predict(np.load('X.npy'))); "
+        "assert not {'xgboost', 'torch'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+    np.testing.assert_array_equal(np.load(tmp_path / "scores.npy"), ranker.predict(data[0]))
+
+
+def forged(source, target, change):
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for name in old.namelist():
+            blob = old.read(name)
+            if name == "treerank.json":
+                manifest = json.loads(blob)
+                change(manifest["content"])
+                blob = json.dumps(manifest).encode()
+            new.writestr(name, blob)
+    return target
+
+
+CHANGES = {
+    "one of .*'TreeDirectRanker'.*; got 'os.system'": lambda c: c.update(ranker="os.system"),
+    "one of .*'LightGBMTrees'.*; got 'subprocess.Popen'": lambda c: c["feature_part"].update(
+        {"class": "subprocess.Popen"}
+    ),
+    "unexpected keyword argument '__class__'": lambda c: c["params"].update(__class__="x"),
+    "unexpected keyword argument 'new'": lambda c: c["feature_part"]["params"].update(new=1),
+    "got KeyError": lambda c: c.pop("head"),
+    "head must be one of": lambda c: c["head"].update(tau="system"),
+    "whole ranker that this version knows": lambda c: c.update(feature_part=3),
+}
+
+
+@pytest.mark.parametrize(("message", "change"), CHANGES.items(), ids=CHANGES)
+def test_a_forged_file_creates_nothing_but_what_the_registries_hold(
+    data, tmp_path, message, change
+):
+    TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data).save(tmp_path / "model")
+    with pytest.raises(ValueError, match=message):
+        load(forged(tmp_path / "model", tmp_path / "forged", change))
+
+
+def test_a_truncated_or_foreign_file_says_so(data, tmp_path):
+    path = tmp_path / "model"
+    TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data).save(path)
+    whole = path.read_bytes()
+    for length in np.linspace(0, len(whole) - 1, 30, dtype=int):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="is truncated or damaged"):
+            load(path)
+    path.write_text("tree\nversion=v4\n")
+    with pytest.raises(ValueError, match=r"treerank model; .* is something else"):
+        load(path)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "nowhere")

@@ -1,0 +1,488 @@
+"""What a ranker promises, whatever its feature part."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.metrics import ndcg_score
+from treerank.model_selection import QueryKFold
+from treerank.ranker import TreeDirectRanker
+
+PARTS = {
+    "lightgbm": LightGBMTrees(n_estimators=8, min_child_samples=5),
+    "xgboost": XGBoostTrees(n_estimators=8),
+}
+every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+
+
+class Column(BaseEstimator):
+    """The smallest feature part: some columns of X, as they are."""
+
+    def __init__(self, columns=(0,)):
+        self.columns = columns
+
+    def fit(self, X, objective, *, validation=None):
+        self.n_outputs_ = len(self.columns)
+        self.objective_ = objective
+        return self
+
+    def transform(self, X):
+        return np.asarray(X, dtype=np.float64)[:, list(self.columns)]
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(160, 4))
+    X[:, 3] = rng.integers(4, size=160)
+    y = np.clip(np.round(X[:, 0] + (X[:, 3] == 2) + 0.3 * rng.normal(size=160)), 0, 3)
+    return X, y, np.repeat(np.arange(8), 20)
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return {name: TreeDirectRanker(part, random_state=0).fit(*data) for name, part in PARTS.items()}
+
+
+def some_ranker(**settings):
+    return TreeDirectRanker(PARTS["lightgbm"], random_state=0, **settings)
+
+
+@parametrize_with_checks(
+    [
+        TreeDirectRanker(LightGBMTrees(n_estimators=3)),
+        TreeDirectRanker(XGBoostTrees(n_estimators=3)),
+    ]
+)
+def test_keeps_the_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+# -- an order ------------------------------------------------------------------------------
+
+rows = st.lists(st.floats(-3, 3), min_size=4, max_size=4)
+
+
+@every_part
+@settings(max_examples=30)
+@given(documents=st.lists(rows, min_size=3, max_size=3).map(np.array))
+def test_compare_is_an_order(fitted, part, documents):
+    ranker = fitted[next(name for name, known in PARTS.items() if known is part)]
+    a, b, c = documents[:, None]
+    assert ranker.compare(a, a) == 0
+    assert ranker.compare(a, b) == -ranker.compare(b, a)
+    assert ranker.distance(a, b) == ranker.distance(b, a) == abs(ranker.compare(a, b))
+    assert ranker.distance(a, c) <= ranker.distance(a, b) + ranker.distance(b, c) + 1e-12
+    if ranker.compare(a, b) >= 0 and ranker.compare(b, c) >= 0:
+        assert ranker.compare(a, c) >= 0
+    p = ranker.predict_pair_proba(a, b)
+    assert p + ranker.predict_pair_proba(b, a) == 1
+    assert np.sign(p - 0.5) == np.sign(ranker.compare(a, b))
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_the_head_squashes_margins_but_changes_no_ranking(data, fitted, name):
+    X, y, qid = data
+    squashed = clone(fitted[name]).set_params(head="tanh").fit(X, y, qid)
+    margin = fitted[name].compare(X[:80], X[80:])
+    np.testing.assert_allclose(squashed.compare(X[:80], X[80:]), np.tanh(margin))
+    np.testing.assert_array_equal(squashed.rank(X, qid), fitted[name].rank(X, qid))
+
+
+def test_one_document_is_compared_with_many(data, fitted):
+    X = data[0]
+    ranker = fitted["lightgbm"]
+    one_by_one = [ranker.compare(X[:1], other[None])[0] for other in X[:5]]
+    np.testing.assert_array_equal(ranker.compare(X[:1], X[:5]), one_by_one)
+    with pytest.raises(ValueError, match=r"equally many rows, or one .*; got 2 and 5"):
+        ranker.compare(X[:2], X[:5])
+
+
+# -- ranks ---------------------------------------------------------------------------------
+
+
+def test_ranks_and_top_rows_worked_by_hand():
+    X = np.array([[1.0], [5.0], [2.0], [7.0], [2.0], [0.0]])
+    qid = ["b", "a", "a", "b", "a", "b"]
+    ranker = TreeDirectRanker(Column()).fit(X, [1, 0, 0, 0, 0, 0], qid)
+    np.testing.assert_array_equal(ranker.rank(X, qid), [2, 1, 2, 1, 3, 3])
+    np.testing.assert_array_equal(ranker.top_k(X, qid, k=2), [1, 2, 3, 0])
+    np.testing.assert_array_equal(ranker.rank(X), [5, 2, 3, 1, 4, 6])
+    np.testing.assert_array_equal(ranker.top_k(X, k=3), [3, 1, 2])
+    np.testing.assert_array_equal(ranker.top_k(X), [3, 1, 2, 4, 0, 5])
+
+
+def test_ranks_of_each_query_are_a_permutation_by_falling_score(data, fitted):
+    X, _, qid = data
+    shuffle = np.random.default_rng(1).permutation(len(X))
+    X, qid = X[shuffle], qid[shuffle]
+    ranks, scores = fitted["lightgbm"].rank(X, qid), fitted["lightgbm"].predict(X)
+    for q in range(8):
+        mine = qid == q
+        assert sorted(ranks[mine]) == list(range(1, 21))
+        assert (np.diff(scores[mine][np.argsort(ranks[mine])]) <= 0).all()
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.5, "ten", None])
+def test_a_wrong_k_is_named(data, fitted, k):
+    with pytest.raises(ValueError, match="k must be an integer of at least 1; got"):
+        fitted["lightgbm"].top_k(data[0], k=k)
+
+
+def test_score_is_ndcg_at_10(data, fitted):
+    X, y, qid = data
+    expected = ndcg_score(y, fitted["lightgbm"].predict(X), qid, k=10)
+    assert fitted["lightgbm"].score(X, y, qid) == expected > 0.9
+
+
+def test_score_weighs_queries_by_their_documents(data, fitted):
+    X, y, qid = data
+    ranker = fitted["lightgbm"]
+    alone = ranker.score(X[qid == 3], y[qid == 3])
+    assert ranker.score(X, y, qid, sample_weight=qid == 3) == pytest.approx(alone)
+    everywhere = ranker.score(X, y, qid, sample_weight=np.full(160, 0.5))
+    assert everywhere == pytest.approx(ranker.score(X, y, qid))
+
+
+# -- invariance ----------------------------------------------------------------------------
+
+
+@every_part
+@pytest.mark.parametrize("weight", ["ndcg", "uniform"])
+def test_neither_the_order_of_rows_nor_the_names_of_queries_matter(data, part, weight):
+    X, y, qid = data
+    ranker = TreeDirectRanker(part, weight=weight, smoothing=0.5 * (weight == "ndcg"))
+    ranker.set_params(calibration=0.3, random_state=0)
+    sample_weight = 0.5 + np.random.default_rng(2).random(len(X))
+    first = ranker.fit(X, y, qid, sample_weight=sample_weight)
+    shuffle = np.random.default_rng(3).permutation(len(X))
+    names = np.array(list("hcafbgde"))[qid]
+    again = clone(ranker).fit(
+        X[shuffle], y[shuffle], names[shuffle], sample_weight=sample_weight[shuffle]
+    )
+    np.testing.assert_array_equal(again.predict(X), first.predict(X))
+    assert again.steepness_ == first.steepness_
+
+
+@every_part
+def test_a_refit_a_clone_and_a_pickle_predict_the_same_bits(data, fitted, part):
+    X, y, qid = data
+    ranker = TreeDirectRanker(part, random_state=0).fit(X, y, qid)
+    expected = ranker.predict(X)
+    copied = pickle.loads(pickle.dumps(ranker))
+    np.testing.assert_array_equal(copied.predict(X), expected)
+    np.testing.assert_array_equal(clone(ranker).fit(X, y, qid).predict(X), expected)
+    np.testing.assert_array_equal(ranker.fit(X, y, qid).predict(X), expected)
+
+
+def test_text_as_query_ids_is_as_good_as_numbers(data, fitted):
+    X, y, qid = data
+    named = some_ranker().fit(X, y, [f"query {q}" for q in qid])
+    np.testing.assert_array_equal(named.predict(X), fitted["lightgbm"].predict(X))
+
+
+def test_all_rows_are_one_query_without_qid(data):
+    X, y, _ = data
+    alone = some_ranker().fit(X, y)
+    same = some_ranker().fit(X, y, np.zeros(len(X)))
+    np.testing.assert_array_equal(alone.predict(X), same.predict(X))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_frame_of_numbers_equals_an_array(data, fitted, frame):
+    X, y, qid = data
+    table = frame({f"feature {j}": X[:, j] for j in range(4)})
+    ranker = some_ranker().fit(table, frame({"y": y})["y"], frame({"qid": qid})["qid"])
+    np.testing.assert_array_equal(ranker.predict(table), fitted["lightgbm"].predict(X))
+    assert ranker.feature_names_in_.tolist() == [f"feature {j}" for j in range(4)]
+    with pytest.raises(ValueError, match="feature names should match"):
+        ranker.predict(table[[f"feature {j}" for j in (1, 0, 2, 3)]])
+
+
+@every_part
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_a_column_of_text_is_split_as_categories(frame, part):
+    qid = np.arange(1600) // 20
+    colours = np.random.default_rng(0).choice(list("abcdefgh"), size=1600)
+    y = np.isin(colours, list("aceg")).astype(int)  # no threshold on codes parts these
+    ranker = TreeDirectRanker(part, random_state=0)
+    table = frame({"colour": colours, "noise": np.zeros(1600)})
+    scores = ranker.fit(table, y, qid).predict(table)
+    assert ranker.columns_.categories == {0: list("abcdefgh")}
+    assert scores[y == 1].min() > scores[y == 0].max()
+    unseen = frame({"colour": ["never seen", None], "noise": [0.0, 0.0]})
+    assert ranker.compare(unseen[:1], unseen[1:]) == 0
+
+
+# -- weights -------------------------------------------------------------------------------
+
+
+def test_rows_of_weight_zero_might_as_well_not_be_there(data):
+    X, y, qid = data
+    weight = np.random.default_rng(0).integers(2, size=len(X)).astype(float)
+    kept = weight > 0
+    weighted = some_ranker().fit(X, y, qid, sample_weight=weight)
+    absent = some_ranker().fit(X[kept], y[kept], qid[kept])
+    np.testing.assert_array_equal(weighted.predict(X), absent.predict(X))
+
+
+def test_a_query_of_weight_zero_might_as_well_not_be_there(data):
+    X, y, qid = data
+    weighted = some_ranker().fit(X, y, qid, query_weight=(qid != 3).astype(float))
+    absent = some_ranker().fit(X[qid != 3], y[qid != 3], qid[qid != 3])
+    np.testing.assert_array_equal(weighted.predict(X), absent.predict(X))
+
+
+def test_weights_matter(data, fitted):
+    X, y, qid = data
+    weight = np.where(X[:, 1] > 0, 1.0, 0.1)
+    for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
+        ranker = some_ranker().fit(X, y, qid, **{name: values})
+        assert not np.array_equal(ranker.predict(X), fitted["lightgbm"].predict(X))
+
+
+def test_the_users_own_pairs_replace_those_of_the_labels():
+    X = np.arange(40.0)[:, None]
+    qid = np.repeat([0, 1], 20)
+    i, j = np.nonzero((qid[:, None] == qid) & (X < X.T))  # the smaller is to win
+    ranker = some_ranker(weight="uniform")
+    ranker.fit(X, X[:, 0] // 10, qid, pair_weight=np.column_stack([i, j, np.ones(len(i))]))
+    assert ranker.compare([[0.0]], [[39.0]]) > 0
+    there_and_back = np.column_stack([j, i, np.ones(len(i)), np.zeros(len(i))])
+    again = clone(ranker).fit(X, X[:, 0] // 10, qid, pair_weight=there_and_back)
+    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
+
+
+# -- heads, probabilities, continuation -----------------------------------------------------
+
+
+def test_several_outputs_get_a_head_fitted_to_the_pairs(data):
+    X, y, qid = data
+    ranker = TreeDirectRanker(Column((0, 1, 3)), head_alpha=1e-2).fit(X, y, qid)
+    assert ranker.head_.weight.shape == (3,)
+    assert ranker.head_.weight[0] > 10 * abs(ranker.head_.weight[1])
+    assert ranker.transform(X).shape == (160, 3)
+    pruned = TreeDirectRanker(Column((0, 1, 3)), head_penalty="l1", head_alpha=0.1)
+    assert pruned.fit(X, y, qid).head_.weight[1] == 0
+
+
+def test_probabilities_are_calibrated_where_asked(data, fitted):
+    X, y, qid = data
+    held_out = qid >= 6
+    own, other = (
+        (X[~held_out], y[~held_out], qid[~held_out]),
+        (X[held_out], y[held_out], qid[held_out]),
+    )
+    uncalibrated = some_ranker(sigma=2.0, calibration=None).fit(*own, eval_set=other)
+    assert uncalibrated.steepness_ == 2.0
+    on_eval_set = some_ranker(sigma=2.0).fit(*own, eval_set=other)
+    by_hand = clone(uncalibrated).fit(*own).calibrate(*other)
+    assert on_eval_set.steepness_ == by_hand.steepness_ != 2.0
+    on_a_share = some_ranker(calibration=0.25).fit(*data)
+    assert on_a_share.steepness_ not in (1.0, on_eval_set.steepness_)
+
+
+def test_the_probability_of_equal_documents_is_a_half(data, fitted):
+    X = data[0]
+    np.testing.assert_array_equal(fitted["xgboost"].predict_pair_proba(X, X), 0.5)
+
+
+@every_part
+def test_early_stopping_watches_the_metric_on_the_eval_set(data, part):
+    X, _, qid = data
+    rng = np.random.default_rng(1)
+    noise = rng.integers(3, size=len(X))  # nothing to learn: the first trees are the best
+    ranker = TreeDirectRanker(clone(part).set_params(n_estimators=60), random_state=0, metric="map")
+    ranker.set_params(calibration=None)
+    ranker.feature_part.set_params(early_stopping_rounds=5)
+    ranker.fit(X, noise, qid, eval_set=(rng.normal(size=X.shape), noise, qid))
+    values = ranker.evals_result_["validation"]["map"]
+    assert ranker.best_iteration_ == np.argmax(values) + 1 < 60
+
+
+@every_part
+def test_warm_start_goes_on_to_the_same_trees(data, part):
+    X, y, qid = data
+    whole = TreeDirectRanker(clone(part), random_state=0).fit(X, y, qid)
+    grown = TreeDirectRanker(clone(part), random_state=0, warm_start=True)
+    grown.feature_part.set_params(n_estimators=3)
+    few = grown.fit(X, y, qid).predict(X)
+    grown.set_params(feature_part__n_estimators=8).fit(X, y, qid)
+    assert not np.array_equal(grown.predict(X), few)
+    np.testing.assert_array_equal(grown.predict(X), whole.predict(X))
+
+
+# -- with scikit-learn ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+def test_grid_search_routes_qid_to_fit_and_score_and_splitter(data):
+    X, y, qid = data
+    grid = {"sigma": [0.5, 2.0], "feature_part__n_estimators": [2, 4]}
+    search = GridSearchCV(some_ranker(), grid, cv=QueryKFold(3)).fit(X, y, qid=qid)
+    assert search.best_score_ > 0.8
+    assert search.score(X, y, qid=qid) == search.best_estimator_.score(X, y, qid)
+
+
+@pytest.mark.usefixtures("routing")
+def test_cross_validation_carries_weights_along(data):
+    X, y, qid = data
+    ranker = some_ranker().set_fit_request(sample_weight=True, query_weight=True)
+    ranker.set_score_request(sample_weight=False)
+    params = {"qid": qid, "sample_weight": np.ones(len(X)), "query_weight": 1.0 + qid}
+    scores = cross_validate(ranker, X, y, cv=QueryKFold(2), params=params)["test_score"]
+    assert (scores > 0.8).all()
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_pipeline_passes_qid_through(data, fitted):
+    X, y, qid = data
+    pipeline = make_pipeline(StandardScaler(), some_ranker()).fit(X, y, qid=qid)
+    assert pipeline.score(X, y, qid=qid) == pytest.approx(
+        fitted["lightgbm"].score(X, y, qid), abs=0.05
+    )
+    assert pipeline.predict(X).shape == (160,)
+
+
+def test_nothing_works_before_fit(data):
+    X = data[0]
+    ranker = TreeDirectRanker()
+    calls = [
+        lambda: ranker.predict(X),
+        lambda: ranker.rank(X),
+        lambda: ranker.top_k(X),
+        lambda: ranker.compare(X, X),
+        lambda: ranker.predict_pair_proba(X, X),
+        lambda: ranker.save("nowhere"),
+        lambda: ranker.feature_importances_,
+    ]
+    for call in calls:
+        with pytest.raises(NotFittedError):
+            call()
+
+
+@every_part
+def test_importances_find_the_features_that_matter(data, fitted, part):
+    name = next(name for name, known in PARTS.items() if known is part)
+    importances = fitted[name].feature_importances_
+    assert set(np.argsort(importances)[-2:]) == {0, 3}
+
+
+# -- bad input -----------------------------------------------------------------------------
+
+
+@every_part
+@pytest.mark.parametrize("y", [np.zeros(160), np.full(160, 2.0)])
+def test_labels_without_a_pair_make_a_constant_model_and_a_warning(data, part, y):
+    X, _, qid = data
+    with pytest.warns(UserWarning, match="the model is constant"):
+        ranker = TreeDirectRanker(part, random_state=0).fit(X, y, qid)
+    np.testing.assert_array_equal(ranker.predict(X), 0)
+
+
+def test_queries_of_one_document_make_a_constant_model_and_a_warning(data):
+    X, y, _ = data
+    with pytest.warns(UserWarning, match="the model is constant"):
+        ranker = some_ranker().fit(X, y, np.arange(160))
+    np.testing.assert_array_equal(ranker.predict(X), 0)
+
+
+def test_pair_losses_take_any_ordered_label(data):
+    X, y, qid = data
+    there = some_ranker(weight="uniform").fit(X, y, qid)
+    fractional = some_ranker(weight="uniform").fit(X, y / 7 - 1e6, qid)
+    np.testing.assert_allclose(fractional.predict(X), there.predict(X), rtol=1e-5)
+
+
+ONES = np.ones(160)
+
+
+@pytest.mark.parametrize(
+    ("changed", "error", "message"),
+    [
+        ({"y": ONES[:5]}, ValueError, "inconsistent numbers of samples"),
+        ({"qid": ONES[:5]}, ValueError, "qid must have one entry per row of X; got 5 for 160"),
+        ({"qid": [None] * 160}, ValueError, "qid must not be missing; got None in row 0"),
+        ({"y": ONES * np.nan}, ValueError, "Input y contains NaN"),
+        ({"y": ONES * np.inf}, ValueError, "Input y contains infinity"),
+        ({"y": -ONES}, ValueError, "y must not be negative where it has a gain; got -1"),
+        ({"y": np.arange(160) * 10}, ValueError, "y must .*; got 1590"),
+        ({"X": np.full((160, 2), np.inf)}, ValueError, "Input X contains infinity"),
+        ({"sample_weight": -ONES}, ValueError, "sample_weight must be finite and not negative"),
+        ({"query_weight": ONES * np.nan}, ValueError, "query_weight must be finite"),
+        ({"query_weight": np.arange(160)}, ValueError, "query_weight must be constant within a q"),
+        ({"pair_weight": [[0, 150, 1]]}, ValueError, "i and j must be of one query"),
+        ({"pair_weight": [[0, 1, -1]]}, ValueError, "weights must be finite and >= 0"),
+        ({"eval_set": 3}, ValueError, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
+        ({"eval_set": ([[1.0]], [1])}, ValueError, "X has 1 features, but TreeDirectRanker is exp"),
+        ({"eval_set": (np.eye(4), [1])}, ValueError, "y of eval_set must have one entry per row"),
+        ({"eval_set": (np.eye(4), [0] * 4)}, ValueError, "y must have something to find"),
+        ({"eval_set": (np.eye(4), [1] * 4)}, ValueError, "eval_set must hold out a query with two"),
+    ],
+)
+def test_bad_data_is_refused_before_any_training(data, changed, error, message):
+    given = dict(zip(["X", "y", "qid"], data, strict=True)) | changed
+    with pytest.raises(error, match=message):
+        some_ranker().fit(**given)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"loss": "logstic"}, "loss must be .*'logistic'.*; got 'logstic'"),
+        ({"weight": "ngcd"}, "weight must be .*'ndcg'.*; got 'ngcd'"),
+        ({"pairs": "some"}, "pairs must be .*'all'.*; got 'some'"),
+        ({"pairs": "with_ties"}, "weight must be one of .* for pairs of equal labels"),
+        ({"loss": "listnet"}, "weight must be None for the listwise loss 'listnet'"),
+        ({"head": "relu"}, r"head must be one of .*'tanh'\]; got 'relu'"),
+        ({"head_penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2'\]; got 'l0'"),
+        ({"sigma": 0}, "sigma must be positive; got 0"),
+        ({"metric": "ngcd"}, "metric must be one of ndcg.*; got 'ngcd'"),
+        ({"calibration": "cv"}, "calibration must be 'eval_set', None or a share .*; got 'cv'"),
+        ({"calibration": 1.0}, "calibration must be 'eval_set', None or a share .*; got 1.0"),
+        ({"calibration": 0.08}, "calibration must hold out .* two different"),
+        ({"feature_part": "catboost"}, r"one of \['lightgbm', 'xgboost'\]; got 'catboost'"),
+        ({"feature_part": 3}, r"one of \['lightgbm', 'xgboost'\]; got 3"),
+    ],
+)
+def test_unknown_settings_are_refused_with_the_known_ones(data, settings, message):
+    X, y, qid = data
+    qid = np.where(qid == 0, np.arange(160), qid + 1000)  # queries of one document to hold out
+    with pytest.raises(ValueError, match=message):
+        some_ranker().set_params(**settings).fit(X, y, qid)
+
+
+def test_sparse_input_is_refused_as_scikit_learn_does(data):
+    from scipy.sparse import csr_matrix
+
+    with pytest.raises(TypeError, match="Sparse data was passed"):
+        some_ranker().fit(csr_matrix(np.eye(3)), [0, 1, 2])
+
+
+def test_missing_values_are_no_obstacle(data):
+    X, y, qid = data
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert some_ranker().fit(X, y, qid).score(X, y, qid) > 0.8
