@@ -65,7 +65,7 @@ def fast_kernel(of_upset, of_pair, truncated, weighted, normalized):
             total = 0.0
             for i in range(len(e)):
                 e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
-                for j in range(low[i], high[i]):
+                for j in range(np.uint64(low[i]), np.uint64(high[i])):
                     r = one / (e_i + e[j])
                     slope, curvature = of_upset(e[j] * r, e_i * r)
                     tied = key[i] == key[j]
