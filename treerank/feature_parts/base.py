@@ -19,9 +19,10 @@ class FeaturePart(Protocol):
     """A function from documents to numbers that can be fitted to an objective.
 
     Constructor arguments only assign; the ranker clones the part before fitting it. After
-    ``fit`` it has ``n_outputs_``, and those that train step by step have
-    ``evals_result_`` (name of the metric or ``"loss"`` to one value per step) and
-    ``best_iteration_``.
+    ``fit`` it has ``n_outputs_``, and those that train step by step have ``evals_result_``,
+    ``{"validation": {name of the metric: one value per step}}`` (empty without validation), and
+    ``best_iteration_``, the number of steps kept. ``X`` is an ndarray or a
+    :class:`~treerank.feature_parts.rows.Rows`.
     """
 
     def fit(self, X, objective: Objective, *, validation: Validation | None = None):

@@ -1,0 +1,57 @@
+"""The boundary to LightGBM: rows go in, as they lie or by batches; progress comes out."""
+
+import lightgbm
+import numpy as np
+from lightgbm.basic import _ConfigAliases
+from lightgbm.callback import EarlyStopException
+
+_BATCH = 16_384
+
+
+class RowSequence(lightgbm.Sequence):
+    """Rows as LightGBM reads them: one by one to find bins, then in batches.
+
+    The bins are those of the gathered array: LightGBM draws the same sample of rows from both.
+    """
+
+    batch_size = _BATCH
+
+    def __init__(self, rows):
+        self.rows = rows
+
+    def __getitem__(self, index):
+        """Return one row, or rows in a batch."""
+        if isinstance(index, slice):
+            return self.rows.batch(index.start, index.stop)
+        return self.rows.row(index)
+
+    def __len__(self):
+        """Return the number of rows."""
+        return len(self.rows)
+
+
+def make_dataset(rows, *, whole=False, reference=None, **options):
+    """Return a dataset of the rows; ``whole`` gathers them, which continuation needs."""
+    in_batches = rows.order is not None and not whole
+    return lightgbm.Dataset(
+        RowSequence(rows) if in_batches else rows.array(),
+        label=np.zeros(len(rows), dtype=np.float32),  # it insists; ours live in the objective
+        reference=reference,
+        **options,
+    )
+
+
+def progress_callback(progress, n_outputs):
+    """Return a callback that stops LightGBM when the progress says so."""
+
+    def record(env):
+        if progress.record(env.model.num_trees() // n_outputs):
+            raise EarlyStopException(env.iteration, [])
+
+    return record
+
+
+def main_names():
+    """Map every name of a LightGBM parameter to the main one."""
+    aliases = _ConfigAliases._get_all_param_aliases()
+    return {alias: main for main, others in aliases.items() for alias in (main, *others)}
