@@ -181,8 +181,9 @@ class Pages:
         repeats = np.flatnonzero(rng.random(len(qid)) < 0.03)
         repeats = repeats[(repeats > 0) & (qid[repeats] == qid[repeats - 1])]
         draws[:, repeats] = draws[:, repeats - 1]
+        match, popularity, quality = draws[:3]
         stream_noise = draws[3 : 3 + 4 * n_streams].reshape(n_streams, 4, len(qid))
-        return cls(*draws[:3], stream_noise, draws[3 + 4 * n_streams :])
+        return cls(match, popularity, quality, stream_noise, draws[3 + 4 * n_streams :])
 
 
 def _query_of_each_page(n_queries, documents_per_query, rng):
