@@ -23,7 +23,7 @@ class RowSequence(lightgbm.Sequence):
         """Return one row, or rows in a batch."""
         if isinstance(index, slice):
             return self.rows.batch(index.start, index.stop)
-        return self.rows.row(index)
+        return self.rows.row(index).astype(np.float64)  # LightGBM finds bins in doubles only
 
     def __len__(self):
         """Return the number of rows."""
