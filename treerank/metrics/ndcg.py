@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from treerank.metrics.base import Metric, evaluate
-from treerank.metrics.ranked import rank_ideally
+from treerank.metrics.ranked import FEW, largest, rank_ideally
 from treerank.metrics.relevance import check_gain, label_gains
 
 
@@ -54,6 +54,8 @@ class NDCG(Metric):
 
     def ideal(self, worth, indptr):
         """Return the DCG of the best order."""
+        if self.depth <= FEW:
+            return _ideal_of_few(worth, indptr, _discounts(self.depth, indptr))
         ranked, ends = rank_ideally(worth, indptr, self.depth)
         return self.total(ranked, ends, indptr)
 
@@ -107,6 +109,17 @@ def ndcg_score(
 def _discounts(depth, indptr):
     """Return the discount of each position that can matter."""
     return 1 / np.log2(np.arange(2, min(depth, np.diff(indptr).max()) + 2))
+
+
+@njit(cache=True)
+def _ideal_of_few(gains, indptr, discounts):
+    """Return the ideal DCG without sorting what is below the cutoff."""
+    ideal = np.zeros(len(indptr) - 1)
+    for q in range(len(ideal)):
+        best = largest(gains[indptr[q] : indptr[q + 1]], len(discounts))
+        for i in range(len(best)):
+            ideal[q] += best[i] * discounts[i]
+    return ideal
 
 
 @njit(cache=True)

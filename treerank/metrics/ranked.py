@@ -54,9 +54,10 @@ def _rank_query(scores, worth, k, by_worth, share, ranked, ends):
     """Write worth by falling score, and the ends of blocks; overwrites ``scores``."""
     lowest, room = -np.inf, len(scores)
     if k <= FEW and 4 * k <= len(scores):
-        lowest, n_above = _lowest_of_top(scores, k)
+        top = largest(scores, k)
+        lowest = top[-1]
         if not by_worth:  # the first rows get the last places
-            room = k - n_above
+            room = int(np.count_nonzero(top == lowest))
     n_kept = 0
     for i in range(len(scores)):  # those that some order of ties puts among the first k
         if scores[i] > lowest or (scores[i] == lowest and room > 0):
@@ -74,9 +75,9 @@ def _rank_query(scores, worth, k, by_worth, share, ranked, ends):
 
 
 @njit(cache=True)
-def _lowest_of_top(values, k):
-    """Return the value of rank ``k``, and how many values are above it."""
-    top = np.full(k, -np.inf)
+def largest(values, k):
+    """Return the ``k`` largest values, falling; for a small ``k``."""
+    top = np.full(min(k, len(values)), -np.inf)
     for x in values:
         if x > top[-1]:
             i = len(top) - 1
@@ -84,7 +85,7 @@ def _lowest_of_top(values, k):
                 top[i] = top[i - 1]
                 i -= 1
             top[i] = x
-    return top[-1], np.count_nonzero(top > top[-1])
+    return top
 
 
 # A merge sort of our own: it moves both arrays in one go, and np.argsort(kind="mergesort")
