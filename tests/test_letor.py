@@ -118,6 +118,16 @@ def test_the_width_may_grow_from_block_to_block(file):
     np.testing.assert_array_equal(read_letor(file, sparse=True).X.toarray(), X)
 
 
+@pytest.mark.usefixtures("tiny_blocks")
+def test_any_number_of_long_numbers_fits_in_a_row(file):
+    tokens = [f"{k}.1234567890123456789012345" for k in range(1, 6)]
+    entries = " ".join(f"{index}:{token}" for index, token in enumerate(tokens, start=1))
+    file.write_text(f"1.00000000000000000000001 qid:1 {entries}\n")
+    X, y, _ = read_letor(file)
+    assert X.tolist() == [[float(token) for token in tokens]]
+    assert y.tolist() == [1]
+
+
 def test_n_features_fixes_the_width(file):
     file.write_bytes(b"1 qid:1 2:3\n")
     assert read_letor(file, n_features=5).X.tolist() == [[0, 3, 0, 0, 0]]
@@ -293,6 +303,7 @@ def tokens_of_numbers():
 @example(["5e-324", "2.4703282292062327e-324", "0e999", "-0", "-0.0e-7", "1e-9999", "1e99999"])
 @example(["6.631236846766476e-316", "3.2378839133029012895883524125015321748630094331665e-319"])
 @example(["7.3177701707893310e+15", "8.533e+68", "1448997445238699", "0.500000000000000166533453"])
+@example(["444492805699292575e-2", "947081990738675755e-12", "308212581543943661e-33"])
 @example([f"{2**53 + k}e{e}" for k in (1, 3, 5) for e in (-5, -3, 1, 3, 8, 23)])
 @given(tokens=st.lists(tokens_of_numbers(), min_size=1, max_size=30))
 @settings(max_examples=100)
@@ -315,7 +326,7 @@ def test_decimals_of_all_lengths_and_sizes_equal_float(file):
 
 
 plain_text = st.text(st.characters(codec="utf-8", exclude_characters="\n\r\t\v\f #\x1c\x00"))
-values = st.floats(allow_infinity=False)
+values = st.floats()
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
@@ -374,6 +385,13 @@ def test_written_files_look_like_letor_files(file):
         file, [[0.25, 3, -0.0], [np.nan, 1e20, 0]], [2, 0.5], [7, 7], comments=["a.0 b", ""]
     )
     assert file.read_text() == "2 qid:7 1:0.25 2:3 3:-0 # a.0 b\n0.5 qid:7 1:nan 2:1e+20 3:0\n"
+
+
+def test_a_sparse_matrix_is_written_in_order_and_left_as_it_was(file):
+    X = csr_matrix(([1.0, 2.0, 3.0], [2, 0, 2], [0, 3]), shape=(1, 3))
+    write_letor(file, X, [1], [1])
+    assert file.read_text() == "1 qid:1 1:2 3:4\n"
+    assert X.indices.tolist() == [2, 0, 2]
 
 
 @pytest.mark.parametrize(

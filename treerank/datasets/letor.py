@@ -141,7 +141,7 @@ def write_letor(path, X, y, qid, *, comments=None):
     ...     path.read_text()
     '2 qid:q7 1:0.5 2:3 # docid = GX1\n'
     """
-    X = X.tocsr() if issparse(X) else _as_matrix(X)
+    X = _as_sorted(X.tocsr()) if issparse(X) else _as_matrix(X)
     y = _checked_labels(y, X.shape[0])
     qid = _checked_tokens(qid, X.shape[0])
     comments = [""] * X.shape[0] if comments is None else _checked_comments(comments, X.shape[0])
@@ -182,6 +182,13 @@ def _sparse_texts(X):
 def _without_point_zero(text):
     """Write whole numbers as LETOR files do, 3 for 3.0."""
     return f"{text} ".replace(".0 ", " ")[:-1]
+
+
+def _as_sorted(X):
+    if not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
 
 
 def _as_matrix(X):
