@@ -38,7 +38,7 @@ class QueryGroups:
         if qid is None:
             return cls(np.arange(n_documents), np.array([0, n_documents]))
         qid = check_qid(qid, n_documents)
-        if len(qid) and (qid[1:] == qid[:-1]).mean() > 0.5:  # mostly runs: skip the big sort
+        if 2 * np.count_nonzero(qid[1:] == qid[:-1]) > len(qid):  # mostly runs: skip the big sort
             starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
             ids, run_codes = np.unique(qid[starts], return_inverse=True)
             codes = np.repeat(run_codes, np.diff(np.append(starts, len(qid))))
@@ -93,7 +93,7 @@ def check_qid(qid, n_documents=None):
     )
     if missing.any():
         raise ValueError(
-            f"qid must not be missing; got {values[missing][0]!r} in row {int(np.argmax(missing))}."
+            f"qid must not be missing; got {values[missing].tolist()[0]!r} in row {int(np.argmax(missing))}."
         )
     if values.dtype == object:  # pandas strings, mixed ints and strings: compare as text
         values = values.astype(str)

@@ -1,0 +1,65 @@
+"""What does a user wait for before anything is trained? Import, and the first fit.
+
+Every figure is the median over fresh processes, taken in turn. Compile caches are warm: the
+first round, which fills them, is not counted.
+"""
+
+import argparse
+import subprocess
+import sys
+
+import numpy as np
+from timing import say_versions
+
+IMPORTS = {
+    "import sklearn.base, numba": "import sklearn.base, numba",
+    "from treerank import TreeDirectRanker": "from treerank import TreeDirectRanker",
+}
+FIRST_FIT = """
+import numpy as np, lightgbm
+from treerank import TreeDirectRanker
+from treerank.feature_parts.lightgbm import LightGBMTrees
+rng = np.random.default_rng(0)
+X, y, qid = rng.normal(size=(1000, 10)), rng.integers(0, 5, 1000), np.repeat(np.arange(50), 20)
+ranker = TreeDirectRanker()
+"""
+FIT = "ranker.fit(X, y, qid)"
+TIMED = """
+import time
+{before}
+wall, cpu = time.perf_counter(), time.process_time()
+{timed}
+print(time.perf_counter() - wall, time.process_time() - cpu)
+"""
+
+
+def seconds(before, timed):
+    """Return wall and CPU seconds of a statement in a fresh process."""
+    script = TIMED.format(before=before, timed=timed)
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    return [float(word) for word in done.stdout.split()]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=9)
+    arguments = parser.parse_args()
+    say_versions("numba", "scikit-learn", "lightgbm")
+    scripts = {name: ("", script) for name, script in IMPORTS.items()}
+    scripts["first fit"] = FIRST_FIT, FIT
+    rounds = [
+        {name: seconds(*script) for name, script in scripts.items()}
+        for _ in range(arguments.repetitions + 1)
+    ][1:]
+    medians = {name: np.median([r[name] for r in rounds], axis=0) for name in scripts}
+    for name, (wall, cpu) in medians.items():
+        print(f"{name:40} {wall:6.3f} s wall {cpu:6.3f} s CPU")
+    reference, ours = (medians[name] for name in IMPORTS)
+    wall, cpu = ours / reference
+    print(f"import: {wall:.2f}x by wall, {cpu:.2f}x by CPU time (bar: <= 1.3)")
+    print(f"first fit: {medians['first fit'][0]:.2f} s (bar: <= 0.5 s)")
+
+
+if __name__ == "__main__":
+    main()

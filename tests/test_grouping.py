@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treerank.grouping import QueryGroups
+
+
+@given(qid=st.lists(st.integers(-3, 3), min_size=1, max_size=30))
+def test_rows_of_a_query_lie_together_in_the_order_of_rows(qid):
+    groups = QueryGroups.from_qid(qid)
+    assert groups.n_documents == len(qid)
+    assert sorted(groups.order) == list(range(len(qid)))
+    for q, name in enumerate(np.unique(qid)):
+        rows = groups.order[groups.indptr[q] : groups.indptr[q + 1]]
+        np.testing.assert_array_equal(rows, np.flatnonzero(np.asarray(qid) == name))
+        assert (groups.codes[rows] == q).all()
+
+
+@given(qid=st.lists(st.integers(0, 4), min_size=1, max_size=30))
+def test_the_type_of_an_id_does_not_matter(qid):
+    for other in (np.array(qid, float), np.array([f"q{i}" for i in qid]), np.array(qid, object)):
+        np.testing.assert_array_equal(QueryGroups.from_qid(other).order.shape, (len(qid),))
+        np.testing.assert_array_equal(
+            QueryGroups.from_qid(other).codes, QueryGroups.from_qid(qid).codes
+        )
+
+
+def test_long_runs_are_grouped_without_a_sort_to_the_same_result():
+    qid = np.repeat([5, 1, 5, 3], [4, 3, 2, 6])
+    shuffle = np.random.default_rng(0).permutation(len(qid))
+    np.testing.assert_array_equal(
+        QueryGroups.from_qid(qid).codes[shuffle], QueryGroups.from_qid(qid[shuffle]).codes
+    )
+
+
+def test_no_id_is_one_query():
+    groups = QueryGroups.from_qid(None, 3)
+    assert groups.n_queries == 1
+    np.testing.assert_array_equal(groups.order, [0, 1, 2])
+
+
+def test_a_restriction_counts_the_original_rows():
+    groups = QueryGroups.from_qid(["b", "a", "b", "c"]).restricted_to([2, 1])
+    np.testing.assert_array_equal(groups.order, [3, 0, 2])
+    np.testing.assert_array_equal(groups.indptr, [0, 1, 3])
+
+
+@pytest.mark.parametrize(
+    ("qid", "message"),
+    [
+        ([[1], [2]], r"qid must be one-dimensional; got shape \(2, 1\)"),
+        ([1.0, np.nan], "qid must not be missing; got nan in row 1"),
+        (["a", None], "qid must not be missing; got None in row 1"),
+        ([1], "qid must have one entry per row of X; got 1 for 2 rows"),
+    ],
+)
+def test_refuses_what_cannot_name_queries(qid, message):
+    with pytest.raises(ValueError, match=message):
+        QueryGroups.from_qid(qid, 2)
