@@ -92,9 +92,8 @@ def check_qid(qid, n_documents=None):
         else (np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool))
     )
     if missing.any():
-        raise ValueError(
-            f"qid must not be missing; got {values[missing].tolist()[0]!r} in row {int(np.argmax(missing))}."
-        )
+        row = int(np.argmax(missing))
+        raise ValueError(f"qid must not be missing; got {values.tolist()[row]!r} in row {row}.")
     if values.dtype == object:  # pandas strings, mixed ints and strings: compare as text
         values = values.astype(str)
     return values
