@@ -17,8 +17,8 @@ from treerank.metrics import get_metric
 from treerank.ranker import TreeDirectRanker, load
 
 PARTS = {
-    "lightgbm": LightGBMTrees(n_estimators=5, min_child_samples=5),
-    "xgboost": XGBoostTrees(n_estimators=5),
+    "lightgbm": LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1),
+    "xgboost": XGBoostTrees(n_estimators=5, n_jobs=1),
 }
 every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 

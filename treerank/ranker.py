@@ -7,6 +7,8 @@ part, the head or the calibration, never in two of them.
 """
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -29,6 +31,22 @@ from treerank.training_set import check_weight, training_set
 #: Weights and pairs that do not depend on the scores: a convex loss stays convex under them.
 _FIXED_WEIGHTS = ("uniform", "query", "label", "label_gap")
 _FIXED_PAIRS = ("all", "adjacent", "with_ties")
+
+
+@dataclass(frozen=True)
+class OfSum:
+    """A metric of the sum of several outputs."""
+
+    metric: Callable[[np.ndarray], float]
+
+    @property
+    def name(self):
+        """Name of the metric."""
+        return self.metric.name
+
+    def __call__(self, scores):
+        """Return the value."""
+        return self.metric(scores.reshape(len(scores), -1).sum(axis=1))
 
 
 class TreeDirectRanker(TransformerMixin, BaseEstimator):
@@ -55,8 +73,10 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         Which pairs count; see :data:`treerank.pairs.PAIRS`.
     head : {"identity", "tanh", "softsign", "arctan"}, default="identity"
         The tau of ``compare`` and ``distance``; it changes no ranking.
-    sigma, margin, k, gain, threshold, smoothing, query_normalization
-        Settings of the objective; see :func:`treerank.objectives.make_objective`.
+    sigma, margin, k, gain, threshold, smoothing, query_normalization, per_level
+        Settings of the objective; see :func:`treerank.objectives.make_objective`. With
+        ``per_level`` the feature part has one output per threshold between neighbouring labels;
+        early stopping goes by their sum, and the head then weighs them.
     metric : str or Metric, default="ndcg@10"
         What early stopping watches on ``eval_set``.
     head_penalty : {"l2", "l1"}, default="l2"
@@ -126,6 +146,7 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         threshold=1.0,
         smoothing=0.0,
         query_normalization=None,
+        per_level=False,
         metric="ndcg@10",
         head_penalty="l2",
         head_alpha=1e-3,
@@ -145,6 +166,7 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         self.threshold = threshold
         self.smoothing = smoothing
         self.query_normalization = query_normalization
+        self.per_level = per_level
         self.metric = metric
         self.head_penalty = head_penalty
         self.head_alpha = head_alpha
@@ -300,7 +322,8 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         held_out, validation = None, None
         if eval_set is not None:
             held_out = check_eval_set(self, eval_set)
-            validation = held_out[0], get_metric(self.metric).prepared(*held_out[1:])
+            metric = get_metric(self.metric).prepared(*held_out[1:])
+            validation = held_out[0], OfSum(metric) if self.per_level else metric
         if self.calibration is None:
             held_out = None
         elif self.calibration != "eval_set":
@@ -318,7 +341,7 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         settings = {
             "loss": self.loss,
             "weight": self.weight,
-            "pairs": self.pairs,
+            "pairs": None if self.pairs == "all" else self.pairs,
             "sigma": self.sigma,
             "margin": self.margin,
             "k": self.k,
@@ -326,6 +349,7 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
             "threshold": self.threshold,
             "smoothing": self.smoothing,
             "query_normalization": self.query_normalization,
+            "per_level": self.per_level,
             "random_state": seed,
         }
         return make_objective(data.y, data.query, **(settings | changed), **data.weights())
@@ -350,7 +374,8 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
 
     def _make_head(self, data, objective, seed):
         part = self.feature_part_
-        if not np.any(objective.derivatives(np.zeros(len(data.y)))[0]):
+        shape = (len(data.y), objective.n_outputs) if objective.n_outputs > 1 else len(data.y)
+        if not np.any(objective.derivatives(np.zeros(shape))[0]):
             warnings.warn(
                 "No pair of documents counts, since no query has two that differ in y and in what "
                 f"weight={self.weight!r} sees: the model is constant.",
@@ -364,6 +389,7 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
             "loss": "logistic",
             "weight": self.weight if self.weight in _FIXED_WEIGHTS else "query",
             "pairs": self.pairs if self.pairs in _FIXED_PAIRS else "all",
+            "per_level": False,
         }
         objective = self._make_objective(data, seed, **convex)
         penalty = {"penalty": self.head_penalty, "alpha": self.head_alpha}
