@@ -9,7 +9,7 @@ import gzip
 import os
 import secrets
 import zlib
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,7 +68,7 @@ def text_blocks(path, block_size=None):
     block_size = block_size or BLOCK_SIZE
     first_line, carry = 1, b""
     with _opened(path) as stream, ThreadPoolExecutor(1) as reader:
-        ahead = reader.submit(_fill, stream, carry, block_size)
+        ahead: Future | None = reader.submit(_fill, stream, carry, block_size)
         while ahead is not None:
             buffer, n_bytes, damage = ahead.result()
             if damage is not None:

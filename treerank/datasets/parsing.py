@@ -96,13 +96,13 @@ class Doubts(NamedTuple):
 
     Attributes
     ----------
-    count : ndarray of shape (1,)
+    total : ndarray of shape (1,)
         How many there are; with more than there is room for, parse again with more room.
     places : ndarray of shape (room, 2)
         Where each starts in the text, and its slot of ``values``, or ``-1 - row`` for a label.
     """
 
-    count: np.ndarray
+    total: np.ndarray
     places: np.ndarray
 
     @classmethod
@@ -226,10 +226,10 @@ def _parse_row(text, at, row, slot, rows, target, doubts):
 
 @njit(cache=True)
 def _doubt(doubts, at, slot):
-    if doubts.count[0] < len(doubts.places):
-        doubts.places[doubts.count[0], 0] = at
-        doubts.places[doubts.count[0], 1] = slot
-    doubts.count[0] += 1
+    if doubts.total[0] < len(doubts.places):
+        doubts.places[doubts.total[0], 0] = at
+        doubts.places[doubts.total[0], 1] = slot
+    doubts.total[0] += 1
 
 
 @njit(cache=True)

@@ -124,13 +124,13 @@ class Table:
         target = Target(self._values, self._indices, self._width, is_limited, self.is_sparse)
 
         def parse(chunk, row, slot):
-            place = (block.text, *chunk, row, slot, rows, target)
             doubts = Doubts.empty(DOUBTFUL_ROOM)
-            outcome = parse_chunk(*place, doubts)
-            n_doubts = int(doubts.count[0])
+            place = (block.text, *chunk, row, slot, rows, target)
+            outcome = parse_chunk(*(*place, doubts))
+            n_doubts = int(doubts.total[0])
             if n_doubts > DOUBTFUL_ROOM:
                 doubts = Doubts.empty(n_doubts)
-                parse_chunk(*place, doubts)
+                parse_chunk(*(*place, doubts))
             return *outcome, doubts.places[:n_doubts].tolist()
 
         for error, at, doubts in self.pool.map(parse, bounds, first_rows, first_slots):
