@@ -1,0 +1,335 @@
+"""A small ranker that keeps every law, and one mutant for each law, broken in one place."""
+
+import json
+from math import fsum
+from typing import ClassVar
+
+import numba
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from treerank.grouping import QueryGroups
+from treerank.metrics import ndcg_score
+from treerank.objectives import make_objective
+
+
+class Honest(BaseEstimator):
+    """Covariances for weights; exact sums, so that no order of anything matters."""
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    def __init__(self, random_state=None):
+        self.random_state = random_state
+
+    def fit(self, X, y, qid=None):
+        QueryGroups.from_qid(qid, len(y))
+        self.coef_ = self.learn(np.asarray(X, dtype=np.float64), np.asarray(y), np.asarray(qid))
+        return self
+
+    def learn(self, X, y, qid):
+        mean = fsum(y) / len(y)
+        return column_sums((y - mean)[:, None] * X)
+
+    def predict(self, X):
+        return (np.ascontiguousarray(X, dtype=np.float64) * self.coef_).sum(axis=1)
+
+    def margin(self, X_a, X_b):
+        return self.predict(X_a) - self.predict(X_b)
+
+    def compare(self, X_a, X_b):
+        return self.margin(X_a, X_b)
+
+    def distance(self, X_a, X_b):
+        return np.abs(self.margin(X_a, X_b))
+
+    def predict_pair_proba(self, X_a, X_b):
+        return 0.5 + 0.5 * np.tanh(self.margin(X_a, X_b))
+
+    def rank(self, X, qid=None):
+        groups = QueryGroups.from_qid(qid, len(X))
+        best_first = np.lexsort((-self.predict(X), groups.codes))
+        ranks = np.empty(len(X), dtype=np.int64)
+        ranks[best_first] = np.arange(len(X)) - np.repeat(groups.indptr[:-1], groups.sizes) + 1
+        return ranks
+
+    def top_k(self, X, qid=None, k=10):
+        ranks, codes = self.rank(X, qid), QueryGroups.from_qid(qid, len(X)).codes
+        best_first = np.lexsort((ranks, codes))
+        first = np.searchsorted(codes[best_first], codes[best_first])
+        return best_first[np.arange(len(X)) - first < k]
+
+    def score(self, X, y, qid=None):
+        return ndcg_score(y, self.predict(X), qid)
+
+    def make_objective(self, y, qid):
+        return make_objective(y, qid)
+
+    def save(self, path):
+        path.write_text(json.dumps(self.coef_.tolist()))
+
+    @classmethod
+    def load(cls, path):
+        ranker = cls()
+        ranker.coef_ = np.array(json.loads(path.read_text()))
+        return ranker
+
+
+def column_sums(X):
+    return np.array([fsum(column) for column in X.T])
+
+
+class FirstRowMatters(Honest):
+    def learn(self, X, y, qid):
+        return super().learn(X, y, qid) + column_sums(X[np.unique(qid, return_index=True)[1]])
+
+
+class FirstQueryMatters(Honest):
+    def learn(self, X, y, qid):
+        return super().learn(X, y, qid) + column_sums(X[qid == qid[0]])
+
+
+class LowestIdMatters(Honest):
+    def learn(self, X, y, qid):
+        return super().learn(X, y, qid) + column_sums(X[qid == np.unique(qid)[0]])
+
+
+class WantsContiguousQueries(Honest):
+    def learn(self, X, y, qid):
+        if np.count_nonzero(qid[1:] != qid[:-1]) >= len(np.unique(qid)):
+            raise ValueError("qid must be sorted.")
+        return super().learn(X, y, qid)
+
+
+class WantsNumbersForIds(Honest):
+    def fit(self, X, y, qid=None):
+        return super().fit(X, y, np.asarray(qid, dtype=np.float64))
+
+
+class WantsDoubles(Honest):
+    def fit(self, X, y, qid=None):
+        if X.dtype != np.float64:
+            raise TypeError("X must be float64.")
+        return super().fit(X, y, qid)
+
+
+class ReadsMemoryAsItLies(Honest):
+    def fit(self, X, y, qid=None):
+        return super().fit(X.ravel(order="K").reshape(X.shape), y, qid)
+
+
+class WritesToX(Honest):
+    def fit(self, X, y, qid=None):
+        super().fit(X, y, qid)
+        X[0, 0] = 7.0
+        return self
+
+
+class DividesBySpread(Honest):
+    def learn(self, X, y, qid):
+        with np.errstate(invalid="ignore"):
+            return super().learn(X, y, qid) / np.float64(np.ptp(y))
+
+
+class RefusesLonelyDocuments(Honest):
+    def learn(self, X, y, qid):
+        if np.unique(qid, return_counts=True)[1].min() < 2:
+            raise ValueError("no pairs")
+        return super().learn(X, y, qid)
+
+
+class RefusesBarrenQueries(Honest):
+    def learn(self, X, y, qid):
+        barren = set(qid[y == 0]) - set(qid[y > 0])
+        if np.ptp(y) > 0 and any(np.count_nonzero(qid == query) > 1 for query in barren):
+            raise ZeroDivisionError("ideal gain is 0")
+        return super().learn(X, y, qid)
+
+
+class PullsScoresToZero(Honest):
+    def make_objective(self, y, qid):
+        return Pull(make_objective(y, qid))
+
+
+class Pull:
+    n_outputs = 1
+
+    def __init__(self, objective):
+        self.objective = objective
+
+    def derivatives(self, scores, *, iteration=0):
+        gradient, hessian = self.objective.derivatives(scores)
+        return gradient + 1e-3 * scores, hessian
+
+
+class CountsItsFits(Honest):
+    n_fits = 0
+
+    def learn(self, X, y, qid):
+        CountsItsFits.n_fits += 1
+        return super().learn(X, y, qid) + CountsItsFits.n_fits
+
+
+class GoesOnFromTheLastFit(Honest):
+    def learn(self, X, y, qid):
+        return super().learn(X, y, qid) + getattr(self, "coef_", 0)
+
+
+class DependsOnJobs(Honest):
+    def __init__(self, random_state=None, n_jobs=1):
+        super().__init__(random_state)
+        self.n_jobs = n_jobs
+
+    def learn(self, X, y, qid):
+        return super().learn(X, y, qid) * (1 + 1e-12 * self.n_jobs)
+
+
+class DependsOnThreads(Honest):
+    def learn(self, X, y, qid):
+        return super().learn(X, y, qid) * (1 + 1e-12 * numba.get_num_threads())
+
+
+class PicklesInHalfPrecision(Honest):
+    def __getstate__(self):
+        return super().__getstate__() | {"coef_": self.coef_.astype(np.float16)}
+
+
+class ChangesItsParameter(Honest):
+    def learn(self, X, y, qid):
+        self.random_state = 1
+        return super().learn(X, y, qid)
+
+
+class SavesFewDigits(Honest):
+    def save(self, path):
+        path.write_text(json.dumps(self.coef_.round(3).tolist()))
+
+
+class CentresTheBatch(Honest):
+    def predict(self, X):
+        scores = super().predict(X)
+        return scores - fsum(scores) / len(scores)
+
+
+class RanksFromZero(Honest):
+    def rank(self, X, qid=None):
+        return super().rank(X, qid) - 1
+
+
+class RanksTheWorstFirst(Honest):
+    def rank(self, X, qid=None):
+        groups = QueryGroups.from_qid(qid, len(X))
+        return groups.sizes[groups.codes] + 1 - super().rank(X, qid)
+
+
+class ListsOneTooFew(Honest):
+    def top_k(self, X, qid=None, k=10):
+        return super().top_k(X, qid, k - 1)
+
+
+class ScoresByALoss(Honest):
+    def score(self, X, y, qid=None):
+        return -super().score(X, y, qid)
+
+
+class ScoresTheFirstRank(Honest):
+    def score(self, X, y, qid=None):
+        return ndcg_score(y, self.predict(X), qid, k=1)
+
+
+class BreaksTiesByRow(Honest):
+    def score(self, X, y, qid=None):
+        return ndcg_score(y, self.predict(X), qid, ties="stable")
+
+
+class NeverGetsQueriesToScore(Honest):
+    __metadata_request__score: ClassVar = {"qid": False}
+
+
+class SeesGainsLarger(Honest):
+    def compare(self, X_a, X_b):
+        margin = self.margin(X_a, X_b)
+        return np.where(margin > 0, 2 * margin, margin)
+
+
+class GoesInCircles(Honest):
+    def compare(self, X_a, X_b):
+        return np.sin(self.margin(X_a, X_b))
+
+
+class CannotCompareAll(Honest):
+    def compare(self, X_a, X_b):
+        margin = self.margin(X_a, X_b)
+        return np.where(np.abs(margin) > np.median(np.abs(margin)), np.nan, margin)
+
+
+class ComparesByALoss(Honest):
+    def compare(self, X_a, X_b):
+        return self.margin(X_b, X_a)
+
+
+class DoubtsLosers(Honest):
+    def predict_pair_proba(self, X_a, X_b):
+        probability = super().predict_pair_proba(X_a, X_b)
+        return np.where(probability < 0.5, 0.9 * probability, probability)
+
+
+class PrefersTheFirstOfEquals(Honest):
+    def predict_pair_proba(self, X_a, X_b):
+        return (self.margin(X_a, X_b) >= 0).astype(np.float64)
+
+
+class SquaresDistances(Honest):
+    def distance(self, X_a, X_b):
+        return self.margin(X_a, X_b) ** 2
+
+
+class SignsDistances(Honest):
+    def distance(self, X_a, X_b):
+        return self.margin(X_a, X_b)
+
+
+#: Every law that compares two fits of equal data.
+_TWO_FITS = {
+    *("row_order", "query_order", "interleaved_rows", "query_names", "string_qids"),
+    *("float32_features", "fortran_order", "refit", "fitting_again", "threads", "cloning"),
+    "grid_search",
+}
+#: Each mutant, the law it is there for, and what further laws that one entails.
+MUTANTS = {
+    FirstRowMatters: ("row_order", set()),
+    FirstQueryMatters: ("query_order", set()),
+    WantsContiguousQueries: ("interleaved_rows", set()),
+    LowestIdMatters: ("query_names", set()),
+    WantsNumbersForIds: ("string_qids", set()),
+    WantsDoubles: ("float32_features", set()),
+    ReadsMemoryAsItLies: ("fortran_order", set()),
+    WritesToX: ("inputs_unchanged", set()),
+    DividesBySpread: ("equal_labels", set()),
+    RefusesLonelyDocuments: ("single_document_queries", set()),
+    RefusesBarrenQueries: ("queries_without_relevance", set()),
+    PullsScoresToZero: ("shifted_scores", set()),
+    CountsItsFits: ("refit", _TWO_FITS),
+    GoesOnFromTheLastFit: ("fitting_again", set()),
+    DependsOnJobs: ("threads", set()),
+    DependsOnThreads: ("threads", set()),
+    PicklesInHalfPrecision: ("pickling", set()),
+    ChangesItsParameter: ("cloning", set()),
+    SavesFewDigits: ("saving", set()),
+    CentresTheBatch: ("one_by_one", set()),
+    RanksFromZero: ("ranks_are_permutations", set()),
+    RanksTheWorstFirst: ("ranks_agree_with_predict", set()),
+    ListsOneTooFew: ("top_k_agrees_with_rank", set()),
+    ScoresByALoss: ("score_in_unit_interval", {"score_is_ndcg", "queries_without_relevance"}),
+    ScoresTheFirstRank: ("score_is_ndcg", set()),
+    BreaksTiesByRow: ("ties", set()),
+    NeverGetsQueriesToScore: ("grid_search", set()),
+    SeesGainsLarger: ("antisymmetry", set()),
+    GoesInCircles: ("transitivity", {"comparing_agrees_with_predict"}),
+    CannotCompareAll: ("totality", set()),
+    ComparesByALoss: ("comparing_agrees_with_predict", set()),
+    DoubtsLosers: ("pair_probabilities", set()),
+    PrefersTheFirstOfEquals: ("even_probability", {"pair_probabilities"}),
+    SquaresDistances: ("pseudometric", set()),
+    SignsDistances: ("pseudometric", set()),
+}

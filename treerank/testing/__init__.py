@@ -1,0 +1,13 @@
+"""Conformance: the laws that any ranker with ``fit(X, y, qid)`` and ``predict(X)`` should keep."""
+
+from treerank.testing.sample import RankingSample, make_ranking_sample
+from treerank.testing.suite import LAWS, LawResult, check_ranker, parametrize_with_laws
+
+__all__ = [
+    "LAWS",
+    "LawResult",
+    "RankingSample",
+    "check_ranker",
+    "make_ranking_sample",
+    "parametrize_with_laws",
+]

@@ -1,0 +1,97 @@
+"""Laws of evaluation: what ``score`` means, and that a search hands it the queries."""
+
+import numpy as np
+import sklearn
+from sklearn.model_selection import GridSearchCV
+
+from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.scorer import make_ranking_scorer
+from treerank.model_selection import QueryKFold
+from treerank.testing.requirements import (
+    fit,
+    need_score,
+    require,
+    require_same_scores,
+    scores_by_query,
+    seeded,
+)
+
+#: Engines compute their own NDCG in single precision.
+TOLERANCE = 1e-5
+
+
+def score_in_unit_interval(ranker, data):
+    """The score lies between 0 and 1."""
+    need_score(ranker)
+    fitted = fit(ranker, data)
+    for what, y in (("the labels", data.y), ("the labels reversed", data.y.max() - data.y)):
+        value = fitted.score(data.X, y, qid=data.qid)
+        require(0 <= value <= 1, f"Against {what}, score is {value}.")
+
+
+def score_is_ndcg(ranker, data):
+    """The score is the mean NDCG@10, where no policy for ties or empty queries matters."""
+    need_score(ranker)
+    fitted = fit(ranker, data)
+    plain = data.taking(_rows_without_ties(fitted, data))
+    value = fitted.score(plain.X, plain.y, qid=plain.qid)
+    expected = ndcg_score(plain.y, fitted.predict(plain.X), plain.qid)
+    require(
+        abs(value - expected) <= TOLERANCE,
+        f"score is {value:.6f}; treerank.metrics.ndcg_score at 10 is {expected:.6f}.",
+    )
+
+
+def ties(ranker, data):
+    """The score does not depend on the order of rows with tied scores."""
+    need_score(ranker)
+    fitted = fit(ranker, data)
+    tied = data.having(X=data.X[np.unique(data.qid, return_index=True)[1]][data.codes])
+    best_first = np.lexsort((-data.y, data.qid))
+    best_last = np.lexsort((data.y, data.qid))
+    high, low = (
+        fitted.score(tied.X[rows], tied.y[rows], qid=tied.qid[rows])
+        for rows in (best_first, best_last)
+    )
+    require(
+        abs(high - low) <= TOLERANCE,
+        f"With all scores of a query tied, score is {high:.4f} if the relevant rows come first "
+        f"and {low:.4f} if they come last; it should be the same.",
+    )
+
+
+def grid_search(ranker, data):
+    """GridSearchCV hands qid to the splitter, to fit and to score."""
+    cv = QueryKFold(2)
+    by_hand = [
+        _score(fit(ranker, data.taking(train)), data.taking(test))
+        for train, test in cv.split(data.X, qid=data.qid)
+    ]
+    with sklearn.config_context(enable_metadata_routing=True):
+        scoring = None if scores_by_query(ranker) else make_ranking_scorer("ndcg@10")
+        search = GridSearchCV(seeded(ranker), {}, cv=cv, scoring=scoring, error_score="raise")
+        given = data.copy()
+        search.fit(given.X, given.y, qid=given.qid)
+    require(
+        abs(search.best_score_ - np.mean(by_hand)) <= TOLERANCE,
+        f"GridSearchCV found {search.best_score_:.6f}; fitting and scoring the same folds by hand "
+        f"gave {np.mean(by_hand):.6f}. Does the ranker request qid in fit and in score?",
+    )
+    expected = fit(ranker, data).predict(data.X)
+    require_same_scores(search.predict(data.X), expected, "After GridSearchCV's last fit")
+
+
+def _score(fitted, data):
+    if scores_by_query(fitted):
+        return fitted.score(data.X, data.y, qid=data.qid)
+    return ndcg_score(data.y, fitted.predict(data.X), data.qid)
+
+
+def _rows_without_ties(fitted, data):
+    """Keep one row per score of each query, the most relevant one."""
+    scores = np.asarray(fitted.predict(data.X))
+    kept = []
+    for rows in data.rows_by_query:
+        best_first = rows[np.argsort(-data.y[rows], kind="stable")]
+        kept.append(best_first[np.unique(scores[best_first], return_index=True)[1]])
+    return np.sort(np.concatenate(kept))
