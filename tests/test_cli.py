@@ -1,0 +1,426 @@
+"""The command line: what it prints where, and what its exit codes mean."""
+
+import csv
+import io
+import itertools
+import json
+import re
+import signal
+import subprocess
+import sys
+from importlib.metadata import version
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+from typer.testing import CliRunner
+
+import treerank
+from treerank.cli import console, demo, rank
+from treerank.cli.app import COMMANDS, EXIT_CODES, app
+from treerank.cli.watching import fit_watched
+from treerank.datasets.letor import read_letor, write_letor
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.metrics import get_metric
+
+ESCAPE = "\x1b"
+SMALL = ["--trees", "6", "--leaves", "4", "--threads", "1"]
+
+
+def run(*arguments, env=None):
+    # Wide, lest rich breaks the lines of its error boxes.
+    return CliRunner().invoke(
+        app, [str(a) for a in arguments], env={"COLUMNS": "300"} | (env or {})
+    )
+
+
+def start(*arguments, **pipes):
+    """Start a real process, with pipes for a console."""
+    command = [sys.executable, "-m", "treerank.cli", *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **pipes)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Three LETOR files, the last with document ids and a query of nothing, and a model."""
+    folder = tmp_path_factory.mktemp("letor")
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(24), rng.integers(5, 20, size=24))
+    X = rng.normal(size=(len(qid), 8)).round(3)
+    y = np.clip(np.round(X[:, 0] + rng.normal(size=len(qid))), 0, 3)
+    sets = {"train": qid < 12, "valid": (qid >= 12) & (qid < 18), "test": qid >= 18}
+    y = np.where(qid == 23, 0, y)
+    for name, rows in sets.items():
+        ids = [f"docid = D{row}" for row in np.flatnonzero(rows)] if name == "test" else None
+        write_letor(folder / f"{name}.txt", X[rows], y[rows], 1000 - qid[rows], comments=ids)
+    model = folder / "model.treerank"
+    result = run("fit", folder / "train.txt", "--model", model, *SMALL)
+    assert result.exit_code == 0, result.output
+    paths = {name: folder / f"{name}.txt" for name in sets}
+    return SimpleNamespace(folder=folder, model=model, fit_output=result, **paths)
+
+
+@pytest.fixture(scope="module")
+def loaded(files):
+    """The model and the test file, by the library."""
+    return treerank.load(files.model), read_letor(files.test, comments=True)
+
+
+# -- help ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
+def test_every_command_shows_examples_and_exit_codes(command):
+    shown = run(command.__name__, "--help").stdout
+    for example in COMMANDS[command]:
+        assert example.startswith(f"treerank {command.__name__}")
+        assert example in shown
+    assert EXIT_CODES in re.sub(r"\s+", " ", shown)
+
+
+def test_the_version_is_that_of_the_package():
+    assert run("--version").stdout == f"treerank {version('treerank')}\n"
+
+
+# -- fit -----------------------------------------------------------------------------------
+
+
+def test_fit_writes_what_the_library_would_have_fitted(files, loaded):
+    X, y, qid = read_letor(files.train)
+    part = LightGBMTrees(n_estimators=6, num_leaves=4, random_state=0, n_jobs=1)
+    ranker = treerank.TreeDirectRanker(part, random_state=0).fit(X, y, qid)
+    model, test = loaded
+    np.testing.assert_array_equal(model.predict(test.X), ranker.predict(test.X))
+    assert type(model.feature_part_) is type(model.feature_part) is LightGBMTrees
+
+
+def test_fit_tells_of_its_progress_on_stderr_alone(files):
+    assert files.fit_output.stdout == ""
+    lines = files.fit_output.stderr.splitlines()
+    n_documents = len(read_letor(files.train))
+    assert f"{files.train}: {n_documents} documents, 12 queries, 8 features" in lines
+    assert "  6/6" in lines
+    assert lines[-1] == f"wrote {files.model}: 6 trees"
+    assert ESCAPE not in files.fit_output.stderr
+
+
+def test_quiet_is_quiet(files):
+    result = run("evaluate", files.model, files.test, "--quiet", "--metric", "map")
+    assert result.stderr == ""
+
+
+def test_early_stopping_shows_its_metric(files, tmp_path):
+    arguments = ["--valid", files.valid, "--early-stopping", 25, "--metric", "map", *SMALL]
+    result = run("fit", files.train, "-m", tmp_path / "m", *arguments, "--trees", 50)
+    assert result.exit_code == 0
+    assert re.search(r"\d+/50  map 0\.\d{4}\n", result.stderr)
+    model = treerank.load(tmp_path / "m")
+    assert model.metric == "map"
+    assert model.best_iteration_ < 50
+    assert result.stderr.endswith(f"wrote {tmp_path / 'm'}: {model.best_iteration_} trees\n")
+
+
+@pytest.mark.parametrize(
+    ("options", "settings"),
+    [
+        (["--weight", "uniform", "--pairs", "adjacent"], ("logistic", "uniform", "adjacent")),
+        (["--loss", "listnet"], ("listnet", None, None)),
+        (["--smoothing", "1.5", "--learning-rate", "0.5"], ("logistic", "ndcg", "all")),
+    ],
+)
+def test_options_reach_the_ranker(files, tmp_path, options, settings):
+    result = run("fit", files.train, "-m", tmp_path / "m", *SMALL, "--trees", 2, *options)
+    assert result.exit_code == 0, result.stderr
+    model = treerank.load(tmp_path / "m")
+    assert (model.loss, model.weight, model.pairs) == settings
+    assert model.smoothing == (1.5 if "--smoothing" in options else 0)
+    assert model.feature_part.learning_rate == (0.5 if "--smoothing" in options else 0.1)
+
+
+def test_xgboost_grows_as_many_leaves(files, tmp_path):
+    part = ["--feature-part", "xgboost"]
+    result = run("fit", files.train, "-m", tmp_path / "m", *SMALL, *part)
+    assert result.exit_code == 0, result.stderr
+    booster = treerank.load(tmp_path / "m").feature_part_.booster_
+    assert [tree.count("leaf=") for tree in booster.get_dump()] == [4] * 6
+
+
+class Steps(BaseEstimator):
+    """A feature part that takes steps and measures."""
+
+    n_outputs_ = 1
+
+    def fit(self, X, objective, *, validation=None):
+        scores = np.zeros(objective.groups.n_documents)
+        for step in range(3):
+            self.gradient_, _ = objective.derivatives(scores, iteration=step)
+            self.value_ = objective(scores, iteration=step)[0]
+            if validation:
+                validation[1](np.arange(len(validation[0]), dtype=float))
+        self.best_iteration_ = 3
+        return self
+
+    def transform(self, X):
+        return np.asarray(X)[:, :1]
+
+
+def test_a_watched_fit_shows_each_step_and_leaves_no_trace():
+    X, y, shown = np.arange(4.0)[:, None], np.array([0, 1, 0, 1]), []
+    ranker = treerank.TreeDirectRanker()
+    fit_watched(ranker, Steps(), lambda *told: shown.append(told), X, y, None, eval_set=(X, y))
+    value = f"ndcg@10 {get_metric('ndcg@10')(y, X[:, 0]):.4f}"
+    assert shown == [(0, ""), (1, value), (2, value), (3, value)]
+    assert type(ranker.feature_part) is type(ranker.feature_part_) is Steps
+    assert ranker.best_iteration_ == 3
+
+
+# -- rank ----------------------------------------------------------------------------------
+
+
+def test_rank_lists_every_document_best_first(files, loaded):
+    result = run("rank", files.model, files.test)
+    assert result.exit_code == 0
+    lines = list(csv.DictReader(io.StringIO(result.stdout), delimiter="\t"))
+    model, data = loaded
+    scores = dict(zip(data.doc_ids, model.predict(data.X), strict=True))
+    ranks = dict(zip(data.doc_ids, model.rank(data.X, data.qid), strict=True))
+    assert len(lines) == len(data)
+    assert list(dict.fromkeys(line["qid"] for line in lines)) == list(
+        dict.fromkeys(data.qid.astype(str))
+    )
+    for line in lines:
+        assert float(line["score"]) == scores[line["document"]]
+        assert int(line["rank"]) == ranks[line["document"]]
+    places = [int(line["rank"]) for line in lines]
+    assert all(b in (1, a + 1) for a, b in itertools.pairwise(places))
+
+
+def test_top_keeps_the_beginning_of_each_list(files):
+    lines = run("rank", files.model, files.test).stdout.splitlines()[1:]
+    top = run("rank", files.model, files.test, "--top", 2).stdout.splitlines()[1:]
+    assert top == [line for line in lines if int(line.split("\t")[2]) <= 2]
+
+
+def test_a_trec_run_has_six_columns(files):
+    lines = run("rank", files.model, files.test, "--format", "trec").stdout.splitlines()
+    tabs = run("rank", files.model, files.test).stdout.splitlines()[1:]
+    for line, tab in zip(lines, tabs, strict=True):
+        qid, document, place, score = tab.split("\t")
+        assert line == f"{qid} Q0 {document} {place} {score} treerank"
+
+
+def test_documents_without_an_id_are_numbered(files):
+    lines = run("rank", files.model, files.valid).stdout.splitlines()[1:]
+    documents = sorted(int(line.split("\t")[1]) for line in lines)
+    assert documents == list(range(1, len(lines) + 1))
+
+
+def test_best_first_keeps_equal_scores_in_order_and_queries_as_they_come():
+    rows, ranks = rank.best_first(np.array([1.0, 2, 1, 2, 3]), np.array(["b", "a", "b", "b", "a"]))
+    assert rows.tolist() == [3, 0, 2, 4, 1]
+    assert ranks.tolist() == [1, 2, 3, 1, 2]
+
+
+def test_an_output_file_is_whole_or_not_there(files, tmp_path, monkeypatch):
+    output = tmp_path / "ranked.tsv"
+    assert run("rank", files.model, files.test, "-o", output).exit_code == 0
+    whole = output.read_text()
+    assert whole == run("rank", files.model, files.test).stdout
+
+    def full_disk(*_):
+        raise OSError(28, "No space left on device", str(output))
+
+    monkeypatch.setattr("treerank.datasets.files.os.replace", full_disk)
+    result = run("rank", files.model, files.test, "--top", 1, "-o", output)
+    assert result.exit_code == 1
+    assert result.stderr.endswith(f"treerank: {output}: No space left on device\n")
+    assert output.read_text() == whole
+    assert list(tmp_path.iterdir()) == [output]
+
+
+# -- evaluate ------------------------------------------------------------------------------
+
+
+def test_evaluate_says_what_the_metrics_say(files, loaded):
+    model, (X, y, qid) = loaded
+    result = run("evaluate", files.model, files.test, "--metric", "p@3", "--metric", "err")
+    header, means = result.stdout.splitlines()
+    assert header == "qid\tp@3\terr"
+    expected = [get_metric(name)(y, model.predict(X), qid) for name in ("p@3", "err")]
+    assert means == "all\t" + "\t".join(f"{value:.6f}" for value in expected)
+
+
+def test_json_holds_the_same_in_full(files, loaded):
+    model, (X, y, qid) = loaded
+    report = json.loads(run("evaluate", files.model, files.test, "--json", "--per-query").stdout)
+    values = get_metric("ndcg@10").per_query(y, model.predict(X), qid)
+    assert report["metrics"]["ndcg@10"] == get_metric("ndcg@10")(y, model.predict(X), qid)
+    assert (report["documents"], report["queries"]) == (len(y), 6)
+    assert [entry["qid"] for entry in report["per_query"]] == np.unique(qid).tolist()
+    assert report["per_query"][0]["ndcg@10"] is None  # query 1000 - 23 has nothing to find
+    found = [entry["ndcg@10"] for entry in report["per_query"]]
+    np.testing.assert_array_equal(np.array(found, dtype=float), values)
+
+
+def test_per_query_values_come_before_their_mean(files):
+    lines = run("evaluate", files.model, files.test, "--per-query").stdout.splitlines()
+    assert [line.split("\t")[0] for line in lines] == ["qid", *map(str, range(977, 983)), "all"]
+    assert lines[1] == "977\tnan\tnan\tnan"
+
+
+def test_labels_without_relevance_end_in_a_warning_and_nan(files, tmp_path):
+    write_letor(tmp_path / "t", np.zeros((3, 8)), np.zeros(3), [1, 1, 2])
+    result = run("evaluate", files.model, tmp_path / "t", "--metric", "map", "--json")
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["metrics"] == {"map": None}
+    assert "treerank: warning: map is undefined: no query has anything to find." in result.stderr
+
+
+# -- demo ----------------------------------------------------------------------------------
+
+
+def test_demo_compares_feature_parts_with_the_engines_own_rankers(monkeypatch):
+    monkeypatch.setattr(demo, "QUICK", demo.Size(n_train=6, n_test=3, trees=2))
+    monkeypatch.setattr(demo.joblib, "cpu_count", lambda: 1)
+    rows = [line.split("\t") for line in run("demo", "--quick", "-q").stdout.splitlines()]
+    assert rows[0] == ["ranker", "NDCG@10", "MAP", "seconds", "CPU seconds"]
+    assert [row[0] for row in rows[1:5]] == [c.name for c in demo.CONTESTANTS[:4]]
+    assert all(0 < float(row[1]) < 1 and 0 < float(row[2]) < 1 for row in rows[1:])
+
+
+def test_demo_goes_on_without_xgboost(monkeypatch):
+    monkeypatch.setattr(demo, "QUICK", demo.Size(n_train=6, n_test=3, trees=2))
+    monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: name == "lightgbm" or None)
+    result = run("demo", "--quick")
+    assert result.exit_code == 0
+    assert "XGBoost is not installed and left out" in result.stderr
+    assert [line.split("\t")[0] for line in result.stdout.splitlines()[1:]] == [
+        "TreeDirectRanker, LightGBM",
+        "LGBMRanker, lambdarank",
+    ]
+
+
+# -- bad input and wrong usage -------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 qid:1 1:2\n0 1:3\n", "line 2, column"),
+        ("1 qid:1 1:2 3:x\n", "line 1, column"),
+        ("1 qid:1 2:1 2:1\n", "line 1, column"),
+        ("", "line 1, column 1: a LETOR file must have rows"),
+        ("0 qid:1 1:2\n0 qid:1 1:3\n", None),
+    ],
+)
+def test_bad_input_exits_with_1_and_one_line_that_names_the_place(tmp_path, text, message):
+    path, model = tmp_path / "bad.txt", tmp_path / "m"
+    path.write_text(text)
+    result = run("fit", path, "--model", model, *SMALL, "-q")
+    if message is None:
+        assert result.exit_code == 0
+        assert result.stderr.startswith("treerank: warning: No pair of documents counts")
+        return
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"treerank: {path}")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert not model.exists()
+
+
+def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
+    cases = {
+        ("evaluate", tmp_path / "no", files.test): "no: No such file or directory",
+        ("rank", files.model, tmp_path / "no"): "no: No such file or directory",
+        ("rank", files.test, files.test): "path must be a treerank model",
+        ("fit", files.train, "-m", tmp_path / "no" / "m"): "the folder of the model must exist",
+        ("fit", files.train, "-m", tmp_path / "m", "--loss", "listnet", "--weight", "map"): (
+            "weight must be None for the listwise loss"
+        ),
+    }
+    for arguments, message in cases.items():
+        result = run(*arguments, "-q")
+        assert result.exit_code == 1
+        assert message in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+def test_a_file_of_more_features_than_the_model_is_refused_where_it_says_so(files, tmp_path):
+    (tmp_path / "wide.txt").write_text("1 qid:1 1:2\n0 qid:1 1:2 9:1\n")
+    result = run("rank", files.model, tmp_path / "wide.txt", "-q")
+    assert result.exit_code == 1
+    assert f"{tmp_path / 'wide.txt'}, line 2, column 13" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--loss", "logstic"], "must be one of logistic, "),
+        (["--feature-part", "catboost"], "must be one of lightgbm, xgboost; got 'catboost'"),
+        (["--metric", "ngcd"], "metric must be one of ndcg"),
+        (["--learning-rate", "0"], "must be positive; got 0.0"),
+        (["--early-stopping", "5"], "must come with --valid"),
+        (["--trees", "0"], "Invalid value for '--trees'"),
+        (["--tree", "5"], "No such option"),
+    ],
+)
+def test_wrong_usage_exits_with_2_before_anything_is_read(tmp_path, options, message):
+    result = run("fit", tmp_path / "absent", "--model", tmp_path / "m", *options)
+    assert result.exit_code == 2
+    assert message in re.sub(r"[\s│]+", " ", result.stderr)
+
+
+def test_traceback_shows_where_an_error_came_from(files, tmp_path):
+    result = run("--traceback", "rank", files.model, tmp_path / "absent")
+    assert isinstance(result.exception, FileNotFoundError)
+
+
+# -- terminals, pipes and signals ----------------------------------------------------------
+
+
+def test_a_terminal_gets_bars_and_tables(files, tmp_path):
+    env = {"FORCE_COLOR": "1"}
+    result = run("fit", files.train, "-m", tmp_path / "m", *SMALL, env=env)
+    assert ESCAPE in result.stderr
+    assert "6/6" in result.stderr
+    assert "━" in result.stderr
+    assert "━━┓" in run("evaluate", files.model, files.test, env=env).stdout
+    coloured = re.compile(rf"{ESCAPE}\[[0-9;]*3[0-9]")
+    assert coloured.search(result.stderr)
+    plain = run("fit", files.train, "-m", tmp_path / "m", *SMALL, env=env | {"NO_COLOR": "1"})
+    assert not coloured.search(plain.stderr)
+
+
+def test_brackets_in_names_are_no_markup(capsys):
+    with console.Reporter().counting("[bold]x[/bold]", 1) as show:
+        show(1, "[red]")
+    assert capsys.readouterr().err == "[bold]x[/bold]\n  1/1  [red]\n"
+
+
+def test_a_pipe_gets_plain_lines(files):
+    with start("evaluate", files.model, files.test, stdout=subprocess.PIPE) as process:
+        stdout, stderr = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert ESCAPE not in stdout + stderr
+    assert stdout.startswith("qid\tndcg@10\tmap\tmrr\nall\t")
+
+
+def test_a_reader_that_leaves_early_is_no_traceback(files):
+    with start("rank", files.model, files.test, "-q", stdout=subprocess.PIPE) as process:
+        process.stdout.close()
+        assert process.stderr.read() == ""
+        assert process.wait(timeout=120) == 1
+
+
+def test_an_interrupt_exits_with_130_and_leaves_the_old_model(files, tmp_path):
+    model = tmp_path / "old"
+    model.write_bytes(b"old")
+    with start("fit", files.train, "-m", model, *SMALL, "--trees", 10**7) as process:
+        for line in process.stderr:
+            if line.startswith("growing"):
+                break
+        process.send_signal(signal.SIGINT)
+        assert process.stderr.read() == "treerank: interrupted; no file was changed.\n"
+        assert process.wait(timeout=120) == 130
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]

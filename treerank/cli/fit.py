@@ -1,0 +1,112 @@
+"""``treerank fit``: from a LETOR file to a model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treerank.cli.console import Reporter
+from treerank.cli.options import Cache, Quiet, check_metric, check_positive, one_of, read_data
+from treerank.cli.trees import grown_to
+from treerank.cli.watching import fit_watched
+from treerank.feature_parts.registry import FEATURE_PARTS
+from treerank.losses import PAIR_LOSSES
+from treerank.objectives.listwise import LISTWISE
+from treerank.pairs import PAIRS
+from treerank.ranker import TreeDirectRanker
+from treerank.weights import PAIR_WEIGHTS
+
+LOSSES = (*PAIR_LOSSES, *LISTWISE)
+_DEFAULTS = TreeDirectRanker().get_params(deep=False)
+
+
+def _option(name, names, what):
+    return typer.Option(
+        name, callback=one_of(names), metavar="NAME", help=f"{what}: {', '.join(names)}."
+    )
+
+
+def fit(
+    train: Annotated[Path, typer.Argument(help="LETOR file to learn from, plain or gzip.")],
+    model: Annotated[Path, typer.Option("--model", "-m", help="Model file to write.")],
+    valid: Annotated[
+        Path | None,
+        typer.Option(help="LETOR file for early stopping and for pair probabilities."),
+    ] = None,
+    feature_part: Annotated[
+        str, _option("--feature-part", tuple(FEATURE_PARTS), "What grows the trees")
+    ] = _DEFAULTS["feature_part"],
+    loss: Annotated[str, _option("--loss", LOSSES, "Pair loss, or a listwise one")] = _DEFAULTS[
+        "loss"
+    ],
+    weight: Annotated[
+        str | None,
+        _option(
+            "--weight", tuple(PAIR_WEIGHTS), "Weight of a pair, ndcg unless the loss is listwise"
+        ),
+    ] = None,
+    pairs: Annotated[
+        str | None,
+        _option("--pairs", tuple(PAIRS), "Which pairs count, all unless the loss is listwise"),
+    ] = None,
+    smoothing: Annotated[
+        float, typer.Option(min=0, help="Scale of the noise on scores that ranks come from.")
+    ] = _DEFAULTS["smoothing"],
+    trees: Annotated[int, typer.Option(min=1, help="Number of trees.")] = 100,
+    learning_rate: Annotated[
+        float, typer.Option(callback=check_positive, help="Shrinkage of each tree.")
+    ] = 0.1,
+    leaves: Annotated[int, typer.Option(min=2, help="Most leaves of a tree.")] = 31,
+    early_stopping: Annotated[
+        int | None,
+        typer.Option(min=1, help="Stop after so many trees that did not help; needs --valid."),
+    ] = None,
+    metric: Annotated[
+        str, typer.Option(callback=check_metric, help="What to watch on the --valid file.")
+    ] = _DEFAULTS["metric"],
+    features: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of features; by default, the highest in TRAIN."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn.")] = 0,
+    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
+    cache: Cache = False,
+    quiet: Quiet = False,
+):
+    """Learn a ranker from a LETOR file and write it to a model file.
+
+    The model file appears, or is replaced, only once it is whole.
+    """
+    _refuse_before_reading(model, valid, early_stopping)
+    settings = _objective_settings(loss, weight, pairs, smoothing)
+    ranker = TreeDirectRanker(**settings, metric=metric, random_state=seed)
+    part = grown_to(feature_part, trees, leaves, learning_rate)
+    part.set_params(early_stopping_rounds=early_stopping, random_state=seed, n_jobs=threads)
+    reporter = Reporter(quiet)
+    data = read_data(reporter, train, n_features=features, cache=cache)
+    held_out = None
+    if valid is not None:
+        held_out = tuple(read_data(reporter, valid, n_features=data.X.shape[1], cache=cache))
+    with reporter.counting(f"growing {trees} trees", trees) as show:
+        fit_watched(ranker, part, show, *data, eval_set=held_out)
+    ranker.save(model)
+    reporter.say(f"wrote {model}: {ranker.best_iteration_} trees")
+
+
+def _refuse_before_reading(model, valid, early_stopping):
+    """Refuse what would only fail after a long training."""
+    if early_stopping is not None and valid is None:
+        raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping")
+    if not model.absolute().parent.is_dir():
+        raise ValueError(f"{model}: the folder of the model must exist.")
+
+
+def _objective_settings(loss, weight, pairs, smoothing):
+    """Return settings for the ranker: a listwise loss has no pairs to choose or to weigh."""
+    usual = {"weight": None, "pairs": None} if loss in LISTWISE else _DEFAULTS
+    return {
+        "loss": loss,
+        "weight": weight or usual["weight"],
+        "pairs": pairs or usual["pairs"],
+        "smoothing": smoothing,
+    }

@@ -1,0 +1,23 @@
+"""Trees of one size: the same trees, leaves and learning rate for every engine.
+
+What LightGBM calls ``num_leaves`` is ``max_leaves`` in XGBoost, which grows by leaf only when told
+so and then still stops at a depth of 6. To add an engine, say here how it is told.
+"""
+
+from treerank.feature_parts.registry import make_feature_part
+
+_SIZES = {
+    "lightgbm": lambda leaves: {"num_leaves": leaves},
+    "xgboost": lambda leaves: {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"},
+}
+
+
+def size_of_trees(engine, trees, leaves, learning_rate):
+    """Return the parameters, which the engine's own ranker and our feature part share."""
+    return {"n_estimators": trees, "learning_rate": learning_rate, **_SIZES[engine](leaves)}
+
+
+def grown_to(feature_part, trees, leaves, learning_rate):
+    """Make a feature part of a name that grows such trees."""
+    part = make_feature_part(feature_part)
+    return part.set_params(**size_of_trees(feature_part, trees, leaves, learning_rate))
