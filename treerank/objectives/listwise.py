@@ -248,7 +248,7 @@ class ApproxNDCG(ListwiseObjective):
 
 
 #: Listwise objectives by name.
-LISTWISE = {
+LISTWISE: dict[str, type[ListwiseObjective]] = {
     "listnet": ListNet,
     "listmle": ListMLE,
     "xendcg": XENDCG,

@@ -62,7 +62,7 @@ def fast_kernel(of_upset, of_pair, truncated, weighted, normalized):
             up, down, tie, key = ranks.up[a:b], ranks.down[a:b], ranks.tie[a:b], ranks.key[a:b]
             inside, inside_tie = ranks.inside[a:b], ranks.inside_tie[a:b]
             low, high = labels.low[a:b], labels.high[a:b]
-            total = 0.0
+            total = np.float64(0)
             for i in range(len(e)):
                 e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
                 for j in range(np.uint64(low[i]), np.uint64(high[i])):

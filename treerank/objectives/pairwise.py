@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from treerank.grouping import QueryGroups
-from treerank.losses import PairLoss
+from treerank.losses import PairLoss, Shape
 from treerank.objectives.hinges import HINGES, hinge_kernel
 from treerank.objectives.label_order import LabelOrder
 from treerank.objectives.level_sums import LEVEL_SUMS, level_kernel
@@ -99,7 +99,7 @@ class PairwiseObjective:
         if shape is None or self.pairs.ties or self._is_listed:
             _, g, h, mass = self._summed(x, iteration)
             return self._scattered(g, h, self._factors(mass), 1.0, 1.0)
-        g, h, mass = self._summed_fast(x, iteration)
+        g, h, mass = self._summed_fast(shape, x, iteration)
         factors = -shape.gradient_factor, shape.hessian_factor
         return self._scattered(g, h, self._factors(mass), *factors)
 
@@ -127,7 +127,7 @@ class PairwiseObjective:
     @property
     def n_pairs(self):
         """Number of pairs that could count, before weights."""
-        if self._is_listed and self.pairs.sampled is None:
+        if isinstance(self.pairs, GivenPairs):
             return float(len(self.pairs.i))
         ties = (self.groups.sizes.astype(float) ** 2).sum() if self.pairs.ties else 0.0
         return float(self._labels.n_pairs().sum() + ties)
@@ -154,9 +154,9 @@ class PairwiseObjective:
             exact_kernel(*parts, self.pairs.ties)(everything, x, self._shift, *tail)
         return values, g, h, mass
 
-    def _summed_fast(self, x, iteration):
+    def _summed_fast(self, shape: Shape, x, iteration):
         """Do the same without values, constants and, where scores allow, double precision."""
-        n_queries, shape = self.groups.n_queries, self.loss.shape
+        n_queries = self.groups.n_queries
         g, h = np.zeros((2, len(x)), np.float32)
         mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
         truncated, weighted = self.pairs.top is not None, not self._unweighted
@@ -168,10 +168,10 @@ class PairwiseObjective:
         kernel(x, shape.steepness, shift, self._labels, *tail)
         if wide.any():
             g, h = g.astype(np.float64), h.astype(np.float64)
-            self._sum_wide(np.flatnonzero(wide), x, iteration, g, h, mass)
+            self._sum_wide(shape, np.flatnonzero(wide), x, iteration, g, h, mass)
         return g, h, self._fixed_mass if self._mass_is_fixed else mass
 
-    def _sum_wide(self, wide, x, iteration, g, h, mass):
+    def _sum_wide(self, shape: Shape, wide, x, iteration, g, h, mass):
         """Fill in the queries whose scores range too far for single precision."""
         ranks = self._ranked(x, iteration, np.float64)
         kernel = exact_kernel(
@@ -179,7 +179,6 @@ class PairwiseObjective:
         )
         values = np.empty_like(mass)
         kernel(wide, x, self._shift, self._labels, self._weights, ranks, g, h, mass, values)
-        shape = self.loss.shape
         for q in wide:  # the fast kernel leaves out the constants of the shape
             own = slice(*self.groups.indptr[q : q + 2])
             g[own] /= -shape.gradient_factor
