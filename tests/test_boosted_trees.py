@@ -258,6 +258,12 @@ def test_early_stopping_keeps_the_trees_up_to_the_best(part_class):
     np.testing.assert_allclose(part.transform(X), whole.transform(X), atol=1e-6)
 
 
+def test_of_equal_values_the_fewest_trees_are_kept(part_class):
+    part = fitted(part_class, validation=(HELD_OUT, lambda _: 0.5), early_stopping_rounds=3)
+    assert part.best_iteration_ == 1
+    assert part.evals_result_ == {"validation": {"<lambda>": [0.5] * 4}}
+
+
 def test_validation_alone_is_written_down_and_stops_nothing(part_class):
     part = fitted(part_class, validation=(HELD_OUT, held_out_fit), warm_start=True)
     assert len(part.evals_result_["validation"]["held_out_fit"]) == 15 == part.best_iteration_
