@@ -3,6 +3,7 @@
 import pickle
 import warnings
 
+import numba
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -28,6 +29,14 @@ PARTS = {
     "xgboost": XGBoostTrees(n_estimators=8, n_jobs=1),
 }
 every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)  # threads that wait for work cost more than this work
+    yield
+    numba.set_num_threads(before)
 
 
 class Column(BaseEstimator):
@@ -66,7 +75,9 @@ def some_ranker(**settings):
 @parametrize_with_checks(
     [
         TreeDirectRanker(LightGBMTrees(n_estimators=3, n_jobs=1)),
-        TreeDirectRanker(XGBoostTrees(n_estimators=3, n_jobs=1)),
+        # A weight of 2 is a row there twice only where ranks do not matter: twice the same
+        # document takes two ranks. LightGBM's 20 documents per leaf leave that check no split.
+        TreeDirectRanker(XGBoostTrees(n_estimators=3, n_jobs=1), weight="uniform"),
     ]
 )
 def test_keeps_the_scikit_learn_contract(estimator, check):

@@ -80,7 +80,7 @@ class AntisymmetricHead:
         return np.copysign(TAUS[self.tau](np.abs(margin)), margin)
 
 
-def fit_head(features, objective, *, penalty="l2", alpha=1e-3, tolerance=1e-6, max_iter=1000):
+def fit_head(features, objective, *, penalty="l2", alpha=1e-3, tolerance=1e-5, max_iter=1000):
     r"""Fit the weight of a linear head convexly.
 
     Minimises L(F v / c) / L(0) plus alpha |v|^2 / 2 or alpha \|v\|_1 and returns w = v / c,
@@ -101,7 +101,7 @@ def fit_head(features, objective, *, penalty="l2", alpha=1e-3, tolerance=1e-6, m
         "l1" makes weights exactly zero: it prunes.
     alpha : float, default=1e-3
         Strength of the penalty.
-    tolerance : float, default=1e-6
+    tolerance : float, default=1e-5
         Largest violation allowed of the condition of optimality, by any weight.
     max_iter : int, default=1000
         Largest number of iterations; a ConvergenceWarning says when they were too few.
