@@ -28,9 +28,12 @@ class BoostedTrees(BaseEstimator):
     """A sum of trees, each a Newton step down the objective.
 
     An engine brings ``grow``, ``predict_scores``, ``predict_nodes``, ``leaf_values``,
-    ``importance``, ``dump_booster``, ``load_booster``, ``count_iterations`` and
-    ``count_features``.
+    ``importance``, ``dump_booster``, ``load_booster``, ``count_iterations``,
+    ``count_features`` and ``count_scores``.
     """
+
+    _leaf_table: LeafTable | None
+    evals_result_: dict
 
     def fit(self, X, objective, *, validation=None):
         """Grow the trees; row ``i`` of ``X`` earns score ``i`` of ``objective``.
@@ -187,7 +190,7 @@ class BoostedTrees(BaseEstimator):
 def kernel_threads(n_threads):
     """Give the objective's kernels so many threads for a while."""
     before = nb.get_num_threads()
-    nb.set_num_threads(max(1, min(n_threads, nb.config.NUMBA_NUM_THREADS)))
+    nb.set_num_threads(min(n_threads, before))  # never more than the caller allows numba
     try:
         yield
     finally:
