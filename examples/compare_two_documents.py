@@ -1,0 +1,75 @@
+"""
+Comparing two documents
+=======================
+
+A ranker is at heart a comparison: r(a, b) is positive if document a is better than b. Whatever the
+trees are, it is antisymmetric and transitive, so it sorts.
+"""
+
+# %%
+# Fit
+# ---
+# ``eval_set`` holds queries that the trees do not see. They stop the training early, and pair
+# probabilities are calibrated on them.
+
+import numpy as np
+
+from treerank import QueryKFold, TreeDirectRanker
+from treerank.datasets.synthetic import make_web_search
+from treerank.feature_parts.lightgbm import LightGBMTrees
+
+X, y, qid = make_web_search(n_queries=90, documents_per_query=30, n_features=40, random_state=0)
+(train, rest), _, _ = QueryKFold(3).split(X, y, qid)
+held_out, test = np.array_split(rest, [np.searchsorted(qid[rest], np.median(qid[rest]))])
+trees = LightGBMTrees(n_estimators=200, early_stopping_rounds=20)
+ranker = TreeDirectRanker(trees, random_state=0).fit(
+    X[train], y[train], qid[train], eval_set=(X[held_out], y[held_out], qid[held_out])
+)
+print(f"{ranker.best_iteration_} trees")
+
+# %%
+# Compare
+# -------
+# One document with another, or with many at once.
+
+best, worst = ranker.top_k(X[test], qid[test], k=30)[[0, -1]]
+a, b = X[test][[best]], X[test][[worst]]
+print("r(a, b) =", ranker.compare(a, b), " r(b, a) =", ranker.compare(b, a))
+assert ranker.compare(a, b) == -ranker.compare(b, a)
+
+others = ranker.compare(a, X[test])
+print(f"a beats {np.mean(others > 0):.0%} of the documents")
+
+# %%
+# Probability
+# -----------
+# The probability that a is the more relevant one. The two directions always sum to 1.
+
+pairs = [
+    (i, j)
+    for query in np.unique(qid[test])
+    for i in np.flatnonzero(qid[test] == query)
+    for j in np.flatnonzero(qid[test] == query)
+    if y[test][i] > y[test][j]
+]
+i, j = np.transpose(pairs)
+probability = ranker.predict_pair_proba(X[test][i], X[test][j])
+reverse = ranker.predict_pair_proba(X[test][j], X[test][i])
+print(f"{np.mean(probability > 0.5):.0%} of {len(pairs)} pairs are in the right order")
+sure = np.maximum(probability, reverse)
+for low, high in [(0.5, 0.6), (0.6, 0.7), (0.7, 1.0)]:
+    claimed = (sure >= low) & (sure < high)
+    right = np.mean(probability[claimed] > 0.5)
+    print(f"  where it was {low:.0%} to {high:.0%} sure: {right:.0%}")
+np.testing.assert_allclose(probability + reverse, 1)
+
+# %%
+# Distance
+# --------
+# |r| is a pseudometric: 0 for documents that the model ranks equal, and never longer by a detour.
+
+a, b, c = X[test][:10], X[test][10:20], X[test][20:30]
+direct, detour = ranker.distance(a, c), ranker.distance(a, b) + ranker.distance(b, c)
+assert (direct <= detour + 1e-12).all()
+assert (ranker.distance(a, a) == 0).all()
+assert np.mean(probability > 0.5) > 0.55

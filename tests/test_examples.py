@@ -1,0 +1,31 @@
+"""The examples: each runs, tells its story, and asserts what it shows."""
+
+import ast
+import runpy
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
+every_example = pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+
+
+def test_there_are_examples():
+    assert EXAMPLES
+
+
+@pytest.mark.slow
+@every_example
+def test_the_example_runs(path, capsys):
+    runpy.run_path(str(path), run_name="__main__")
+    assert capsys.readouterr().out
+
+
+@every_example
+def test_the_example_has_a_title_prose_and_an_assertion(path):
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    title, underline, *_ = ast.get_docstring(tree).splitlines()
+    assert underline == "=" * len(title)
+    assert source.count("# %%\n# ") >= 2
+    assert any(isinstance(node, ast.Assert) for node in tree.body)
