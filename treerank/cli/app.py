@@ -8,6 +8,7 @@ epilog.
 import errno
 import sys
 import warnings
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Annotated
 
@@ -25,7 +26,7 @@ EXIT_CODES = (
     "2 wrong usage, 130 interrupted."
 )
 
-COMMANDS = {
+COMMANDS: dict[Callable[..., None], list[str]] = {
     demo: ["treerank demo", "treerank demo --quick --seed 7"],
     fit: [
         "treerank fit train.txt --model web.treerank",
@@ -57,7 +58,7 @@ class Commands(TyperGroup):
                 sys.stdout.flush()  # here, where a closed pipe is still an error of ours
                 return result
             except KeyboardInterrupt as interrupt:
-                complain("interrupted; no file was changed.")
+                complain("interrupted")
                 raise typer.Exit(130) from interrupt
             except (ValueError, OSError, ImportError) as error:
                 # A reader that has had enough, such as `head`, is nobody's bad input.

@@ -9,7 +9,7 @@ from treerank.cli.console import Reporter
 from treerank.cli.options import Cache, Quiet, check_metric, check_positive, one_of, read_data
 from treerank.cli.trees import grown_to
 from treerank.cli.watching import fit_watched
-from treerank.feature_parts.registry import FEATURE_PARTS
+from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
 from treerank.losses import PAIR_LOSSES
 from treerank.objectives.listwise import LISTWISE
 from treerank.pairs import PAIRS
@@ -18,6 +18,7 @@ from treerank.weights import PAIR_WEIGHTS
 
 LOSSES = (*PAIR_LOSSES, *LISTWISE)
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
+_TREES = make_feature_part("lightgbm").get_params(deep=False)
 
 
 def _option(name, names, what):
@@ -42,21 +43,29 @@ def fit(
     weight: Annotated[
         str | None,
         _option(
-            "--weight", tuple(PAIR_WEIGHTS), "Weight of a pair, ndcg unless the loss is listwise"
+            "--weight",
+            tuple(PAIR_WEIGHTS),
+            f"Weight of a pair, {_DEFAULTS['weight']} unless the loss is listwise",
         ),
     ] = None,
     pairs: Annotated[
         str | None,
-        _option("--pairs", tuple(PAIRS), "Which pairs count, all unless the loss is listwise"),
+        _option(
+            "--pairs",
+            tuple(PAIRS),
+            f"Which pairs count, {_DEFAULTS['pairs']} unless the loss is listwise",
+        ),
     ] = None,
     smoothing: Annotated[
         float, typer.Option(min=0, help="Scale of the noise on scores that ranks come from.")
     ] = _DEFAULTS["smoothing"],
-    trees: Annotated[int, typer.Option(min=1, help="Number of trees.")] = 100,
+    trees: Annotated[int, typer.Option(min=1, help="Number of trees.")] = _TREES["n_estimators"],
     learning_rate: Annotated[
         float, typer.Option(callback=check_positive, help="Shrinkage of each tree.")
-    ] = 0.1,
-    leaves: Annotated[int, typer.Option(min=2, help="Most leaves of a tree.")] = 31,
+    ] = _TREES["learning_rate"],
+    leaves: Annotated[int, typer.Option(min=2, help="Most leaves of a tree.")] = _TREES[
+        "num_leaves"
+    ],
     early_stopping: Annotated[
         int | None,
         typer.Option(min=1, help="Stop after so many trees that did not help; needs --valid."),
