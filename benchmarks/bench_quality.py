@@ -22,7 +22,7 @@ from treerank.datasets.letor import read_letor
 from treerank.datasets.synthetic import make_web_search
 from treerank.feature_parts.registry import make_feature_part
 
-TREES, RATE, LEAVES, PATIENCE = 1000, 0.05, 15, 100
+TREES, RATE, LEAVES, PATIENCE, JOBS = 1000, 0.05, 15, 100, 1
 
 
 def folds_of(name, folder):
@@ -55,7 +55,11 @@ def fit_ours(settings, train, valid, seed):
     part = make_feature_part(settings.pop("feature_part"))
     leaves = "num_leaves" if hasattr(part, "num_leaves") else "max_leaves"
     part.set_params(
-        n_estimators=TREES, learning_rate=RATE, early_stopping_rounds=PATIENCE, **{leaves: LEAVES}
+        n_estimators=TREES,
+        learning_rate=RATE,
+        early_stopping_rounds=PATIENCE,
+        n_jobs=JOBS,
+        **{leaves: LEAVES},
     )
     if leaves == "max_leaves":
         part.set_params(grow_policy="lossguide", max_depth=0)
@@ -66,7 +70,12 @@ def fit_lightgbm(train, valid, seed):
     X, y, _, sizes = sorted_by_query(*train)
     X_valid, y_valid, _, valid_sizes = sorted_by_query(*valid)
     ranker = lightgbm.LGBMRanker(
-        n_estimators=TREES, learning_rate=RATE, num_leaves=LEAVES, random_state=seed, verbosity=-1
+        n_estimators=TREES,
+        learning_rate=RATE,
+        num_leaves=LEAVES,
+        random_state=seed,
+        verbosity=-1,
+        n_jobs=JOBS,
     )
     stop = lightgbm.early_stopping(PATIENCE, verbose=False)
     held_out = {"eval_set": [(X_valid, y_valid)], "eval_group": [valid_sizes], "eval_at": [10]}
@@ -79,7 +88,7 @@ def fit_xgboost(train, valid, seed):
     ranker = xgboost.XGBRanker(
         objective="rank:ndcg", n_estimators=TREES, learning_rate=RATE, random_state=seed,
         max_leaves=LEAVES, max_depth=0, grow_policy="lossguide", eval_metric="ndcg@10",
-        early_stopping_rounds=PATIENCE,
+        early_stopping_rounds=PATIENCE, n_jobs=JOBS,
     )  # fmt: skip
     ranker.fit(X, y, qid=qid, eval_set=[(X_valid, y_valid)], eval_qid=[valid_qid], verbose=False)
     return ranker.predict
@@ -88,7 +97,8 @@ def fit_xgboost(train, valid, seed):
 def fit_catboost(train, valid, seed):
     ranker = catboost.CatBoostRanker(
         loss_function="YetiRank", eval_metric="NDCG:top=10", iterations=TREES, random_seed=seed,
-        learning_rate=RATE, early_stopping_rounds=PATIENCE, silent=True, allow_writing_files=False,
+        learning_rate=RATE, early_stopping_rounds=PATIENCE, silent=True, thread_count=JOBS,
+        allow_writing_files=False,
     )  # fmt: skip
     pools = [
         catboost.Pool(X, y, group_id=qid)
