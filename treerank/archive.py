@@ -43,7 +43,7 @@ def write_archive(path, content):
     >>> read_archive(path)
     {'weight': array([1., 2.]), 'tau': 'tanh'}
     """
-    files = {}
+    files: dict[str, bytes] = {}
     manifest = {
         "format": FORMAT,
         "format_version": FORMAT_VERSION,

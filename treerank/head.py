@@ -7,6 +7,7 @@ makes r(b, a) = -r(a, b) hold bit for bit.
 """
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,12 @@ def arctan(margin):
 
 
 #: Odd functions that keep the sign; only their values at margins >= 0 are used.
-TAUS = {"identity": identity, "tanh": np.tanh, "softsign": softsign, "arctan": arctan}
+TAUS: dict[str, Callable] = {
+    "identity": identity,
+    "tanh": np.tanh,
+    "softsign": softsign,
+    "arctan": arctan,
+}
 
 
 @dataclass(frozen=True, eq=False)
