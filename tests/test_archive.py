@@ -200,3 +200,12 @@ def test_other_users_may_read_the_file(tmp_path):
     write_archive(tmp_path / "model", {})
     (tmp_path / "plain").touch()
     assert (tmp_path / "model").stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def test_who_reads_the_old_file_keeps_reading_it_whole(tmp_path):
+    path = tmp_path / "model"
+    write_archive(path, {"generation": 1})
+    before = path.read_bytes()
+    with path.open("rb") as reader:
+        write_archive(path, {"generation": 2})
+        assert reader.read() == before
