@@ -45,7 +45,7 @@ booster = lgb.train(
     },
     lgb.Dataset(X[train], y[train]),
     num_boost_round=60,
-    valid_sets=[valid_set := lgb.Dataset(X[valid], y[valid])],
+    valid_sets=[lgb.Dataset(X[valid], y[valid])],
     feval=lambda scores, _: ("MAP", metric(scores), True),
     callbacks=[lgb.early_stopping(20, verbose=False)],
 )

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 import treerank
 from treerank.cli import console, demo, rank
 from treerank.cli.app import COMMANDS, EXIT_CODES, app
+from treerank.cli.trees import grown_to
 from treerank.cli.watching import fit_watched
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.feature_parts.lightgbm import LightGBMTrees
@@ -150,6 +151,13 @@ def test_xgboost_grows_as_many_leaves(files, tmp_path):
     assert result.exit_code == 0, result.stderr
     booster = treerank.load(tmp_path / "m").feature_part_.booster_
     assert [tree.count("leaf=") for tree in booster.get_dump()] == [4] * 6
+
+
+def test_xgboost_grows_by_leaf_as_lightgbm_does():
+    settings = {"grow_policy": "lossguide", "max_leaves": 8, "max_depth": 0, "n_estimators": 3}
+    part = grown_to("xgboost", trees=3, leaves=8, learning_rate=0.2)
+    assert settings.items() <= part.get_params().items()
+    assert part.learning_rate == 0.2
 
 
 class Steps(BaseEstimator):
@@ -398,10 +406,11 @@ def test_a_terminal_gets_bars_and_tables(files, tmp_path):
     assert not coloured.search(plain.stderr)
 
 
-def test_brackets_in_names_are_no_markup(capsys):
-    with console.Reporter().counting("[bold]x[/bold]", 1) as show:
+def test_brackets_in_names_are_no_markup_and_long_lines_stay_whole(capsys):
+    name = "[bold]x[/bold] " * 20
+    with console.Reporter().counting(name, 1) as show:
         show(1, "[red]")
-    assert capsys.readouterr().err == "[bold]x[/bold]\n  1/1  [red]\n"
+    assert capsys.readouterr().err == f"{name}\n  1/1  [red]\n"
 
 
 def test_a_pipe_gets_plain_lines(files):

@@ -19,7 +19,8 @@ from treerank.cli.options import Quiet
 from treerank.cli.trees import grown_to, size_of_trees
 from treerank.cli.watching import fit_watched
 from treerank.datasets.web_search import make_web_search
-from treerank.metrics import map_score, ndcg_score
+from treerank.metrics.average_precision import map_score
+from treerank.metrics.ndcg import ndcg_score
 from treerank.ranker import TreeDirectRanker
 
 LEAVES = 31
