@@ -133,8 +133,16 @@ class DividesBySpread(Honest):
 
 class RefusesLonelyDocuments(Honest):
     def learn(self, X, y, qid):
-        if np.unique(qid, return_counts=True)[1].min() < 2:
-            raise ValueError("no pairs")
+        sizes = np.unique(qid, return_counts=True)[1]
+        if sizes.min() == 1 < sizes.max():
+            raise ValueError("a query without pairs")
+        return super().learn(X, y, qid)
+
+
+class RefusesToLearnNothing(Honest):
+    def learn(self, X, y, qid):
+        if len(np.unique(qid)) == len(qid):
+            raise ValueError("no pairs at all")
         return super().learn(X, y, qid)
 
 
@@ -307,6 +315,7 @@ MUTANTS = {
     WritesToX: ("inputs_unchanged", set()),
     DividesBySpread: ("equal_labels", set()),
     RefusesLonelyDocuments: ("single_document_queries", set()),
+    RefusesToLearnNothing: ("single_documents_only", set()),
     RefusesBarrenQueries: ("queries_without_relevance", set()),
     PullsScoresToZero: ("shifted_scores", set()),
     CountsItsFits: ("refit", _TWO_FITS),

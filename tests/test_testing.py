@@ -21,9 +21,12 @@ from treerank.testing import (
 )
 
 # One thread each: on a busy machine, engines wait for their threads longer than they grow trees.
-RANKERS = [
-    TreeDirectRanker(LightGBMTrees(n_estimators=4, n_jobs=1)),
-    TreeDirectRanker(XGBoostTrees(n_estimators=4, n_jobs=1)),
+TREES = {"n_estimators": 4, "n_jobs": 1}
+RANKERS = [TreeDirectRanker(LightGBMTrees(**TREES)), TreeDirectRanker(XGBoostTrees(**TREES))]
+# Noise and drawn rows, which are the same wherever the rows stand.
+DRAWING_RANKERS = [
+    TreeDirectRanker(LightGBMTrees(**TREES, subsample=0.6, subsample_freq=1), smoothing=1.0),
+    TreeDirectRanker(XGBoostTrees(**TREES, subsample=0.6), smoothing=1.0),
 ]
 
 
@@ -33,6 +36,11 @@ def test_direct_rankers_keep_every_law_and_skip_none(estimator, law):
         law(estimator)
     except SkipTest as reason:
         pytest.fail(f"skipped: {reason}")
+
+
+@parametrize_with_laws(DRAWING_RANKERS, laws=["row_order", "query_order", "query_names", "refit"])
+def test_what_is_drawn_at_random_does_not_depend_on_the_order_of_rows(estimator, law):
+    law(estimator)
 
 
 def test_an_honest_ranker_keeps_every_law_and_is_never_fitted_itself():

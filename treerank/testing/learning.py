@@ -22,16 +22,20 @@ def equal_labels(ranker, data):
 
 
 def single_document_queries(ranker, data):
-    """A query may have a single document."""
+    """Some queries may have a single document."""
     lonely = data.qid.copy()
     first_rows = [rows[0] for rows in data.rows_by_query]
     lonely[first_rows] = lonely.max() + 1 + np.arange(len(first_rows))
-    order = np.argsort(lonely, kind="stable")
-    some = data.having(qid=lonely).taking(order)
-    every = data.having(qid=np.arange(len(data.qid)))
-    for given, how_many in ((some, "some"), (every, "only")):
-        done = f"After a fit with {how_many} queries of a single document"
-        require_finite_scores(fit(ranker, given), data.X, done)
+    given = data.having(qid=lonely).taking(np.argsort(lonely, kind="stable"))
+    done = "After a fit with some queries of a single document"
+    require_finite_scores(fit(ranker, given), data.X, done)
+
+
+def single_documents_only(ranker, data):
+    """Where every query has a single document, there is nothing to learn; scores are finite."""
+    given = data.having(qid=np.arange(len(data.qid)))
+    done = "After a fit with only queries of a single document"
+    require_finite_scores(fit(ranker, given), data.X, done)
 
 
 def queries_without_relevance(ranker, data):

@@ -37,6 +37,7 @@ from treerank.testing.learning import (
     queries_without_relevance,
     shifted_scores,
     single_document_queries,
+    single_documents_only,
 )
 from treerank.testing.ranking import (
     one_by_one,
@@ -66,6 +67,7 @@ LAWS = {
     "inputs_unchanged": inputs_unchanged,
     "equal_labels": equal_labels,
     "single_document_queries": single_document_queries,
+    "single_documents_only": single_documents_only,
     "queries_without_relevance": queries_without_relevance,
     "shifted_scores": shifted_scores,
     "refit": refit,
