@@ -23,6 +23,8 @@ from treerank.testing.requirements import (
 )
 from treerank.testing.sample import make_ranking_sample
 
+#: Documents from which on the data at hand will do to tell thread from thread.
+LARGE = 1500
 #: What rankers call their number of threads.
 THREAD_PARAMETERS = ("n_jobs", "nthread", "num_threads", "thread_count")
 
@@ -45,8 +47,8 @@ def fitting_again(ranker, data):
 
 def threads(ranker, data):
     """The number of threads changes no score."""
-    del data  # too small for engines to share it out
-    data = make_ranking_sample(n_queries=150)
+    if len(data.y) < LARGE:  # engines share out large data only
+        data = make_ranking_sample(n_queries=150)
     names = [name for name in ranker.get_params() if name.split("__")[-1] in THREAD_PARAMETERS]
     with _at_most_one_thread(unless=names):
         alone = fit(ranker, data, **dict.fromkeys(names, 1)).predict(data.X)
