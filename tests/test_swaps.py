@@ -23,9 +23,10 @@ def weights_of_pairs(name, labels, scores, k):
     weight, options = PAIR_WEIGHTS[name], WeightOptions(k, largest_label=max(labels))
     gain = np.asarray(weight.gains(y[order], groups, options), dtype=float)
     x = np.array(scores, dtype=float)[order]
-    ranks = Ranks(np.arange(len(y), dtype=np.int32), np.empty(len(y)), *np.empty((5, len(y))))
+    ranks = Ranks(np.arange(len(y), dtype=np.int32), *np.empty((6, len(y))))
     rule = RankRule(options.discounts(weight.discount, groups), 0, 0.0, 0)
-    rank_kernel(weight.ranks, True, False)(x, gain, order, groups.indptr, 0, rule, ranks)
+    kernel = rank_kernel(weight.ranks, True, False, False)
+    kernel(x, gain, order, groups.indptr, 0, rule, np.empty(len(y)), ranks)
     found = {}
     for a, i in enumerate(order):
         for b, j in enumerate(order):

@@ -72,7 +72,10 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         Which pairs count; see :data:`treerank.pairs.PAIRS`.
     head : {"identity", "tanh", "softsign", "arctan"}, default="identity"
         The tau of ``compare`` and ``distance``; it changes no ranking.
-    sigma, margin, k, gain, threshold, smoothing, query_normalization, per_level
+    smoothing : float, default=1.0
+        Scale of Gumbel noise on the scores that the weights' ranks come from, drawn anew for every
+        tree. It costs a sort, and raised NDCG@10 on each of the five data sets it was tried on.
+    sigma, margin, k, gain, threshold, query_normalization, per_level
         Settings of the objective; see :func:`treerank.objectives.make_objective`. With
         ``per_level`` the feature part has one output per threshold between neighbouring labels;
         early stopping goes by their sum, and the head then weighs them.
@@ -143,7 +146,7 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         k=None,
         gain="exponential",
         threshold=1.0,
-        smoothing=0.0,
+        smoothing=1.0,
         query_normalization=None,
         per_level=False,
         metric="ndcg@10",

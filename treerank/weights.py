@@ -138,6 +138,8 @@ class PairWeight:
         Worth of a rank.
     normalized : bool
         Whether every query counts the same.
+    looks_at_ties : bool
+        Whether ``of_pair`` uses ``tied``.
     separates : bool
         Whether the weight is the gain of the upper document alone.
     """
@@ -147,6 +149,7 @@ class PairWeight:
     ranks: Callable | None = None
     discount: str = "reciprocal"
     normalized: bool = False
+    looks_at_ties: bool = False
     separates: bool = False
 
 
@@ -156,9 +159,9 @@ PAIR_WEIGHTS = {
     "label": PairWeight(_labels, _upper, separates=True),
     "label_gap": PairWeight(_label_steps, _gap),
     "ndcg": PairWeight(_over_ideal_dcg, _ndcg_change, ndcg_ranks, discount="ndcg"),
-    "map": PairWeight(_over_relevant, _swap_change, map_ranks),
-    "mrr": PairWeight(_relevant, _swap_change, mrr_ranks),
-    "err": PairWeight(_stop_probability, _err_change, err_ranks),
+    "map": PairWeight(_over_relevant, _swap_change, map_ranks, looks_at_ties=True),
+    "mrr": PairWeight(_relevant, _swap_change, mrr_ranks, looks_at_ties=True),
+    "err": PairWeight(_stop_probability, _err_change, err_ranks, looks_at_ties=True),
 }
 
 

@@ -170,7 +170,11 @@ def _refuse_weightless(weight, pairs):
 
 
 def _refuse_pair_options(loss, weight, pairs, pair_weight, per_level):
-    options = {"weight": weight, "pairs": pairs, "pair_weight": pair_weight}
+    options = {
+        "weight": weight,
+        "pairs": None if pairs == "all" else pairs,
+        "pair_weight": pair_weight,
+    }
     for name, value in options.items():
         if value is not None:
             raise ValueError(

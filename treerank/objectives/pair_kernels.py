@@ -12,7 +12,6 @@ over queries only, each of which owns its places: the same bits for any number o
 """
 
 import functools
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -22,8 +21,13 @@ from numba.extending import register_jitable
 
 #: What the vectoriser needs: order of sums free; NaN and infinity still mean what they mean.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+#: Runs are read in so many places at a time, so that no loop over single places is left over.
+LANES = np.uint64(16)
 #: Half the range of scores within which single precision holds e and its reciprocal.
 HALF_RANGE = 40.0
+#: Steps of 1 in the table of exponentials from -HALF_RANGE to HALF_RANGE.
+STEPS = 8
+POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
 
 
 class Weights(NamedTuple):
@@ -41,7 +45,7 @@ def place_scores(scores, row, sigma, offset, x):
 
 
 @functools.cache
-def fast_kernel(of_upset, of_pair, truncated, weighted, normalized):
+def fast_kernel(of_upset, of_pair, ranks_matter, ties_matter, truncated, weighted, normalized):
     """Make the kernel in single precision, for a loss that has a shape.
 
     It fills ``g`` and ``h`` without the constants of the shape, ``mass`` with the sum of pair
@@ -54,21 +58,27 @@ def fast_kernel(of_upset, of_pair, truncated, weighted, normalized):
     def over_runs(x, steepness, shift, labels, weights, ranks, g, h, mass, wide):
         for q in prange(len(labels.indptr) - 1):
             a, b = labels.indptr[q], labels.indptr[q + 1]
-            e, G, H = np.empty(b - a, np.float32), g[a:b], h[a:b]
+            columns = np.zeros((10, _rounded_up(b - a)), np.float32)
+            e, partner, G, H = columns[0], columns[1], columns[2], columns[3]
             wide[q] = not _exponentials(x[a:b], steepness, e)
             if wide[q]:
                 continue
-            gain, document = weights.gain[a:b], weights.document[a:b]
-            up, down, tie, key = ranks.up[a:b], ranks.down[a:b], ranks.tie[a:b], ranks.key[a:b]
-            inside, inside_tie = ranks.inside[a:b], ranks.inside_tie[a:b]
-            low, high = labels.low[a:b], labels.high[a:b]
+            _load_columns(columns, weights, ranks, a, b, weighted, ranks_matter, ties_matter)
+            gain, document, block = columns[4], columns[5], columns[6]
+            up, down, inside = columns[7], columns[8], columns[9]
+            tie, inside_tie = ranks.tie[a:b], ranks.inside_tie[a:b]
+            filled = emptied = 0
             total = np.float64(0)
-            for i in range(len(e)):
+            for i in range(b - a):
+                low, high = labels.low[a + i], labels.high[a + i]
+                filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
                 e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
-                for j in range(np.uint64(low[i]), np.uint64(high[i])):
-                    r = one / (e_i + e[j])
-                    slope, curvature = of_upset(e[j] * r, e_i * r)
-                    tied = key[i] == key[j]
+                # Whole vectors: an e of 0 makes u, and so all that follows from it, 0. (An
+                # unsigned j also spares a test for negative places, which would not vectorise.)
+                for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
+                    r = one / (e_i + partner[j])
+                    slope, curvature = of_upset(partner[j] * r, e_i * r)
+                    tied = block[i] == block[j]
                     w = of_pair(gain[i], gain[j], up[i], up[j], down[i], down[j], tie[i], tied)
                     if truncated:
                         w *= inside_tie[i] if tied else max(inside[i], inside[j])
@@ -79,11 +89,12 @@ def fast_kernel(of_upset, of_pair, truncated, weighted, normalized):
                     slope_i += slope * w
                     curvature_i += curvature * w
                     if normalized:
-                        mass_i += w
+                        mass_i += w if partner[j] > 0 else none
                 G[i] -= slope_i
                 H[i] += curvature_i
                 total += mass_i
             mass[q] = total
+            g[a:b], h[a:b] = G[: b - a], H[: b - a]
 
     return over_runs
 
@@ -95,9 +106,49 @@ def _exponentials(x, steepness, e):
     for t in range(len(x)):
         top, bottom = max(top, x[t]), min(bottom, x[t])
     middle = (top + bottom) / 2
+    if not steepness * (top - middle) <= HALF_RANGE:
+        return False
     for t in range(len(x)):
-        e[t] = math.exp(min(steepness * (x[t] - middle), HALF_RANGE))
-    return not steepness * (top - middle) > HALF_RANGE
+        # An entry of the table times a short series: four times as fast as the library's.
+        z = steepness * (x[t] - middle)
+        nearest = int(z * STEPS + (HALF_RANGE * STEPS + 0.5))
+        r = z - (nearest * (1 / STEPS) - HALF_RANGE)
+        series = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120)))))
+        e[t] = POWERS[nearest] * series
+    return True
+
+
+@njit(cache=True)
+def _rounded_up(size):
+    return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
+
+
+@njit(cache=True)
+def _load_columns(columns, weights, ranks, a, b, weighted, ranks_matter, ties_matter):
+    """Copy what the innermost loop reads of partners to where it may read whole vectors."""
+    for t in range(b - a):
+        columns[4, t] = weights.gain[a + t]
+    if weighted:
+        for t in range(b - a):
+            columns[5, t] = weights.document[a + t]
+    if ties_matter:
+        for t in range(b - a):
+            columns[6, t] = ranks.block[a + t]
+            columns[8, t] = ranks.down[a + t]
+            columns[9, t] = ranks.inside[a + t]
+    if ranks_matter:
+        for t in range(b - a):
+            columns[7, t] = ranks.up[a + t]
+
+
+@njit(cache=True)
+def _set_partners(partner, e, filled, high, emptied, low):
+    """Let the partners be places ``low`` to ``high``; both only grow."""
+    for t in range(filled, high):
+        partner[t] = e[t]
+    for t in range(emptied, low):
+        partner[t] = 0
+    return max(filled, high), max(emptied, low)
 
 
 @functools.cache
@@ -137,7 +188,7 @@ def exact_kernel(of_margin, of_pair, truncated, ties):
 @register_jitable
 def weigh(of_pair, truncated, i, j, weights, ranks):
     """Return the whole weight of a pair of places."""
-    tied = ranks.key[i] == ranks.key[j]
+    tied = ranks.block[i] == ranks.block[j]
     gain, up, down = weights.gain, ranks.up, ranks.down
     w = of_pair(gain[i], gain[j], up[i], up[j], down[i], down[j], ranks.tie[i], tied)
     if truncated:

@@ -159,9 +159,16 @@ class PairwiseObjective:
         n_queries = self.groups.n_queries
         g, h = np.zeros((2, len(x)), np.float32)
         mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
-        truncated, weighted = self.pairs.top is not None, not self._unweighted
-        normalized = self.normalization is not None and not self._mass_is_fixed
-        kernel = fast_kernel(shape.of_upset, self.weight.of_pair, truncated, weighted, normalized)
+        truncated, ranks_matter = self.pairs.top is not None, self.weight.ranks is not None
+        kernel = fast_kernel(
+            shape.of_upset,
+            self.weight.of_pair,
+            ranks_matter,
+            truncated or self.weight.looks_at_ties,
+            truncated,
+            weighted=not self._unweighted,
+            normalized=self.normalization is not None and not self._mass_is_fixed,
+        )
         ranks = self._ranked(x, iteration, np.float32)
         tail = self._weights_single, ranks, g, h, mass, wide
         shift = np.float32(np.exp(shape.steepness * self._shift))
@@ -273,17 +280,21 @@ class PairwiseObjective:
 
     def _ranked(self, x, iteration, dtype):
         """Return the present ranks' worth; nothing is sorted if no weight asks."""
-        truncated = self.pairs.top is not None
-        if self.weight.ranks is None and not truncated:
-            return Ranks(self._last_order[0], x, *[np.zeros(len(x), dtype)] * 5)
+        truncated, weighs_swaps = self.pairs.top is not None, self.weight.ranks is not None
+        if not weighs_swaps and not truncated:
+            return Ranks(self._last_order[0], *[np.zeros(len(x), dtype)] * 6)
         # A copy, so that objectives may be called from several threads at once.
-        order, key = self._last_order[0].copy(), np.empty(len(x))
-        ranks = Ranks(order, key, *np.empty((5, len(x)), dtype))
-        fill = self.weight.ranks or chance_in_top
-        kernel = rank_kernel(fill, self.weight.ranks is not None, truncated)
-        labels, keys = self._labels, self._keys_by_place
-        kernel(x, self._weights.gain, keys, labels.indptr, iteration, self._rank_rule, ranks)
-        self._last_order[0] = order
+        ranks = Ranks(self._last_order[0].copy(), *np.zeros((6, len(x)), dtype))
+        kernel = rank_kernel(
+            self.weight.ranks or chance_in_top,
+            weighs_swaps,
+            truncated,
+            truncated or self.weight.looks_at_ties,
+        )
+        room = np.empty(len(x))
+        place = self._keys_by_place, self._labels.indptr
+        kernel(x, self._weights.gain, *place, iteration, self._rank_rule, room, ranks)
+        self._last_order[0] = ranks.order
         return ranks
 
     @cached_property

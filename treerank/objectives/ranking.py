@@ -26,8 +26,8 @@ class Ranks(NamedTuple):
     ----------
     order : ndarray
         Documents of each query by falling score; sorted in place, starting as it is.
-    key : ndarray
-        Room for scores plus noise.
+    block : ndarray
+        Where in the order the block of equal scores that holds the document begins.
     up, down, tie : ndarray
         See :mod:`treerank.swaps`.
     inside, inside_tie : ndarray
@@ -35,7 +35,7 @@ class Ranks(NamedTuple):
     """
 
     order: np.ndarray
-    key: np.ndarray
+    block: np.ndarray
     up: np.ndarray
     down: np.ndarray
     tie: np.ndarray
@@ -100,30 +100,43 @@ def chance_in_top(order, key, top, inside, tie):
 
 
 @functools.cache
-def rank_kernel(fill, weighs_swaps, truncated):
+def rank_kernel(fill, weighs_swaps, truncated, weighs_ties):
     """Make the kernel that sorts each query and says what its ranks are worth."""
 
     @njit(parallel=True, error_model="numpy", cache=not isinstance(fill, Dispatcher))
-    def rank_queries(x, gain, row, indptr, iteration, rule, ranks):
+    def rank_queries(x, gain, row, indptr, iteration, rule, key, ranks):
         for q in prange(len(indptr) - 1):
             a, b = indptr[q], indptr[q + 1]
-            key = ranks.key[a:b]
-            _add_noise(x[a:b], row[a:b], rule.smoothing, rule.seed, iteration, key)
+            _add_noise(x[a:b], row[a:b], rule.smoothing, rule.seed, iteration, key[a:b])
             order = ranks.order[a:b]
-            sort_by_score(order, key)
+            sort_by_score(order, key[a:b])
             up, down, tie = ranks.up[a:b], ranks.down[a:b], ranks.tie[a:b]
             inside = ranks.inside[a:b]
             if weighs_swaps:  # lends `inside` as room to work in, before it is filled
-                fill(order, key, rule.discount, gain[a:b], up, down, tie, inside)
+                fill(order, key[a:b], rule.discount, gain[a:b], up, down, tie, inside)
             if truncated:
-                chance_in_top(order, key, rule.top, inside, ranks.inside_tie[a:b])
+                chance_in_top(order, key[a:b], rule.top, inside, ranks.inside_tie[a:b])
+            if weighs_ties:
+                number_blocks(order, key[a:b], ranks.block[a:b])
 
     return rank_queries
+
+
+@register_jitable
+def number_blocks(order, key, block):
+    """Say of each document where its block of equal scores begins."""
+    start = 0
+    while start < len(order):
+        end = end_of_block(start, order, key)
+        for rank in range(start, end):
+            block[order[rank]] = start
+        start = end
 
 
 @njit(cache=True)
 def _add_noise(x, row, smoothing, seed, iteration, key):
     for t in range(len(x)):
         key[t] = x[t]
-        if smoothing > 0:
+    if smoothing > 0:
+        for t in range(len(x)):
             key[t] += smoothing * gumbel(seed, iteration, row[t])
