@@ -141,9 +141,10 @@ def test_weight_query_is_uniform_with_every_query_the_same():
 @every_loss
 def test_closed_forms_visit_no_pair_and_miss_none(loss):
     # A top that holds everybody changes nothing, but only the kernel over pairs knows tops.
-    for adjacent in False, True:
-        closed = make_objective(Y, QID, loss=loss, pairs=Pairs(adjacent=adjacent))
-        visiting = make_objective(Y, QID, loss=loss, pairs=Pairs(adjacent=adjacent, top=100))
+    for adjacent, margin in itertools.product((False, True), ("unit", "label_gap")):
+        settings = {"loss": loss, "margin": margin}
+        closed = make_objective(Y, QID, pairs=Pairs(adjacent=adjacent), **settings)
+        visiting = make_objective(Y, QID, pairs=Pairs(adjacent=adjacent, top=100), **settings)
         assert_same(closed(SCORES), visiting(SCORES), rtol=1e-10, atol=1e-10)
 
 
@@ -199,6 +200,7 @@ def test_given_pairs_are_taken_whatever_the_labels_say():
     np.testing.assert_allclose(gradient, expected)
     only_b = objective.restricted_to(np.array([1]))
     np.testing.assert_allclose(only_b(SCORES[QID == "b"])[1], expected[QID == "b"])
+    assert only_b.n_pairs == 1
 
 
 def test_label_gap_asks_for_a_margin_as_wide_as_the_gap():

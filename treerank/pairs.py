@@ -121,7 +121,7 @@ class GivenPairs:
 
     def restricted_to(self, rows):
         """Keep the pairs of the given rows, which are counted anew."""
-        new_row = np.full(max(self.i.max(), self.j.max(), *rows) + 1, -1)
+        new_row = np.full(max(self.i.max(), self.j.max(), rows.max(initial=0)) + 1, -1)
         new_row[rows] = np.arange(len(rows))
         kept = new_row[self.i] >= 0
         i, j = new_row[self.i[kept]], new_row[self.j[kept]]
