@@ -23,8 +23,8 @@ from xgboost import XGBRanker
 
 from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.xgboost import XGBoostTrees
-from treerank.ranker import TreeDirectRanker
 from treerank.testing import LAWS, check_ranker
+from treerank.tree_direct_ranker import TreeDirectRanker
 
 PACKAGES = ("treerank", "lightgbm", "xgboost", "catboost", "scikit-learn", "numpy")
 

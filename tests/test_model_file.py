@@ -14,7 +14,8 @@ from sklearn.base import BaseEstimator
 from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.xgboost import XGBoostTrees
 from treerank.metrics import get_metric
-from treerank.ranker import TreeDirectRanker, load
+from treerank.rankers import load
+from treerank.tree_direct_ranker import TreeDirectRanker
 
 PARTS = {
     "lightgbm": LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1),
@@ -127,7 +128,9 @@ def test_a_feature_part_of_the_users_own_is_named_to_load(data, tmp_path):
     loaded = round_trip(ranker, tmp_path / "model", parts={"Linear": Linear})
     np.testing.assert_array_equal(loaded.predict(data[0]), ranker.predict(data[0]))
     assert loaded.feature_part.columns == (0, 2)
-    with pytest.raises(ValueError, match=r"one of \['LightGBMTrees', .*; got 'Linear'. Pass your"):
+    with pytest.raises(
+        ValueError, match=r"be one of \['LightGBMTrees', .*; got 'Linear'. Pass your"
+    ):
         load(tmp_path / "model")
 
 
@@ -166,16 +169,25 @@ def forged(source, target, change):
     return target
 
 
+def part_of(content):
+    return content["state"]["learned"]["feature_part_"]
+
+
 CHANGES = {
-    "one of .*'TreeDirectRanker'.*; got 'os.system'": lambda c: c.update(ranker="os.system"),
-    "one of .*'LightGBMTrees'.*; got 'subprocess.Popen'": lambda c: c["feature_part"].update(
-        {"class": "subprocess.Popen"}
+    "class must be one of .*'TreeDirectRanker'.*; got 'os.system'": lambda c: c.update(
+        {"estimator class": "os.system"}
+    ),
+    "class must be one of .*; got 'LightGBMTrees'": lambda c: c.update(
+        {"estimator class": "LightGBMTrees"}
+    ),
+    "class must be one of .*LightGBMTrees'.*; got 'subprocess.Popen'": lambda c: part_of(c).update(
+        {"estimator class": "subprocess.Popen"}
     ),
     "unexpected keyword argument '__class__'": lambda c: c["params"].update(__class__="x"),
-    "unexpected keyword argument 'new'": lambda c: c["feature_part"]["params"].update(new=1),
-    "got KeyError": lambda c: c.pop("head"),
-    "head must be one of": lambda c: c["head"].update(tau="system"),
-    "whole ranker that this version knows": lambda c: c.update(feature_part=3),
+    "unexpected keyword argument 'new'": lambda c: part_of(c)["params"].update(new=1),
+    "got KeyError": lambda c: c["state"].pop("head"),
+    "head must be one of": lambda c: c["state"]["head"].update(tau="system"),
+    "whole ranker that this version knows": lambda c: c.update(state=3),
 }
 
 

@@ -22,7 +22,7 @@ from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.xgboost import XGBoostTrees
 from treerank.metrics import ndcg_score
 from treerank.model_selection import QueryKFold
-from treerank.ranker import TreeDirectRanker
+from treerank.tree_direct_ranker import TreeDirectRanker
 
 PARTS = {
     "lightgbm": LightGBMTrees(n_estimators=8, min_child_samples=5, n_jobs=1),

@@ -5,7 +5,8 @@ from treerank.head import AntisymmetricHead
 from treerank.metrics import make_ranking_scorer, ndcg_score
 from treerank.model_selection import QueryKFold
 from treerank.objectives import make_objective
-from treerank.ranker import TreeDirectRanker, load
+from treerank.rankers import load
+from treerank.tree_direct_ranker import TreeDirectRanker
 
 __all__ = [
     "AntisymmetricHead",

@@ -1,180 +1,62 @@
-"""Direct rankers: a feature part under an antisymmetric head.
+"""Ranker: what every ranker can do once it gives documents scores.
 
-A ranker checks what the user brings, puts the rows in an order that depends on their content
-alone, has the feature part descend the objective and puts a head on top. To add a parameter,
-assign it in ``__init__``, document it, and use it where it acts: in the objective, the feature
-part, the head or the calibration, never in two of them.
+It checks what the user brings, puts the rows in an order that depends on their content alone,
+and has the subclass learn from them. To add a ranker, subclass :class:`Ranker` with ``_learn``
+and ``_scores``, name in ``_learned`` what model files are to keep, and list it in
+:mod:`treerank.rankers`. If it fits a feature part to an objective, subclass
+:class:`~treerank.direct_ranker.DirectRanker` instead.
 """
 
-import warnings
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.calibration import fit_steepness, pair_probability, queries_with_pairs
+from treerank.columns import Columns
 from treerank.documents import check_documents, check_eval_set, check_features, check_labels
-from treerank.feature_parts.registry import make_feature_part
-from treerank.feature_parts.rows import Rows
 from treerank.grouping import QueryGroups
-from treerank.head import AntisymmetricHead, check_penalty, fit_head
+from treerank.head import AntisymmetricHead
 from treerank.metrics.ndcg import ndcg_score
 from treerank.metrics.registry import get_metric
-from treerank.model_file import read_model, save
-from treerank.objectives.factory import make_objective
+from treerank.model_file import save
 from treerank.training_set import check_weight, training_set
 
-#: Weights and pairs that do not depend on the scores: a convex loss stays convex under them.
-_FIXED_WEIGHTS = ("uniform", "query", "label", "label_gap")
-_FIXED_PAIRS = ("all", "adjacent", "with_ties")
 
+class Ranker(BaseEstimator):
+    """A function from documents to scores, and all that follows from scores.
 
-@dataclass(frozen=True)
-class OfSum:
-    """A metric of the sum of several outputs."""
-
-    metric: Any
-
-    @property
-    def name(self):
-        """Name of the metric."""
-        return self.metric.name
-
-    def __call__(self, scores):
-        """Return the value."""
-        return self.metric(scores.reshape(len(scores), -1).sum(axis=1))
-
-
-class TreeDirectRanker(TransformerMixin, BaseEstimator):
-    """Learn to rank by comparing two documents at a time, with boosted trees by default.
-
-    A feature part f maps a document to numbers and the head compares two documents by
-    r(a, b) = tau(<w, f(a) - f(b)>), which is antisymmetric, total and transitive whatever f is,
-    so it sorts: by the scores <w, f(x)>. The trees are grown to lower an objective, which is a
-    pair loss times a pair weight summed over pairs, or a listwise loss.
-
-    Rows may come in any order and queries under any name: the model is the same, bit for bit.
-
-    Parameters
-    ----------
-    feature_part : {"lightgbm", "xgboost"} or feature part, default="lightgbm"
-        What maps documents to numbers; an instance sets its own parameters, such as
-        ``LightGBMTrees(n_estimators=500)``, and is cloned.
-    loss : str or object, default="logistic"
-        A pair loss of :data:`treerank.losses.PAIR_LOSSES` or your own jitted one, or a listwise
-        loss of :data:`treerank.objectives.listwise.LISTWISE`, which wants ``weight=None``.
-    weight : str or PairWeight, default="ndcg"
-        How much a pair matters; see :data:`treerank.weights.PAIR_WEIGHTS`.
-    pairs : str or Pairs, default="all"
-        Which pairs count; see :data:`treerank.pairs.PAIRS`.
-    head : {"identity", "tanh", "softsign", "arctan"}, default="identity"
-        The tau of ``compare`` and ``distance``; it changes no ranking.
-    smoothing : float, default=1.0
-        Scale of Gumbel noise on the scores that the weights' ranks come from, drawn anew for every
-        tree. It costs a sort, and raised NDCG@10 on each of the five data sets it was tried on.
-    sigma, margin, k, gain, threshold, query_normalization, per_level
-        Settings of the objective; see :func:`treerank.objectives.make_objective`. With
-        ``per_level`` the feature part has one output per threshold between neighbouring labels;
-        early stopping goes by their sum, and the head then weighs them.
-    metric : str or Metric, default="ndcg@10"
-        What early stopping watches on ``eval_set``.
-    head_penalty : {"l2", "l1"}, default="l2"
-        Penalty on w where the feature part has several outputs; "l1" prunes them.
-    head_alpha : float, default=1e-3
-        Strength of that penalty; see :func:`treerank.head.fit_head`.
-    calibration : "eval_set", float or None, default="eval_set"
-        Where ``predict_pair_proba`` takes its steepness from: from ``eval_set`` if there is one,
-        or from that share of the queries, which is then kept out of training, or, with
-        ``None``, from the loss as it is.
-    warm_start : bool, default=False
-        Whether ``fit`` goes on from the trees there are, up to the feature part's new number.
-    random_state : int, RandomState instance or None, default=None
-        Seeds whatever the objective draws, the queries held out for calibration, and the feature
-        part if it has no seed of its own.
+    A subclass brings ``_learn(data, validation, seed)`` and ``_scores(X)``. ``data`` is a
+    :class:`~treerank.training_set.TrainingSet`; ``validation`` is ``None`` or ``(X, metric)`` with
+    ``metric(scores)``, higher better, for early stopping; ``X`` is a float matrix, NaN where a
+    value is missing. A subclass may take the settings below as parameters, or leave them.
 
     Attributes
     ----------
-    feature_part_ : feature part
-        The fitted feature part.
     head_ : AntisymmetricHead
-        The head.
+        Compares two documents.
     steepness_ : float
         Of the pair probabilities.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: one value per iteration}}``, given an ``eval_set``.
-    best_iteration_ : int
-        Iterations that are kept.
     columns_ : Columns
         Which columns are categories.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
         Names of the features, if ``X`` had names.
-
-    References
-    ----------
-    Köppel et al. (2019), Pairwise learning to rank by neural networks revisited.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
-    >>> y = (X[:, 0] > 0).astype(int)
-    >>> ranker = TreeDirectRanker(random_state=0).fit(X, y, qid)
-    >>> round(ranker.score(X, y, qid), 2)
-    1.0
-    >>> ranker.compare([[1.0, 0.0, 0.0]], [[-1.0, 0.0, 0.0]]) > 0
-    array([ True])
     """
 
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
 
-    def __init__(
-        self,
-        feature_part="lightgbm",
-        *,
-        loss="logistic",
-        weight="ndcg",
-        pairs="all",
-        head="identity",
-        sigma=1.0,
-        margin="unit",
-        k=None,
-        gain="exponential",
-        threshold=1.0,
-        smoothing=1.0,
-        query_normalization=None,
-        per_level=False,
-        metric="ndcg@10",
-        head_penalty="l2",
-        head_alpha=1e-3,
-        calibration="eval_set",
-        warm_start=False,
-        random_state=None,
-    ):
-        self.feature_part = feature_part
-        self.loss = loss
-        self.weight = weight
-        self.pairs = pairs
-        self.head = head
-        self.sigma = sigma
-        self.margin = margin
-        self.k = k
-        self.gain = gain
-        self.threshold = threshold
-        self.smoothing = smoothing
-        self.query_normalization = query_normalization
-        self.per_level = per_level
-        self.metric = metric
-        self.head_penalty = head_penalty
-        self.head_alpha = head_alpha
-        self.calibration = calibration
-        self.warm_start = warm_start
-        self.random_state = random_state
+    #: Names of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
+    _learned: ClassVar[tuple[str, ...]] = ()
+
+    head: Any = "identity"
+    metric: Any = "ndcg@10"
+    calibration: Any = "eval_set"
+    random_state: Any = None
 
     def fit(
         self,
@@ -208,33 +90,24 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
             Documents for early stopping and calibration.
         """
         self._check_settings()
-        warm = self.warm_start and hasattr(self, "feature_part_")
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        X, y = check_documents(self, X, y, reset=not warm)
+        X, y = check_documents(self, X, y, reset=not self._continues())
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
         data = training_set(X, y, qid, **weights, pair_weight=pair_weight)
         data, validation, held_out = self._set_aside(data, eval_set, seed)
-        objective = self._make_objective(data, seed)
-        part = self._make_feature_part(warm, seed)
-        self.feature_part_ = part.fit(self._rows(data), objective, validation=validation)
-        self.head_ = self._make_head(data, objective, seed)
-        self.evals_result_ = getattr(part, "evals_result_", {})
-        self.best_iteration_ = getattr(part, "best_iteration_", None)
-        self.steepness_ = float(self.sigma) if self.loss == "logistic" else 1.0
-        if held_out is not None and self.head_.weight.any():
-            features = self._transform(held_out[0])
-            self.steepness_ = fit_steepness(self.head_.score(features), *held_out[1:])
+        self.head_ = AntisymmetricHead(np.ones(1), self.head)
+        self.steepness_ = 1.0
+        self._learn(data, validation, seed)
+        if held_out is not None:
+            scores = self._scores(held_out[0])
+            if np.ptp(scores) > 0:
+                self.steepness_ = fit_steepness(scores, *held_out[1:])
         return self
 
     def predict(self, X):
         """Score documents: the higher, the nearer the top."""
-        features = self.transform(X)
-        return self.head_.score(features)
-
-    def transform(self, X):
-        """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)
-        return self._transform(check_features(self, X))
+        return self._scores(check_features(self, X))
 
     def rank(self, X, qid=None):
         """Return the rank of each document within its query, 1 being the best.
@@ -302,16 +175,46 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         save(self, path)
 
-    @property
-    def feature_importances_(self):
-        """Importance of each feature, as the feature part measures it."""
+    def get_state(self):
+        """Return what the ranker has learned, as plain values, arrays and feature parts."""
         check_is_fitted(self)
-        return self.feature_part_.feature_importances_
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "head": {"weight": self.head_.weight, "tau": self.head_.tau},
+            "steepness": self.steepness_,
+            "categories": self.columns_.categories,
+            "feature_names": None if names is None else list(names),
+            "n_features": self.n_features_in_,
+            "learned": {name: getattr(self, name) for name in self._learned},
+        }
+
+    def set_state(self, state):
+        """Restore what :meth:`get_state` returned."""
+        self.head_ = AntisymmetricHead(**state["head"])
+        self.steepness_ = state["steepness"]
+        self.columns_ = Columns(state["categories"])
+        if state["feature_names"] is not None:
+            self.feature_names_in_ = np.array(state["feature_names"], dtype=object)
+        self.n_features_in_ = state["n_features"]
+        for name in self._learned:
+            setattr(self, name, state["learned"][name])
+        return self
+
+    def _learn(self, data, validation, seed):
+        """Learn from the documents ``data.X[data.rows]``, of labels ``data.y``."""
+        raise NotImplementedError
+
+    def _scores(self, X):
+        """Return the score of each row of a matrix already checked."""
+        raise NotImplementedError
+
+    def _continues(self):
+        """Tell whether ``fit`` goes on from an earlier one, with the same columns."""
+        return False
 
     def _check_settings(self):
         """Refuse what training would only come to in the end."""
         AntisymmetricHead(np.ones(1), self.head)
-        check_penalty(self.head_penalty, self.head_alpha)
         get_metric(self.metric)
         share = self.calibration
         if share not in (None, "eval_set") and (isinstance(share, str) or not 0 < share < 1):
@@ -324,8 +227,7 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         held_out, validation = None, None
         if eval_set is not None:
             held_out = check_eval_set(self, eval_set)
-            metric = get_metric(self.metric).prepared(*held_out[1:])
-            validation = held_out[0], OfSum(metric) if self.per_level else metric
+            validation = held_out[0], get_metric(self.metric).prepared(*held_out[1:])
         if self.calibration is None:
             held_out = None
         elif self.calibration != "eval_set":
@@ -338,69 +240,6 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
                 f"{len(held_out[1])} documents."
             )
         return data, validation, held_out
-
-    def _make_objective(self, data, seed, **changed):
-        settings = {
-            "loss": self.loss,
-            "weight": self.weight,
-            "pairs": None if self.pairs == "all" else self.pairs,
-            "sigma": self.sigma,
-            "margin": self.margin,
-            "k": self.k,
-            "gain": self.gain,
-            "threshold": self.threshold,
-            "smoothing": self.smoothing,
-            "query_normalization": self.query_normalization,
-            "per_level": self.per_level,
-            "random_state": seed,
-        }
-        return make_objective(data.y, data.query, **(settings | changed), **data.weights())
-
-    def _make_feature_part(self, warm, seed):
-        part = make_feature_part(self.feature_part)
-        if "random_state" in part.get_params() and part.random_state is None:
-            part.set_params(random_state=seed)
-        if warm:
-            params = part.get_params(deep=False) | {"warm_start": True}
-            part = self.feature_part_.set_params(**params)
-        return part
-
-    def _rows(self, data):
-        names = getattr(self, "feature_names_in_", None)
-        return Rows(
-            data.X,
-            order=data.rows,
-            feature_names=None if names is None else tuple(names),
-            categorical=tuple(self.columns_.categories) or None,
-        )
-
-    def _make_head(self, data, objective, seed):
-        part = self.feature_part_
-        shape = (len(data.y), objective.n_outputs) if objective.n_outputs > 1 else len(data.y)
-        if not np.any(objective.derivatives(np.zeros(shape))[0]):
-            warnings.warn(
-                "No pair of documents counts, since no query has two that differ in y and in what "
-                f"weight={self.weight!r} sees: the model is constant.",
-                UserWarning,
-                stacklevel=3,
-            )
-            return AntisymmetricHead(np.zeros(part.n_outputs_), self.head)
-        if part.n_outputs_ == 1:
-            return AntisymmetricHead(np.ones(1), self.head)
-        convex = {
-            "loss": "logistic",
-            "weight": self.weight if self.weight in _FIXED_WEIGHTS else "query",
-            "pairs": self.pairs if self.pairs in _FIXED_PAIRS else "all",
-            "per_level": False,
-        }
-        objective = self._make_objective(data, seed, **convex)
-        penalty = {"penalty": self.head_penalty, "alpha": self.head_alpha}
-        weight = fit_head(self._transform(data.X[data.rows]), objective, **penalty)
-        return AntisymmetricHead(weight, self.head)
-
-    def _transform(self, X):
-        features = self.feature_part_.transform(X)
-        return features.reshape(-1, 1) if features.ndim == 1 else features
 
     def _two_scores(self, X_a, X_b):
         scores_a, scores_b = self.predict(X_a), self.predict(X_b)
@@ -421,31 +260,3 @@ class TreeDirectRanker(TransformerMixin, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         return tags
-
-
-#: Estimators that model files may hold.
-RANKERS = {"TreeDirectRanker": TreeDirectRanker}
-
-
-def load(path, *, parts=None):
-    """Read a ranker that ``save`` wrote; no code in the file is ever run.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-    parts : dict from str to class, default=None
-        Your own feature parts by class name, if the model has one.
-
-    Returns
-    -------
-    TreeDirectRanker
-        With equal predictions, bit for bit. A loss or weight of your own is not in the file: the
-        ranker predicts without it, but is not to be fitted again before it is set.
-
-    Raises
-    ------
-    ValueError
-        The file is truncated or damaged, no treerank model, or written by a newer version.
-    """
-    return read_model(path, RANKERS, parts)

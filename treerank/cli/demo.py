@@ -21,7 +21,7 @@ from treerank.cli.watching import fit_watched
 from treerank.datasets.web_search import make_web_search
 from treerank.metrics.average_precision import map_score
 from treerank.metrics.ndcg import ndcg_score
-from treerank.ranker import TreeDirectRanker
+from treerank.tree_direct_ranker import TreeDirectRanker
 
 LEAVES = 31
 LEARNING_RATE = 0.1

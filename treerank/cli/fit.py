@@ -13,7 +13,7 @@ from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
 from treerank.losses import PAIR_LOSSES
 from treerank.objectives.listwise import LISTWISE
 from treerank.pairs import PAIRS
-from treerank.ranker import TreeDirectRanker
+from treerank.tree_direct_ranker import TreeDirectRanker
 from treerank.weights import PAIR_WEIGHTS
 
 LOSSES = (*PAIR_LOSSES, *LISTWISE)

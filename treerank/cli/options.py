@@ -7,7 +7,7 @@ import typer
 
 from treerank.datasets.letor import read_letor
 from treerank.metrics.registry import get_metric
-from treerank.ranker import load
+from treerank.rankers import load
 
 
 def one_of(names):

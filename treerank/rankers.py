@@ -1,0 +1,40 @@
+"""Rankers by name: what model files, searches and the command line may ask for.
+
+To add one, write a function that imports and returns its class and list it here, under the name
+of its class; a module is imported only when its ranker is asked for.
+"""
+
+from treerank.model_file import read_model
+
+
+def _tree_direct_ranker():
+    from treerank.tree_direct_ranker import TreeDirectRanker
+
+    return TreeDirectRanker
+
+
+RANKERS = {"TreeDirectRanker": _tree_direct_ranker}
+
+
+def load(path, *, parts=None):
+    """Read a ranker that ``save`` wrote; no code in the file is ever run.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    parts : dict from str to class, default=None
+        Your own feature parts by class name, if the model has one.
+
+    Returns
+    -------
+    TreeDirectRanker
+        With equal predictions, bit for bit. A loss or weight of your own is not in the file: the
+        ranker predicts without it, but is not to be fitted again before it is set.
+
+    Raises
+    ------
+    ValueError
+        The file is truncated or damaged, no treerank model, or written by a newer version.
+    """
+    return read_model(path, RANKERS, parts)
