@@ -90,12 +90,14 @@ def saving(ranker, data):
 
 
 def _loader_of(ranker):
-    """Find ``load`` on the class, or in the module of the class or of one it derives from."""
-    for owner in (ranker, *(sys.modules[base.__module__] for base in type(ranker).__mro__)):
+    """Find ``load`` on the class, or in the module or package of one that it derives from."""
+    modules = [base.__module__ for base in type(ranker).__mro__]
+    packages = [module.partition(".")[0] for module in modules]
+    for owner in (ranker, *(sys.modules[name] for name in modules + packages)):
         load = getattr(owner, "load", None)
         if inspect.isroutine(load):
             return load
-    raise SkipTest("it has save, but neither its class nor its module has load")
+    raise SkipTest("it has save, but neither its class nor its module or package has load")
 
 
 @contextmanager
