@@ -1,0 +1,31 @@
+"""Statistics: tests of whether one ranker is better than another, and intervals."""
+
+from treerank.statistics.adjustment import adjust_holm
+from treerank.statistics.mean_ranks import (
+    FriedmanResult,
+    NemenyiResult,
+    friedman_test,
+    nemenyi_test,
+)
+from treerank.statistics.paired import PairedResult
+from treerank.statistics.pairwise import PAIRED_TESTS, PairwiseResult, pairwise_tests
+from treerank.statistics.randomization import Interval, bootstrap_interval, randomization_test
+from treerank.statistics.resampled import corrected_resampled_t_test
+from treerank.statistics.signed_ranks import wilcoxon_test
+
+__all__ = [
+    "PAIRED_TESTS",
+    "FriedmanResult",
+    "Interval",
+    "NemenyiResult",
+    "PairedResult",
+    "PairwiseResult",
+    "adjust_holm",
+    "bootstrap_interval",
+    "corrected_resampled_t_test",
+    "friedman_test",
+    "nemenyi_test",
+    "pairwise_tests",
+    "randomization_test",
+    "wilcoxon_test",
+]

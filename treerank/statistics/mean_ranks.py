@@ -1,0 +1,214 @@
+r"""Mean ranks: many rankers on many data sets, by Friedman and Nemenyi.
+
+Each data set (or query) ranks the k rankers, 1 for the best; under the null hypothesis all mean
+ranks R over n data sets are alike. Friedman's statistic is chi-squared with k - 1 degrees of
+freedom, Iman and Davenport's is F-distributed and less conservative:
+
+.. math:: \chi^2 = \frac{12 n}{k (k + 1)} \Big(\sum_j R_j^2 - \frac{k (k + 1)^2}{4}\Big),
+          \qquad F = \frac{(n - 1) \chi^2}{n (k - 1) - \chi^2}
+
+Two rankers differ by Nemenyi if their mean ranks differ by more than the critical difference
+q sqrt(k (k + 1) / (6 n)), with q the quantile of the studentized range over the root of 2.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from treerank.statistics.adjustment import adjust_holm
+from treerank.statistics.paired import check_values, format_p
+
+
+@dataclass(frozen=True, eq=False)
+class FriedmanResult:
+    """Whether any of several rankers differ.
+
+    Attributes
+    ----------
+    n : int
+        Number of data sets.
+    mean_ranks : ndarray of shape (n_rankers,)
+        1 is the best there can be.
+    chi_squared, p_value : float
+        Friedman's statistic and its p-value.
+    f_statistic, f_p_value : float
+        Iman and Davenport's.
+    """
+
+    n: int
+    mean_ranks: np.ndarray
+    chi_squared: float
+    p_value: float
+    f_statistic: float
+    f_p_value: float
+
+    def __str__(self):
+        """Say it in one line."""
+        ranks = ", ".join(f"{rank:.3f}" for rank in self.mean_ranks)
+        return (
+            f"Friedman test over {self.n}: mean ranks {ranks}; chi-squared "
+            f"{self.chi_squared:.4g}, p = {format_p(self.p_value)}; F {self.f_statistic:.4g}, "
+            f"p = {format_p(self.f_p_value)}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class NemenyiResult:
+    """Which of several rankers differ.
+
+    Attributes
+    ----------
+    n : int
+        Number of data sets.
+    mean_ranks : ndarray of shape (n_rankers,)
+        1 is the best there can be.
+    p_values : ndarray of shape (n_rankers, n_rankers)
+        Of each pair; they hold for all pairs together.
+    alpha : float
+        Level of the critical difference.
+    critical_difference : float
+        Mean ranks further apart than this differ at that level.
+    """
+
+    n: int
+    mean_ranks: np.ndarray
+    p_values: np.ndarray
+    alpha: float
+    critical_difference: float
+
+    def __str__(self):
+        """Say it in one line."""
+        ranks = ", ".join(f"{rank:.3f}" for rank in self.mean_ranks)
+        return (
+            f"Nemenyi test over {self.n}: mean ranks {ranks}; critical difference "
+            f"{self.critical_difference:.4g} at {self.alpha:g}"
+        )
+
+    @property
+    def cliques(self):
+        """Largest sets of rankers, best first, within which no two differ.
+
+        Returns
+        -------
+        list of ndarray of int
+            Each has two rankers at least; none is part of another.
+        """
+        order = np.argsort(self.mean_ranks, kind="stable")
+        ranks, found, reached = self.mean_ranks[order], [], 0
+        for start in range(len(ranks)):
+            end = int(np.searchsorted(ranks, ranks[start] + self.critical_difference, "right"))
+            if end - start > 1 and end > reached:
+                found.append(order[start:end])
+                reached = end
+        return found
+
+    def against(self, control):
+        """Return p-values of all rankers against one, adjusted by Holm; NaN for itself.
+
+        More powerful than Nemenyi's where only one ranker matters (Demsar, 2006).
+        """
+        z = (self.mean_ranks - self.mean_ranks[control]) / rank_error(len(self.mean_ranks), self.n)
+        others = np.arange(len(z)) != control
+        p_values = np.full(len(z), np.nan)
+        p_values[others] = adjust_holm(2 * stats.norm.sf(np.abs(z[others])))
+        return p_values
+
+
+def friedman_test(values, *, correct_ties=True):
+    """Test whether any of several rankers differ.
+
+    Parameters
+    ----------
+    values : array-like of shape (n, n_rankers)
+        Higher is better. Rows are independent: data sets or queries, not splits of one data set.
+    correct_ties : bool, default=True
+        Whether to make up for tied ranks, as scipy does and Demsar (2006) does not.
+
+    Returns
+    -------
+    FriedmanResult
+
+    References
+    ----------
+    Friedman (1937), The use of ranks to avoid the assumption of normality. Iman and Davenport
+    (1980), Approximations of the critical region of the Friedman statistic.
+
+    Examples
+    --------
+    >>> values = [[0.9, 0.8, 0.7], [0.8, 0.6, 0.5], [0.7, 0.5, 0.6], [0.9, 0.8, 0.6]]
+    >>> result = friedman_test(values)
+    >>> result.mean_ranks, round(result.chi_squared, 6)
+    (array([1.  , 2.25, 2.75]), 6.5)
+    """
+    values = _check_table(values)
+    ranks = stats.rankdata(-values, axis=1)
+    n, k = ranks.shape
+    mean_ranks = ranks.mean(axis=0)
+    spread = np.sum((mean_ranks - (k + 1) / 2) ** 2)
+    chi_squared = 12 * n / (k * (k + 1)) * spread
+    if correct_ties:  # a quarter of k (k^2 - 1) / 3 is the variance of k ranks without ties
+        chi_squared *= n * k * (k**2 - 1) / (12 * np.sum((ranks - (k + 1) / 2) ** 2))
+    room = n * (k - 1) - chi_squared
+    f_statistic = (n - 1) * chi_squared / room if room > 1e-9 else np.inf
+    f_p_value = stats.f.sf(f_statistic, k - 1, (k - 1) * (n - 1))
+    p_value = stats.chi2.sf(chi_squared, k - 1)
+    numbers = (chi_squared, p_value, f_statistic, f_p_value)
+    return FriedmanResult(n, mean_ranks, *(float(number) for number in numbers))
+
+
+def nemenyi_test(values, *, alpha=0.05):
+    """Test which of several rankers differ.
+
+    Parameters
+    ----------
+    values : array-like of shape (n, n_rankers)
+        Higher is better. Rows are independent: data sets or queries, not splits of one data set.
+    alpha : float, default=0.05
+        Level of the critical difference.
+
+    Returns
+    -------
+    NemenyiResult
+
+    References
+    ----------
+    Nemenyi (1963), Distribution-free multiple comparisons. Demsar (2006), Statistical
+    comparisons of classifiers over multiple data sets.
+
+    Examples
+    --------
+    >>> values = [[0.9, 0.8, 0.7], [0.8, 0.6, 0.5], [0.7, 0.5, 0.6], [0.9, 0.8, 0.6]]
+    >>> print(nemenyi_test(values))
+    Nemenyi test over 4: mean ranks 1.000, 2.250, 2.750; critical difference 1.657 at 0.05
+    """
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be between 0 and 1; got {alpha!r}.")
+    values = _check_table(values)
+    n, k = values.shape
+    mean_ranks = stats.rankdata(-values, axis=1).mean(axis=0)
+    gaps = np.abs(mean_ranks[:, None] - mean_ranks)
+    p_values = stats.studentized_range.sf(np.sqrt(2) * gaps / rank_error(k, n), k, np.inf)
+    quantile = stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2)
+    critical_difference = float(quantile * rank_error(k, n))
+    return NemenyiResult(n, mean_ranks, np.clip(p_values, 0, 1), alpha, critical_difference)
+
+
+def rank_error(n_rankers, n):
+    """Return the standard error of the difference of two mean ranks."""
+    return np.sqrt(n_rankers * (n_rankers + 1) / (6 * n))
+
+
+def _check_table(values):
+    values = check_values(values, "values", n_dimensions=2)
+    values = values[~np.isnan(values).all(axis=1)]
+    n, k = values.shape
+    if n < 2 or k < 2:
+        raise ValueError(
+            f"values must be of at least two rows and two rankers; got {n} rows and {k} rankers."
+        )
+    if np.isnan(values).any():
+        raise ValueError("values must be paired; got NaN for some rankers but not for all.")
+    if (np.ptp(values, axis=1) == 0).all():
+        raise ValueError(f"values must differ in some row; got {k} equal rankers in all {n}.")
+    return values

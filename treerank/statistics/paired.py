@@ -1,0 +1,93 @@
+"""Paired results: the values of two rankers on the same splits or the same queries.
+
+Every test of two rankers takes two such columns, refuses what cannot be tested, and returns a
+:class:`PairedResult`. Entries that are NaN in both columns (queries without anything to find)
+are left out; NaN in one column alone means that the results are not paired.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class PairedResult:
+    """What a test of two rankers says.
+
+    Attributes
+    ----------
+    test : str
+        Name of the test.
+    n : int
+        Number of pairs of values.
+    difference : float
+        Mean of the first minus mean of the second.
+    statistic : float
+        What the test is named for: t, the mean difference, or the smaller sum of ranks.
+    p_value : float
+        Two-sided.
+    """
+
+    test: str
+    n: int
+    difference: float
+    statistic: float
+    p_value: float
+
+    def __str__(self):
+        """Say it in one line."""
+        return (
+            f"{self.test}: difference {self.difference:+.4f} over {self.n} pairs, "
+            f"statistic {self.statistic:.4g}, p = {format_p(self.p_value)}"
+        )
+
+
+def format_p(p_value):
+    """Return a p-value with three decimals, or say that it is smaller."""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def check_values(values, name, n_dimensions=1):
+    """Return values as float64; infinite ones are refused, NaN is left for later."""
+    try:
+        values = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers; got {values!r}.") from error
+    if values.ndim != n_dimensions:
+        raise ValueError(f"{name} must have {n_dimensions} dimension(s); got {values.ndim}.")
+    if np.isinf(values).any():
+        raise ValueError(f"{name} must not be infinite; got {values[np.isinf(values)][0]}.")
+    return values
+
+
+def paired_differences(a, b):
+    """Return ``a - b`` where there is something to compare.
+
+    Raises
+    ------
+    ValueError
+        The two are not paired, fewer than two pairs are left, or all differences are equal, so
+        that there is no spread to judge their mean by.
+
+    Examples
+    --------
+    >>> paired_differences([0.5, 0.75, float("nan")], [0.25, 0.25, float("nan")])
+    array([0.25, 0.5 ])
+    """
+    a, b = check_values(a, "a"), check_values(b, "b")
+    if len(a) != len(b):
+        raise ValueError(f"a and b must be paired; got {len(a)} and {len(b)} values.")
+    alone = np.isnan(a) != np.isnan(b)
+    if alone.any():
+        raise ValueError(
+            f"a and b must be paired; got NaN in one of them alone, first at {np.argmax(alone)}."
+        )
+    differences = (a - b)[~np.isnan(a)]
+    if len(differences) < 2:
+        raise ValueError(f"a and b must have at least two pairs; got {len(differences)}.")
+    if np.ptp(differences) <= 1e-12 * np.abs(differences).max():
+        raise ValueError(
+            "a and b must differ by more in some pairs than in others; got a constant difference "
+            f"of {differences[0]:.4g} in all {len(differences)}."
+        )
+    return differences

@@ -1,0 +1,124 @@
+"""Every ranker against every other: the p-values that a table or a figure shows.
+
+To add a test by name, list it in ``PAIRED_TESTS``: it takes two columns and its own settings.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treerank.statistics.adjustment import adjust_holm
+from treerank.statistics.paired import PairedResult, check_values, format_p
+from treerank.statistics.randomization import randomization_test
+from treerank.statistics.resampled import corrected_resampled_t_test
+from treerank.statistics.signed_ranks import wilcoxon_test
+
+PAIRED_TESTS: dict[str, Callable[..., PairedResult]] = {
+    "corrected_t": corrected_resampled_t_test,
+    "randomization": randomization_test,
+    "wilcoxon": wilcoxon_test,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseResult:
+    """Every ranker against every other.
+
+    Attributes
+    ----------
+    test : str
+        Name of the test.
+    names : tuple of str
+        The rankers.
+    differences : ndarray of shape (n_rankers, n_rankers)
+        Mean of the row's ranker minus mean of the column's.
+    p_values : ndarray of shape (n_rankers, n_rankers)
+        Two-sided; NaN on the diagonal.
+    adjusted : bool
+        Whether they hold for all pairs together (Holm).
+    """
+
+    test: str
+    names: tuple[str, ...]
+    differences: np.ndarray
+    p_values: np.ndarray
+    adjusted: bool
+
+    def __str__(self):
+        """Print the matrix of p-values."""
+        width = max(8, *(len(name) for name in self.names))
+        head = " " * width + "".join(f"  {name:>{width}}" for name in self.names)
+        rows = [
+            f"{name:<{width}}" + "".join(f"  {_cell(p):>{width}}" for p in row)
+            for name, row in zip(self.names, self.p_values, strict=True)
+        ]
+        adjusted = ", adjusted by Holm" if self.adjusted else ""
+        return "\n".join([f"p-values of the {self.test}{adjusted}", head, *rows])
+
+
+def pairwise_tests(values, names=None, *, test="randomization", adjust=True, **settings):
+    """Test every ranker against every other.
+
+    Parameters
+    ----------
+    values : array-like of shape (n, n_rankers)
+        One row per query or split, one column per ranker.
+    names : sequence of str, default=None
+        Names of the rankers; None numbers them.
+    test : str or callable, default="randomization"
+        A name in ``PAIRED_TESTS``, or a function of two columns that returns a PairedResult.
+    adjust : bool, default=True
+        Whether to adjust the p-values for their number, by Holm.
+    **settings
+        Settings of the test. All pairs get the same seed, so a p-value does not depend on which
+        other rankers there are, apart from the adjustment.
+
+    Returns
+    -------
+    PairwiseResult
+
+    Examples
+    --------
+    >>> values = [[5, 1, 1], [6, 1, 2], [7, 1, 3], [8, 1, 1], [9, 1, 2]]
+    >>> result = pairwise_tests(values, ["tree", "forest", "stump"], adjust=False)
+    >>> result.p_values.round(3)
+    array([[  nan, 0.062, 0.062],
+           [0.062,   nan, 0.25 ],
+           [0.062, 0.25 ,   nan]])
+    """
+    values = check_values(values, "values", n_dimensions=2)
+    k = values.shape[1]
+    names = tuple(str(i) for i in range(k)) if names is None else tuple(names)
+    if len(names) != k or k < 2:
+        raise ValueError(f"names must name at least two rankers, one per column; got {names!r}.")
+    run = find_test(test)
+    above = np.triu_indices(k, 1)
+    results = [_named(run, values, names, i, j, settings) for i, j in zip(*above, strict=True)]
+    p_values = np.array([result.p_value for result in results])
+    p_values = adjust_holm(p_values) if adjust else p_values
+    differences, matrix = np.zeros((k, k)), np.full((k, k), np.nan)
+    differences[above] = [result.difference for result in results]
+    matrix[above] = p_values
+    matrix.T[above] = p_values
+    return PairwiseResult(results[0].test, names, differences - differences.T, matrix, adjust)
+
+
+def find_test(test):
+    """Look up a test of two columns."""
+    if callable(test):
+        return test
+    if test not in PAIRED_TESTS:
+        raise ValueError(f"test must be callable or one of {list(PAIRED_TESTS)}; got {test!r}.")
+    return PAIRED_TESTS[test]
+
+
+def _named(run, values, names, i, j, settings):
+    try:
+        return run(values[:, i], values[:, j], **settings)
+    except ValueError as error:
+        raise ValueError(f"{names[i]} and {names[j]} cannot be compared: {error}") from error
+
+
+def _cell(p_value):
+    return "" if np.isnan(p_value) else format_p(p_value)

@@ -1,0 +1,66 @@
+r"""The corrected resampled t-test: splits that share training data are not independent.
+
+Over J splits with differences d, as in Nadeau and Bengio (2003),
+
+.. math:: t = \bar d \Big/ \sqrt{\Big(\frac1J + \frac{n_2}{n_1}\Big) S^2}, \qquad
+          S^2 = \frac{1}{J - 1} \sum_j (d_j - \bar d)^2
+
+with J - 1 degrees of freedom, where n1 queries are trained on and n2 are tested on. Without the
+second term the test finds differences where there are none.
+"""
+
+import math
+import numbers
+
+import numpy as np
+from scipy import stats
+
+from treerank.statistics.paired import PairedResult, paired_differences
+
+
+def corrected_resampled_t_test(a, b, *, test_to_train):
+    """Test whether two rankers differ, by their means on several splits of one data set.
+
+    Parameters
+    ----------
+    a, b : array-like of shape (n_splits,)
+        Mean values of the two rankers on the same splits, in the same order.
+    test_to_train : float
+        Size of the test sets over size of the training sets: 1/4 for hold-outs of 20 %, and
+        1 / (k - 1) for k folds.
+
+    Returns
+    -------
+    PairedResult
+        Its statistic is t.
+
+    References
+    ----------
+    Nadeau and Bengio (2003), Inference for the generalization error.
+
+    Examples
+    --------
+    >>> a, b = [0.52, 0.55, 0.54, 0.51], [0.50, 0.52, 0.50, 0.50]
+    >>> print(corrected_resampled_t_test(a, b, test_to_train=1 / 4))
+    corrected resampled t-test: difference +0.0250 over 4 pairs, statistic 2.739, p = 0.071
+    """
+    differences = paired_differences(a, b)
+    mean = differences.mean()
+    statistic = mean / corrected_standard_error(differences, test_to_train)
+    p_value = 2 * stats.t.sf(abs(statistic), len(differences) - 1)
+    name = "corrected resampled t-test"
+    return PairedResult(name, len(differences), float(mean), float(statistic), float(p_value))
+
+
+def corrected_standard_error(values, test_to_train):
+    """Return the standard error of the mean of values from splits that overlap.
+
+    Examples
+    --------
+    >>> corrected_standard_error([1.0, 2.0, 3.0, 4.0], 0.25).round(4)
+    np.float64(0.9129)
+    """
+    number = isinstance(test_to_train, numbers.Real) and not isinstance(test_to_train, bool)
+    if not number or not 0 < test_to_train < math.inf:
+        raise ValueError(f"test_to_train must be a positive number; got {test_to_train!r}.")
+    return np.sqrt(np.var(values, ddof=1) * (1 / len(values) + test_to_train))
