@@ -19,10 +19,16 @@ def _xgboost_trees():
     return XGBoostTrees
 
 
-FEATURE_PARTS = {"lightgbm": _lightgbm_trees, "xgboost": _xgboost_trees}
+def _mlp():
+    from treerank.feature_parts.mlp import MLP
+
+    return MLP
+
+
+FEATURE_PARTS = {"lightgbm": _lightgbm_trees, "xgboost": _xgboost_trees, "mlp": _mlp}
 
 #: The same by class, for model files.
-FEATURE_PART_CLASSES = {"LightGBMTrees": _lightgbm_trees, "XGBoostTrees": _xgboost_trees}
+FEATURE_PART_CLASSES = {"LightGBMTrees": _lightgbm_trees, "XGBoostTrees": _xgboost_trees, "MLP": _mlp}
 
 
 def make_feature_part(feature_part):

@@ -1,0 +1,89 @@
+"""Multilayer perceptron: the neural feature part of RankNet and of the DirectRanker paper."""
+
+import itertools
+
+import torch
+
+from treerank.feature_parts.boosting import check_choice, check_count
+from treerank.feature_parts.network_part import NetworkPart
+
+ACTIVATIONS = {
+    "tanh": torch.nn.Tanh,
+    "sigmoid": torch.nn.Sigmoid,
+    "relu": torch.nn.ReLU,
+    "linear": torch.nn.Identity,
+}
+
+
+class MLP(NetworkPart):
+    """A fully connected network.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default=(64, 32)
+        Units of each hidden layer.
+    activation : {"tanh", "sigmoid", "relu", "linear"}, default="tanh"
+        After each hidden layer.
+    output_activation : {"tanh", "sigmoid", "relu", "linear"}, default="linear"
+        After the outputs.
+    dropout : float, default=0.0
+        Share of hidden units left out of each step.
+    **training
+        See :class:`~treerank.feature_parts.network_part.NetworkPart`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treerank.objectives import make_objective
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> objective = make_objective(X[:, 0] * X[:, 1] > 0, np.repeat([0, 1, 2], 20))
+    >>> part = MLP((16,), n_epochs=100, learning_rate=0.02, random_state=0).fit(X, objective)
+    >>> part.transform(np.array([[1.0, 1.0], [1.0, -1.0]]))[:, 0].argmax()
+    np.int64(0)
+    """
+
+    def __init__(
+        self,
+        hidden=(64, 32),
+        *,
+        activation="tanh",
+        output_activation="linear",
+        dropout=0.0,
+        **training,
+    ):
+        super().__init__(**training)
+        self.hidden = hidden
+        self.activation = activation
+        self.output_activation = output_activation
+        self.dropout = dropout
+
+    def _make_network(self, n_features, n_outputs, X_sample, generator):
+        layers: list[torch.nn.Module] = []
+        sizes = [n_features, *self.hidden]
+        for n_in, n_out in itertools.pairwise(sizes):
+            layers += [_linear(n_in, n_out, self.activation, generator)]
+            layers += [ACTIVATIONS[self.activation]()]
+            layers += [torch.nn.Dropout(self.dropout)] if self.dropout else []
+        # A comparison is of differences, in which the bias of a linear output cancels.
+        bias = self.output_activation != "linear"
+        layers += [_linear(sizes[-1], n_outputs, self.output_activation, generator, bias=bias)]
+        return torch.nn.Sequential(*layers, ACTIVATIONS[self.output_activation]())
+
+    def _check_parameters(self, validation):
+        super()._check_parameters(validation)
+        for n_units in self.hidden:
+            check_count("hidden", n_units)
+        check_choice("activation", self.activation, ACTIVATIONS)
+        check_choice("output_activation", self.output_activation, ACTIVATIONS)
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1; got {self.dropout!r}.")
+
+
+def _linear(n_in, n_out, activation, generator, *, bias=True):
+    """Return a layer that keeps the variance of signals and gradients (Glorot and Bengio 2010)."""
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, n_in, n_out, bias=bias)
+    gain = torch.nn.init.calculate_gain("linear" if activation == "linear" else activation)
+    torch.nn.init.xavier_uniform_(layer.weight, gain=gain, generator=generator)
+    if bias:
+        torch.nn.init.zeros_(layer.bias)
+    return layer

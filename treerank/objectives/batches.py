@@ -1,0 +1,176 @@
+"""Batches: the rows that one step of training looks at, and the objective of those rows alone.
+
+A batch is made of whole queries as long as they fit. A query of more documents than a batch is
+dealt into pieces, anew every epoch, and the pairs of a piece count: so an objective over one
+merged query trains on pairs across queries, a batch of documents at a time. Or a batch is so many
+pairs drawn at random, as the DirectRanker paper has it, and whichever documents they need.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from treerank.grouping import QueryGroups
+from treerank.objectives.listwise_base import ListwiseObjective
+from treerank.objectives.pairwise import PairwiseObjective
+from treerank.objectives.per_level import PerLevelObjective
+from treerank.pairs import GivenPairs, Pairs
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Rows of the whole, and their objective.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows,)
+        Rows, those of one query next to each other.
+    objective : Objective
+        Its row ``i`` is ``rows[i]``.
+    """
+
+    rows: np.ndarray
+    objective: Any
+
+
+def query_batches(objective, batch_size, rng):
+    """Yield batches of whole queries, or pieces of large ones, that hold every row once.
+
+    Examples
+    --------
+    >>> from treerank.objectives import make_objective
+    >>> objective = make_objective([1, 0, 1, 0, 1], ["a", "a", "b", "b", "b"])
+    >>> batches = query_batches(objective, 3, np.random.default_rng(0))
+    >>> [batch.rows.tolist() for batch in batches]
+    [[0, 1], [2, 3, 4]]
+    """
+    for rows in deal(objective.groups, batch_size, rng):
+        yield Batch(rows, restricted_to_rows(objective, rows))
+
+
+def pair_batches(objective, batch_size, rng):
+    """Yield batches of ``batch_size // 2`` pairs each, as many as show each row about once."""
+    batch_size = min(batch_size, len(objective.groups.order))
+    draw = _PairSampler.of(objective)
+    if draw.n_pairs:
+        for _ in range(-(-len(objective.groups.order) // batch_size)):
+            yield draw.batch(max(1, batch_size // 2), rng)
+
+
+BATCHES = {"queries": query_batches, "pairs": pair_batches}
+
+
+def deal(groups, batch_size, rng):
+    """Deal all rows into batches of at most ``batch_size``, queries and pieces in random order."""
+    n_pieces = np.maximum(1, -(-groups.sizes // batch_size))
+    order = groups.order.copy()
+    for q in np.flatnonzero(n_pieces > 1):
+        rng.shuffle(order[groups.indptr[q] : groups.indptr[q + 1]])
+    query = np.repeat(np.arange(groups.n_queries), n_pieces)
+    piece = np.arange(len(query)) - np.repeat(np.cumsum(n_pieces) - n_pieces, n_pieces)
+    start = groups.indptr[query] + groups.sizes[query] * piece // n_pieces[query]
+    stop = groups.indptr[query] + groups.sizes[query] * (piece + 1) // n_pieces[query]
+    turn = rng.permutation(len(query))
+    start, size = start[turn], (stop - start)[turn]
+    total = np.cumsum(size)
+    first = 0
+    while first < len(turn):
+        filled = total[first] - size[first] + batch_size
+        last = max(first + 1, int(np.searchsorted(total, filled, side="right")))
+        yield order[_ranges(start[first:last], size[first:last])]
+        first = last
+
+
+def restricted_to_rows(objective, rows):
+    """Return the objective of some rows, those of one query next to each other.
+
+    An objective of the user's own needs a method ``restricted_to_rows``, or queries that fit into
+    a batch: then its ``restricted_to`` is called.
+    """
+    if hasattr(objective, "restricted_to_rows"):
+        return objective.restricted_to_rows(rows)
+    if isinstance(objective, PerLevelObjective):
+        parts = (restricted_to_rows(part, rows) for part in objective.parts)
+        return PerLevelObjective(tuple(parts))
+    code = objective.groups.codes[rows]
+    start = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
+    queries = code[start]
+    groups = QueryGroups(np.arange(len(rows)), np.append(start, len(rows)))
+    if isinstance(objective, PairwiseObjective):
+        return _pairwise_of_rows(objective, rows, queries, groups)
+    if isinstance(objective, ListwiseObjective):
+        return _listwise_of_rows(objective, rows, queries, groups)
+    if (groups.sizes < objective.groups.sizes[queries]).any():
+        raise ValueError(
+            "batch_size must be at least the number of documents of the largest query, "
+            f"{objective.groups.sizes.max()}, for an objective without restricted_to_rows."
+        )
+    return objective.restricted_to(queries)
+
+
+def _pairwise_of_rows(objective, rows, queries, groups):
+    pairs = objective.pairs
+    return replace(
+        objective,
+        y=objective.y[rows],
+        groups=groups,
+        pairs=pairs.restricted_to(rows) if isinstance(pairs, GivenPairs) else pairs,
+        document_weight=objective.document_weight[rows],
+        query_weight=objective.query_weight[queries],
+        keys=objective.keys[rows],
+    )
+
+
+def _listwise_of_rows(objective, rows, queries, groups):
+    weight = None if objective.query_weight is None else objective.query_weight[queries]
+    return replace(objective, groups=groups, query_weight=weight, **objective._of_rows(rows))
+
+
+@dataclass(frozen=True, eq=False)
+class _PairSampler:
+    """Draws from all pairs of an objective, each as likely as any other."""
+
+    objective: PairwiseObjective
+    up_to: np.ndarray
+
+    @classmethod
+    def of(cls, objective):
+        rule = getattr(objective, "pairs", None)
+        if rule is None or rule.ties or rule.top or objective.weight.ranks is not None:
+            raise ValueError(
+                "batches must be 'queries' for an objective without pairs, with pairs of equal "
+                "labels, or whose pairs weigh by the ranks of whole queries; got 'pairs'."
+            )
+        if isinstance(rule, GivenPairs):
+            return cls(objective, np.arange(1, len(rule.i) + 1))
+        labels = objective._labels
+        return cls(objective, np.cumsum(labels.high - labels.low, dtype=np.int64))
+
+    @property
+    def n_pairs(self):
+        return int(self.up_to[-1]) if len(self.up_to) else 0
+
+    def batch(self, size, rng):
+        i, j, weight, target = self._look_up(rng.integers(self.n_pairs, size=size))
+        rows, place = np.unique(np.concatenate([i, j]), return_inverse=True)
+        by_query = np.argsort(self.objective.groups.codes[rows], kind="stable")
+        new_place = np.argsort(by_query)[place]
+        given = GivenPairs(new_place[:size], new_place[size:], weight, target)
+        rows = rows[by_query]
+        unlisted = replace(self.objective, pairs=Pairs())
+        return Batch(rows, replace(restricted_to_rows(unlisted, rows), pairs=given))
+
+    def _look_up(self, number):
+        rule, labels = self.objective.pairs, self.objective._labels
+        if isinstance(rule, GivenPairs):
+            return rule.i[number], rule.j[number], rule.weight[number], rule.target[number]
+        upper = np.searchsorted(self.up_to, number, side="right")
+        first = labels.indptr[np.searchsorted(labels.indptr, upper, side="right") - 1]
+        lower = first + labels.high[upper] - (self.up_to[upper] - number)
+        return labels.row[upper], labels.row[lower], *np.ones((2, len(number)))
+
+
+def _ranges(start, size):
+    """Concatenate the ranges that begin at ``start`` and have ``size`` numbers."""
+    return np.arange(size.sum()) + np.repeat(start - (np.cumsum(size) - size), size)
