@@ -28,7 +28,11 @@ def _mlp():
 FEATURE_PARTS = {"lightgbm": _lightgbm_trees, "xgboost": _xgboost_trees, "mlp": _mlp}
 
 #: The same by class, for model files.
-FEATURE_PART_CLASSES = {"LightGBMTrees": _lightgbm_trees, "XGBoostTrees": _xgboost_trees, "MLP": _mlp}
+FEATURE_PART_CLASSES = {
+    "LightGBMTrees": _lightgbm_trees,
+    "XGBoostTrees": _xgboost_trees,
+    "MLP": _mlp,
+}
 
 
 def make_feature_part(feature_part):
