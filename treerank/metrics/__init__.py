@@ -2,6 +2,7 @@
 
 from treerank.metrics.average_precision import AveragePrecision, map_score
 from treerank.metrics.base import Metric, PreparedMetric
+from treerank.metrics.conventions import CONVENTIONS, with_convention
 from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank, err_score
 from treerank.metrics.ndcg import NDCG, ndcg_score
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy, pairwise_accuracy_score
@@ -11,6 +12,7 @@ from treerank.metrics.registry import METRICS, FunctionMetric, get_metric
 from treerank.metrics.scorer import RankingScorer, make_ranking_scorer
 
 __all__ = [
+    "CONVENTIONS",
     "METRICS",
     "NDCG",
     "AveragePrecision",
@@ -30,4 +32,5 @@ __all__ = [
     "ndcg_score",
     "pairwise_accuracy_score",
     "precision_score",
+    "with_convention",
 ]

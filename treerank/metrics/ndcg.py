@@ -3,9 +3,11 @@ r"""NDCG: gains discounted by position, over the best that was possible.
 .. math:: \text{DCG} = \sum_{i=1}^{k} \frac{g(y_i)}{\log_2(i + 1)}, \qquad
           \text{NDCG} = \text{DCG} / \text{DCG of the ideal order}
 
-A tied block spreads its mean gain over its positions (McSherry and Najork, 2008).
+A tied block spreads its mean gain over its positions (McSherry and Najork, 2008). Other
+discounts are in use: list them in ``DISCOUNTS``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +17,25 @@ from numba import njit
 from treerank.metrics.base import Metric, evaluate
 from treerank.metrics.ranked import FEW, largest, rank_ideally
 from treerank.metrics.relevance import check_gain, label_gains
+
+
+def log2_discount(positions):
+    """Return 1 / log2(i + 1)."""
+    return 1 / np.log2(positions + 1)
+
+
+def delayed_log2_discount(positions):
+    """Return 1 / log2(i), but 1 for the first position too: the second one costs nothing."""
+    return 1 / np.log2(np.maximum(positions, 2))
+
+
+DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "log2": log2_discount,
+    "delayed_log2": delayed_log2_discount,
+}
+
+#: What becomes of a query of fewer than k documents: it is scored as it is, or its total is 0.
+SHORT_LISTS = ("as_is", "zero")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +48,12 @@ class NDCG(Metric):
         See :class:`~treerank.metrics.base.Metric`.
     gain : {"exponential", "linear"} or sequence of float, default="exponential"
         2^y - 1, or y, or the gain of each label 0, 1, 2, ...
+    discount : {"log2", "delayed_log2"}, default="log2"
+        1 / log2(i + 1) for position i, or, as in Järvelin and Kekäläinen (2002) and the scripts
+        of LETOR, 1 / log2(i) with 1 for the first.
+    short_lists : {"as_is", "zero"}, default="as_is"
+        Value of a query of fewer than k documents: that of the documents it has, or 0, as in the
+        scripts of LETOR.
 
     References
     ----------
@@ -41,12 +68,20 @@ class NDCG(Metric):
     """
 
     gain: str | tuple[float, ...] = "exponential"
+    discount: str = "log2"
+    short_lists: str = "as_is"
 
     stem: ClassVar[str] = "ndcg"
 
     def __post_init__(self):
         super().__post_init__()
         object.__setattr__(self, "gain", check_gain(self.gain))
+        if self.discount not in DISCOUNTS:
+            raise ValueError(f"discount must be one of {sorted(DISCOUNTS)}; got {self.discount!r}.")
+        if self.short_lists not in SHORT_LISTS:
+            raise ValueError(
+                f"short_lists must be one of {list(SHORT_LISTS)}; got {self.short_lists!r}."
+            )
 
     def worth(self, y):
         """Return gains."""
@@ -55,13 +90,21 @@ class NDCG(Metric):
     def ideal(self, worth, indptr):
         """Return the DCG of the best order."""
         if self.depth <= FEW:
-            return _ideal_of_few(worth, indptr, _discounts(self.depth, indptr))
+            return _ideal_of_few(worth, indptr, self._discounts(indptr))
         ranked, ends = rank_ideally(worth, indptr, self.depth)
-        return self.total(ranked, ends, indptr)
+        return _dcg(ranked, ends, indptr, self._discounts(indptr))
 
     def total(self, ranked, ends, indptr):
         """Return the DCG."""
-        return _dcg(ranked, ends, indptr, _discounts(self.depth, indptr))
+        dcg = _dcg(ranked, ends, indptr, self._discounts(indptr))
+        if self.short_lists == "zero" and self.k is not None:
+            dcg[np.diff(indptr) < self.k] = 0
+        return dcg
+
+    def _discounts(self, indptr):
+        """Return the discount of each position that can matter."""
+        n_positions = min(self.depth, np.diff(indptr).max())
+        return DISCOUNTS[self.discount](np.arange(1.0, n_positions + 1))
 
 
 def ndcg_score(
@@ -71,6 +114,8 @@ def ndcg_score(
     *,
     k=10,
     gain="exponential",
+    discount="log2",
+    short_lists="as_is",
     ties="average",
     no_relevant="exclude",
     per_query=False,
@@ -85,7 +130,7 @@ def ndcg_score(
         Scores; the highest is ranked first.
     qid : array-like of shape (n_documents,), default=None
         Query of each document, of any dtype and in any order; ``None`` is one query.
-    k, gain, ties, no_relevant
+    k, gain, discount, short_lists, ties, no_relevant
         See :class:`NDCG`.
     per_query : bool, default=False
         Return one value per query, in the order of ``np.unique(qid)``.
@@ -102,13 +147,15 @@ def ndcg_score(
     >>> ndcg_score([1, 0], [0.0, 0.0], per_query=True).round(3)
     array([0.815])
     """
-    metric = NDCG(k=k, gain=gain, ties=ties, no_relevant=no_relevant)
+    metric = NDCG(
+        k=k,
+        gain=gain,
+        discount=discount,
+        short_lists=short_lists,
+        ties=ties,
+        no_relevant=no_relevant,
+    )
     return evaluate(metric, y_true, y_score, qid, per_query)
-
-
-def _discounts(depth, indptr):
-    """Return the discount of each position that can matter."""
-    return 1 / np.log2(np.arange(2, min(depth, np.diff(indptr).max()) + 2))
 
 
 @njit(cache=True)

@@ -45,8 +45,8 @@ def get_metric(metric):
 
     Examples
     --------
-    >>> get_metric("ndcg@5")
-    NDCG(k=5, ties='average', no_relevant='exclude', gain='exponential')
+    >>> get_metric("map@5")
+    AveragePrecision(k=5, ties='average', no_relevant='exclude', threshold=1)
     >>> get_metric("map")([0, 1], [0.2, 0.1])
     0.5
     """

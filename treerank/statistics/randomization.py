@@ -121,7 +121,7 @@ def bootstrap_interval(values, *, level=0.95, n_resamples=9999, random_state=0):
         raise ValueError(
             f"values must be at least two that are not all equal; got {len(values)} of them."
         )
-    if not (isinstance(level, numbers.Real) and 0 < level < 1):
+    if not (isinstance(level, float) and 0 < level < 1):
         raise ValueError(f"level must be between 0 and 1; got {level!r}.")
     _check_count(n_resamples, "n_resamples")
     found = stats.bootstrap(

@@ -1,0 +1,100 @@
+"""Conventions score as the scripts they are named for."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treerank.metrics import CONVENTIONS, METRICS, NDCG, ndcg_score, with_convention
+
+documents = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=14)
+KNOWN = [f"{stem}{cut}" for stem in ("ndcg", "map", "p") for cut in ("", "@1", "@2", "@3", "@10")]
+
+
+def letor_dcg(labels, k):
+    return sum((2**y - 1) / max(1, math.log2(max(i, 1))) for i, y in enumerate(labels[:k], 1))
+
+
+def letor_value(name, labels):
+    """What the script computes of labels by falling score."""
+    stem, _, cut = name.partition("@")
+    k = int(cut or len(labels))
+    if stem == "ndcg":
+        ideal = letor_dcg(sorted(labels, reverse=True), k)
+        return letor_dcg(labels, k) / ideal if ideal and len(labels) >= k else 0.0
+    precisions = [sum(y > 0 for y in labels[:i]) / i for i in range(1, k + 1)]
+    if stem == "p":
+        return precisions[-1]
+    found = [p for p, y in zip(precisions, labels, strict=False) if y > 0]
+    n_relevant = sum(y > 0 for y in labels)
+    return sum(found) / n_relevant if n_relevant else 0.0
+
+
+@pytest.mark.parametrize("name", KNOWN)
+@given(documents)
+def test_letor4_is_the_official_script(name, documents):
+    by_score = sorted(documents, key=lambda document: -document[1])  # stable: rows decide ties
+    y, scores = zip(*documents, strict=True)
+    expected = letor_value(name, [label for label, _ in by_score])
+    assert with_convention(name, "letor4")(y, scores) == pytest.approx(expected, abs=1e-12)
+
+
+def test_letor4_worked_by_hand():
+    # gains 0, 3, 1 at discounts 1, 1, 1/log2(3); the best order has 3, 1, 0
+    y, scores, third = [0, 2, 1], [0.3, 0.2, 0.1], 1 / math.log2(3)
+    value = with_convention("ndcg@3", "letor4")(y, scores)
+    assert value == pytest.approx((3 + third) / 4)
+    assert with_convention("ndcg@4", "letor4")(y, scores) == 0.0
+    assert with_convention("map", "letor4")(y, scores) == pytest.approx((1 / 2 + 2 / 3) / 2)
+
+
+def test_letor4_counts_every_query():
+    y, scores, qid = [1, 0, 0, 0], [1.0, 0.0, 1.0, 0.0], [1, 1, 2, 2]
+    assert with_convention("ndcg@2", "letor4")(y, scores, qid) == 0.5
+    assert with_convention("ndcg@2")(y, scores, qid) == 1.0
+
+
+def test_our_own_convention_changes_nothing():
+    for metric in METRICS.values():
+        assert with_convention(metric) is metric
+
+
+def test_short_lists_and_discounts_are_policies_of_their_own():
+    y, scores = [0, 1], [0.2, 0.1]
+    assert ndcg_score(y, scores, k=3, short_lists="zero") == 0.0
+    assert ndcg_score(y, scores, k=2, short_lists="zero") == ndcg_score(y, scores, k=2)
+    assert ndcg_score(y, scores, k=None, short_lists="zero") == ndcg_score(y, scores, k=None)
+    assert ndcg_score(y, scores, k=3, discount="delayed_log2") == 1.0
+    # Nothing to find comes first: such a query is left out, however short.
+    assert np.isnan(NDCG(k=3, short_lists="zero").per_query([0], [0.0])).all()
+
+
+@pytest.mark.parametrize("k", [2, 100])
+def test_ideal_is_the_value_of_the_best_order_whatever_the_discount(k):
+    rng = np.random.default_rng(0)
+    y, qid = rng.integers(4, size=900), rng.integers(6, size=900)
+    metric = NDCG(k=k, discount="delayed_log2", ties="stable")
+    np.testing.assert_allclose(metric.per_query(y, y + 0.0, qid), 1.0)
+    assert metric(y, rng.normal(size=900), qid) < replace(metric, discount="log2")(y, y, qid)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: with_convention("ndcg", "trec"), r"convention must be one of .*; got 'trec'\."),
+        (lambda: with_convention("mrr", "letor4"), r"one of \['ndcg', 'map', 'p'\] .*; got 'mrr'"),
+        (lambda: with_convention(max, "letor4"), r"convention='letor4'; got 'max'\."),
+        (lambda: NDCG(discount="log10"), r"discount must be one of .*; got 'log10'\."),
+        (lambda: NDCG(short_lists="pad"), r"short_lists must be one of .*; got 'pad'\."),
+    ],
+)
+def test_bad_conventions_are_named(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_every_convention_says_what_it_does():
+    assert all(len(convention.summary) > 40 for convention in CONVENTIONS.values())
