@@ -15,7 +15,6 @@ H. Hazimeh, N. Ponomareva, P. Mol, Z. Tan, R. Mazumder: The tree ensemble layer:
 meets conditional computation. ICML 2020.
 """
 
-import numpy as np
 import torch
 from torch.autograd.function import once_differentiable
 
@@ -71,7 +70,8 @@ def chunked_soft_trees(x, weight, bias, leaf, gamma, *, chunk_size=256, fused=No
     chunk_size : int, default=256
         Rows at a time.
     fused : bool, default=None
-        Whether numba does it; ``None`` says yes where it can, on CPUs in single or double precision.
+        Whether numba does it; ``None`` says yes where it can: on CPUs, in single or double
+        precision.
     """
     if fused is None:
         fused = x.device.type == "cpu" and x.dtype in _KERNEL_TYPES
@@ -120,15 +120,14 @@ class TorchKernels:
         return leaf.flatten(0, 1).t() @ arriving.flatten(0, 1)
 
     @staticmethod
-    def derivatives(z, leaf, gamma, upstream, bias_sum, leaf_sum):
-        """Return dz; add to the gradients of biases and leaves."""
+    def derivatives(z, leaf, gamma, upstream, dz, bias_sum, leaf_sum):
+        """Fill ``dz`` and add to the gradients of biases and leaves."""
         n_leaves = leaf.shape[1]
         u = (z / gamma + 0.5).clamp(0, 1)
         left = u * u * (3 - 2 * u)
         *reach, arriving = reach_by_level(left, n_leaves)
         leaf_sum += (arriving.flatten(0, 1) @ upstream.t()).view_as(leaf)
         value = (leaf.flatten(0, 1) @ upstream).view_as(arriving)
-        dz = torch.zeros_like(z)
         for level in range(len(reach) - 1, -1, -1):
             left_value, right_value = value.chunk(2, dim=1)
             gain = left_value - right_value
@@ -139,7 +138,6 @@ class TorchKernels:
             value = right_value + left_of_level(left, level, n_leaves) * gain
         dz *= 6 / gamma * u * (1 - u)
         bias_sum += dz.sum(dim=2)
-        return dz
 
 
 class FusedKernels:
@@ -154,13 +152,11 @@ class FusedKernels:
         return partial.sum(dim=0)
 
     @staticmethod
-    def derivatives(z, leaf, gamma, upstream, bias_sum, leaf_sum):
-        """Return dz; add to the gradients of biases and leaves."""
-        dz = torch.empty_like(z)
+    def derivatives(z, leaf, gamma, upstream, dz, bias_sum, leaf_sum):
+        """Fill ``dz`` and add to the gradients of biases and leaves."""
         sums = bias_sum.numpy(), leaf_sum.numpy()
         with kernel_threads(torch.get_num_threads()):
             tree_derivatives(*_described(z, leaf, gamma), upstream.numpy(), dz.numpy(), *sums)
-        return dz
 
 
 def _described(z, leaf, gamma):
@@ -198,10 +194,13 @@ class _ChunkedSoftTrees(torch.autograd.Function):
         weight_sum = torch.zeros_like(flat_weight)
         bias_sum, leaf_sum = weight.new_zeros(weight.shape[:2]), torch.zeros_like(leaf)
         dx = torch.empty_like(x) if ctx.needs_input_grad[0] else None
+        dz = None
         for z, a in zip(kept, range(0, len(x), ctx.chunk_size), strict=True):
             rows = slice(a, a + ctx.chunk_size)
+            if dz is None or dz.shape != z.shape:  # fresh memory costs more than the kernel
+                dz = torch.empty_like(z)
             of_chunk = upstream[:, rows].contiguous()
-            dz = ctx.kernels.derivatives(z, leaf, ctx.gamma, of_chunk, bias_sum, leaf_sum)
+            ctx.kernels.derivatives(z, leaf, ctx.gamma, of_chunk, dz, bias_sum, leaf_sum)
             weight_sum.addmm_(dz.flatten(0, 1), x[rows])
             if dx is not None:
                 torch.mm(dz.flatten(0, 1).t(), flat_weight, out=dx[rows])
