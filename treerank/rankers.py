@@ -13,7 +13,44 @@ def _tree_direct_ranker():
     return TreeDirectRanker
 
 
-RANKERS = {"TreeDirectRanker": _tree_direct_ranker}
+def _lambdarank():
+    from treerank.baselines.lambdarank import LambdaRank
+
+    return LambdaRank
+
+
+def _listnet():
+    from treerank.baselines.listnet import ListNet
+
+    return ListNet
+
+
+def _listnet_star():
+    from treerank.baselines.listnet_star import ListNetStar
+
+    return ListNetStar
+
+
+def _ranknet():
+    from treerank.baselines.ranknet import RankNet
+
+    return RankNet
+
+
+def _ranknet_star():
+    from treerank.baselines.ranknet_star import RankNetStar
+
+    return RankNetStar
+
+
+RANKERS = {
+    "LambdaRank": _lambdarank,
+    "ListNet": _listnet,
+    "ListNetStar": _listnet_star,
+    "RankNet": _ranknet,
+    "RankNetStar": _ranknet_star,
+    "TreeDirectRanker": _tree_direct_ranker,
+}
 
 
 def load(path, *, parts=None):

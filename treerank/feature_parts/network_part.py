@@ -6,9 +6,7 @@ inputs, batches, early stopping, continuation, model files.
 """
 
 import copy
-import inspect
 from numbers import Real
-from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,6 +19,7 @@ except ImportError as error:
     raise ImportError("Networks need torch: pip install treerank[torch]") from error
 
 from treerank.feature_parts.boosting import check_choice, check_count
+from treerank.feature_parts.inherited_parameters import spell_out
 from treerank.feature_parts.progress import Progress
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.standardization import Standardization
@@ -148,15 +147,7 @@ class NetworkPart(BaseEstimator):
     def __init_subclass__(cls, **kwargs):
         """Spell out ``**training`` in the signature, which is where scikit-learn reads it."""
         super().__init_subclass__(**kwargs)
-        own = inspect.signature(cls.__init__)
-        given = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
-        if len(given) == len(own.parameters):
-            return
-        inherited = inspect.signature(NetworkPart.__init__).parameters.values()
-        taken = {p.name for p in given}
-        rest = [p for p in inherited if p.name not in taken]
-        initialize: Any = cls.__init__
-        initialize.__signature__ = own.replace(parameters=given + rest)
+        spell_out(cls)
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         """Return a module that maps (n, n_features) to (n, n_outputs).

@@ -25,13 +25,33 @@ def _mlp():
     return MLP
 
 
-FEATURE_PARTS = {"lightgbm": _lightgbm_trees, "xgboost": _xgboost_trees, "mlp": _mlp}
+def _linear():
+    from treerank.feature_parts.linear import Linear
+
+    return Linear
+
+
+def _polynomial():
+    from treerank.feature_parts.polynomial import Polynomial
+
+    return Polynomial
+
+
+FEATURE_PARTS = {
+    "lightgbm": _lightgbm_trees,
+    "xgboost": _xgboost_trees,
+    "mlp": _mlp,
+    "linear": _linear,
+    "polynomial": _polynomial,
+}
 
 #: The same by class, for model files.
 FEATURE_PART_CLASSES = {
     "LightGBMTrees": _lightgbm_trees,
     "XGBoostTrees": _xgboost_trees,
     "MLP": _mlp,
+    "Linear": _linear,
+    "Polynomial": _polynomial,
 }
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from treerank.feature_parts.boosting import kernel_threads
 from treerank.feature_parts.objective_function import score_gradient
 from treerank.objectives.batches import BATCHES
 
@@ -195,11 +196,12 @@ def objective_unit(objective, batches, batch_size, seed):
 
 @contextmanager
 def one_thread():
-    """Let torch's kernels have one thread: with more, sums depend on how many there are."""
+    """Give torch one thread, since its sums depend on how many there are, and kernels as well."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        yield
+        with kernel_threads(1):
+            yield
     finally:
         torch.set_num_threads(before)
 

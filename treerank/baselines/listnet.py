@@ -1,0 +1,47 @@
+"""ListNet: a network under the cross entropy of top-one probabilities."""
+
+from treerank.baselines.neural import NeuralRanker
+
+
+class ListNet(NeuralRanker):
+    """Learn to rank by a linear ranker, as published, on the listwise cross entropy [1]_.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default=()
+        Units of each hidden layer.
+    **rest
+        See :class:`~treerank.baselines.neural.NeuralRanker`.
+
+    References
+    ----------
+    .. [1] Cao, Qin, Liu, Tsai and Li (2007). Learning to rank: from pairwise approach to
+       listwise approach. ICML.
+
+    Examples
+    --------
+    >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
+    >>> ListNet(random_state=0).fit(X, y, qid).rank(X, qid)
+    array([3, 2, 1, 2, 1])
+    """
+
+    loss, weight, pairs = "listnet", None, None
+
+    def __init__(
+        self,
+        hidden=(),
+        *,
+        optimizer="sgd",
+        learning_rate=0.1,
+        momentum=0.9,
+        batch_size=256,
+        **rest,
+    ):
+        super().__init__(
+            hidden,
+            optimizer=optimizer,
+            learning_rate=learning_rate,
+            momentum=momentum,
+            batch_size=batch_size,
+            **rest,
+        )
