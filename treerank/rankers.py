@@ -43,7 +43,14 @@ def _ranknet_star():
     return RankNetStar
 
 
+def _adarank():
+    from treerank.baselines.adarank import AdaRank
+
+    return AdaRank
+
+
 RANKERS = {
+    "AdaRank": _adarank,
     "LambdaRank": _lambdarank,
     "ListNet": _listnet,
     "ListNetStar": _listnet_star,

@@ -35,6 +35,10 @@ class WeakRankers:
     def __len__(self):
         return len(self.feature)
 
+    def describe(self, number):
+        """Return feature, threshold and sign of one of them."""
+        return int(self.feature[number]), float(self.threshold[number]), float(self.sign[number])
+
     def outputs(self, number, columns):
         """Return what one of them says of documents, given standard features by column."""
         column = columns[self.feature[number]]
@@ -55,17 +59,14 @@ def features_themselves(columns, n_thresholds):
 
 
 def stumps(columns, n_thresholds):
-    """Return stumps between the quantiles of each feature, both ways."""
+    """Return stumps at the quantiles of each feature, both ways; at all values if they are few."""
     shares = np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
     feature, threshold = [], []
     for j, column in enumerate(columns):
-        cuts = np.unique(np.quantile(column, shares, method="lower"))
-        cuts = cuts[cuts < column.max()]
-        if len(cuts) < n_thresholds:  # few values: as many of their gaps as there may be
-            cuts = np.unique(column)[:-1]
-            cuts = cuts[np.unique(np.linspace(0, len(cuts) - 1, n_thresholds).astype(int))][
-                : len(cuts)
-            ]
+        cuts = np.unique(column)[:-1]
+        if len(cuts) > n_thresholds:
+            cuts = np.unique(np.quantile(column, shares, method="lower"))
+            cuts = cuts[cuts < column.max()]
         feature += [j] * len(cuts)
         threshold += cuts.tolist()
     return _both_ways(np.array(feature, np.int64), np.array(threshold, np.float64))

@@ -1,0 +1,68 @@
+"""Fitting: what the loops of many rankers ask before and while they learn.
+
+Which weights have a meaning, whether there is anything to learn, and when to stop.
+"""
+
+import warnings
+
+import numba as nb
+
+from treerank.feature_parts.boosting import check_count, kernel_threads
+from treerank.feature_parts.progress import Progress
+
+#: Why a weight may have no meaning to a ranker that measures whole queries.
+WHOLE_QUERIES = {
+    "sample_weight": "a metric of whole queries is optimised; query_weight weighs those",
+    "pair_weight": "a metric of whole queries is optimised, no pairs are compared",
+}
+
+#: Documents below which a second thread does not pay.
+_FEW = 20_000
+
+
+def refuse_weights(ranker, data, reasons):
+    """Refuse the weights that an algorithm has no meaning for.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        Who refuses.
+    data : TrainingSet
+        What was given; weights of 1 throughout count as none.
+    reasons : dict from str to str
+        The names of the arguments, and why they have no meaning.
+    """
+    given = {
+        "sample_weight": data.document_weight,
+        "query_weight": data.query_weight,
+        "pair_weight": data.pairs,
+    }
+    for name, reason in reasons.items():
+        if given[name] is not None:
+            raise ValueError(
+                f"{name} must be None or 1 throughout for {type(ranker).__name__}, since {reason}; "
+                f"got {given[name]!r}."
+            )
+
+
+def threads_for(n_documents):
+    """Return a context in which kernels on few documents run on one thread.
+
+    Threads that wait for each other, on a busy machine, cost more than such work.
+    """
+    return kernel_threads(1 if n_documents < _FEW else nb.get_num_threads())
+
+
+def watch(ranker, validation):
+    """Return the record of the metric on ``eval_set``, once early stopping is known to have one."""
+    rounds = ranker.early_stopping_rounds
+    if rounds is not None:
+        check_count("early_stopping_rounds", rounds)
+        if validation is None:
+            raise ValueError("eval_set must be given where early_stopping_rounds is; got None.")
+    return Progress(validation and validation[1], rounds)
+
+
+def warn_of_nothing_to_learn(reason):
+    """Say that the model is constant, and why."""
+    warnings.warn(f"{reason}: the model is constant.", UserWarning, stacklevel=5)
