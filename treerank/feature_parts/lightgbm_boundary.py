@@ -5,6 +5,8 @@ import numpy as np
 from lightgbm.basic import _ConfigAliases
 from lightgbm.callback import EarlyStopException
 
+from treerank.feature_parts.bin_sample import nonzero_columns
+
 _BATCH = 16_384
 
 
@@ -31,18 +33,17 @@ class RowSequence(lightgbm.Sequence):
 
 
 class BatchedDataset(lightgbm.Dataset):
-    """A dataset that reads the rows it samples in batches, a third of the time of one by one.
+    """A dataset whose sample of rows is read in batches and sorted out into columns by us.
 
-    Where LightGBM no longer asks this method, it reads them one by one, to the same bins.
+    Where LightGBM no longer asks this method, it does so itself, row by row, to the same bins.
     """
 
-    @staticmethod
-    def _yield_row_from_seqlist(seqs, indices):
+    def _Dataset__sample(self, *, seqs, total_nrow):
         (sequence,) = seqs
-        indices = np.asarray(indices)
-        for start in range(0, len(indices), _BATCH):
-            batch = sequence.rows.take(indices[start : start + _BATCH])
-            yield from batch.astype(np.float64, copy=False)
+        indices = self._create_sample_indices(total_nrow=total_nrow)
+        starts = range(0, len(indices), _BATCH)
+        batches = (sequence.rows.take(indices[start : start + _BATCH]) for start in starts)
+        return nonzero_columns(batches, len(indices), sequence.rows.shape[1])
 
 
 def make_dataset(rows, *, whole=False, reference=None, **options):
