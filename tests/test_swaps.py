@@ -26,7 +26,7 @@ def weights_of_pairs(name, labels, scores, k):
     ranks = Ranks(np.arange(len(y), dtype=np.int32), *np.empty((6, len(y))))
     rule = RankRule(options.discounts(weight.discount, groups), 0, 0.0, 0)
     kernel = rank_kernel(weight.ranks, True, False, False)
-    kernel(x, gain, order, groups.indptr, 0, rule, np.empty(len(y)), ranks)
+    kernel(x, gain, order, groups.indptr, 0, rule, ranks)
     found = {}
     for a, i in enumerate(order):
         for b, j in enumerate(order):

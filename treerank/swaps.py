@@ -1,11 +1,11 @@
 """Swaps: how much a metric changes when two documents of a query trade places.
 
-For the present order of one query, each function fills two numbers per document such that the
-change is ``up_i - up_j`` when the more relevant ``i`` stands above ``j`` and
-``down_j - down_i`` below it, the wrong one of the two never being the larger; and a third,
-``tie``, that stands in for the difference when the two have equal scores. All three are
-expectations over random tie-breaking: exact for NDCG, MAP and MRR; for ERR every document of a
-tied block stands for the block's mean.
+For the present order of one query and its scores in that order, ``falling``, each function
+fills two numbers per document such that the change is ``up_i - up_j`` when the more relevant
+``i`` stands above ``j`` and ``down_j - down_i`` below it, the wrong one of the two never being
+the larger; and a third, ``tie``, that stands in for the difference when the two have equal
+scores. All three are expectations over random tie-breaking: exact for NDCG, MAP and MRR; for
+ERR every document of a tied block stands for the block's mean.
 
 To add a metric, write its function here and list it in :mod:`treerank.weights`.
 """
@@ -16,26 +16,28 @@ from treerank.ties import end_of_block, mean_gap, mean_of
 
 
 @register_jitable
-def ndcg_ranks(order, key, discount, gain, up, down, tie, scratch):
+def ndcg_ranks(order, falling, discount, gain, up, down, tie, scratch):
     """Mean discount of each block of ties; inside one, the mean gap of its discounts."""
-    start = 0
-    while start < len(order):
-        end = end_of_block(start, order, key)
-        mean, gap = discount[start], 0.0
-        if end > start + 1:
+    for rank in range(len(order)):
+        document = order[rank]
+        up[document] = down[document] = discount[rank]
+        tie[document] = 0
+    for start in range(len(order) - 1):
+        opens = start == 0 or falling[start] != falling[start - 1]
+        if opens and falling[start] == falling[start + 1]:
+            end = end_of_block(start, falling)
             mean, gap = mean_of(discount, start, end), mean_gap(discount, start, end)
-        for rank in range(start, end):
-            up[order[rank]] = down[order[rank]] = mean
-            tie[order[rank]] = gap
-        start = end
+            for rank in range(start, end):
+                up[order[rank]] = down[order[rank]] = mean
+                tie[order[rank]] = gap
 
 
 @register_jitable
-def map_ranks(order, key, discount, gain, up, down, tie, scratch):
+def map_ranks(order, falling, discount, gain, up, down, tie, scratch):
     """Precision at the document less the gains of all above it, in expectation."""
     start, seen, gained = 0, 0.0, 0.0
     while start < len(order):
-        end = end_of_block(start, order, key)
+        end = end_of_block(start, falling)
         size, relevant = end - start, 0
         for rank in range(start, end):
             relevant += gain[order[rank]] > 0
@@ -76,13 +78,13 @@ def _map_gap(discount, start, size, relevant, seen):
 
 
 @register_jitable
-def mrr_ranks(order, key, discount, gain, up, down, tie, scratch):
+def mrr_ranks(order, falling, discount, gain, up, down, tie, scratch):
     """Only the first two relevant documents matter, and what could pass them."""
     n = len(order)
     start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
     alone = False  # is the first relevant document the only one of its block?
     while start < n:
-        end = end_of_block(start, order, key)
+        end = end_of_block(start, falling)
         relevant = 0
         for rank in range(start, end):
             relevant += gain[order[rank]] > 0
@@ -133,11 +135,11 @@ def _first_relevant(discount, start, end, relevant):
 
 
 @register_jitable
-def err_ranks(order, key, discount, gain, up, down, tie, scratch):
+def err_ranks(order, falling, discount, gain, up, down, tie, scratch):
     """Chance that the reader comes so far, over the rank, plus ERR of all above."""
     start, reach, gained = 0, 1.0, 0.0
     while start < len(order):
-        end = end_of_block(start, order, key)
+        end = end_of_block(start, falling)
         stop = 0.0
         for rank in range(start, end):
             stop += gain[order[rank]]

@@ -8,10 +8,10 @@ from numba.extending import register_jitable
 
 
 @register_jitable
-def end_of_block(start, order, key):
+def end_of_block(start, falling):
     """Return where the block of equal scores that begins at rank ``start`` ends."""
     end = start + 1
-    while end < len(order) and key[order[end]] == key[order[start]]:
+    while end < len(falling) and falling[end] == falling[start]:
         end += 1
     return end
 

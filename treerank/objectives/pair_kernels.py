@@ -19,6 +19,14 @@ from numba import njit, prange
 from numba.core.dispatcher import Dispatcher
 from numba.extending import register_jitable
 
+from treerank.objectives.ranking import (
+    Ranks,
+    chance_in_top,
+    fill_swaps,
+    number_blocks,
+    sort_noisy,
+)
+
 #: What the vectoriser needs: order of sums free; NaN and infinity still mean what they mean.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 #: Runs are read in so many places at a time, so that no loop over single places is left over.
@@ -45,33 +53,52 @@ def place_scores(scores, row, sigma, offset, x):
 
 
 @functools.cache
-def fast_kernel(of_upset, of_pair, ranks_matter, ties_matter, truncated, weighted, normalized):
+def fast_kernel(
+    of_upset, of_pair, fill, ranks_matter, ties_matter, truncated, weighted, normalized
+):
     """Make the kernel in single precision, for a loss that has a shape.
 
-    It fills ``g`` and ``h`` without the constants of the shape, ``mass`` with the sum of pair
-    weights of each query, and ``wide`` where it left a query to the exact kernel.
+    It ranks each query on the way, starting from ``order``. It fills ``g`` and ``h`` without the
+    constants of the shape, ``mass`` with the sum of pair weights of each query, and ``wide``
+    where it left a query to the exact kernel.
     """
     one, none = np.float32(1), np.float32(0)
-    cache = not isinstance(of_pair, Dispatcher)
+    cache = not isinstance(of_pair, Dispatcher) and not isinstance(fill, Dispatcher)
 
     @njit(parallel=True, error_model="numpy", fastmath=FASTMATH, cache=cache)
-    def over_runs(x, steepness, shift, labels, weights, ranks, g, h, mass, wide):
+    def over_runs(
+        x, steepness, shift, labels, weights, names, iteration, rule, order, g, h, mass, wide
+    ):
         for q in prange(len(labels.indptr) - 1):
             a, b = labels.indptr[q], labels.indptr[q + 1]
-            columns = np.zeros((10, _rounded_up(b - a)), np.float32)
+            columns = np.zeros((12, _rounded_up(b - a)), np.float32)
             e, partner, G, H = columns[0], columns[1], columns[2], columns[3]
             wide[q] = not _exponentials(x[a:b], steepness, e)
             if wide[q]:
                 continue
-            _load_columns(columns, weights, ranks, a, b, weighted, ranks_matter, ties_matter)
             gain, document, block = columns[4], columns[5], columns[6]
-            up, down, inside = columns[7], columns[8], columns[9]
-            tie, inside_tie = ranks.tie[a:b], ranks.inside_tie[a:b]
+            up, down, tie = columns[7], columns[8], columns[9]
+            inside, inside_tie = columns[10], columns[11]
+            _load(gain, weights.gain[a:b])
+            if weighted:
+                _load(document, weights.document[a:b])
+            if ranks_matter or truncated:
+                ranks = Ranks(order[a:b], block, up, down, tie, inside, inside_tie)
+                falling = sort_noisy(ranks.order, x[a:b], names[a:b], iteration, rule)
+                if ranks_matter:
+                    fill_swaps(fill, falling, gain, rule, ranks)
+                if truncated:
+                    chance_in_top(ranks.order, falling, rule.top, inside, inside_tie)
+                if ties_matter:
+                    number_blocks(ranks.order, falling, block)
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):
                 low, high = labels.low[a + i], labels.high[a + i]
-                filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
+                if low == high:
+                    continue
+                if filled < high or emptied < low:
+                    filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
                 e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
                 # Whole vectors: an e of 0 makes u, and so all that follows from it, 0. (An
                 # unsigned j also spares a test for negative places, which would not vectorise.)
@@ -124,21 +151,9 @@ def _rounded_up(size):
 
 
 @njit(cache=True)
-def _load_columns(columns, weights, ranks, a, b, weighted, ranks_matter, ties_matter):
-    """Copy what the innermost loop reads of partners to where it may read whole vectors."""
-    for t in range(b - a):
-        columns[4, t] = weights.gain[a + t]
-    if weighted:
-        for t in range(b - a):
-            columns[5, t] = weights.document[a + t]
-    if ties_matter:
-        for t in range(b - a):
-            columns[6, t] = ranks.block[a + t]
-            columns[8, t] = ranks.down[a + t]
-            columns[9, t] = ranks.inside[a + t]
-    if ranks_matter:
-        for t in range(b - a):
-            columns[7, t] = ranks.up[a + t]
+def _load(column, values):
+    for t in range(len(values)):
+        column[t] = values[t]
 
 
 @njit(cache=True)

@@ -144,7 +144,7 @@ class PairwiseObjective:
             closed_form(x, self._shift, self._labels, self._weights.document, upper, g, h, values)
             return values, g, h, self._fixed_mass
         mass = np.empty(n_queries)
-        ranks = self._ranked(x, iteration, np.float64)
+        ranks = self._ranked(x, iteration)
         parts = self.loss.of_margin, self.weight.of_pair, self.pairs.top is not None
         tail = self._labels, self._weights, ranks, g, h, mass, values
         if self._is_listed:
@@ -159,20 +159,19 @@ class PairwiseObjective:
         n_queries = self.groups.n_queries
         g, h = np.zeros((2, len(x)), np.float32)
         mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
-        truncated, ranks_matter = self.pairs.top is not None, self.weight.ranks is not None
         kernel = fast_kernel(
             shape.of_upset,
             self.weight.of_pair,
-            ranks_matter,
-            truncated or self.weight.looks_at_ties,
-            truncated,
+            *self._rank_flags,
             weighted=not self._unweighted,
             normalized=self.normalization is not None and not self._mass_is_fixed,
         )
-        ranks = self._ranked(x, iteration, np.float32)
-        tail = self._weights_single, ranks, g, h, mass, wide
+        order = self._last_order[0].copy()
         shift = np.float32(np.exp(shape.steepness * self._shift))
-        kernel(x, shape.steepness, shift, self._labels, *tail)
+        ranking = self._keys_by_place, iteration, self._rank_rule, order
+        labels, weights = self._labels, self._weights_single
+        kernel(x, shape.steepness, shift, labels, weights, *ranking, g, h, mass, wide)
+        self._last_order[0] = order
         if wide.any():
             g, h = g.astype(np.float64), h.astype(np.float64)
             self._sum_wide(shape, np.flatnonzero(wide), x, iteration, g, h, mass)
@@ -180,7 +179,7 @@ class PairwiseObjective:
 
     def _sum_wide(self, shape: Shape, wide, x, iteration, g, h, mass):
         """Fill in the queries whose scores range too far for single precision."""
-        ranks = self._ranked(x, iteration, np.float64)
+        ranks = self._ranked(x, iteration)
         kernel = exact_kernel(
             self.loss.of_margin, self.weight.of_pair, self.pairs.top is not None, False
         )
@@ -278,24 +277,25 @@ class PairwiseObjective:
 
     # -- what the scores say about ranks ----------------------------------------------------
 
-    def _ranked(self, x, iteration, dtype):
+    def _ranked(self, x, iteration):
         """Return the present ranks' worth; nothing is sorted if no weight asks."""
-        truncated, weighs_swaps = self.pairs.top is not None, self.weight.ranks is not None
+        fill, weighs_swaps, weighs_ties, truncated = self._rank_flags
         if not weighs_swaps and not truncated:
-            return Ranks(self._last_order[0], *[np.zeros(len(x), dtype)] * 6)
+            return Ranks(self._last_order[0], *[np.zeros(len(x))] * 6)
         # A copy, so that objectives may be called from several threads at once.
-        ranks = Ranks(self._last_order[0].copy(), *np.zeros((6, len(x)), dtype))
-        kernel = rank_kernel(
-            self.weight.ranks or chance_in_top,
-            weighs_swaps,
-            truncated,
-            truncated or self.weight.looks_at_ties,
-        )
-        room = np.empty(len(x))
+        ranks = Ranks(self._last_order[0].copy(), *np.zeros((6, len(x))))
+        kernel = rank_kernel(fill, weighs_swaps, truncated, weighs_ties)
         place = self._keys_by_place, self._labels.indptr
-        kernel(x, self._weights.gain, *place, iteration, self._rank_rule, room, ranks)
+        kernel(x, self._weights.gain, *place, iteration, self._rank_rule, ranks)
         self._last_order[0] = ranks.order
         return ranks
+
+    @property
+    def _rank_flags(self):
+        """What fills in the worth of swaps, whether any is wanted, ties are, and the top is."""
+        truncated, weighs_swaps = self.pairs.top is not None, self.weight.ranks is not None
+        weighs_ties = truncated or self.weight.looks_at_ties
+        return self.weight.ranks or chance_in_top, weighs_swaps, weighs_ties, truncated
 
     @cached_property
     def _rank_rule(self):

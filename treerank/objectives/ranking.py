@@ -53,42 +53,78 @@ class RankRule(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def sort_by_score(order, key):
-    """Sort ``order`` in place so that ``key[order]`` falls; linear when nearly sorted."""
-    if _insertion_sort(order, key, 1, PATIENCE * len(order)):
-        return
+def sort_by_score(order, key, nearly_sorted):
+    """Sort ``order`` in place so that ``key[order]`` falls, and return ``key[order]``.
+
+    From an order that is nearly right it takes an insertion sort; else the documents are first
+    thrown into as many bins of equal width as there are documents. Keys that are too uneven
+    for that are left to Shell's sort.
+    """
+    falling = np.empty(len(order))
+    for rank in range(len(order)):
+        falling[rank] = key[order[rank]]
+    patience = PATIENCE * len(order)
+    if nearly_sorted and _insertion_sort(order, falling, 1, patience):
+        return falling
+    _throw_into_bins(order, falling)
+    if _insertion_sort(order, falling, 1, patience):
+        return falling
     gap = 1
     while gap < len(order) // 3:
         gap = 3 * gap + 1
     while gap > 0:  # Shell's sort: the same insertion with falling gaps, in place
-        _insertion_sort(order, key, gap, len(order) * len(order))
+        _insertion_sort(order, falling, gap, len(order) * len(order))
         gap //= 3
+    return falling
 
 
 @register_jitable
-def _insertion_sort(order, key, gap, patience):
+def _throw_into_bins(order, falling):
+    """Bring the pairs of document and key into order, but for those within a bin."""
+    n = len(order)
+    top, bottom = falling.max(), falling.min()
+    if not top - bottom < np.inf or top == bottom:
+        return
+    scale = (n - 1) / (top - bottom)
+    place = np.zeros(n + 1, np.int32)
+    bins = np.empty(n, np.int32)
+    for rank in range(n):
+        bins[rank] = int((top - falling[rank]) * scale)
+    for rank in range(n):
+        place[bins[rank] + 1] += 1
+    for b in range(n):
+        place[b + 1] += place[b]
+    old_order, old_falling = order.copy(), falling.copy()
+    for rank in range(n):
+        b = bins[rank]
+        order[place[b]], falling[place[b]] = old_order[rank], old_falling[rank]
+        place[b] += 1
+
+
+@register_jitable
+def _insertion_sort(order, falling, gap, patience):
     """Sort each of ``gap`` interleaved sequences; say whether patience lasted."""
     for t in range(gap, len(order)):
-        document, place = order[t], t - gap
-        while place >= 0 and key[order[place]] < key[document]:
-            order[place + gap] = order[place]
+        document, value, place = order[t], falling[t], t - gap
+        while place >= 0 and falling[place] < value:
+            order[place + gap], falling[place + gap] = order[place], falling[place]
             place -= gap
             patience -= 1
-        order[place + gap] = document
+        order[place + gap], falling[place + gap] = document, value
         if patience < 0:
             return False
     return True
 
 
 @register_jitable
-def chance_in_top(order, key, top, inside, tie):
+def chance_in_top(order, falling, top, inside, tie):
     """Chance of each document to be among the first ``top``, ties broken at random.
 
     ``tie`` is the chance that at least one of two documents of its block is.
     """
     start = 0
     while start < len(order):
-        end = end_of_block(start, order, key)
+        end = end_of_block(start, falling)
         size = end - start
         seats = min(max(top - start, 0), size)
         left = size - seats
@@ -101,42 +137,56 @@ def chance_in_top(order, key, top, inside, tie):
 
 @functools.cache
 def rank_kernel(fill, weighs_swaps, truncated, weighs_ties):
-    """Make the kernel that sorts each query and says what its ranks are worth."""
+    """Make the kernel that ranks all queries, for those that visit pairs one by one."""
 
     @njit(parallel=True, error_model="numpy", cache=not isinstance(fill, Dispatcher))
-    def rank_queries(x, gain, row, indptr, iteration, rule, key, ranks):
+    def rank_queries(x, gain, names, indptr, iteration, rule, ranks):
         for q in prange(len(indptr) - 1):
             a, b = indptr[q], indptr[q + 1]
-            _add_noise(x[a:b], row[a:b], rule.smoothing, rule.seed, iteration, key[a:b])
-            order = ranks.order[a:b]
-            sort_by_score(order, key[a:b])
-            up, down, tie = ranks.up[a:b], ranks.down[a:b], ranks.tie[a:b]
-            inside = ranks.inside[a:b]
-            if weighs_swaps:  # lends `inside` as room to work in, before it is filled
-                fill(order, key[a:b], rule.discount, gain[a:b], up, down, tie, inside)
+            own = Ranks(
+                ranks.order[a:b],
+                ranks.block[a:b],
+                ranks.up[a:b],
+                ranks.down[a:b],
+                ranks.tie[a:b],
+                ranks.inside[a:b],
+                ranks.inside_tie[a:b],
+            )
+            falling = sort_noisy(own.order, x[a:b], names[a:b], iteration, rule)
+            if weighs_swaps:
+                fill_swaps(fill, falling, gain[a:b], rule, own)
             if truncated:
-                chance_in_top(order, key[a:b], rule.top, inside, ranks.inside_tie[a:b])
+                chance_in_top(own.order, falling, rule.top, own.inside, own.inside_tie)
             if weighs_ties:
-                number_blocks(order, key[a:b], ranks.block[a:b])
+                number_blocks(own.order, falling, own.block)
 
     return rank_queries
 
 
 @register_jitable
-def number_blocks(order, key, block):
+def fill_swaps(fill, falling, gain, rule, ranks):
+    """Say what swapping two documents of a query is worth, see :mod:`treerank.swaps`."""
+    room = ranks.inside  # filled later, if at all
+    fill(ranks.order, falling, rule.discount, gain, ranks.up, ranks.down, ranks.tie, room)
+
+
+@register_jitable
+def number_blocks(order, falling, block):
     """Say of each document where its block of equal scores begins."""
     start = 0
     while start < len(order):
-        end = end_of_block(start, order, key)
+        end = end_of_block(start, falling)
         for rank in range(start, end):
             block[order[rank]] = start
         start = end
 
 
 @njit(cache=True)
-def _add_noise(x, row, smoothing, seed, iteration, key):
+def sort_noisy(order, x, names, iteration, rule):
+    """Sort a query by its scores plus the noise of this iteration; return them, falling."""
+    if rule.smoothing == 0:
+        return sort_by_score(order, x, True)
+    key = np.empty(len(x))
     for t in range(len(x)):
-        key[t] = x[t]
-    if smoothing > 0:
-        for t in range(len(x)):
-            key[t] += smoothing * gumbel(seed, iteration, row[t])
+        key[t] = x[t] + rule.smoothing * gumbel(rule.seed, iteration, names[t])
+    return sort_by_score(order, key, False)
