@@ -175,7 +175,7 @@ def _row_splits(data, cv, validation_size, random_state):
         if len(shared):
             raise ValueError(
                 "cv must keep queries whole; got documents of query "
-                f"{shared[0]!r} in both sets of split {number}."
+                f"{shared.tolist()[0]!r} in both sets of split {number}."
             )
         validation = None
         if validation_size is not None:

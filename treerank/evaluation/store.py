@@ -42,7 +42,8 @@ class Store:
     def read(self, job, key):
         """Return what was stored, or None if there is nothing whole."""
         try:
-            with np.load(self._path(job, key), allow_pickle=False) as file:
+            content = io.BytesIO(self._path(job, key).read_bytes())
+            with np.load(content, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
                 return Fitted(file["scores"], **{name: about[name] for name in _COSTS})
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
