@@ -37,12 +37,19 @@ def _polynomial():
     return Polynomial
 
 
+def _soft_trees():
+    from treerank.feature_parts.soft_trees import SoftTrees
+
+    return SoftTrees
+
+
 FEATURE_PARTS = {
     "lightgbm": _lightgbm_trees,
     "xgboost": _xgboost_trees,
     "mlp": _mlp,
     "linear": _linear,
     "polynomial": _polynomial,
+    "soft_trees": _soft_trees,
 }
 
 #: The same by class, for model files.
@@ -52,6 +59,7 @@ FEATURE_PART_CLASSES = {
     "MLP": _mlp,
     "Linear": _linear,
     "Polynomial": _polynomial,
+    "SoftTrees": _soft_trees,
 }
 
 
