@@ -34,6 +34,24 @@ def test_long_runs_are_grouped_without_a_sort_to_the_same_result():
     )
 
 
+@pytest.mark.parametrize(
+    "qid",
+    [
+        np.tile(np.arange(-128, 128, dtype=np.int8), 2),
+        np.array([2**64 - 1, 2**64 - 3, 2**64 - 1, 2**64 - 3], np.uint64),
+        np.array([-(2**63), 2**63 - 1, -(2**63), 2**63 - 1]),
+        np.arange(70_000)[::-1],
+    ],
+    ids=["int8", "uint64", "far apart", "more than 16 bits"],
+)
+def test_whole_numbers_of_any_width_are_grouped_as_text_would_be(qid):
+    groups = QueryGroups.from_qid(qid)
+    codes = np.unique(qid.astype(object), return_inverse=True)[1]
+    np.testing.assert_array_equal(groups.codes, codes)
+    np.testing.assert_array_equal(groups.sizes, np.bincount(codes))
+    np.testing.assert_array_equal(groups.order, np.argsort(codes, kind="stable"))
+
+
 def test_no_id_is_one_query():
     groups = QueryGroups.from_qid(None, 3)
     assert groups.n_queries == 1

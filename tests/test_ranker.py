@@ -506,8 +506,8 @@ def test_bad_data_is_refused_before_any_training(data, changed, error, message):
         ({"calibration": "cv"}, "calibration must be 'eval_set', None or a share .*; got 'cv'"),
         ({"calibration": 1.0}, "calibration must be 'eval_set', None or a share .*; got 1.0"),
         ({"calibration": 0.08}, "calibration must hold out .* two different"),
-        ({"feature_part": "catboost"}, r"one of \['lightgbm', 'xgboost'\]; got 'catboost'"),
-        ({"feature_part": 3}, r"one of \['lightgbm', 'xgboost'\]; got 3"),
+        ({"feature_part": "catboost"}, r"one of .*'lightgbm'.*; got 'catboost'"),
+        ({"feature_part": 3}, r"one of .*'lightgbm'.*; got 3"),
     ],
 )
 def test_unknown_settings_are_refused_with_the_known_ones(data, settings, message):

@@ -38,13 +38,19 @@ class QueryGroups:
         if qid is None:
             return cls(np.arange(n_documents), np.array([0, n_documents]))
         qid = check_qid(qid, n_documents)
-        if 2 * np.count_nonzero(qid[1:] == qid[:-1]) > len(qid):  # mostly runs: skip the big sort
-            starts = np.flatnonzero(np.append(True, qid[1:] != qid[:-1]))
-            ids, run_codes = np.unique(qid[starts], return_inverse=True)
-            codes = np.repeat(run_codes, np.diff(np.append(starts, len(qid))))
+        changes = qid[1:] != qid[:-1]
+        if 2 * np.count_nonzero(changes) < len(qid):  # mostly runs: skip the big sort
+            starts = np.append(0, np.flatnonzero(changes) + 1)[: len(qid)]
+            indptr = np.append(starts, len(qid))
+            run_codes = _codes(qid[starts])
+            if (run_codes == np.arange(len(starts))).all():  # and in order: skip every sort
+                return cls(np.arange(len(qid)), indptr)
+            codes = np.repeat(run_codes, np.diff(indptr))
         else:
-            ids, codes = np.unique(qid, return_inverse=True)
-        sizes = np.bincount(codes, minlength=len(ids))
+            codes = _codes(qid)
+        sizes = np.bincount(codes)
+        # numpy sorts 16 bits by radix.
+        codes = codes.astype(np.uint16) if len(sizes) <= 1 << 16 else codes
         return cls(np.argsort(codes, kind="stable"), np.append(0, np.cumsum(sizes)))
 
     @property
@@ -75,6 +81,17 @@ class QueryGroups:
         sizes = [len(r) for r in rows]
         order = np.concatenate(rows) if rows else self.order[:0]
         return QueryGroups(order, np.append(0, np.cumsum(sizes, dtype=np.int64)))
+
+
+def _codes(qid):
+    """Number the queries by ascending id."""
+    if len(qid) and qid.dtype.kind in "iu":
+        low, high = int(qid.min()), int(qid.max())
+        if high - low < 4 * len(qid):  # numbers so close together need no sort
+            wide = np.uint64 if qid.dtype.kind == "u" else np.int64  # int8 could not hold them
+            offset = np.subtract(qid, qid.min(), dtype=wide).astype(np.int64)
+            return (np.cumsum(np.bincount(offset) > 0) - 1)[offset]
+    return np.unique(qid, return_inverse=True)[1]
 
 
 def check_qid(qid, n_documents=None):

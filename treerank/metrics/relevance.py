@@ -8,6 +8,7 @@ import math
 import numbers
 
 import numpy as np
+from numba import njit
 
 #: Larger gains could overflow in the sum over a query.
 MAX_GAIN = 2.0**1000
@@ -38,9 +39,9 @@ def exponential_gain(y):
     top = y.max()
     if top > 1000:
         raise ValueError(f"y must be at most 1000 for gain='exponential'; got {top}.")
-    if (y == np.floor(y)).all():  # a table is exact on every machine, vectorised exp2 is not
-        return (np.ldexp(1.0, np.arange(int(top) + 1)) - 1)[y.astype(np.intp)]
-    return np.exp2(y) - 1
+    # A table is exact on every machine, vectorised exp2 is not.
+    gains, looked_up = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1)
+    return gains if looked_up == len(y) else np.exp2(y) - 1
 
 
 def linear_gain(y):
@@ -83,12 +84,24 @@ def label_gains(y, gain="exponential"):
 
 def _looked_up(y, table):
     """Return ``table[y]``; labels must be its indices."""
-    wrong = (y != np.floor(y)) | (y >= len(table))
-    if wrong.any():
+    gains, looked_up = _look_up(y, table)
+    if looked_up < len(y):
         raise ValueError(
-            f"y must be integers below {len(table)}, the number of gains; got {y[wrong][0]}."
+            f"y must be integers below {len(table)}, the number of gains; got {y[looked_up]}."
         )
-    return table[y.astype(np.intp)]
+    return gains
+
+
+@njit(cache=True)
+def _look_up(y, table):
+    """Return ``table[y]`` and how many labels were looked up, up to one that is no index."""
+    gains = np.empty(len(y))
+    for t in range(len(y)):
+        label = y[t]
+        if not 0 <= label < len(table) or label != np.floor(label):
+            return gains, t
+        gains[t] = table[int(label)]
+    return gains, len(y)
 
 
 def check_gain(gain):
