@@ -49,7 +49,28 @@ def _adarank():
     return AdaRank
 
 
+def _rankprop():
+    from treerank.baselines.rankprop import RankProp
+
+    return RankProp
+
+
+def _sortnet():
+    from treerank.baselines.sortnet import SortNet
+
+    return SortNet
+
+
+def _nested_ranker():
+    from treerank.baselines.nested_ranker import NestedRanker
+
+    return NestedRanker
+
+
 RANKERS = {
+    "NestedRanker": _nested_ranker,
+    "SortNet": _sortnet,
+    "RankProp": _rankprop,
     "AdaRank": _adarank,
     "LambdaRank": _lambdarank,
     "ListNet": _listnet,
