@@ -1,0 +1,93 @@
+"""Parting: the rows of a leaf, left ones before right ones, each side in its old order.
+
+Rows in ascending order read memory forwards. Chunks are parted one by one, by any thread, and
+then put together; where a chunk begins does not depend on the number of threads.
+"""
+
+import numpy as np
+from numba import njit, prange
+
+_CHUNK = 8192
+_BYTE = np.uint64(255)
+
+
+@njit(cache=True, error_model="numpy")
+def part_rows(rows, bins, shift, goes_left, spare):
+    """Part ``rows`` in place; return how many go left. ``goes_left`` is 1 for such bins."""
+    n_chunks = (len(rows) + _CHUNK - 1) // _CHUNK
+    if n_chunks == 1:  # threads would take longer to wake
+        n = _part(rows, bins, shift, goes_left, spare[: len(rows)])
+        _join(spare[: len(rows)], n, rows, 0, n)
+        return n
+    before = np.zeros(n_chunks + 1, dtype=np.int64)
+    _part_chunks(rows, bins, shift, goes_left, spare, before)
+    for c in range(n_chunks):
+        before[c + 1] += before[c]
+    _join_chunks(rows, spare, before)
+    return before[n_chunks]
+
+
+@njit(cache=True, error_model="numpy")
+def gather_words(rows, words, n_words, gathered):
+    """Bring the derivatives of ``rows`` into their order."""
+    if len(rows) <= _CHUNK:
+        _gather(rows, words, n_words, gathered)
+    else:
+        _gather_chunks(rows, words, n_words, gathered)
+
+
+@njit(cache=True, error_model="numpy")
+def _part(rows, bins, shift, goes_left, parted):
+    """Write left rows from the front and right ones from the back; return how many go left."""
+    front, back = np.int64(0), np.int64(len(rows) - 1)
+    for i in range(len(rows)):
+        row = rows[i]
+        left = np.int64(goes_left[(bins[row] >> shift) & _BYTE])
+        parted[front] = row  # both, without a branch: one of them is overwritten later
+        parted[back] = row
+        front += left
+        back -= 1 - left
+    return front
+
+
+@njit(cache=True, error_model="numpy")
+def _join(parted, n_left, rows, left, right):
+    """Copy a parted chunk to where its sides begin."""
+    for i in range(n_left):
+        rows[left + i] = parted[i]
+    last = len(parted) - 1
+    for i in range(len(parted) - n_left):
+        rows[right + i] = parted[last - i]
+
+
+@njit(parallel=True, cache=True, error_model="numpy")
+def _part_chunks(rows, bins, shift, goes_left, spare, before):
+    for c in prange(len(before) - 1):
+        begin, end = c * _CHUNK, min((c + 1) * _CHUNK, len(rows))
+        before[c + 1] = _part(rows[begin:end], bins, shift, goes_left, spare[begin:end])
+
+
+@njit(parallel=True, cache=True, error_model="numpy")
+def _join_chunks(rows, spare, before):
+    for c in prange(len(before) - 1):
+        begin, end = c * _CHUNK, min((c + 1) * _CHUNK, len(rows))
+        right = before[len(before) - 1] + begin - before[c]
+        _join(spare[begin:end], before[c + 1] - before[c], rows, before[c], right)
+
+
+@njit(cache=True, error_model="numpy")
+def _gather(rows, words, n_words, gathered):
+    for i in range(len(rows)):
+        row = np.int64(rows[i])
+        if n_words == 1:
+            gathered[i] = words[row]
+        else:
+            gathered[2 * i] = words[2 * row]
+            gathered[2 * i + 1] = words[2 * row + 1]
+
+
+@njit(parallel=True, cache=True, error_model="numpy")
+def _gather_chunks(rows, words, n_words, gathered):
+    for c in prange((len(rows) + _CHUNK - 1) // _CHUNK):
+        chunk = rows[c * _CHUNK : (c + 1) * _CHUNK]
+        _gather(chunk, words, n_words, gathered[c * _CHUNK * n_words :])

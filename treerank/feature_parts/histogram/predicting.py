@@ -1,0 +1,109 @@
+"""Predicting: documents walk down all trees of a forest.
+
+A tree is walked by many documents at once, step by step until all stand in leaves, which lead
+to themselves. No step waits for another document's, nor does any branch depend on the data, so
+a processor keeps several steps in flight. Small inputs are walked by one thread.
+"""
+
+import numpy as np
+from numba import njit, prange
+
+_BLOCK = 64  # documents that walk together
+_FEW = 2048  # documents that one thread scores sooner than a second wakes
+
+
+def add_scores(forest, X, scores):
+    """Add the outputs of all trees to ``scores``, tree after tree."""
+    kernel = _add_scores_parallel if len(X) > _FEW else _add_scores
+    kernel(X, *_walk(forest), forest.values, scores)
+
+
+def find_leaves(forest, X):
+    """Return the leaf of each document in each tree, counted from the tree's root."""
+    leaves = np.empty((len(X), forest.n_trees), dtype=np.int64)
+    _find_leaves(X, *_walk(forest), leaves)
+    return leaves
+
+
+def _walk(forest):
+    nodes = (forest.feature, forest.threshold, forest.missing_right, forest.first)
+    sets = (forest.set_of_node, forest.sets, forest.table_of_set, forest.tables, forest.n_codes)
+    return forest.starts, nodes, sets
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _walk_down(X, begin, root, nodes, sets, at):
+    """Let documents walk from ``root`` to their leaves ``at``."""
+    feature, threshold, missing_right, first = nodes
+    at[:] = root
+    if len(sets[1]) > 0:
+        _walk_down_sets(X, begin, nodes, sets, at)
+        return
+    moving = True
+    while moving:
+        moving = False
+        for i in range(np.uint64(len(at))):
+            node = at[i]
+            x = X[begin + i, feature[node]]
+            right = (x > threshold[node]) | ((x != x) & missing_right[node])
+            after = first[node] + np.uint32(right)
+            moving |= after != node
+            at[i] = after
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _walk_down_sets(X, begin, nodes, sets, at):
+    """Do the same where some splits are of categories."""
+    feature, threshold, missing_right, first = nodes
+    set_of_node, is_left, table_of_set, tables, n_codes = sets
+    for i in range(len(at)):
+        node = at[i]
+        after = node
+        while True:
+            x = X[begin + np.uint64(i), feature[node]]
+            s = set_of_node[node]
+            if s >= 0:
+                table = table_of_set[s]
+                place = np.searchsorted(tables[table][: n_codes[table]], x)
+                known = place < n_codes[table] and tables[table, place] == x
+                right = is_left[s, place if known else n_codes[table]] == 0
+            else:
+                right = (x > threshold[node]) | ((x != x) & missing_right[node])
+            after = first[node] + np.uint32(right)
+            if after == node:
+                break
+            node = after
+        at[i] = node
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _add_block(X, begin, end, starts, nodes, sets, values, scores):
+    at = np.empty(np.int64(end - begin), dtype=np.uint64)
+    for tree in range(len(starts) - 1):
+        _walk_down(X, begin, starts[tree], nodes, sets, at)
+        for i in range(np.uint64(len(at))):
+            for k in range(scores.shape[1]):
+                scores[begin + i, k] += values[at[i], k]
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _add_scores(X, starts, nodes, sets, values, scores):
+    for begin in range(0, len(X), _BLOCK):
+        end = min(begin + _BLOCK, len(X))
+        _add_block(X, np.uint64(begin), np.uint64(end), starts, nodes, sets, values, scores)
+
+
+@njit(parallel=True, cache=True, error_model="numpy")
+def _add_scores_parallel(X, starts, nodes, sets, values, scores):
+    for block in prange((len(X) + _BLOCK - 1) // _BLOCK):
+        begin, end = block * _BLOCK, min((block + 1) * _BLOCK, len(X))
+        _add_block(X, np.uint64(begin), np.uint64(end), starts, nodes, sets, values, scores)
+
+
+@njit(cache=True, error_model="numpy", nogil=True)
+def _find_leaves(X, starts, nodes, sets, leaves):
+    at = np.empty(len(X), dtype=np.uint64)
+    for tree in range(len(starts) - 1):
+        _walk_down(X, np.uint64(0), starts[tree], nodes, sets, at)
+        for i in range(len(at)):
+            leaves[i, tree] = np.int64(at[i]) - starts[tree]
