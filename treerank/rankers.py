@@ -67,16 +67,37 @@ def _nested_ranker():
     return NestedRanker
 
 
+def _ranksvm():
+    from treerank.baselines.ranksvm import RankSVM
+
+    return RankSVM
+
+
+def _rankboost():
+    from treerank.baselines.rankboost import RankBoost
+
+    return RankBoost
+
+
+def _frank():
+    from treerank.baselines.frank import FRank
+
+    return FRank
+
+
 RANKERS = {
-    "NestedRanker": _nested_ranker,
-    "SortNet": _sortnet,
-    "RankProp": _rankprop,
     "AdaRank": _adarank,
+    "FRank": _frank,
     "LambdaRank": _lambdarank,
     "ListNet": _listnet,
     "ListNetStar": _listnet_star,
+    "NestedRanker": _nested_ranker,
+    "RankBoost": _rankboost,
     "RankNet": _ranknet,
     "RankNetStar": _ranknet_star,
+    "RankProp": _rankprop,
+    "RankSVM": _ranksvm,
+    "SortNet": _sortnet,
     "TreeDirectRanker": _tree_direct_ranker,
 }
 

@@ -35,7 +35,7 @@ class RankSVM(LinearRanker):
 
     Parameters
     ----------
-    C : float, default=10.0
+    C : float, default=1.0
         Weight of the loss, which is a mean over pairs of standard features: the same C means the
         same for ten queries or a million, in any unit.
     normalized : bool, default=True
@@ -78,7 +78,7 @@ class RankSVM(LinearRanker):
 
     def __init__(
         self,
-        C=10.0,
+        C=1.0,
         *,
         normalized=True,
         tolerance=1e-3,
