@@ -10,8 +10,7 @@ import numpy as np
 import torch
 from numba import njit, prange
 
-from treerank.feature_parts.boosting import kernel_threads
-from treerank.feature_parts.soft_tree_functions import is_oblivious
+from treerank.feature_parts.soft_tree_functions import is_oblivious, threads_of_torch
 from treerank.feature_parts.soft_tree_kernels import FASTMATH
 
 #: Rows that one thread takes through a tree, whose splits then stay in the cache.
@@ -77,7 +76,7 @@ def _follow(layer, x):
     met = np.zeros(-(-len(values) // int(_BLOCK)), np.int64)
     sharpness = leaf.dtype.type(1 / float(layer.gamma))
     oblivious = is_oblivious(weight.shape[1], leaf.shape[1])
-    with kernel_threads(torch.get_num_threads()):
+    with threads_of_torch():
         _follow_trees(values, weight, bias, leaf, oblivious, sharpness, out, met)
     return torch.from_numpy(out), int(met.sum())
 

@@ -15,8 +15,9 @@ H. Hazimeh, N. Ponomareva, P. Mol, Z. Tan, R. Mazumder: The tree ensemble layer:
 meets conditional computation. ICML 2020.
 """
 
+from contextlib import contextmanager
+
 import torch
-from torch.autograd.function import once_differentiable
 
 from treerank.feature_parts.boosting import kernel_threads
 from treerank.feature_parts.soft_tree_kernels import N_GROUPS, tree_derivatives, tree_outputs
@@ -147,7 +148,7 @@ class FusedKernels:
     def outputs(z, leaf, gamma):
         """Return the outputs, of shape (n_outputs, n_rows)."""
         partial = z.new_empty(min(N_GROUPS, len(leaf)), leaf.shape[2], z.shape[2])
-        with kernel_threads(torch.get_num_threads()):
+        with threads_of_torch():
             tree_outputs(*_described(z, leaf, gamma), partial.numpy())
         return partial.sum(dim=0)
 
@@ -155,8 +156,21 @@ class FusedKernels:
     def derivatives(z, leaf, gamma, upstream, dz, bias_sum, leaf_sum):
         """Fill ``dz`` and add to the gradients of biases and leaves."""
         sums = bias_sum.numpy(), leaf_sum.numpy()
-        with kernel_threads(torch.get_num_threads()):
+        with threads_of_torch():
             tree_derivatives(*_described(z, leaf, gamma), upstream.numpy(), dz.numpy(), *sums)
+
+
+@contextmanager
+def threads_of_torch():
+    """Let kernels have as many threads as torch, and torch as many as before.
+
+    Both may share one OpenMP, whose setting a kernel leaves changed.
+    """
+    n_threads = torch.get_num_threads()
+    with kernel_threads(n_threads):
+        yield
+    if torch.get_num_threads() != n_threads:
+        torch.set_num_threads(n_threads)
 
 
 def _described(z, leaf, gamma):
@@ -186,8 +200,9 @@ class _ChunkedSoftTrees(torch.autograd.Function):
         return out
 
     @staticmethod
-    @once_differentiable
     def backward(ctx, gradient):
+        if torch.is_grad_enabled():  # asked for by create_graph; a constant would be wrong
+            raise RuntimeError("Second derivatives need backend='reference'; got another one.")
         x, weight, leaf, *kept = ctx.saved_tensors
         upstream = gradient.t()
         flat_weight = weight.flatten(0, 1)

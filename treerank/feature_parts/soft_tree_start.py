@@ -55,7 +55,7 @@ def hard_trees(model):
 
 
 def start_layer(
-    model, x, *, mean=0.0, scale=1.0, gamma=1.0, softness=0.05, generator=None, dtype=None
+    model, x, *, mean=0.0, scale=1.0, gamma=1.0, softness=0.2, generator=None, dtype=None
 ):
     """Return a layer that computes what a fitted model does, but for rows near a threshold.
 
@@ -70,7 +70,7 @@ def start_layer(
         then, to give ``x``.
     gamma : float, default=1.0
         Of the layer.
-    softness : float, default=0.05
+    softness : float, default=0.2
         Share of the rows that lie in the soft band of each split; with 0 none does.
     generator : torch.Generator, default=None
         Source of the splits that no branch of the model reaches.

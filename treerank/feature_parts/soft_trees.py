@@ -81,7 +81,7 @@ class SoftTrees(NetworkPart):
     init_model : fitted LightGBMTrees or XGBoostTrees, default=None
         Trees to start from: their splits and leaves take the place of ``n_trees`` and ``depth``.
         Rows with missing values may go other ways than there.
-    softness : float, default=0.05
+    softness : float, default=0.2
         With ``init_model``, share of documents in the soft band of each split; with 0 the first
         scores are those of the model.
     conditional : {"auto", True, False}, default="auto"
@@ -120,7 +120,7 @@ class SoftTrees(NetworkPart):
         batch_norm=False,
         spread=0.5,
         init_model=None,
-        softness=0.05,
+        softness=0.2,
         conditional="auto",
         **training,
     ):

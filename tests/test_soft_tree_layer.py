@@ -1,0 +1,274 @@
+"""A soft tree is what a plain walk over its nodes says it is, however it is computed."""
+
+import io
+
+import numba as nb
+import numpy as np
+import pytest
+
+from treerank.feature_parts.soft_tree_kernels import tree_derivatives, tree_outputs
+
+torch = pytest.importorskip("torch")
+
+functions = pytest.importorskip("treerank.feature_parts.soft_tree_functions")
+layers = pytest.importorskip("treerank.feature_parts.soft_tree_layer")
+SoftTreeLayer, BACKENDS = layers.SoftTreeLayer, layers.BACKENDS
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads(), nb.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    nb.set_num_threads(before[1])
+    torch.set_num_threads(before[0])
+
+
+FAST = sorted(set(BACKENDS) - {"reference"})
+SHAPES = [(1, False), (3, False), (1, True), (3, True)]
+
+
+def layer_of(n_outputs=1, oblivious=False, *, dtype=torch.float64, backend="auto", **params):
+    """A layer whose splits are partly soft and partly hard on the rows of ``some_rows``."""
+    params = {"n_trees": 5, "depth": 3, "gamma": 0.7, "chunk_size": 16} | params
+    layer = SoftTreeLayer(4, n_outputs, oblivious=oblivious, dtype=dtype, backend=backend, **params)
+    generator = torch.Generator().manual_seed(0)
+    layer.place_splits(some_rows(dtype=dtype), spread=0.8, generator=generator)
+    with torch.no_grad():
+        layer.leaf.normal_(generator=generator)
+    return layer
+
+
+def some_rows(n_rows=50, seed=1, dtype=torch.float64):
+    return torch.randn(n_rows, 4, generator=torch.Generator().manual_seed(seed), dtype=dtype)
+
+
+def walked(layer, x):
+    """The outputs of one row, node by node; left has the smaller number at every level."""
+    weight, bias, leaf = (p.detach().numpy() for p in (layer.weight, layer.bias, layer.leaf))
+    gamma = float(layer.gamma)
+
+    def below(t, level, k):
+        if level == layer.depth:
+            return leaf[t, k]
+        split = level if layer.oblivious else 2**level - 1 + k
+        u = min(max((weight[t, split] @ x + bias[t, split]) / gamma + 0.5, 0.0), 1.0)
+        left = 3 * u**2 - 2 * u**3
+        return left * below(t, level + 1, k) + (1 - left) * below(t, level + 1, k + 2**level)
+
+    return sum(below(t, 0, 0) for t in range(layer.n_trees))
+
+
+def gradients(layer, x, upstream):
+    x = x.clone().requires_grad_()
+    layer.zero_grad()
+    layer(x).backward(upstream)
+    return [x.grad, *(p.grad.clone() for p in layer.parameters())]
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@pytest.mark.parametrize(("n_outputs", "oblivious"), SHAPES)
+def test_outputs_are_those_of_a_walk_over_the_nodes(backend, n_outputs, oblivious):
+    layer, x = layer_of(n_outputs, oblivious, backend=backend), some_rows()
+    expected = np.array([walked(layer, row) for row in x.numpy()])
+    np.testing.assert_allclose(layer(x).detach().numpy(), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", FAST)
+@pytest.mark.parametrize(("n_outputs", "oblivious"), SHAPES)
+def test_gradients_are_those_of_autograd_on_the_reference(backend, n_outputs, oblivious):
+    x, upstream = some_rows(), torch.randn(50, n_outputs, dtype=torch.float64)
+    ours = gradients(layer_of(n_outputs, oblivious, backend=backend), x, upstream)
+    theirs = gradients(layer_of(n_outputs, oblivious, backend="reference"), x, upstream)
+    for mine, other in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(mine, other, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("backend", FAST)
+@pytest.mark.parametrize("oblivious", [False, True])
+def test_gradients_are_those_of_differences(backend, oblivious):
+    layer = layer_of(2, oblivious, backend=backend, n_trees=2, depth=2, chunk_size=3)
+    names = [name for name, _ in layer.named_parameters()]
+
+    def outputs(x, *values):
+        given = dict(zip(names, values, strict=True))
+        return torch.func.functional_call(layer, given, (x,))
+
+    x = some_rows(5).requires_grad_()
+    assert torch.autograd.gradcheck(outputs, (x, *layer.parameters()))
+
+
+@pytest.mark.parametrize("backend", FAST)
+def test_single_precision_is_near_double(backend):
+    x, upstream = some_rows(), torch.ones(50, 1, dtype=torch.float64)
+    wide = gradients(layer_of(), x, upstream)
+    narrow_layer = layer_of(backend=backend).float()
+    narrow = gradients(narrow_layer, x.float(), upstream.float())
+    for mine, other in zip(narrow, wide, strict=True):
+        assert mine.dtype == torch.float32
+        torch.testing.assert_close(mine.double(), other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("backend", FAST)
+def test_a_second_backward_pass_gives_the_same_gradient(backend):
+    layer = layer_of(backend=backend)
+    out = layer(some_rows()).sum()
+    first = torch.autograd.grad(out, layer.weight, retain_graph=True)[0]
+    assert torch.equal(torch.autograd.grad(out, layer.weight)[0], first)
+
+
+@pytest.mark.parametrize("backend", FAST)
+def test_second_derivatives_are_refused_but_by_the_reference(backend):
+    def curvature(layer):
+        x = some_rows().requires_grad_()
+        (slope,) = torch.autograd.grad(layer(x).sum(), x, create_graph=True)
+        slope.sum().backward()
+        return x.grad
+
+    assert torch.isfinite(curvature(layer_of(backend="reference"))).all()
+    with pytest.raises(RuntimeError, match="Second derivatives need backend='reference'"):
+        curvature(layer_of(backend=backend))
+
+
+@pytest.mark.parametrize("oblivious", [False, True])
+def test_kernels_give_the_same_bits_for_any_number_of_threads(oblivious):
+    layer, x = layer_of(2, oblivious, n_trees=40), some_rows(300)
+    leaf, n_splits = layer.leaf.detach().numpy(), layer.weight.shape[1]
+    z = (layer.weight.detach() @ x.t() + layer.bias.detach()[..., None]).numpy()
+    upstream = np.random.default_rng(0).normal(size=(2, 300))
+    results = []
+    before = nb.get_num_threads()
+    for n_threads in (1, before):
+        nb.set_num_threads(n_threads)
+        partial, dz = np.empty((16, 2, 300)), np.empty_like(z)
+        sums = np.zeros((40, n_splits)), np.zeros_like(leaf)
+        tree_outputs(z, leaf, oblivious, 1.4, partial)
+        tree_derivatives(z, leaf, oblivious, 1.4, upstream, dz, *sums)
+        results.append([partial, dz, *sums])
+    for one, many in zip(*results, strict=True):
+        np.testing.assert_array_equal(one, many)
+
+
+def test_kernels_leave_torch_as_many_threads_as_it_had():
+    torch.set_num_threads(2)
+    nb.set_num_threads(1)
+    layer_of()(some_rows()).sum().backward()
+    assert torch.get_num_threads() == 2
+
+
+def test_a_row_on_the_hyperplane_gets_the_mean_and_one_beyond_the_band_a_single_leaf():
+    layer = SoftTreeLayer(1, n_trees=1, depth=1, gamma=2.0)
+    with torch.no_grad():
+        layer.weight[:] = 1.0
+        layer.leaf[0, :, 0] = torch.tensor([10.0, 20.0])
+    assert layer(torch.tensor([[0.0], [1.0], [-1.0]])).flatten().tolist() == [15.0, 10.0, 20.0]
+
+
+def test_the_smooth_step_is_a_cubic_between_its_ends():
+    z = torch.tensor([-1.0, -0.5, -0.25, 0.25, 0.5, 1.0])
+    assert functions.smooth_step(z, 1.0).tolist() == [0.0, 0.0, 0.15625, 0.84375, 1.0, 1.0]
+    twice = functions.smooth_step(torch.tensor(0.25), 2.0)
+    assert twice == functions.smooth_step(torch.tensor(0.125), 1.0)
+
+
+def test_the_gradient_of_the_inputs_is_not_computed_where_nobody_asks_for_it():
+    layer, x = layer_of(), some_rows()
+    layer(x).sum().backward()
+    assert x.grad is None
+    with torch.no_grad():
+        assert layer(x).grad_fn is None
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_a_missing_value_makes_the_row_missing_and_no_other(backend):
+    layer, x = layer_of(backend=backend), some_rows()
+    x[3, 1] = torch.nan
+    assert torch.isnan(layer(x)).flatten().nonzero().flatten().tolist() == [3]
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_leading_dimensions_stay_and_may_be_empty(backend):
+    layer, x = layer_of(3, backend=backend), some_rows(12)
+    torch.testing.assert_close(layer(x.view(3, 4, 4)), layer(x).view(3, 4, 3))
+    assert layer(x[0]).shape == (3,)
+    assert layer(x[:0]).shape == (0, 3)
+
+
+def test_a_saved_layer_computes_the_same_and_keeps_its_gamma():
+    layer, other, file = layer_of(), SoftTreeLayer(4, n_trees=5, depth=3).double(), io.BytesIO()
+    layer.set_gamma(0.3)
+    torch.save(layer.state_dict(), file)
+    file.seek(0)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    other.chunk_size = layer.chunk_size
+    assert torch.equal(other(some_rows()), layer(some_rows()))
+    assert float(other.gamma) == 0.3
+
+
+def test_placed_splits_lie_among_the_rows_and_are_as_soft_as_told():
+    layer = SoftTreeLayer(4, n_trees=20, depth=3, gamma=0.5, dtype=torch.float64)
+    x = some_rows(400) * torch.tensor([1.0, 100.0, 0.01, 0.0]) + 5
+    layer.place_splits(x, spread=0.3, generator=torch.Generator().manual_seed(0))
+    z = x @ layer.weight.detach().flatten(0, 1).t() + layer.bias.detach().flatten()
+    torch.testing.assert_close(z.std(0, correction=0), torch.full((140,), 0.15).double())
+    assert ((z > 0).any(0) & (z < 0).any(0)).all()
+
+
+def test_draws_come_from_the_generator_alone():
+    def drawn(seed):
+        torch.manual_seed(seed)
+        layer, generator = SoftTreeLayer(4), torch.Generator().manual_seed(7)
+        layer.reset_parameters(generator)
+        layer.place_splits(some_rows().float(), generator=generator)
+        return torch.cat([p.flatten() for p in layer.parameters()])
+
+    assert torch.equal(drawn(0), drawn(1))
+
+
+def test_a_layer_learns_a_step_that_no_linear_layer_can():
+    torch.manual_seed(0)
+    x = torch.randn(400, 4)
+    y = ((x[:, :1] > 0) ^ (x[:, 1:2] > 0)).float()
+    layer = SoftTreeLayer(4, n_trees=8, depth=3)
+    layer.place_splits(x)
+    optimizer = torch.optim.Adam(layer.parameters(), lr=0.03)
+    for _ in range(150):
+        optimizer.zero_grad()
+        loss = (layer(x) - y).square().mean()
+        loss.backward()
+        optimizer.step()
+    assert loss < 0.05  # the mean alone leaves 0.25
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"depth": 0}, "depth must be a whole number of at least 1; got 0"),
+        ({"n_trees": 1.5}, "n_trees must be a whole number"),
+        ({"chunk_size": True}, "chunk_size must be"),
+        ({"gamma": 0.0}, r"gamma must be positive and finite; got 0\.0"),
+        ({"gamma": float("nan")}, "gamma must be positive"),
+        ({"backend": "cuda"}, "backend must be one of"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(params, message):
+    with pytest.raises(ValueError, match=message):
+        SoftTreeLayer(4, **params)
+
+
+def test_inputs_of_another_width_and_no_rows_to_go_by_are_refused():
+    with pytest.raises(ValueError, match=r"x must have 4 features .* got shape \(2, 3\)"):
+        layer_of()(torch.zeros(2, 3))
+    with pytest.raises(ValueError, match="x must have at least one row"):
+        layer_of().place_splits(torch.zeros(0, 4))
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
+@pytest.mark.parametrize(("n_outputs", "oblivious"), SHAPES)
+def test_a_gpu_computes_the_same(n_outputs, oblivious):
+    layer, x, upstream = layer_of(n_outputs, oblivious), some_rows(), torch.ones(50, n_outputs)
+    here = gradients(layer, x, upstream.double())
+    there = gradients(layer.cuda(), x.cuda(), upstream.double().cuda())
+    for mine, other in zip(here, there, strict=True):
+        torch.testing.assert_close(mine, other.cpu(), rtol=0, atol=1e-10)
