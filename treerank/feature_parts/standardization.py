@@ -8,6 +8,7 @@ so the result does not depend on how X lies in memory.
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 _BATCH = 8192
 
@@ -42,14 +43,12 @@ class Standardization:
     @classmethod
     def of(cls, rows):
         """Measure location and scale, in two passes: squares of large numbers cancel."""
-        count, total = np.zeros((2, rows.shape[1]))
+        count, total, squares = np.zeros((3, rows.shape[1]))
         for batch in _batches(rows):
-            count += np.isfinite(batch).sum(axis=0)
-            total += np.where(np.isfinite(batch), batch, 0.0).sum(axis=0)
+            _add_values(batch, count, total)
         mean = total / np.maximum(count, 1)
-        squares = np.zeros(rows.shape[1])
         for batch in _batches(rows):
-            squares += np.where(np.isfinite(batch), (batch - mean) ** 2, 0.0).sum(axis=0)
+            _add_squares(batch, mean, squares)
         scale = np.sqrt(squares / np.maximum(count, 1))
         tiny = 1e-12 * np.maximum(np.abs(mean), np.finfo(np.float64).tiny)
         return cls(mean, np.where(scale > tiny, scale, 1.0))
@@ -57,10 +56,9 @@ class Standardization:
     def __call__(self, rows, dtype=np.float32):
         """Return all rows as one array."""
         result = np.empty(rows.shape, dtype)
-        start = 0
+        start, inverse = 0, 1 / self.scale
         for batch in _batches(rows):
-            standard = (batch - self.mean) / self.scale
-            result[start : start + len(batch)] = np.where(np.isnan(standard), 0.0, standard)
+            _standardize(batch, self.mean, inverse, result[start : start + len(batch)])
             start += len(batch)
         return result
 
@@ -69,3 +67,30 @@ def _batches(rows):
     for start in range(0, len(rows), _BATCH):
         batch = rows.batch(start, start + _BATCH)
         yield np.ascontiguousarray(batch, dtype=np.float64)
+
+
+@njit(cache=True)
+def _add_values(batch, count, total):
+    for i in range(len(batch)):
+        for j in range(len(total)):
+            if np.isfinite(batch[i, j]):
+                count[j] += 1
+                total[j] += batch[i, j]
+
+
+@njit(cache=True)
+def _add_squares(batch, mean, squares):
+    for i in range(len(batch)):
+        for j in range(len(mean)):
+            if np.isfinite(batch[i, j]):
+                squares[j] += (batch[i, j] - mean[j]) ** 2
+
+
+@njit(cache=True)
+def _standardize(batch, mean, inverse, result):
+    n_features = np.uint64(len(mean))  # signed bounds keep the loop from vectorising
+    for i in range(len(batch)):
+        values, standard = batch[i], result[i]
+        for j in range(n_features):
+            value = (values[j] - mean[j]) * inverse[j]
+            standard[j] = value if value == value else 0.0

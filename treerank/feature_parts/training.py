@@ -90,15 +90,15 @@ DECAYS = {
 
 
 def _adam(parameters, weight_decay, momentum):
-    return torch.optim.Adam(parameters, weight_decay=weight_decay)
+    return torch.optim.Adam(parameters, weight_decay=weight_decay, fused=True)
 
 
 def _adamw(parameters, weight_decay, momentum):
-    return torch.optim.AdamW(parameters, weight_decay=weight_decay)
+    return torch.optim.AdamW(parameters, weight_decay=weight_decay, fused=True)
 
 
 def _sgd(parameters, weight_decay, momentum):
-    return torch.optim.SGD(parameters, weight_decay=weight_decay, momentum=momentum)
+    return torch.optim.SGD(parameters, weight_decay=weight_decay, momentum=momentum, fused=True)
 
 
 OPTIMIZERS = {"adam": _adam, "adamw": _adamw, "sgd": _sgd}
