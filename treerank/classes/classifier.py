@@ -8,8 +8,9 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from treerank.classes.neighbours import find_boundaries
 
@@ -28,8 +29,9 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
         Where to cut: where the most training documents (or the most of each class, if balanced)
         get their own class, or where r peaks along the sorted training documents, which looks at
         no label.
-    class_weight : {"balanced"} or None, default=None
-        With ``"labels"``, whether all classes count the same, however small.
+    class_weight : {"balanced"}, dict or None, default=None
+        With ``"labels"``, what a document of each class counts; ``"balanced"`` has all classes
+        count the same, however small.
 
     Attributes
     ----------
@@ -65,23 +67,21 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
             raise ValueError(
                 f"thresholds must be one of {list(THRESHOLDS)}; got {self.thresholds!r}."
             )
-        if self.class_weight not in (None, "balanced"):
-            raise ValueError(f"class_weight must be None or 'balanced'; got {self.class_weight!r}.")
-        _, y = validate_data(self, X, y, ensure_all_finite="allow-nan", skip_check_array=False)
+        y = validate_data(self, y=y)
+        check_consistent_length(X, y)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y must have at least two classes; got one class, {y[0]!r}.")
+            raise ValueError(f"y must have at least two classes; got {self.classes_.tolist()}.")
         self.ranker_ = clone(self.ranker)
         self.ranker_.fit(X, codes, qid)
+        validate_data(self, X, skip_check_array=True)  # names and number; the ranker did the rest
         scores = self.ranker_.predict(X)
         if self.thresholds == "peaks":
             found = find_boundaries(scores, n_classes=len(self.classes_))
             self.thresholds_ = found.thresholds
         else:
-            weight = np.ones(len(self.classes_))
-            if self.class_weight == "balanced":
-                weight = len(y) / np.bincount(codes)
+            weight = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
             self.thresholds_ = best_thresholds(scores, codes, weight)
         return self
 
@@ -94,6 +94,7 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.classifier_tags.poor_score = True  # on classes that do not lie in order
         return tags
 
 
