@@ -85,9 +85,37 @@ def _frank():
     return FRank
 
 
+def _es_rank():
+    from treerank.baselines.es_rank import ESRank
+
+    return ESRank
+
+
+def _iesr_rank():
+    from treerank.baselines.iesr_rank import IESRRank
+
+    return IESRRank
+
+
+def _iesvm_rank():
+    from treerank.baselines.iesvm_rank import IESVMRank
+
+    return IESVMRank
+
+
+def _coordinate_ascent():
+    from treerank.baselines.coordinate_ascent import CoordinateAscent
+
+    return CoordinateAscent
+
+
 RANKERS = {
     "AdaRank": _adarank,
+    "CoordinateAscent": _coordinate_ascent,
+    "ESRank": _es_rank,
     "FRank": _frank,
+    "IESRRank": _iesr_rank,
+    "IESVMRank": _iesvm_rank,
     "LambdaRank": _lambdarank,
     "ListNet": _listnet,
     "ListNetStar": _listnet_star,

@@ -22,6 +22,7 @@ from treerank.baselines.active_pairs import (
     squared_hinges,
     transposed_product,
 )
+from treerank.baselines.conjugate_gradients import conjugate_gradients
 from treerank.baselines.fitting import refuse_weights, warn_of_nothing_to_learn
 from treerank.baselines.linear_ranker import LinearRanker
 from treerank.baselines.standard_features import linear_scores
@@ -132,7 +133,7 @@ class Problem:
             gradient = weight + transposed_product(self.Z, slope)
             if 0.5 * (gradient @ gradient) <= tolerance / (1 + tolerance) * value:
                 return weight, value, n_steps, True
-            step = self._newton_step(gradient, active)
+            step = conjugate_gradients(self._curvature(active), -gradient, 0.1)
             along = self._scores(step)
             descent = gradient @ step
             size, before = 1.0, value
@@ -151,21 +152,11 @@ class Problem:
         loss, slope = squared_hinges(scores, self.sides, active)
         return 0.5 * float(weight @ weight) + self.C * loss, self.C * slope, active
 
-    def _newton_step(self, gradient, active):
-        """Solve for the Newton step by conjugate gradients, as exactly as it deserves."""
-        step, residual = np.zeros(len(gradient)), -gradient
-        direction, norm = residual, float(residual @ residual)
-        enough = 0.01 * norm  # a tenth of the gradient is left
-        for _ in range(10 * len(gradient)):
-            bent = direction + self.C * curvature_product(self.Z, direction, self.sides, active)
-            size = norm / float(direction @ bent)
-            step = step + size * direction
-            residual = residual - size * bent
-            norm, before = float(residual @ residual), norm
-            if norm <= enough:
-                break
-            direction = residual + norm / before * direction
-        return step
+    def _curvature(self, active):
+        def product(v):
+            return v + self.C * curvature_product(self.Z, v, self.sides, active)
+
+        return product
 
     def _scores(self, weight):
         return linear_scores(self.Z, weight, np.zeros(len(weight)))

@@ -1,0 +1,39 @@
+"""Conjugate gradients: linear equations whose matrix is known by its products alone."""
+
+import numpy as np
+
+
+def conjugate_gradients(product, target, tolerance):
+    """Solve ``product(v) = target`` for a symmetric positive definite product.
+
+    Parameters
+    ----------
+    product : callable
+        ``v -> A v``.
+    target : ndarray of shape (n,)
+        Right-hand side.
+    tolerance : float
+        Stop when the length of the residual is this share of that of ``target``.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+
+    Examples
+    --------
+    >>> conjugate_gradients(lambda v: 2 * v, np.array([4.0, 6.0]), 1e-9)
+    array([2., 3.])
+    """
+    solution, residual = np.zeros(len(target)), target
+    direction, squares = residual, float(residual @ residual)
+    enough = tolerance**2 * squares
+    for _ in range(10 * len(target)):
+        if squares <= enough:
+            break
+        image = product(direction)
+        size = squares / float(direction @ image)
+        solution = solution + size * direction
+        residual = residual - size * image
+        squares, before = float(residual @ residual), squares
+        direction = residual + squares / before * direction
+    return solution
