@@ -94,6 +94,10 @@ def start_layer(
     True
     """
     trees = hard_trees(model)
+    if x.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"init_model must have as many features as X, {x.shape[1]}; got {model.n_features_in_}."
+        )
     options = {"n_trees": len(trees), "depth": _checked_depth(trees), "gamma": gamma}
     layer = SoftTreeLayer(model.n_features_in_, model.n_scores_, **options, dtype=dtype)
     layer.place_splits(x, generator=generator)
@@ -102,7 +106,7 @@ def start_layer(
     placed: dict[tuple[int, float, bool], tuple[float, float]] = {}
     with torch.no_grad():
         for tree, root in enumerate(trees):
-            for node, level, k in _walk(root):
+            for node, level, k in walk(root):
                 if not isinstance(node, Split):  # the leaves below node k of level l
                     layer.leaf[tree, k :: 2**level] = torch.as_tensor(node).to(layer.leaf)
                     continue
@@ -119,7 +123,7 @@ def start_layer(
 
 
 def _checked_depth(trees):
-    depth = max([1, *(level for root in trees for _, level, _ in _walk(root))])
+    depth = max([1, *(level for root in trees for _, level, _ in walk(root))])
     if depth > MAX_DEPTH:
         raise ValueError(
             f"init_model must have at most {MAX_DEPTH} splits on a path (max_depth sees to it); "
@@ -128,12 +132,12 @@ def _checked_depth(trees):
     return depth
 
 
-def _walk(node, level=0, k=0):
+def walk(node, level=0, k=0):
     """Yield all nodes below one, with level and number as soft trees have them."""
     yield node, level, k
     if isinstance(node, Split):
-        yield from _walk(node.left, level + 1, k)
-        yield from _walk(node.right, level + 1, k + 2**level)
+        yield from walk(node.left, level + 1, k)
+        yield from walk(node.right, level + 1, k + 2**level)
 
 
 def _placed(node, values, mean, scale, softness):

@@ -19,7 +19,7 @@ from treerank.feature_parts.training import one_thread
 
 #: Rows that tell whether conditional evaluation pays, and rows that it takes at a time.
 _SAMPLE, _BLOCK = 256, 4096
-_CONDITIONAL = {"auto": None, True: None, False: None}
+_CONDITIONAL = ("auto", "always", "never")
 
 
 class SoftTreeNetwork(torch.nn.Module):
@@ -84,7 +84,7 @@ class SoftTrees(NetworkPart):
     softness : float, default=0.2
         With ``init_model``, share of documents in the soft band of each split; with 0 the first
         scores are those of the model.
-    conditional : {"auto", True, False}, default="auto"
+    conditional : {"auto", "always", "never"}, default="auto"
         Whether ``transform`` follows only the nodes that a document can reach. "auto" decides
         at the end of ``fit``, by what is less work.
     **training
@@ -173,7 +173,7 @@ class SoftTrees(NetworkPart):
             layer.reset_parameters(generator)
             layer.place_splits(X_sample, spread=self.spread, generator=generator)
         else:
-            layer = self._started_layer(n_features, n_outputs, X_sample, generator)
+            layer = self._started_layer(n_outputs, X_sample, generator)
         names = ("n_trees", "depth", "oblivious")
         self._shape = {name: getattr(layer, name) for name in names}
         final_gamma = self.gamma if self.final_gamma is None else self.final_gamma
@@ -181,7 +181,7 @@ class SoftTrees(NetworkPart):
             layer, batch_norm=self.batch_norm, gamma=self.gamma, final_gamma=final_gamma
         )
 
-    def _started_layer(self, n_features, n_outputs, X_sample, generator):
+    def _started_layer(self, n_outputs, X_sample, generator):
         layer = start_layer(
             self.init_model,
             X_sample,
@@ -191,12 +191,10 @@ class SoftTrees(NetworkPart):
             softness=self.softness,
             generator=generator,
         )
-        for name, ours in (("in_features", n_features), ("out_features", n_outputs)):
-            if getattr(layer, name) != ours:
-                raise ValueError(
-                    f"init_model must have {name} {ours}, as X and the objective; "
-                    f"got {getattr(layer, name)}."
-                )
+        if layer.out_features != n_outputs:
+            raise ValueError(
+                f"init_model must have as many outputs as f, {n_outputs}; got {layer.out_features}."
+            )
         return layer
 
     def _train(self, rows, objective, validation, n_epochs):
@@ -205,7 +203,7 @@ class SoftTrees(NetworkPart):
         with one_thread(), torch.inference_mode():
             sample = self.network_.normalization(sample)
             pays = self.conditional == "auto" and conditional_pays(self.network_.layer, sample)
-        self.conditional_ = self.conditional is True or pays
+        self.conditional_ = self.conditional == "always" or pays
         return self
 
     def _follow(self, values):

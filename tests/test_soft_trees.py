@@ -1,0 +1,150 @@
+"""Soft trees are a feature part like any other, and keep what they add to a network."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.registry import FEATURE_PART_CLASSES, make_feature_part
+from treerank.objectives import make_objective
+
+torch = pytest.importorskip("torch")
+SoftTrees = pytest.importorskip("treerank.feature_parts.soft_trees").SoftTrees
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(400, 3)) * [1.0, 10.0, 0.1]
+Y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
+OBJECTIVE = make_objective(Y, np.repeat(np.arange(20), 20))
+SMALL = {"n_trees": 6, "depth": 3, "n_epochs": 4, "batch_size": 100, "random_state": 0}
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def fitted(objective=OBJECTIVE, data=X, **params):
+    return SoftTrees(**{**SMALL, **params}).fit(data, objective)
+
+
+def accuracy(scores):
+    """Share of pairs of all queries in which the relevant document is above."""
+    return float(np.mean(scores[Y][:, None] > scores[~Y]))
+
+
+@pytest.mark.parametrize("params", [{}, {"oblivious": True}, {"batch_norm": True}])
+def test_they_learn_what_no_linear_function_can(params):
+    part = fitted(n_epochs=40, learning_rate=0.03, **params)
+    assert accuracy(part.transform(X)[:, 0]) > 0.95
+
+
+def test_the_registry_knows_them():
+    assert isinstance(make_feature_part("soft_trees"), SoftTrees)
+    assert FEATURE_PART_CLASSES["SoftTrees"]() is SoftTrees
+
+
+def test_gamma_falls_from_the_first_to_the_last_epoch_geometrically():
+    seen = []
+    network = fitted(gamma=1.0, final_gamma=0.01, n_epochs=3).network_
+    for epoch in range(3):
+        network.start_epoch(epoch, 3)
+        seen.append(float(network.layer.gamma))
+    np.testing.assert_allclose(seen, [1.0, 0.1, 0.01], rtol=1e-6)
+
+
+def test_gamma_stays_where_no_other_is_asked_for_and_one_epoch_is_the_first():
+    assert float(fitted(gamma=0.5).network_.layer.gamma) == 0.5
+    assert float(fitted(final_gamma=0.1, n_epochs=1).network_.layer.gamma) == 1.0
+
+
+def test_the_best_epoch_is_kept_with_its_gamma():
+    best_first = iter([3.0, 2.0, 1.0, 0.0])
+    part = SoftTrees(**SMALL, final_gamma=0.1, early_stopping_rounds=3)
+    part.fit(X, OBJECTIVE, validation=(X, lambda scores: next(best_first)))
+    assert (part.best_iteration_, float(part.network_.layer.gamma)) == (1, 1.0)
+
+
+@pytest.mark.parametrize("conditional", ["always", "never"])
+@pytest.mark.parametrize("params", [{}, {"oblivious": True, "n_outputs": 2}, {"batch_norm": True}])
+def test_a_restored_part_gives_the_same_bits(conditional, params):
+    part = fitted(conditional=conditional, final_gamma=0.2, **params)
+    # The shape comes from the state: with init_model the parameters do not tell it.
+    other = SoftTrees(n_trees=1, depth=1, **params).set_state(part.get_state())
+    np.testing.assert_array_equal(other.transform(X), part.transform(X))
+    assert other.conditional_ == (conditional == "always")
+
+
+@pytest.mark.parametrize("params", [{}, {"n_outputs": 3}, {"batch_norm": True}])
+def test_conditional_evaluation_gives_the_scores_of_the_dense_one(params):
+    soft = {"final_gamma": 0.05, **params}
+    dense, sparse = (fitted(conditional=c, **soft).transform(X) for c in ("never", "always"))
+    np.testing.assert_allclose(sparse, dense, rtol=1e-6, atol=1e-7)
+    assert fitted(conditional="always", **soft).transform(X[:0]).shape == dense[:0].shape
+
+
+def test_conditional_evaluation_is_chosen_for_deep_hard_trees_only():
+    deep = {"depth": 9, "n_trees": 2, "n_epochs": 1}
+    assert fitted(gamma=1e-4, spread=1e4, **deep).conditional_
+    assert not fitted(gamma=1.0, **deep).conditional_
+    assert not fitted(gamma=1e-4, spread=1e4).conditional_
+
+
+def test_missing_values_count_as_the_mean():
+    data = X.copy()
+    data[::3, 1] = np.nan
+    filled = np.where(np.isnan(data), np.nanmean(data, axis=0), data)
+    part = fitted(data=data)
+    np.testing.assert_allclose(part.transform(data), part.transform(filled), rtol=1e-5, atol=1e-7)
+    part.conditional_ = True
+    np.testing.assert_allclose(part.transform(data), part.transform(filled), rtol=1e-5, atol=1e-7)
+
+
+def test_a_seed_gives_the_same_bits_whatever_the_global_one():
+    torch.manual_seed(1)
+    first = fitted().transform(X)
+    torch.manual_seed(2)
+    np.testing.assert_array_equal(fitted().transform(X), first)
+    assert (fitted(random_state=1).transform(X) != first).any()
+
+
+def test_they_start_from_boosted_trees_and_go_on_from_there():
+    model = LightGBMTrees(5, max_depth=3, n_jobs=1).fit(X, OBJECTIVE)
+    template = SoftTrees(init_model=model, softness=0, learning_rate=1e-9, n_epochs=1)
+    part = clone(template).fit(X, OBJECTIVE)
+    assert (part.network_.layer.n_trees, part.network_.layer.depth) == (5, 3)
+    np.testing.assert_allclose(part.transform(X), model.transform(X), rtol=1e-4, atol=1e-5)
+    trained = SoftTrees(init_model=model, learning_rate=1e-2, n_epochs=20).fit(X, OBJECTIVE)
+    gain = [OBJECTIVE(p.transform(X)[:, 0])[0] for p in (model, trained)]
+    assert gain[1] < gain[0]
+    restored = SoftTrees().set_state(trained.get_state())
+    np.testing.assert_array_equal(restored.transform(X), trained.transform(X))
+
+
+def test_a_start_of_another_shape_is_refused():
+    model = LightGBMTrees(2, max_depth=3, n_jobs=1).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match="init_model must have as many features as X, 2; got 3"):
+        fitted(data=X[:, :2], init_model=model)
+    with pytest.raises(ValueError, match="init_model must have as many outputs as f, 2; got 1"):
+        fitted(n_outputs=2, init_model=model)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_trees": 0}, "n_trees must be a whole number of at least 1; got 0"),
+        ({"depth": 2.0}, "depth must be a whole number"),
+        ({"gamma": 0}, "gamma must be a positive number; got 0"),
+        ({"final_gamma": -1.0}, "final_gamma must be a positive number"),
+        ({"spread": np.inf}, "spread must be a positive number"),
+        ({"softness": 1.5}, "softness must be"),
+        ({"conditional": True}, "conditional must be one of"),
+        ({"init_model": LightGBMTrees(), "oblivious": True}, "init_model must be None with"),
+        ({"init_model": LightGBMTrees()}, "init_model must be fitted"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(params, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(**params)
