@@ -109,6 +109,24 @@ def _coordinate_ascent():
     return CoordinateAscent
 
 
+def _prank():
+    from treerank.baselines.prank import PRank
+
+    return PRank
+
+
+def _large_margin_prank():
+    from treerank.baselines.large_margin_prank import LargeMarginPRank
+
+    return LargeMarginPRank
+
+
+def _quadratic_prank():
+    from treerank.baselines.quadratic_prank import QuadraticPRank
+
+    return QuadraticPRank
+
+
 RANKERS = {
     "AdaRank": _adarank,
     "CoordinateAscent": _coordinate_ascent,
@@ -117,9 +135,12 @@ RANKERS = {
     "IESRRank": _iesr_rank,
     "IESVMRank": _iesvm_rank,
     "LambdaRank": _lambdarank,
+    "LargeMarginPRank": _large_margin_prank,
     "ListNet": _listnet,
     "ListNetStar": _listnet_star,
     "NestedRanker": _nested_ranker,
+    "PRank": _prank,
+    "QuadraticPRank": _quadratic_prank,
     "RankBoost": _rankboost,
     "RankNet": _ranknet,
     "RankNetStar": _ranknet_star,
