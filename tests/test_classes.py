@@ -118,7 +118,7 @@ def test_discovered_classes_are_those_of_the_boundaries(ranker):
         (lambda: find_boundaries([1, 2, 4, 9], n_classes=3), "at most the number of peaks and 1"),
         (
             lambda: RankClassifier(FirstFeature()).fit([[1], [2]], [1, 1]),
-            r"y must have at least two classes; got \[1\]",
+            r"at least two classes; got one class or none, \[1\]",
         ),
         (
             lambda: RankClassifier(FirstFeature(), thresholds="valleys").fit([[1], [2]], [0, 1]),
@@ -207,26 +207,42 @@ def test_distance_serves_neighbours_and_clusters():
     np.testing.assert_array_equal(found, precomputed)
 
 
+def scores_of_network(seed, merged):
+    """Scores of a small network on the paper's data, trained on the classes or on merged ones."""
+    classes = GaussianClasses.drawn(random_state=seed)
+    X, y, _ = classes.sample(30_000, random_state=10 + seed)
+    X_test, y_test, _ = classes.sample(3000, random_state=20 + seed)
+    center, scale = X.mean(axis=0), X.std(axis=0)
+    network = MLPRegressor(
+        hidden_layer_sizes=(70, 5), activation="tanh", early_stopping=True, random_state=0
+    )
+    network.fit((X - center) / scale, (y + 1) // 2 if merged else y)
+    return network.predict((X_test - center) / scale), y_test
+
+
 @pytest.mark.slow
 def test_peaks_find_the_classes_of_the_papers_data():
     """Figure 6a: at least 90 % of the boundaries, each within 3 % of the list."""
     found, n_boundaries = 0, 0
     for seed in range(3):
-        classes = GaussianClasses.drawn(random_state=seed)
-        X, y, _ = classes.sample(30_000, random_state=10 + seed)
-        X_test, y_test, _ = classes.sample(3000, random_state=20 + seed)
-        center, scale = X.mean(axis=0), X.std(axis=0)
-        network = MLPRegressor(
-            hidden_layer_sizes=(70, 5),
-            activation="tanh",
-            early_stopping=True,
-            random_state=0,
-        )
-        scores = network.fit((X - center) / scale, y).predict((X_test - center) / scale)
-        cuts = len(y_test) - np.cumsum(np.bincount(y_test))[:-1]
+        scores, y = scores_of_network(seed, merged=False)
+        cuts = len(y) - np.cumsum(np.bincount(y))[:-1]
         positions = find_boundaries(scores).positions
         assert len(positions) <= 5
-        gaps = np.abs(cuts[:, None] - positions).min(axis=1)
-        found += np.count_nonzero(gaps <= 0.03 * len(y_test))
+        found += np.count_nonzero(np.abs(cuts[:, None] - positions).min(axis=1) <= 0.03 * len(y))
         n_boundaries += len(cuts)
     assert found >= 0.9 * n_boundaries
+
+
+@pytest.mark.slow
+def test_merged_classes_are_rediscovered_better_than_chance():
+    rng = np.random.default_rng(0)
+    truth, chance = [], []
+    for seed in range(3):
+        scores, y = scores_of_network(seed, merged=True)
+        for pair in ((1, 2), (3, 4)):
+            merged = np.isin(y, pair)
+            found = find_boundaries(scores[merged], n_classes=2).classes(scores[merged])
+            truth.append(adjusted_rand_score(y[merged], found))
+            chance.append(adjusted_rand_score(rng.permutation(y[merged]), found))
+    assert np.mean(truth) > 0.01 > 2 * np.max(np.abs(chance))

@@ -72,7 +72,9 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"y must have at least two classes; got {self.classes_.tolist()}.")
+            raise ValueError(
+                f"y must have at least two classes; got one class or none, {self.classes_.tolist()}."
+            )
         self.ranker_ = clone(self.ranker)
         self.ranker_.fit(X, codes, qid)
         validate_data(self, X, skip_check_array=True)  # names and number; the ranker did the rest
