@@ -1,7 +1,8 @@
 """Binned rows: the documents as growing trees see them, the bins of eight features in a word.
 
 Histograms are filled block by block of eight features, which fit the fastest cache; a word of
-64 bits brings the eight bins of a document at once. Constant features have no place in a block.
+64 bits brings the eight bins of a document at once. The words of a document lie next to each
+other, since a small leaf reads few, scattered documents. Constant features have no place.
 """
 
 from typing import NamedTuple
@@ -33,7 +34,7 @@ class Binned(NamedTuple):
 
     Attributes
     ----------
-    words : ndarray of uint64, shape (n_blocks, n_rows)
+    words : ndarray of uint64, shape (n_rows, n_blocks)
         Bins of eight features each, the first in the lowest byte.
     places : ndarray of PLACE, shape (8 * n_blocks,)
         What the bytes are.
@@ -51,7 +52,7 @@ def bin_rows(rows, bins, signs=None):
     >>> from treerank.feature_parts.histogram.bins import find_bins
     >>> from treerank.feature_parts.rows import as_rows
     >>> rows = as_rows(np.array([[1.0, 5.0], [2.0, 7.0], [4.0, np.nan]]))
-    >>> [hex(word) for word in bin_rows(rows, find_bins(rows)).words[0]]
+    >>> [hex(word) for word in bin_rows(rows, find_bins(rows)).words[:, 0]]
     ['0x0', '0x101', '0x202']
     """
     varying = np.flatnonzero(~bins.is_constant)
@@ -62,7 +63,7 @@ def bin_rows(rows, bins, signs=None):
     there["feature"], there["n_values"] = varying, bins.n_values[varying]
     there["is_category"], there["usable"] = bins.is_category[varying], True
     there["sign"] = 0 if signs is None else signs[varying]
-    words = np.empty((n_blocks, len(rows)), dtype=np.uint64)
+    words = np.empty((len(rows), n_blocks), dtype=np.uint64)
     missing = np.zeros((-(-len(rows) // _CHUNK), len(places)), dtype=bool)
     order = np.arange(len(rows)) if rows.order is None else rows.order
     _pack(rows.values, order, bins.bounds, places, words, missing)
@@ -72,7 +73,7 @@ def bin_rows(rows, bins, signs=None):
 
 @njit(parallel=True, cache=True, error_model="numpy")
 def _pack(X, order, bounds, places, words, missing):
-    n_blocks, n_rows = words.shape
+    n_rows, n_blocks = words.shape
     for chunk in prange(len(missing)):
         for block in range(n_blocks):
             for i in range(chunk * _CHUNK, min((chunk + 1) * _CHUNK, n_rows)):
@@ -84,7 +85,7 @@ def _pack(X, order, bounds, places, words, missing):
                         bin_ = find_bin(x, bounds[place.feature], place)
                         missing[chunk, block * WIDTH + j] |= bin_ == place.n_values
                         word |= np.uint64(bin_) << np.uint64(8 * j)
-                words[block, i] = word
+                words[i, block] = word
 
 
 @njit(cache=True, error_model="numpy")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import numba as nb
 import numpy as np
 
 from treerank.feature_parts.histogram.binned import Binned, bin_rows
@@ -90,7 +91,9 @@ def boost(rows, bins, signs, derivatives, n_new, earlier, validation, progress, 
     for n_trees in range(n_earlier + 1, n_earlier + n_new + 1):
         if room is None:
             n_words = 2 if settings.precision == "float32" else 1
-            room = make_room(len(rows), len(held.binned.words), n_words, settings.shape)
+            n_blocks = held.binned.words.shape[1]
+            n_tasks = max(1, min(nb.get_num_threads(), n_blocks))
+            room = make_room(len(rows), n_blocks, n_words, settings.shape, n_tasks)
         tree, of_leaves = _grow_one(held, derivatives, room, settings)
         trees.append(tree)
         values.append(of_leaves)

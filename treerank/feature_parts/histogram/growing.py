@@ -13,8 +13,8 @@ from numba import njit, prange
 from treerank.feature_parts.histogram.binned import WIDTH
 from treerank.feature_parts.histogram.categories import best_set
 from treerank.feature_parts.histogram.derivative_words import add_up
-from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
-from treerank.feature_parts.histogram.parting import gather_words, part_rows
+from treerank.feature_parts.histogram.histograms import BATCH, STRIDE, fill, subtract
+from treerank.feature_parts.histogram.parting import part_rows
 from treerank.feature_parts.histogram.splits import SPLIT, best_cut, make_gain, newton_step
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
@@ -72,8 +72,8 @@ class Room(NamedTuple):
     ----------
     histograms : ndarray of int64, shape (n_leaves, n_blocks, words)
         One histogram per leaf.
-    words : ndarray of int64
-        Derivatives of the leaf that is added up, in the order of its rows.
+    bins, words : ndarray of shape (n_tasks, n_blocks, BATCH) and (n_tasks, BATCH * n_words)
+        What has been collected to be added up.
     rows : ndarray of uint32
         Spare rows while those of a leaf are parted.
     sums : ndarray of shape (n_blocks, 4, 256)
@@ -85,6 +85,7 @@ class Room(NamedTuple):
     """
 
     histograms: np.ndarray
+    bins: np.ndarray
     words: np.ndarray
     rows: np.ndarray
     sums: np.ndarray
@@ -92,14 +93,15 @@ class Room(NamedTuple):
     sets: np.ndarray
 
 
-def make_room(n_rows, n_blocks, n_words, shape):
+def make_room(n_rows, n_blocks, n_words, shape, n_tasks=1):
     """Set aside memory for trees over so many rows."""
     n_leaves = min(shape.num_leaves, n_rows)
     if 0 < shape.max_depth < 31:
         n_leaves = min(n_leaves, 2**shape.max_depth)
     return Room(
         np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_words), dtype=np.int64),
-        np.empty(n_rows * n_words, dtype=np.int64),
+        np.empty((n_tasks, -(-n_blocks // n_tasks), BATCH), dtype=np.uint64),
+        np.empty((n_tasks, BATCH * n_words), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
         np.empty((n_blocks, 4, STRIDE)),
         np.empty((n_blocks, 2), dtype=SPLIT),
@@ -152,8 +154,7 @@ def _grow(binned, words, layout, rules, shape, rows, room, nodes, best, goes_lef
         may_part |= large >= 0 and _may_part(nodes[large], rules, shape.max_depth)
         if n_nodes < len(nodes) and may_part:
             own = rows[nodes[small].begin : nodes[small].end]
-            gather_words(own, words, layout.n_words, room.words)
-            _search(binned, layout, rules, shape.max_depth, own, room, nodes, pair)
+            _search(binned, words, layout, rules, shape.max_depth, own, room, nodes, pair)
             _take_best(room, nodes, pair, best, goes_left, rules)
         node = _next_leaf(nodes[:n_nodes], best, shape.level_by_level)
         if node < 0 or n_nodes == len(nodes):
@@ -202,32 +203,44 @@ def _next_leaf(nodes, best, level_by_level):
 
 
 @njit(parallel=True, cache=True, error_model="numpy")
-def _search(binned, layout, rules, max_depth, rows, room, nodes, pair):
+def _search(binned, words, layout, rules, max_depth, rows, room, nodes, pair):
     """Find the best split in each block for one or two leaves.
 
-    The first leaf owns ``rows``; the second has the histogram of both in its slot.
+    The first leaf owns ``rows``; the second has the histogram of both in its slot. A task takes
+    some blocks next to each other; what it does for one depends on no other.
     """
-    for block in prange(len(binned.words)):
-        own = room.histograms[nodes[pair[0]].slot, block]
-        fill(binned.words[block], rows, room.words, layout.n_words, own)
-        for child in range(2):
-            room.splits[block, child].gain = -np.inf
-            if pair[child] >= 0:
-                leaf = nodes[pair[child]]
-                histogram = room.histograms[leaf.slot, block]
-                if child == 1:
-                    subtract(histogram, own)
-                if _may_part(leaf, rules, max_depth):
-                    places = binned.places[block * WIDTH : (block + 1) * WIDTH]
-                    split, is_left = room.splits[block, child], room.sets[block, child]
-                    sums = room.sums[block]
-                    _search_block(places, layout, rules, histogram, leaf, sums, split, is_left)
-                    split.place += block * WIDTH
+    n_tasks, n_each, _ = room.bins.shape
+    for task in prange(n_tasks):
+        begin = min(task * n_each, binned.words.shape[1])
+        end = min(begin + n_each, binned.words.shape[1])
+        own = room.histograms[nodes[pair[0]].slot, begin:end]
+        near = room.bins[task, : end - begin]
+        fill(binned.words, words, layout.n_words, rows, begin, own, near, room.words[task])
+        for block in range(begin, end):
+            _search_block(binned.places, layout, rules, max_depth, room, nodes, pair, block)
 
 
 @njit(cache=True, error_model="numpy")
-def _search_block(places, layout, rules, histogram, leaf, sums, split, goes_left):
+def _search_block(places, layout, rules, max_depth, room, nodes, pair, block):
+    """Find the best split of either leaf in one block."""
+    for child in range(2):
+        room.splits[block, child].gain = -np.inf
+        if pair[child] >= 0:
+            leaf = nodes[pair[child]]
+            histogram = room.histograms[leaf.slot, block]
+            if child == 1:
+                subtract(histogram, room.histograms[nodes[pair[0]].slot, block])
+            if _may_part(leaf, rules, max_depth):
+                own = places[block * WIDTH : (block + 1) * WIDTH]
+                split, is_left = room.splits[block, child], room.sets[block, child]
+                _search_leaf(own, layout, rules, histogram, leaf, room.sums[block], split, is_left)
+                split.place += block * WIDTH
+
+
+@njit(cache=True, error_model="numpy")
+def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left):
     """Write the best split of a leaf by a feature of a block."""
+    no_extra = 0.0 * leaf.hessian  # a literal would be a type of its own, and compiled once more
     for j in range(WIDTH):
         place = places[j]
         if place.usable:
@@ -237,7 +250,7 @@ def _search_block(places, layout, rules, histogram, leaf, sums, split, goes_left
                 better = best_set(words, n_bins, layout, leaf, rules, sums, split, goes_left)
             else:
                 add_up(words, place.n_values, layout, sums)
-                better = best_cut(sums, place.n_values, leaf, rules, place.sign, 0.0 * leaf.count, split)
+                better = best_cut(sums, place.n_values, leaf, rules, place.sign, no_extra, split)
             if better:
                 split.place = j
 
@@ -269,7 +282,7 @@ def _split(binned, nodes, split, node, left, goes_left, rows, room, rules):
         for b in range(STRIDE):
             goes_left[node, b] = b <= split.bin
         goes_left[node, place.n_values] = split.missing_left
-    bins = binned.words[split.place // WIDTH]
+    bins = binned.words[:, split.place // WIDTH]
     shift = np.uint64(8 * (split.place % WIDTH))
     own = rows[parent.begin : parent.end]
     n_left = part_rows(own, bins, shift, goes_left[node], room.rows)

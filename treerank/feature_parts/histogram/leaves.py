@@ -39,7 +39,7 @@ def add_tree(binned_words, nodes, goes_left, values, rows, scores):
         while nodes[node].place >= 0:
             place = nodes[node].place
             shift = np.uint64(8 * (place % WIDTH))
-            bin_ = (binned_words[place // WIDTH, row] >> shift) & _BYTE
+            bin_ = (binned_words[row, place // WIDTH] >> shift) & _BYTE
             node = nodes[node].first + 1 - np.int64(goes_left[node, bin_])
         for k in range(scores.shape[1]):
             scores[row, k] += values[node, k]

@@ -28,15 +28,6 @@ def part_rows(rows, bins, shift, goes_left, spare):
 
 
 @njit(cache=True, error_model="numpy")
-def gather_words(rows, words, n_words, gathered):
-    """Bring the derivatives of ``rows`` into their order."""
-    if len(rows) <= _CHUNK:
-        _gather(rows, words, n_words, gathered)
-    else:
-        _gather_chunks(rows, words, n_words, gathered)
-
-
-@njit(cache=True, error_model="numpy")
 def _part(rows, bins, shift, goes_left, parted):
     """Write left rows from the front and right ones from the back; return how many go left."""
     front, back = np.int64(0), np.int64(len(rows) - 1)
@@ -73,21 +64,3 @@ def _join_chunks(rows, spare, before):
         begin, end = c * _CHUNK, min((c + 1) * _CHUNK, len(rows))
         right = before[len(before) - 1] + begin - before[c]
         _join(spare[begin:end], before[c + 1] - before[c], rows, before[c], right)
-
-
-@njit(cache=True, error_model="numpy")
-def _gather(rows, words, n_words, gathered):
-    for i in range(len(rows)):
-        row = np.int64(rows[i])
-        if n_words == 1:
-            gathered[i] = words[row]
-        else:
-            gathered[2 * i] = words[2 * row]
-            gathered[2 * i + 1] = words[2 * row + 1]
-
-
-@njit(parallel=True, cache=True, error_model="numpy")
-def _gather_chunks(rows, words, n_words, gathered):
-    for c in prange((len(rows) + _CHUNK - 1) // _CHUNK):
-        chunk = rows[c * _CHUNK : (c + 1) * _CHUNK]
-        _gather(chunk, words, n_words, gathered[c * _CHUNK * n_words :])
