@@ -10,7 +10,11 @@ import numpy as np
 import torch
 from numba import njit, prange
 
-from treerank.feature_parts.soft_tree_functions import is_oblivious, threads_of_torch
+from treerank.feature_parts.soft_tree_functions import (
+    is_oblivious,
+    sharpness_of,
+    threads_of_torch,
+)
 from treerank.feature_parts.soft_tree_kernels import FASTMATH
 
 #: Rows that one thread takes through a tree, whose splits then stay in the cache.
@@ -74,7 +78,7 @@ def _follow(layer, x):
     values = x.to(layer.weight).contiguous().numpy()
     out = np.empty((len(values), leaf.shape[2]), leaf.dtype)
     met = np.zeros(-(-len(values) // int(_BLOCK)), np.int64)
-    sharpness = leaf.dtype.type(1 / float(layer.gamma))
+    sharpness = sharpness_of(layer.gamma, leaf)
     oblivious = is_oblivious(weight.shape[1], leaf.shape[1])
     with threads_of_torch():
         _follow_trees(values, weight, bias, leaf, oblivious, sharpness, out, met)

@@ -148,16 +148,22 @@ class FusedKernels:
     def outputs(z, leaf, gamma):
         """Return the outputs, of shape (n_outputs, n_rows)."""
         partial = z.new_empty(min(N_GROUPS, len(leaf)), leaf.shape[2], z.shape[2])
+        values, sums = leaf.numpy(), partial.numpy()
+        oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
         with threads_of_torch():
-            tree_outputs(*_described(z, leaf, gamma), partial.numpy())
+            tree_outputs(z.numpy(), values, oblivious, sharpness, sums)
         return partial.sum(dim=0)
 
     @staticmethod
     def derivatives(z, leaf, gamma, upstream, dz, bias_sum, leaf_sum):
         """Fill ``dz`` and add to the gradients of biases and leaves."""
-        sums = bias_sum.numpy(), leaf_sum.numpy()
+        values, upstream = leaf.numpy(), upstream.numpy()
+        bias_sum, leaf_sum = bias_sum.numpy(), leaf_sum.numpy()
+        oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
         with threads_of_torch():
-            tree_derivatives(*_described(z, leaf, gamma), upstream.numpy(), dz.numpy(), *sums)
+            tree_derivatives(
+                z.numpy(), values, oblivious, sharpness, upstream, dz.numpy(), bias_sum, leaf_sum
+            )
 
 
 @contextmanager
@@ -173,10 +179,9 @@ def threads_of_torch():
         torch.set_num_threads(n_threads)
 
 
-def _described(z, leaf, gamma):
-    """Return what both kernels want to know, in the type of z: doubles would widen all sums."""
-    sharpness = leaf.numpy().dtype.type(1 / float(gamma))
-    return z.numpy(), leaf.numpy(), is_oblivious(z.shape[1], leaf.shape[1]), sharpness
+def sharpness_of(gamma, values):
+    """Return 1 / gamma in the type of ``values``: a double would widen all sums."""
+    return values.dtype.type(1 / float(gamma))
 
 
 class _ChunkedSoftTrees(torch.autograd.Function):

@@ -192,7 +192,7 @@ class SoftTreeLayer(nn.Module):
         scale = spread * self.gamma / z.std(dim=0, correction=0).clamp_min(1e-6)
         rows = torch.randint(len(x), (2, z.shape[1]), generator=generator, device=x.device)
         middle = z.gather(0, rows).mean(dim=0)
-        self.weight *= scale.view(*self.bias.shape, 1)
+        self.weight.mul_(scale.view(*self.bias.shape, 1))
         self.bias.copy_((-middle * scale).view_as(self.bias))
 
     def extra_repr(self):

@@ -237,5 +237,6 @@ class SoftTrees(NetworkPart):
 
 
 def _check_positive(name, value):
-    if not isinstance(value, Real) or isinstance(value, bool) or not 0 < value < float("inf"):
+    real = isinstance(value, Real) and not isinstance(value, bool)
+    if not real or not 0 < float(value) < float("inf"):
         raise ValueError(f"{name} must be a positive number; got {value!r}.")
