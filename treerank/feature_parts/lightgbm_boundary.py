@@ -38,7 +38,7 @@ class BatchedDataset(lightgbm.Dataset):
     Where LightGBM no longer asks this method, it does so itself, row by row, to the same bins.
     """
 
-    def _Dataset__sample(self, *, seqs, total_nrow):
+    def _Dataset__sample(self, seqs, total_nrow):
         (sequence,) = seqs
         indices = self._create_sample_indices(total_nrow=total_nrow)
         starts = range(0, len(indices), _BATCH)
