@@ -21,6 +21,8 @@ class NeuralRanker(DirectRanker):
         After each hidden layer.
     dropout : float, default=0.0
         Share of hidden units left out of each step.
+    start : {"glorot", "zero"}, default="glorot"
+        Weights at the start, see :class:`~treerank.feature_parts.mlp.MLP`.
     n_epochs : int, default=50
         How often each document is shown.
     batch_size : int, default=512
@@ -49,6 +51,7 @@ class NeuralRanker(DirectRanker):
         *,
         activation="tanh",
         dropout=0.0,
+        start="glorot",
         n_epochs=50,
         batch_size=512,
         optimizer="adam",
@@ -70,6 +73,7 @@ class NeuralRanker(DirectRanker):
         self.hidden = hidden
         self.activation = activation
         self.dropout = dropout
+        self.start = start
         self.n_epochs = n_epochs
         self.batch_size = batch_size
         self.optimizer = optimizer

@@ -38,6 +38,7 @@ class RankNet(NeuralRanker):
         self,
         hidden=(10,),
         *,
+        start="zero",
         optimizer="sgd",
         learning_rate=0.1,
         momentum=0.9,
@@ -46,6 +47,7 @@ class RankNet(NeuralRanker):
     ):
         super().__init__(
             hidden,
+            start=start,
             optimizer=optimizer,
             learning_rate=learning_rate,
             momentum=momentum,

@@ -15,6 +15,23 @@ ACTIVATIONS = {
 }
 
 
+def _glorot(layers, generator):
+    """Keep the variance of signals and gradients (Glorot and Bengio 2010)."""
+    for layer in layers:
+        torch.nn.init.xavier_uniform_(layer.weight, generator=generator)
+
+
+def _zero(layers, generator):
+    """Start as in section 5.1 of RankNet."""
+    for layer in layers:
+        torch.nn.init.uniform_(layer.weight, -0.1, 0.1, generator=generator)
+    torch.nn.init.zeros_(layers[0].weight)
+
+
+#: What the weights are before training.
+STARTS = {"glorot": _glorot, "zero": _zero}
+
+
 class MLP(NetworkPart):
     """A fully connected network.
 
@@ -28,6 +45,10 @@ class MLP(NetworkPart):
         After the outputs.
     dropout : float, default=0.0
         Share of hidden units left out of each step.
+    start : {"glorot", "zero"}, default="glorot"
+        Weights at the start: random ones that keep the variance of signals, or, as in RankNet,
+        none in the first layer and small random ones after that. From zero, a network is
+        almost linear until the data ask for more, which helps if they are few.
     **training
         See :class:`~treerank.feature_parts.network_part.NetworkPart`.
 
@@ -49,6 +70,7 @@ class MLP(NetworkPart):
         activation="tanh",
         output_activation="linear",
         dropout=0.0,
+        start="glorot",
         **training,
     ):
         super().__init__(**training)
@@ -56,34 +78,35 @@ class MLP(NetworkPart):
         self.activation = activation
         self.output_activation = output_activation
         self.dropout = dropout
+        self.start = start
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         layers: list[torch.nn.Module] = []
         sizes = [n_features, *self.hidden]
         for n_in, n_out in itertools.pairwise(sizes):
-            layers += [_linear(n_in, n_out, self.activation, generator)]
+            layers += [_linear(n_in, n_out)]
             layers += [ACTIVATIONS[self.activation]()]
             layers += [torch.nn.Dropout(self.dropout)] if self.dropout else []
         # A comparison is of differences, in which the bias of a linear output cancels.
         bias = self.output_activation != "linear"
-        layers += [_linear(sizes[-1], n_outputs, self.output_activation, generator, bias=bias)]
+        layers += [_linear(sizes[-1], n_outputs, bias=bias)]
+        STARTS[self.start]([layer for layer in layers if hasattr(layer, "weight")], generator)
         return torch.nn.Sequential(*layers, ACTIVATIONS[self.output_activation]())
 
     def _check_parameters(self, validation):
         super()._check_parameters(validation)
         for n_units in self.hidden:
             check_count("hidden", n_units)
+        check_choice("start", self.start, STARTS)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_choice("output_activation", self.output_activation, ACTIVATIONS)
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1; got {self.dropout!r}.")
 
 
-def _linear(n_in, n_out, activation, generator, *, bias=True):
-    """Return a layer that keeps the variance of signals and gradients (Glorot and Bengio 2010)."""
+def _linear(n_in, n_out, *, bias=True):
+    """Return a layer whose weights are still to be drawn, without torch's own generator."""
     layer = torch.nn.utils.skip_init(torch.nn.Linear, n_in, n_out, bias=bias)
-    gain = torch.nn.init.calculate_gain("linear" if activation == "linear" else activation)
-    torch.nn.init.xavier_uniform_(layer.weight, gain=gain, generator=generator)
     if bias:
         torch.nn.init.zeros_(layer.bias)
     return layer

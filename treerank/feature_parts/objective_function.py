@@ -6,6 +6,8 @@ gradient by the scores: one function with a known derivative, whatever network m
 
 import torch
 
+from treerank.feature_parts.dense_objective import dense_gradient, is_dense
+
 
 class ObjectiveFunction(torch.autograd.Function):
     """An objective of scores, ``ObjectiveFunction.apply(scores, objective, iteration)``.
@@ -35,7 +37,12 @@ class ObjectiveFunction(torch.autograd.Function):
 
 
 def score_gradient(scores, objective, iteration):
-    """Return the objective's gradient by the scores, without its value, which costs more."""
+    """Return the objective's gradient by the scores, without its value, which costs more.
+
+    On the GPU itself where the scores are there and the objective allows.
+    """
+    if scores.is_cuda and is_dense(objective):
+        return dense_gradient(scores.detach(), objective)
     given = scores.detach().cpu().double().numpy()
     gradient, _ = objective.derivatives(given, iteration=iteration)
     return torch.as_tensor(gradient).to(scores)

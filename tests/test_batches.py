@@ -1,0 +1,118 @@
+"""Batches hold every row once, never mix queries wrongly, and price what the whole would."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treerank.grouping import QueryGroups
+from treerank.objectives import make_objective
+from treerank.objectives.batches import deal, pair_batches, query_batches, restricted_to_rows
+
+
+@given(
+    sizes=st.lists(st.integers(1, 30), min_size=1, max_size=12),
+    batch_size=st.integers(1, 40),
+    seed=st.integers(0, 9),
+)
+def test_every_row_is_dealt_once_and_no_batch_is_too_large(sizes, batch_size, seed):
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    rng = np.random.default_rng(seed)
+    groups = QueryGroups.from_qid(rng.permutation(qid))
+    batches = list(deal(groups, batch_size, rng))
+    assert sorted(np.concatenate(batches)) == list(range(len(qid)))
+    assert max(len(rows) for rows in batches) <= batch_size
+    for rows in batches:  # rows of a query stand together
+        code = groups.codes[rows]
+        assert len(np.unique(code)) == 1 + np.count_nonzero(np.diff(code))
+
+
+def test_queries_that_fit_are_never_cut():
+    groups = QueryGroups.from_qid(np.repeat(np.arange(20), 7))
+    for rows in deal(groups, 16, np.random.default_rng(0)):
+        assert (np.bincount(groups.codes[rows])[np.unique(groups.codes[rows])] == 7).all()
+
+
+def test_a_large_query_is_dealt_anew_every_time():
+    objective = make_objective(np.arange(40) % 3)
+    rng = np.random.default_rng(0)
+    first, second = (next(query_batches(objective, 10, rng)).rows for _ in range(2))
+    assert set(first) != set(second)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"loss": "logistic", "weight": "ndcg"},
+        {"loss": "listnet"},
+        {"loss": "logistic", "per_level": True},
+        {"loss": "half_squared_tanh", "pairs": "adjacent"},
+    ],
+)
+def test_a_batch_of_whole_queries_costs_what_they_cost_in_the_whole(settings):
+    rng = np.random.default_rng(1)
+    qid = rng.integers(6, size=50)
+    y = rng.integers(3, size=50)
+    weights = {"document_weight": rng.random(50) + 0.5, "query_weight": 1.0 + qid}
+    objective = make_objective(y, qid, **settings, **weights)
+    shape = (50, 2) if settings.get("per_level") else 50
+    scores = rng.normal(size=shape)
+    expected = objective(scores)[1]
+    for batch in query_batches(objective, 20, rng):
+        np.testing.assert_allclose(
+            batch.objective(scores[batch.rows])[1], expected[batch.rows], atol=1e-12
+        )
+
+
+def test_a_piece_of_a_query_costs_what_its_own_pairs_cost():
+    y, scores = np.array([2.0, 0, 1, 0, 2]), np.array([0.1, 0.5, -0.3, 0.0, 0.2])
+    rows = np.array([4, 1, 2])
+    part = restricted_to_rows(make_objective(y), rows)
+    np.testing.assert_allclose(
+        part(scores[rows])[1], make_objective(y[rows])(scores[rows])[1], atol=1e-14
+    )
+
+
+class Foreign:
+    """An objective of the user's own."""
+
+    n_outputs = 1
+    groups = QueryGroups.from_qid(["a", "a", "a", "b"])
+
+    def restricted_to(self, queries):
+        return "restricted", list(queries)
+
+
+def test_an_objective_of_the_users_own_is_asked_for_whole_queries():
+    assert restricted_to_rows(Foreign(), np.array([3])) == ("restricted", [1])
+    with pytest.raises(ValueError, match=r"batch_size must be at least .* 3"):
+        restricted_to_rows(Foreign(), np.array([0, 2]))
+
+
+@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+def test_drawn_pairs_are_pairs_of_the_objective_and_all_are_drawn_alike(pairs):
+    y, qid = np.array([2, 1, 0, 0, 1, 0, 2]), np.array(list("aabaabb"))
+    objective = make_objective(y, qid, pairs=pairs, loss="half_squared")
+    seen = {}
+    rng = np.random.default_rng(0)
+    for _ in range(600):
+        for batch in pair_batches(objective, 2, rng):
+            given_pairs = batch.objective.pairs
+            for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
+                seen[int(i), int(j)] = seen.get((int(i), int(j)), 0) + 1
+    expected = {
+        (i, j)
+        for i in range(7)
+        for j in range(7)
+        if qid[i] == qid[j]
+        and y[i] > y[j]
+        and (pairs == "all" or not ((qid == qid[i]) & (y > y[j]) & (y < y[i])).any())
+    }
+    assert set(seen) == expected
+    counts = np.array(list(seen.values()))
+    assert np.ptp(counts) < 0.35 * counts.mean()
+
+
+def test_pairs_that_need_ranks_of_whole_queries_are_not_drawn():
+    with pytest.raises(ValueError, match=r"batches must be 'queries'"):
+        next(pair_batches(make_objective([1, 0], weight="ndcg"), 2, np.random.default_rng(0)))

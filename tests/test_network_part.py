@@ -1,0 +1,328 @@
+"""Networks as feature parts: training keeps its promises whatever the network."""
+
+import pickle
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+
+from treerank.feature_parts.dense_objective import SLOPES, dense_gradient, is_dense
+from treerank.feature_parts.linear import Linear
+from treerank.feature_parts.mlp import MLP
+from treerank.feature_parts.objective_function import ObjectiveFunction
+from treerank.feature_parts.polynomial import Monomials, Polynomial
+from treerank.feature_parts.rows import Rows
+from treerank.feature_parts.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
+from treerank.grouping import QueryGroups
+from treerank.losses import PAIR_LOSSES
+from treerank.objectives import make_objective
+
+PARTS = {
+    "mlp": MLP((8,), n_epochs=3, batch_size=32, random_state=0),
+    "dropout": MLP((8, 4), n_outputs=3, output_activation="tanh", dropout=0.3, n_epochs=3,
+                   batch_size=32, random_state=0),
+    "linear": Linear(n_epochs=3, batch_size=32, random_state=0),
+    "polynomial": Polynomial(2, n_epochs=3, batch_size=32, random_state=0),
+}  # fmt: skip
+every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 4))
+QID = np.repeat(np.arange(8), 15)
+Y = np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.5, 0.7])
+OBJECTIVE = make_objective(Y, QID)
+
+
+def accuracy(scores):
+    """Pairwise accuracy on the training data, by hand."""
+    scores = scores.reshape(len(scores), -1).sum(axis=1)
+    pairs = [(i, j) for i in range(120) for j in range(120) if QID[i] == QID[j] and Y[i] > Y[j]]
+    i, j = np.array(pairs).T
+    return float((scores[i] > scores[j]).mean())
+
+
+@every_part
+def test_training_lowers_the_objective(part):
+    part = clone(part).set_params(n_epochs=30, learning_rate=0.01).fit(X, OBJECTIVE)
+    features = part.transform(X)
+    scores = features @ part.head_weight_ if part.n_outputs_ > 1 else features[:, 0]
+    assert OBJECTIVE(scores)[0] < 0.8 * OBJECTIVE(np.zeros(120))[0]
+    assert accuracy(scores) > 0.75
+
+
+@every_part
+def test_the_same_seed_gives_the_same_bits_whatever_torch_has_drawn(part):
+    torch.manual_seed(1)
+    first = clone(part).fit(X, OBJECTIVE).transform(X)
+    torch.manual_seed(2)
+    state = torch.get_rng_state()
+    second = clone(part).fit(X, OBJECTIVE).transform(X)
+    assert torch.equal(torch.get_rng_state(), state)
+    np.testing.assert_array_equal(first, second)
+
+
+@pytest.mark.parametrize("name", ["mlp", "dropout"])
+def test_another_seed_gives_another_model(name):
+    part = PARTS[name]
+    other = clone(part).set_params(random_state=1)
+    assert (part.fit(X, OBJECTIVE).transform(X) != other.fit(X, OBJECTIVE).transform(X)).any()
+
+
+@every_part
+def test_a_continued_fit_is_the_same_as_one_long_fit(part):
+    long = clone(part).set_params(n_epochs=4).fit(X, OBJECTIVE)
+    short = clone(part).set_params(n_epochs=2, warm_start=True).fit(X, OBJECTIVE)
+    short.set_params(n_epochs=4).fit(X, OBJECTIVE)
+    np.testing.assert_array_equal(long.transform(X), short.transform(X))
+    with pytest.raises(ValueError, match="n_epochs must be at least 4"):
+        short.set_params(n_epochs=3).fit(X, OBJECTIVE)
+
+
+def test_partial_fit_is_an_epoch_more_of_fit():
+    part, whole = clone(PARTS["mlp"]), clone(PARTS["mlp"]).set_params(n_epochs=2)
+    part.partial_fit(X, OBJECTIVE).partial_fit(X, OBJECTIVE)
+    np.testing.assert_array_equal(part.transform(X), whole.fit(X, OBJECTIVE).transform(X))
+    assert part.best_iteration_ == 2
+
+
+def test_without_warm_start_a_fit_forgets_the_one_before():
+    part = clone(PARTS["mlp"]).fit(X, OBJECTIVE)
+    expected = part.transform(X)
+    np.testing.assert_array_equal(part.fit(X, OBJECTIVE).transform(X), expected)
+
+
+@every_part
+def test_state_and_pickle_keep_every_bit(part):
+    fitted = clone(part).fit(X, OBJECTIVE)
+    expected = fitted.transform(X)
+    copy = clone(part).set_state(fitted.get_state())
+    np.testing.assert_array_equal(copy.transform(X), expected)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).transform(X), expected)
+    if fitted.n_outputs_ > 1:
+        np.testing.assert_array_equal(copy.head_weight_, fitted.head_weight_)
+
+
+@every_part
+def test_a_score_does_not_depend_on_the_rows_beside_it(part):
+    part = clone(part).fit(X, OBJECTIVE)
+    together = part.transform(np.tile(X, (5, 1)))[:120]
+    alone = np.concatenate([part.transform(X[i : i + 1]) for i in range(20)])
+    np.testing.assert_array_equal(alone, together[:20])
+    np.testing.assert_array_equal(part.transform(X[::-1])[::-1], together)
+
+
+def test_rows_may_be_a_view():
+    order = np.random.default_rng(3).permutation(120)
+    objective = make_objective(Y[order], QID[order])
+    viewed = clone(PARTS["mlp"]).fit(Rows(X, order=order), objective)
+    copied = clone(PARTS["mlp"]).fit(X[order], objective)
+    np.testing.assert_array_equal(viewed.transform(X), copied.transform(X))
+
+
+def test_early_stopping_goes_back_to_the_best_epoch():
+    values = iter([0.1, 0.5, 0.4, 0.3, 0.9])
+    part = clone(PARTS["mlp"]).set_params(n_epochs=20, early_stopping_rounds=2)
+    part.fit(X, OBJECTIVE, validation=(X, lambda scores: next(values)))
+    assert part.best_iteration_ == 2
+    assert next(iter(part.evals_result_["validation"].values())) == [0.1, 0.5, 0.4, 0.3]
+    two = clone(PARTS["mlp"]).set_params(n_epochs=2).fit(X, OBJECTIVE)
+    np.testing.assert_array_equal(part.transform(X), two.transform(X))
+
+
+def test_the_metric_sees_the_scores_of_the_model():
+    seen = []
+    part = clone(PARTS["dropout"]).set_params(n_epochs=1)
+    part.fit(X, OBJECTIVE, validation=(X, lambda scores: seen.append(scores) or 0.0))
+    expected = part.transform(X) @ part.head_weight_
+    np.testing.assert_allclose(seen[0], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("batches", ["queries", "pairs"])
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_every_optimiser_learns_from_every_kind_of_batch(optimizer, batches):
+    part = Linear(batches=batches, optimizer=optimizer, learning_rate=0.05, batch_size=30,
+                  n_epochs=10, random_state=0)  # fmt: skip
+    assert accuracy(part.fit(X, OBJECTIVE).transform(X)) > 0.85
+
+
+def test_an_objective_of_several_outputs_gets_as_many():
+    objective = make_objective(Y, QID, per_level=True)
+    part = clone(PARTS["mlp"]).fit(X, objective)
+    assert part.transform(X).shape == (120, 2)
+    assert not hasattr(part, "head_weight_")
+
+
+def test_one_merged_query_is_learned_in_pieces():
+    objective = make_objective(Y, loss="half_squared_tanh", pairs="adjacent")
+    part = Linear(batch_size=25, learning_rate=0.05, n_epochs=10, random_state=0)
+    assert accuracy(part.fit(X, objective).transform(X)) > 0.85
+
+
+def test_missing_values_are_the_mean_and_constant_features_nothing():
+    holed = np.column_stack([X, np.full(120, 7.0)])
+    holed[::3, 1] = np.nan
+    part = Linear(n_epochs=5, random_state=0).fit(holed, OBJECTIVE)
+    filled = np.where(np.isnan(holed), np.nanmean(holed, axis=0), holed)
+    np.testing.assert_allclose(part.transform(holed), part.transform(filled), atol=1e-6)
+    shifted = holed + np.array([0, 0, 0, 0, 100.0])
+    assert np.isfinite(part.transform(shifted)).all()
+
+
+def test_the_unit_of_a_feature_does_not_matter():
+    scale = np.array([1e-6, 1.0, 1e6, 1.0])
+    part = clone(PARTS["mlp"]).fit(X, OBJECTIVE)
+    other = clone(PARTS["mlp"]).fit(X * scale + 3 * scale, OBJECTIVE)
+    np.testing.assert_allclose(
+        part.transform(X), other.transform(X * scale + 3 * scale), rtol=1e-3, atol=1e-4
+    )
+
+
+def test_linear_coefficients_are_those_of_the_features_as_given():
+    part = Linear(n_epochs=5, random_state=0).fit(10 * X, OBJECTIVE)
+    scores = 10 * X @ part.coef_
+    np.testing.assert_allclose(np.diff(scores), np.diff(part.transform(10 * X)[:, 0]), atol=1e-5)
+
+
+def test_monomials_are_all_products_up_to_the_degree():
+    x = torch.tensor([[2.0, 3.0, 5.0]])
+    expected = [2, 3, 5, 4, 6, 10, 9, 15, 25, 8, 12, 20, 18, 30, 50, 27, 45, 75, 125]
+    assert Monomials(3, 3)(x).tolist() == [expected]
+
+
+def test_the_scale_of_an_objective_does_not_change_the_training():
+    heavy = make_objective(Y, QID, query_weight=np.full(120, 1024.0))
+    part = clone(PARTS["mlp"]).set_params(optimizer="sgd").fit(X, OBJECTIVE)
+    other = clone(part).fit(X, heavy)
+    np.testing.assert_allclose(part.transform(X), other.transform(X), rtol=1e-5)
+
+
+def test_the_unit_of_an_objective_is_its_value_per_document_at_zero():
+    expected = OBJECTIVE(np.zeros(120))[0] / 120
+    assert objective_unit(OBJECTIVE, "queries", 1000, 0) == pytest.approx(expected)
+    assert objective_unit(make_objective([1, 1]), "queries", 10, 0) == 1.0
+
+
+def test_without_a_pair_nothing_moves():
+    part = MLP((4,), n_epochs=2, weight_decay=0.5, random_state=0)
+    moved = part.fit(X, make_objective(np.zeros(120), QID)).transform(X)
+    part.set_params(n_epochs=1).fit(X, make_objective(np.zeros(120), QID))
+    np.testing.assert_array_equal(part.transform(X), moved)
+
+
+@pytest.mark.parametrize("decay", DECAYS)
+def test_learning_rates_fall_from_where_they_start(decay):
+    schedule = Schedule(0.1, decay, 0.5, 4)
+    rates = [schedule.at(epoch) for epoch in np.linspace(0, 20, 50)]
+    assert rates[0] == 0.1
+    assert (np.diff(rates) <= 0).all()
+    expected = {None: 0.1, "step": 0.05, "exponential": 0.05, "inverse_time": 0.1 / 1.5}
+    assert schedule.at(4) == pytest.approx(expected[decay])
+
+
+def test_clipping_bounds_a_step_of_gradient_descent():
+    part = Linear(optimizer="sgd", learning_rate=1.0, gradient_clip=1e-3, n_epochs=1,
+                  batch_size=200, random_state=0).fit(X, OBJECTIVE)  # fmt: skip
+    assert np.linalg.norm(part.network_.weight.detach()) == pytest.approx(1e-3, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("parameter", "value"),
+    [
+        ("n_epochs", 0),
+        ("batch_size", 2.5),
+        ("n_outputs", 0),
+        ("learning_rate", 0.0),
+        ("weight_decay", -1.0),
+        ("momentum", np.nan),
+        ("gradient_clip", 0),
+        ("batches", "rows"),
+        ("optimizer", "lion"),
+        ("decay", "slow"),
+        ("device", "tpu"),
+        ("early_stopping_rounds", 3),
+        ("hidden", (3, 0)),
+        ("activation", "swish"),
+        ("dropout", 1.0),
+        ("start", "warm"),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(parameter, value):
+    name = "validation" if parameter == "early_stopping_rounds" else parameter
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        MLP(**{parameter: value}).fit(X, OBJECTIVE)
+
+
+def test_a_learning_rate_that_blows_up_is_an_error():
+    part = Linear(optimizer="sgd", learning_rate=1e30, n_epochs=20, random_state=0)
+    with pytest.raises(ValueError, match="learning_rate must be low enough"):
+        part.fit(X, make_objective(Y, QID, loss="half_squared"))
+
+
+def test_data_of_another_width_are_refused():
+    part = clone(PARTS["mlp"]).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match="X must have 4 features; got 3"):
+        part.transform(X[:, :3])
+    with pytest.raises(ValueError, match="at most 100000 monomials"):
+        Polynomial(9).fit(np.tile(X, (1, 10)), OBJECTIVE)
+
+
+def test_parameters_of_training_are_parameters_of_every_part():
+    for part in PARTS.values():
+        assert {"n_epochs", "batch_size", "device", "random_state"} <= set(part.get_params())
+    assert repr(MLP((3,), n_epochs=2)) == "MLP(hidden=(3,), n_epochs=2)"
+
+
+def test_autograd_sees_value_and_gradient_of_the_objective():
+    scores = torch.from_numpy(rng.normal(size=120)).requires_grad_()
+    value = ObjectiveFunction.apply(scores, OBJECTIVE, 0)
+    (3 * value).backward()
+    expected_value, gradient, _ = OBJECTIVE(scores.detach().numpy())
+    assert value.item() == pytest.approx(expected_value)
+    np.testing.assert_allclose(scores.grad.numpy(), 3 * gradient, rtol=1e-12)
+
+
+def _weighted_objective(**settings):
+    weights = {"document_weight": rng.random(120) + 0.5, "query_weight": 1.0 + QID}
+    return make_objective(Y, QID, **weights, **settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        *[{"loss": loss} for loss in PAIR_LOSSES],
+        {"loss": "half_squared_tanh", "pairs": "adjacent", "sigma": 0.7},
+        {"loss": "logistic", "weight": "query"},
+        {"loss": "logistic", "weight": "label", "query_normalization": "log"},
+        {"loss": "hinge", "margin": "label_gap"},
+    ],
+)
+def test_the_dense_gradient_is_that_of_the_kernels(settings):
+    objective = _weighted_objective(**settings)
+    scores = rng.normal(size=120)
+    assert is_dense(objective)
+    dense = dense_gradient(torch.from_numpy(scores), objective)
+    np.testing.assert_allclose(dense.numpy(), objective(scores)[1], rtol=1e-9, atol=1e-11)
+
+
+def test_every_pair_loss_has_a_slope_and_ranks_go_by_the_kernels():
+    assert set(SLOPES) == set(PAIR_LOSSES)
+    assert not is_dense(make_objective(Y, QID, weight="ndcg"))
+    assert not is_dense(make_objective(Y, QID, loss="listnet"))
+    assert QueryGroups.from_qid(QID).n_queries == 8
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_asking_for_a_gpu_that_is_not_there_is_an_error():
+    with pytest.raises(ValueError, match="device must be"):
+        MLP(device="cuda").fit(X, OBJECTIVE)
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+@pytest.mark.parametrize("settings", [{}, {"weight": "ndcg"}, {"loss": "listnet"}])
+def test_a_gpu_learns_what_a_cpu_learns(settings):
+    objective = make_objective(Y, QID, **settings)
+    part = MLP((8,), n_epochs=5, random_state=0)
+    on_cpu = clone(part).set_params(device="cpu").fit(X, objective).transform(X)
+    on_gpu = clone(part).set_params(device="cuda").fit(X, objective).transform(X)
+    np.testing.assert_allclose(on_gpu, on_cpu, rtol=1e-3, atol=1e-4)
