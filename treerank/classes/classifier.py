@@ -73,7 +73,7 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(
-                f"y must have at least two classes; got one class or none, {self.classes_.tolist()}."
+                f"y must have two classes or more; got one class or none, {self.classes_.tolist()}."
             )
         self.ranker_ = clone(self.ranker)
         self.ranker_.fit(X, codes, qid)

@@ -1,0 +1,61 @@
+"""Style: what all plots share, so that they are read at a glance in a column of a paper.
+
+Colours are those of Okabe and Ito, which the colour-blind can tell apart; lines differ in their
+dashes, too. matplotlib is imported only when something is drawn.
+"""
+
+from itertools import cycle, islice
+
+#: Blue, vermilion, green, purple, sky, orange, black: told apart by all eyes.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+GREY = "#8A8A8A"
+LIGHT = "#E4E4E4"
+
+#: Inches: a column of a paper.
+COLUMN = 3.4
+
+
+def make_axes(ax=None, *, height=2.4, width=COLUMN):
+    """Return ``ax``, or the Axes of a new figure of a column's width."""
+    if ax is not None:
+        return ax
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("Plots need matplotlib: pip install treerank[plots].") from error
+    _, ax = plt.subplots(figsize=(width, height), layout="constrained", dpi=150)
+    return ax
+
+
+def tidy(ax, *, x=None, y=None, grid="y"):
+    """Name the axes, drop the frame and draw a faint grid behind the data."""
+    if x is not None:
+        ax.set_xlabel(x, fontsize=8)
+    if y is not None:
+        ax.set_ylabel(y, fontsize=8)
+    ax.tick_params(labelsize=7, length=2, color=GREY)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.set_axisbelow(True)
+    if grid:
+        ax.grid(axis=grid, color=LIGHT, linewidth=0.6)
+    return ax
+
+
+def line_styles(n_lines):
+    """Return as many pairs of keyword arguments, no two of them alike."""
+    looks = ({"color": c, "linestyle": d} for c, d in zip(cycle(COLOURS), _dashes(), strict=False))
+    return list(islice(looks, n_lines))
+
+
+def _dashes():
+    """Go through the dashes, shifted by one at each turn of the colours."""
+    for turn in range(len(DASHES)):
+        yield from DASHES[turn:] + DASHES[:turn]
+
+
+def legend(ax, **options):
+    """Draw a legend without a frame, where it hides least."""
+    settings = {"fontsize": 7, "frameon": False, "handlelength": 2.2, "labelspacing": 0.3}
+    return ax.legend(**(settings | options))
