@@ -16,6 +16,8 @@ from treerank.feature_parts.boosting import check_count
 from treerank.feature_parts.progress import Progress
 
 _ONE_BY_ONE = "documents are shown one by one, each as often as any other"
+#: Every document is held against every threshold.
+_MOST_LEVELS = 1000
 _NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "pair_weight"), _ONE_BY_ONE)
 
 
@@ -91,7 +93,8 @@ class PRank(LinearRanker):
     def _weigh(self, data, scale, validation, seed):
         refuse_weights(self, data, _NO_WEIGHTS)
         self.levels_, level = np.unique(data.y, return_inverse=True)
-        progress = Progress(validation and validation[1] or _negative, self.patience)
+        _refuse_many(self.levels_)
+        progress = Progress(_negative if validation is None else validation[1], self.patience)
         n_weights = n_products(len(scale.mean), self._quadratic)
         best = np.zeros(n_weights), np.zeros(len(self.levels_) - 1)
         if len(self.levels_) == 1:
@@ -133,6 +136,14 @@ class PRank(LinearRanker):
         super()._check_settings()
         check_count("n_epochs", self.n_epochs)
         check_count("patience", self.patience)
+
+
+def _refuse_many(levels):
+    if len(levels) > _MOST_LEVELS:
+        raise ValueError(
+            f"y must have at most {_MOST_LEVELS} levels, which PRank parts by as many thresholds; "
+            f"got {len(levels)}."
+        )
 
 
 def _negative(errors):

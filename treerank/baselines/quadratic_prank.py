@@ -5,8 +5,6 @@ The products are made anew whenever a document is shown, so that no matrix of th
 
 from typing import ClassVar
 
-import numpy as np
-
 from treerank.baselines.fitting import threads_for
 from treerank.baselines.perceptrons import quadratic_scores
 from treerank.baselines.prank import PRank

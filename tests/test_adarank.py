@@ -1,0 +1,226 @@
+import math
+
+import numba
+import numpy as np
+import pytest
+
+from treerank.baselines.adarank import AdaRank, Choice
+from treerank.baselines.query_measure import QueryMeasure, measurable
+from treerank.baselines.weak_rankers import WEAK_RANKERS
+from treerank.metrics import METRICS, NDCG, get_metric, ndcg_score
+from treerank.rankers import load
+from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
+from treerank.training_set import training_set
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)  # threads that wait for work cost more than this work
+    yield
+    numba.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def data():
+    sample = make_ranking_sample(n_queries=10, random_state=1)
+    return sample.X, sample.y, sample.qid
+
+
+def standard(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+def plain_adarank(X, y, qid, n_rounds, query_weight=None):
+    """AdaRank in plain Python: every round recomputes every weak ranker on every query."""
+    queries = np.unique(qid)
+    Z = standard(X)
+    weak = [(j, sign) for sign in (1, -1) for j in range(X.shape[1])]
+    start = np.ones(len(queries)) if query_weight is None else query_weight
+    weight, scores, coef = start / start.sum(), np.zeros(len(y)), np.zeros(X.shape[1])
+
+    def measure(scores):
+        return np.array([ndcg_score(y[qid == q], scores[qid == q]) for q in queries])
+
+    for _ in range(n_rounds):
+        values = [weight @ measure(sign * Z[:, j]) for j, sign in weak]
+        j, sign = weak[int(np.argmax(values))]
+        alpha = 0.5 * math.log((1 + max(values)) / (1 - max(values)))
+        coef[j] += sign * alpha
+        scores += sign * alpha * Z[:, j]
+        weight = start * np.exp(-measure(scores))
+        weight /= weight.sum()
+    return coef / X.std(axis=0)
+
+
+@parametrize_with_laws([AdaRank(n_rounds=10), AdaRank(n_rounds=5, weak_ranker="stump")])
+def test_keeps_the_laws_of_rankers(estimator, law):
+    law(estimator)
+
+
+def test_weights_are_those_of_a_plain_adarank(data):
+    X, y, qid = data
+    ranker = AdaRank(n_rounds=12, tolerance=None, max_consecutive=None).fit(*data)
+    np.testing.assert_allclose(ranker.coef_, plain_adarank(X, y, qid, 12), atol=1e-10)
+    assert ranker.n_rounds_ == 12
+
+
+def test_queries_count_by_their_weight(data):
+    X, y, qid = data
+    weight = np.random.default_rng(0).integers(1, 9, size=10).astype(float)
+    ranker = AdaRank(n_rounds=12, tolerance=None, max_consecutive=None)
+    ranker.fit(*data, query_weight=weight[qid])
+    expected = plain_adarank(X, y, qid, 12, weight)
+    np.testing.assert_allclose(ranker.coef_, expected, atol=1e-10)
+    assert not np.allclose(expected, plain_adarank(X, y, qid, 12))
+
+
+def test_the_unit_of_a_feature_does_not_matter(data):
+    X, y, qid = data
+    factor = np.array([1024.0, 0.25, 1.0, 8.0, 0.5])  # powers of two round alike
+    expected = AdaRank(n_rounds=20).fit(X, y, qid)
+    scaled = AdaRank(n_rounds=20).fit(X * factor, y, qid)
+    np.testing.assert_allclose(scaled.coef_ * factor, expected.coef_)
+    np.testing.assert_allclose(scaled.predict(X * factor), expected.predict(X))
+
+
+def test_scores_are_weighted_sums_and_a_missing_value_counts_as_the_mean(data):
+    X, y, qid = data
+    ranker = AdaRank(n_rounds=20).fit(X, y, qid)
+    np.testing.assert_allclose(ranker.predict(X), (X - ranker.mean_) @ ranker.coef_, atol=1e-12)
+    holes, filled = X.copy(), X.copy()
+    holes[3], filled[3] = np.nan, ranker.mean_
+    np.testing.assert_array_equal(ranker.predict(holes), ranker.predict(filled))
+    assert np.isfinite(AdaRank().fit(holes, y, qid).predict(holes)).all()
+
+
+def test_a_constant_feature_gets_no_weight(data):
+    X, y, qid = data
+    X = np.column_stack([X, np.full(len(X), 0.1), np.full(len(X), np.nan)])
+    assert (AdaRank(weak_ranker="stump").fit(X, y, qid).coef_[5:] == 0).all()
+    assert (AdaRank().fit(X, y, qid).coef_[5:] == 0).all()
+
+
+def test_stumps_rank_by_steps(data):
+    X, y, qid = data
+    ranker = AdaRank(n_rounds=1, weak_ranker="stump").fit(X, y, qid)
+    scores = ranker.predict(X)
+    assert len(np.unique(scores)) == 2
+    assert (ranker.coef_ == 0).all()
+    j = ranker.stumps_["feature"][0]
+    low, high = (X[scores == side, j] for side in np.unique(scores))
+    assert low.max() < high.min() or high.max() < low.min()
+
+
+def test_early_stopping_goes_back_to_the_best_round_on_whole_queries(data):
+    rest = make_ranking_sample(n_queries=10, random_state=2)
+    held_out = rest.X, rest.y, rest.qid
+    ranker = AdaRank(n_rounds=60, tolerance=None, early_stopping_rounds=8, metric="ndcg@3")
+    ranker.fit(*data, eval_set=held_out)
+    values = ranker.evals_result_["validation"]["ndcg@3"]
+    assert ranker.n_rounds_ == np.argmax(values) + 1 <= len(values) == ranker.n_rounds_ + 8
+    found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
+    assert found == pytest.approx(max(values))
+
+
+def test_a_round_that_costs_more_than_the_tolerance_is_the_last_and_dropped(data):
+    X, y, qid = data
+    free = AdaRank(n_rounds=1, tolerance=None).fit(*data)
+    values = []
+    for n_rounds in range(1, 30):
+        scores = AdaRank(n_rounds=n_rounds, tolerance=None).fit(*data).predict(X)
+        values.append(ndcg_score(y, scores, qid))
+    falls = np.flatnonzero(np.diff(values) <= -1e-6)
+    assert len(falls), "the sample must have a fall to show it"
+    stopped = AdaRank(n_rounds=30, tolerance=1e-6).fit(*data)
+    assert stopped.n_rounds_ == falls[0] + 1
+    assert free.n_rounds_ == 1
+
+
+def test_a_weak_ranker_chosen_in_vain_waits_until_another_was_chosen():
+    choice, values = Choice(2), np.array([0.9, 0.8])
+    picked = []
+    for changed in (True, False, False, False, True, False):
+        picked.append(choice.best(values.copy())[0])
+        choice.note(picked[-1], changed=changed)
+    assert picked == [0, 0, 0, 1, 0, 0]
+
+
+def test_queries_without_two_kinds_of_documents_are_left_out(data):
+    X, y, qid = data
+    dull = np.isin(qid, [2, 5])
+    relabelled = np.where(dull, np.where(qid == 2, 0, 1), y)
+    rest = training_set(X[~dull], y[~dull].astype(float), qid[~dull])
+    kept = measurable(training_set(X, relabelled.astype(float), qid), NDCG())
+    assert kept.n_queries == 8
+    np.testing.assert_array_equal(kept.y, rest.y)
+
+
+@pytest.mark.parametrize("name", [*METRICS, "ndcg@3", "ndcg@10", "map@3", "p@2", "mrr@4", "err@3"])
+def test_the_short_list_changes_no_value(name):
+    rng = np.random.default_rng(0)
+    query = np.repeat(np.arange(40), rng.integers(2, 30, size=40))
+    y = rng.integers(4, size=len(query)).astype(float)
+    y[np.unique(query, return_index=True)[1]] = 1
+    metric = get_metric(name)
+    data = measurable(training_set(np.zeros((len(y), 1)), y, query), metric)
+    measure = QueryMeasure(metric, data.y, data.query)
+    scores = np.zeros(len(data.y))
+    for _ in range(20):  # from all tied, little by little, with many ties
+        expected = metric.per_query(data.y, scores, data.query)
+        np.testing.assert_allclose(measure.values(scores), expected, rtol=1e-14)
+        scores = scores + rng.integers(-1, 2, size=len(scores))
+
+
+def test_a_function_may_be_the_metric(data):
+    def first(y, scores, qid=None):
+        return get_metric("ndcg@1")(y, scores, qid)
+
+    ranker = AdaRank(metric=first, n_rounds=5).fit(*data)
+    np.testing.assert_allclose(ranker.coef_, AdaRank(metric="ndcg@1", n_rounds=5).fit(*data).coef_)
+
+
+@pytest.mark.parametrize("weak_ranker", WEAK_RANKERS)
+def test_a_saved_model_predicts_the_same(data, tmp_path, weak_ranker):
+    ranker = AdaRank(n_rounds=9, weak_ranker=weak_ranker).fit(*data)
+    ranker.save(tmp_path / "model")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_rounds": 0}, "n_rounds must be a whole number of at least 1; got 0"),
+        ({"weak_ranker": "tree"}, r"weak_ranker must be one of \['feature', 'stump'\]; got 'tree'"),
+        ({"tolerance": 0}, "tolerance must be None or positive; got 0"),
+        ({"max_consecutive": 0.5}, "max_consecutive must be a whole number"),
+        ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds is"),
+    ],
+)
+def test_wrong_settings_are_named(data, settings, message):
+    with pytest.raises(ValueError, match=message):
+        AdaRank(**settings).fit(*data)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "pair_weight"])
+def test_weights_without_a_meaning_are_refused_with_the_reason(data, name):
+    X, y, qid = data
+    weight = {"sample_weight": 1.0 + np.arange(len(y)), "pair_weight": [[0, 1, 1.0]]}[name]
+    with pytest.raises(ValueError, match=f"{name} must be None or 1 .*AdaRank, since a metric of"):
+        AdaRank().fit(X, y, qid, **{name: weight})
+
+
+def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data):
+    X, y, qid = data
+    with pytest.warns(UserWarning, match="In no query does ndcg@10 depend on the order"):
+        ranker = AdaRank().fit(X, np.ones(len(y)), qid)
+    assert (ranker.predict(X) == 0).all()
+
+
+def test_threads_change_no_bit(data, monkeypatch):
+    monkeypatch.setattr("treerank.baselines.fitting._FEW", 0)
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    check_ranker(AdaRank(n_rounds=5), laws=["threads"])
+    numba.set_num_threads(1)
