@@ -127,6 +127,24 @@ def _quadratic_prank():
     return QuadraticPRank
 
 
+def _lambdamart():
+    from treerank.baselines.lambdamart import LambdaMART
+
+    return LambdaMART
+
+
+def _mart():
+    from treerank.baselines.mart import MART
+
+    return MART
+
+
+def _streaming_ranker():
+    from treerank.baselines.streaming_ranker import StreamingRanker
+
+    return StreamingRanker
+
+
 RANKERS = {
     "AdaRank": _adarank,
     "CoordinateAscent": _coordinate_ascent,
@@ -134,10 +152,12 @@ RANKERS = {
     "FRank": _frank,
     "IESRRank": _iesr_rank,
     "IESVMRank": _iesvm_rank,
+    "LambdaMART": _lambdamart,
     "LambdaRank": _lambdarank,
     "LargeMarginPRank": _large_margin_prank,
     "ListNet": _listnet,
     "ListNetStar": _listnet_star,
+    "MART": _mart,
     "NestedRanker": _nested_ranker,
     "PRank": _prank,
     "QuadraticPRank": _quadratic_prank,
@@ -147,6 +167,7 @@ RANKERS = {
     "RankProp": _rankprop,
     "RankSVM": _ranksvm,
     "SortNet": _sortnet,
+    "StreamingRanker": _streaming_ranker,
     "TreeDirectRanker": _tree_direct_ranker,
 }
 

@@ -19,6 +19,18 @@ def _xgboost_trees():
     return XGBoostTrees
 
 
+def _histogram_trees():
+    from treerank.feature_parts.histogram.trees import HistogramTrees
+
+    return HistogramTrees
+
+
+def _streaming_trees():
+    from treerank.feature_parts.histogram.streaming import StreamingTrees
+
+    return StreamingTrees
+
+
 def _mlp():
     from treerank.feature_parts.mlp import MLP
 
@@ -46,6 +58,8 @@ def _soft_trees():
 FEATURE_PARTS = {
     "lightgbm": _lightgbm_trees,
     "xgboost": _xgboost_trees,
+    "histogram": _histogram_trees,
+    "streaming": _streaming_trees,
     "mlp": _mlp,
     "linear": _linear,
     "polynomial": _polynomial,
@@ -56,6 +70,8 @@ FEATURE_PARTS = {
 FEATURE_PART_CLASSES = {
     "LightGBMTrees": _lightgbm_trees,
     "XGBoostTrees": _xgboost_trees,
+    "HistogramTrees": _histogram_trees,
+    "StreamingTrees": _streaming_trees,
     "MLP": _mlp,
     "Linear": _linear,
     "Polynomial": _polynomial,

@@ -68,9 +68,21 @@ class Forest:
 
     def first_trees(self, n_trees):
         """Keep the first trees."""
-        starts = self.starts[: n_trees + 1]
-        per_node = {name: getattr(self, name)[: starts[-1]] for name in _PER_NODE}
-        return replace(self, starts=starts, **per_node)
+        return self._trees(0, n_trees)
+
+    def last_trees(self, n_trees):
+        """Keep the last trees."""
+        return self._trees(self.n_trees - n_trees, self.n_trees)
+
+    def faded(self, share):
+        """Multiply all values by ``share``."""
+        return self if share == 1 else replace(self, values=self.values * share)
+
+    def _trees(self, begin, end):
+        starts = self.starts[begin : end + 1]
+        per_node = {name: getattr(self, name)[starts[0] : starts[-1]] for name in _PER_NODE}
+        per_node["first"] = per_node["first"] - np.uint32(starts[0])
+        return replace(self, starts=starts - starts[0], **per_node)
 
     def followed_by(self, other):
         """Return the trees of both."""
