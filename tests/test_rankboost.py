@@ -1,0 +1,180 @@
+import math
+
+import numba
+import numpy as np
+import pytest
+
+from treerank.baselines.frank import FRank
+from treerank.baselines.rankboost import RankBoost
+from treerank.baselines.stumps import BinnedFeatures, Stumps, best_stump
+from treerank.metrics import get_metric
+from treerank.objectives import make_objective
+from treerank.rankers import load
+from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
+
+BOTH = {"RankBoost": RankBoost, "FRank": FRank}
+both = pytest.mark.parametrize("ranker_class", BOTH.values(), ids=BOTH)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)  # threads that wait for work cost more than this work
+    yield
+    numba.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def data():
+    sample = make_ranking_sample(n_queries=6, random_state=1)
+    return sample.X, sample.y, sample.qid
+
+
+def all_stumps(X):
+    """Return what every stump says of the documents, missing values both ways."""
+    stumps = []
+    for column in X.T:
+        missing = np.isnan(column)
+        for cut in [-np.inf, *np.unique(column[~missing])[:-1]]:
+            stumps += [(column > cut) | missing, column > cut] if missing.any() else [column > cut]
+    return np.array(stumps, dtype=float)
+
+
+def plain_rankboost(X, y, qid, n_rounds, weight=None):
+    """RankBoost in plain Python, over a list of pairs; returns the training scores."""
+    weight = np.ones(len(y)) if weight is None else weight
+    pairs = [(i, j) for i in range(len(y)) for j in range(len(y)) if qid[i] == qid[j]]
+    i, j = np.array([(i, j) for i, j in pairs if y[i] > y[j]]).T
+    distribution, scores, stumps = weight[i] * weight[j], np.zeros(len(y)), all_stumps(X)
+    for _ in range(n_rounds):
+        distribution = distribution / distribution.sum()
+        r = (stumps[:, i] - stumps[:, j]) @ distribution
+        best = int(np.argmax(np.abs(r)))
+        alpha = 0.5 * math.log((1 + r[best]) / (1 - r[best]))
+        scores += alpha * stumps[best]
+        distribution *= np.exp(-alpha * (stumps[best, i] - stumps[best, j]))
+    return scores
+
+
+@parametrize_with_laws([RankBoost(n_rounds=10), FRank(n_rounds=10)])
+def test_keeps_the_laws_of_rankers(estimator, law):
+    law(estimator)
+
+
+@pytest.mark.parametrize("share_missing", [0.0, 0.3])
+def test_rankboost_is_a_plain_rankboost(data, share_missing):
+    X, y, qid = data
+    rng = np.random.default_rng(0)
+    X, weight = X.copy(), 0.5 + rng.random(len(y))
+    X[rng.random(X.shape) < share_missing] = np.nan
+    scores = RankBoost(n_rounds=20).fit(X, y, qid, sample_weight=weight).predict(X)
+    expected = plain_rankboost(X, y, qid, 20, weight)
+    np.testing.assert_allclose(scores, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("share_missing", [0.0, 0.3])
+def test_the_best_stump_is_the_best_of_all(share_missing):
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        X = np.round(rng.normal(size=(31, 3)), 1)
+        X[rng.random(X.shape) < share_missing] = np.nan
+        potentials = rng.normal(size=31)
+        potentials -= potentials.mean()
+        features = BinnedFeatures.of(X, np.arange(31), 50)
+        feature, cut, missing, r = best_stump(features.codes, potentials)
+        assert abs(r) == pytest.approx(np.abs(all_stumps(X) @ potentials).max())
+        threshold = -np.inf if cut == 0 else features.thresholds[feature, cut - 1]
+        above = Stumps.of([(feature, threshold, missing, 1.0)]).scores(X)
+        assert r == pytest.approx(above @ potentials)
+
+
+def test_few_thresholds_are_quantiles():
+    X = np.arange(1000.0)[:, None]
+    thresholds = BinnedFeatures.of(X, np.arange(1000), 3).thresholds
+    np.testing.assert_array_equal(thresholds, [[249.0, 499.0, 749.0]])
+
+
+def test_every_step_of_frank_lowers_its_loss(data):
+    X, y, qid = data
+    objective = make_objective(y, qid, loss="fidelity", weight="query")
+    values = [objective(np.zeros(len(y)))[0]]
+    for n_rounds in range(1, 15):
+        scores = FRank(n_rounds=n_rounds).fit(X, y, qid).predict(X)
+        values.append(objective(scores)[0])
+    assert (np.diff(values) < 0).all()
+
+
+def test_given_pairs_replace_those_of_labels(data):
+    X, y, qid = data
+    pairs = [(i, j, 1.0) for i in range(len(y)) for j in range(len(y)) if qid[i] == qid[j]]
+    pairs = [(i, j, w) for i, j, w in pairs if y[i] > y[j]]
+    by_label = RankBoost(n_rounds=5).fit(X, y, qid)
+    by_list = RankBoost(n_rounds=5).fit(X, 0 * y, qid, pair_weight=pairs)
+    np.testing.assert_allclose(by_list.predict(X), by_label.predict(X))
+
+
+@both
+def test_rising_transformations_of_features_change_no_ranking(data, ranker_class):
+    X, y, qid = data
+    ranks = ranker_class(n_rounds=20).fit(X, y, qid).rank(X, qid)
+    np.testing.assert_array_equal(
+        ranker_class(n_rounds=20).fit(np.exp(X), y, qid).rank(np.exp(X), qid), ranks
+    )
+
+
+@both
+def test_early_stopping_goes_back_to_the_best_round(data, ranker_class):
+    rest = make_ranking_sample(n_queries=10, random_state=2)
+    ranker = ranker_class(early_stopping_rounds=5, metric="ndcg@3")
+    ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
+    values = ranker.evals_result_["validation"]["ndcg@3"]
+    assert len(ranker.stumps_["weight"]) == np.argmax(values) + 1 == len(values) - 5
+    found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
+    assert found == pytest.approx(max(values))
+
+
+@both
+def test_perfect_separation_has_finite_scores(ranker_class):
+    X = np.arange(12.0)[:, None]
+    ranker = ranker_class(n_rounds=300).fit(X, X[:, 0] > 5, np.arange(12) % 3)
+    assert np.isfinite(ranker.predict(X)).all()
+    assert ranker.score(X, X[:, 0] > 5, np.arange(12) % 3) == 1
+    np.testing.assert_array_equal(ranker.feature_importances_, [1.0])
+
+
+@both
+def test_a_saved_model_predicts_the_same(data, tmp_path, ranker_class):
+    ranker = ranker_class(n_rounds=9).fit(*data)
+    ranker.save(tmp_path / "model")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"n_rounds": 0}, "n_rounds must be a whole number of at least 1; got 0"),
+        ({"n_thresholds": 255}, "n_thresholds must be at most 254; got 255"),
+        ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds is"),
+    ],
+)
+def test_wrong_settings_are_named(data, settings, message):
+    with pytest.raises(ValueError, match=message):
+        RankBoost(**settings).fit(*data)
+
+
+@both
+def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker_class):
+    X, y, qid = data
+    with pytest.warns(UserWarning, match="No stump lowers the loss"):
+        ranker = ranker_class().fit(X, np.ones(len(y)), qid)
+    assert (ranker.predict(X) == 0).all()
+
+
+@both
+def test_threads_change_no_bit(ranker_class, monkeypatch):
+    monkeypatch.setattr("treerank.baselines.fitting._FEW", 0)
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    check_ranker(ranker_class(n_rounds=5), laws=["threads"])
+    numba.set_num_threads(1)
