@@ -132,9 +132,8 @@ def _walk(distance, sharpness, width, row, node, reach, n_reached):
     half, two, three = reach.dtype.type(0.5), reach.dtype.type(2), reach.dtype.type(3)
     for a in range(n_reached):
         u = distance[a] * sharpness + half
-        if u <= 0:
-            node[a] += width
-        elif not u >= 1:  # NaN goes both ways
+        node[a] += width * np.uint64(u <= 0)  # a branch here would be foretold half the time
+        if not (u <= 0 or u >= 1):  # NaN goes both ways
             left = reach[a] * (u * u * (three - two * u))
             row[n_reached], node[n_reached] = row[a], node[a] + width
             reach[n_reached] = reach[a] - left
