@@ -1,0 +1,179 @@
+"""Coordinate ascent and the ES-Rank family: linear weights that climb a metric itself."""
+
+import numba
+import numpy as np
+import pytest
+
+from treerank.baselines.coordinate_ascent import CoordinateAscent
+from treerank.baselines.es_rank import ESRank, moved_scores
+from treerank.baselines.iesr_rank import IESRRank, least_squares
+from treerank.baselines.iesvm_rank import IESVMRank
+from treerank.baselines.ranksvm import RankSVM
+from treerank.metrics import get_metric, ndcg_score
+from treerank.rankers import load
+from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
+
+ALL = {
+    "CoordinateAscent": CoordinateAscent(n_restarts=1, n_sweeps=2, n_steps=4, random_state=0),
+    "ESRank": ESRank(n_generations=60, random_state=0),
+    "IESRRank": IESRRank(n_generations=30, random_state=0),
+    "IESVMRank": IESVMRank(n_generations=30, random_state=0),
+}
+every = pytest.mark.parametrize("ranker", ALL.values(), ids=ALL)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)  # threads that wait for work cost more than this work
+    yield
+    numba.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def data():
+    sample = make_ranking_sample(n_queries=8, random_state=1)
+    return sample.X, sample.y, sample.qid
+
+
+def standard(X):
+    return (X - X.mean(axis=0)) / X.std(axis=0)
+
+
+@parametrize_with_laws(ALL.values())
+def test_keeps_the_laws_of_rankers(estimator, law):
+    law(estimator)
+
+
+@pytest.mark.parametrize("metric", ["ndcg@3", "map", "err@5"])
+def test_the_metric_never_falls_with_more_time(data, metric):
+    X, y, qid = data
+    measure = get_metric(metric)
+
+    def reached(ranker):
+        return measure(y, ranker.fit(*data).predict(X), qid)
+
+    evolved = [reached(ESRank(n_generations=n, metric=metric, random_state=3)) for n in (1, 9, 99)]
+    assert evolved == sorted(evolved)
+    climbed = [
+        reached(
+            CoordinateAscent(n_restarts=1, n_sweeps=n, metric=metric, tolerance=0, random_state=0)
+        )
+        for n in (1, 2, 4)
+    ]
+    assert climbed == sorted(climbed)
+    assert evolved[0] < evolved[-1]
+
+
+def test_coordinate_ascent_takes_the_best_step_of_one_weight(data):
+    X, y, qid = data
+    ranker = CoordinateAscent(n_restarts=1, n_sweeps=1, n_steps=10, random_state=0).fit(*data)
+    Z, order_seed = standard(X), np.random.RandomState(0).randint(2**31 - 1)
+    weight, lengths = np.ones(5), 2.0 ** (np.arange(10) - 7)
+    for j in np.random.RandomState(order_seed).permutation(np.arange(5)):
+        unit = np.abs(weight).sum() / np.count_nonzero(weight)
+        steps = [0.0, *(unit * lengths), *(-unit * lengths), -weight[j]]
+        values = [ndcg_score(y, Z @ weight + step * Z[:, j], qid) for step in steps]
+        weight[j] += steps[int(np.argmax(values))]
+    np.testing.assert_allclose(ranker.coef_ * X.std(axis=0), weight)
+
+
+def test_evolution_starts_from_least_squares_and_from_ranksvm(data):
+    X, y, qid = data
+    Z = standard(X)
+    expected = np.linalg.lstsq(Z, y - y.mean(), rcond=None)[0]
+    np.testing.assert_allclose(least_squares(Z, y - y.mean()), expected, rtol=1e-4)
+    svm = RankSVM().fit(*data)
+    for ranker, start in (
+        (IESRRank(n_generations=1, random_state=0), Z @ expected),
+        (IESVMRank(n_generations=1, random_state=0), svm.predict(X)),
+    ):
+        reached = ndcg_score(y, ranker.fit(*data).predict(X), qid)
+        assert reached >= ndcg_score(y, start, qid) - 1e-12
+
+
+def test_a_move_changes_scores_as_it_changes_weights():
+    rng = np.random.default_rng(0)
+    columns, weight = rng.normal(size=(6, 5000)), rng.normal(size=6)
+    genes, steps = np.array([1, 4]), np.array([0.5, -2.0])
+    moved = weight.copy()
+    moved[genes] += steps
+    found = moved_scores(weight @ columns, columns, genes, steps)
+    np.testing.assert_allclose(found, moved @ columns, atol=1e-12)
+
+
+def test_queries_count_by_their_weight(data):
+    X, y, qid = data
+    alone = qid == 3
+    weight = np.where(alone, 1e6, 1.0)
+    for ranker in (ESRank(n_generations=300, random_state=1), CoordinateAscent(random_state=1)):
+        favoured = ranker.fit(X, y, qid, query_weight=weight).predict(X)
+        fair = ranker.fit(X, y, qid).predict(X)
+        assert ndcg_score(y[alone], favoured[alone]) > ndcg_score(y[alone], fair[alone])
+
+
+@pytest.mark.parametrize("ranker_class", [ESRank, IESRRank, IESVMRank])
+def test_early_stopping_goes_back_to_the_best_parent(data, ranker_class):
+    rest = make_ranking_sample(n_queries=10, random_state=2)
+    ranker = ranker_class(early_stopping_rounds=200, metric="ndcg@3", random_state=4)
+    ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
+    values = ranker.evals_result_["validation"]["ndcg@3"]
+    found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
+    assert found == pytest.approx(max(values))
+    assert values[-1] < max(values) or len(values) == 1 or ranker_class is not ESRank
+
+
+def test_the_eval_set_decides_among_ascents(data):
+    rest = make_ranking_sample(n_queries=10, random_state=2)
+    held_out = rest.X, rest.y, rest.qid
+    reached = []
+    for n_restarts in (1, 2, 4):
+        ranker = CoordinateAscent(n_restarts=n_restarts, random_state=0)
+        reached.append(ranker.fit(*data, eval_set=held_out).score(*held_out))
+    assert reached == sorted(reached)
+
+
+@every
+def test_a_saved_model_predicts_the_same(data, tmp_path, ranker):
+    ranker.fit(*data).save(tmp_path / "model")
+    np.testing.assert_array_equal(
+        load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
+    )
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (ESRank(n_generations=0), "n_generations must be a whole number of at least 1; got 0"),
+        (ESRank(metric="nope"), "metric must be one of"),
+        (ESRank(early_stopping_rounds=3), "eval_set must be given where early_stopping_rounds is"),
+        (CoordinateAscent(n_steps=0), "n_steps must be a whole number of at least 1; got 0"),
+        (CoordinateAscent(tolerance=-1), "tolerance must not be negative; got -1"),
+    ],
+)
+def test_wrong_settings_are_named(data, ranker, message):
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(*data)
+
+
+@every
+def test_document_weights_are_refused_with_the_reason(data, ranker):
+    X, y, qid = data
+    with pytest.raises(ValueError, match=r"sample_weight must be None .* whole queries"):
+        ranker.fit(X, y, qid, sample_weight=1.0 + np.arange(len(y)))
+
+
+@every
+def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker):
+    X, y, qid = data
+    with pytest.warns(UserWarning, match="In no query does ndcg@10 depend on the order"):
+        ranker.fit(X, np.ones(len(y)), qid)
+    assert (ranker.predict(X) == 0).all()
+
+
+@every
+def test_threads_change_no_bit(ranker, monkeypatch):
+    monkeypatch.setattr("treerank.baselines.fitting._FEW", 0)
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    check_ranker(ranker, laws=["threads"])
+    numba.set_num_threads(1)

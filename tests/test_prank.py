@@ -1,0 +1,182 @@
+import numba
+import numpy as np
+import pytest
+
+from treerank.baselines.large_margin_prank import LargeMarginPRank
+from treerank.baselines.perceptrons import n_products, quadratic_scores, train_epoch
+from treerank.baselines.prank import PRank
+from treerank.baselines.quadratic_prank import QuadraticPRank
+from treerank.metrics import ndcg_score
+from treerank.rankers import load
+from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
+
+ALL = {
+    "PRank": PRank(random_state=0),
+    "LargeMarginPRank": LargeMarginPRank(n_perceptrons=7, random_state=0),
+    "QuadraticPRank": QuadraticPRank(random_state=0),
+}
+every = pytest.mark.parametrize("ranker", ALL.values(), ids=ALL)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)  # threads that wait for work cost more than this work
+    yield
+    numba.set_num_threads(before)
+
+
+@pytest.fixture(scope="module")
+def data():
+    sample = make_ranking_sample(n_queries=8, random_state=1)
+    return sample.X, sample.y, sample.qid
+
+
+def plain_prank(Z, level, n_epochs):
+    """PRank in plain Python (Crammer and Singer 2002, Figure 2); returns the errors, too."""
+    w, b, errors = np.zeros(Z.shape[1]), np.zeros(level.max()), []
+    for _ in range(n_epochs):
+        errors.append(0)
+        for x, y in zip(Z, level, strict=True):
+            predicted = next((r for r in range(len(b)) if x @ w < b[r]), len(b))
+            errors[-1] += abs(predicted - y)
+            side = np.where(y > np.arange(len(b)), 1, -1)
+            tau = np.where(side * (x @ w - b) <= 0, side, 0)
+            w, b = w + tau.sum() * x, b - tau
+    return w, b, errors
+
+
+def with_products(Z):
+    i, j = np.triu_indices(Z.shape[1])
+    return np.column_stack([Z, Z[:, i] * Z[:, j]])
+
+
+def trained(Z, level, n_epochs, *, quadratic=False, n_perceptrons=1, share=1.0):
+    weights = np.zeros((n_perceptrons, n_products(Z.shape[1], quadratic)))
+    thresholds, errors = np.zeros((n_perceptrons, level.max())), np.zeros(n_perceptrons, np.int64)
+    order = np.arange(len(Z))
+    for epoch in range(n_epochs):
+        state = weights, thresholds, errors
+        train_epoch(Z, level, order, share, 7, epoch, quadratic, *state)
+    return weights, thresholds, errors
+
+
+@parametrize_with_laws(ALL.values())
+def test_keeps_the_laws_of_rankers(estimator, law):
+    law(estimator)
+
+
+def test_an_epoch_is_that_of_a_plain_prank(data):
+    X, y, _ = data
+    for n_epochs in (1, 4):
+        w, b, errors = plain_prank(X, y, n_epochs)
+        weights, thresholds, found = trained(X, y, n_epochs)
+        np.testing.assert_allclose(weights[0], w, atol=1e-12)
+        np.testing.assert_array_equal(thresholds[0], b)
+        assert (np.diff(b) >= 0).all()
+        assert abs(found[0] - errors[-1]) <= (X @ w == 0).sum() + len(b)  # 0 is on both sides
+
+
+def test_products_are_made_on_the_way(data):
+    X, y, _ = data
+    w, b, _ = plain_prank(with_products(X), y, 3)
+    weights, thresholds, _ = trained(X, y, 3, quadratic=True)
+    np.testing.assert_allclose(weights[0], w, atol=1e-9)
+    np.testing.assert_array_equal(thresholds[0], b)
+    np.testing.assert_allclose(quadratic_scores(X, w), with_products(X) @ w)
+
+
+def test_each_perceptron_sees_a_share_of_its_own(data):
+    X, y, _ = data
+    weights, _, _ = trained(X, y, 1, n_perceptrons=5, share=0.3)
+    assert len(np.unique(weights, axis=0)) == 5
+    everything, _, _ = trained(X, y, 1, n_perceptrons=5)
+    assert len(np.unique(everything, axis=0)) == 1
+
+
+def test_large_margin_prank_is_the_mean_of_its_perceptrons(data):
+    X, y, _ = data
+    ranker = LargeMarginPRank(n_perceptrons=1, share=1.0, n_epochs=3, random_state=0).fit(X, y)
+    np.testing.assert_allclose(ranker.coef_, PRank(n_epochs=3, random_state=0).fit(X, y).coef_)
+    assert (LargeMarginPRank(n_epochs=3, random_state=0).fit(X, y).coef_ != ranker.coef_).any()
+
+
+def test_levels_are_parted_by_thresholds():
+    X = np.repeat(np.arange(4.0), 5)[:, None]
+    labels = np.array([-1.0, 0.5, 2.0, 10.0])  # any numbers with an order
+    y = np.repeat(labels, 5)
+    ranker = PRank(n_epochs=200, patience=200, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(ranker.predict_level(X), y)
+    np.testing.assert_array_equal(ranker.levels_, labels)
+    assert (np.diff(ranker.thresholds_) > 0).all()
+
+
+def test_products_find_what_no_line_parts():
+    X = np.random.default_rng(0).normal(size=(200, 2))
+    y = (X[:, 0] * X[:, 1] > 0).astype(int)
+    assert QuadraticPRank(random_state=0).fit(X, y).score(X, y) > 0.95
+    linear, quadratic = (
+        (r.fit(X, y).predict_level(X) == y).mean()
+        for r in (PRank(random_state=0), QuadraticPRank(random_state=0))
+    )
+    assert linear < 0.7 < 0.9 < quadratic
+
+
+@every
+def test_the_best_epoch_on_the_eval_set_is_kept(data, ranker):
+    rest = make_ranking_sample(n_queries=10, random_state=2)
+    ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
+    values = ranker.evals_result_["validation"]["ndcg@10"]
+    found = ndcg_score(rest.y, ranker.predict(rest.X), rest.qid)
+    assert found == pytest.approx(max(values), abs=1e-12)
+    assert len(values) == min(100, np.argmax(values) + 1 + 10)
+
+
+@every
+def test_a_saved_model_predicts_the_same(data, tmp_path, ranker):
+    X, y, qid = data
+    ranker.fit(X, y, qid).save(tmp_path / "model")
+    copy = load(tmp_path / "model")
+    np.testing.assert_array_equal(copy.predict(X), ranker.predict(X))
+    np.testing.assert_array_equal(copy.predict_level(X), ranker.predict_level(X))
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (PRank(n_epochs=0), "n_epochs must be a whole number of at least 1; got 0"),
+        (PRank(patience=None), "patience must be a whole number of at least 1; got None"),
+        (LargeMarginPRank(share=0), "share must be above 0 and at most 1; got 0"),
+        (LargeMarginPRank(n_perceptrons=1.5), "n_perceptrons must be a whole number"),
+    ],
+)
+def test_wrong_settings_are_named(data, ranker, message):
+    with pytest.raises(ValueError, match=message):
+        ranker.fit(*data)
+
+
+@pytest.mark.parametrize("name", ["sample_weight", "query_weight"])
+def test_weights_are_refused_with_the_reason(data, name):
+    X, y, qid = data
+    with pytest.raises(ValueError, match=f"{name} must be None or 1 .*PRank, since documents are"):
+        PRank().fit(X, y, qid, **{name: 1.0 + qid})
+
+
+def test_too_many_levels_are_refused():
+    with pytest.raises(ValueError, match="y must have at most 1000 levels"):
+        PRank().fit(np.zeros((1001, 1)), np.arange(1001.0))
+
+
+@every
+def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker):
+    X, y, qid = data
+    with pytest.warns(UserWarning, match="All labels are equal"):
+        ranker.fit(X, np.ones(len(y)), qid)
+    assert (ranker.predict(X) == 0).all()
+
+
+def test_threads_change_no_bit(monkeypatch):
+    monkeypatch.setattr("treerank.baselines.fitting._FEW", 0)
+    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    check_ranker(LargeMarginPRank(n_perceptrons=4, n_epochs=2), laws=["threads"])
+    numba.set_num_threads(1)
