@@ -124,6 +124,9 @@ def neighbours(y, scores, *, span=None, n_classes=None, ax=None):
         ax.imshow(_colour_row(codes, len(labels)), extent=band, aspect="auto", interpolation="none")
         _name_labels(ax, labels)
     ax.set_xlim(0, len(scores))
+    step = 10 ** np.floor(np.log10(top))  # 2 to 6 ticks, none of them below 0
+    step = step / 2 if top / step < 3 else 2 * step if top / step > 6 else step
+    ax.set_yticks(np.arange(0, top, step))
     ax.set_ylim(-0.16 * top, top)
     return tidy(ax, x="place in the sorted list", y="r of neighbours / median")
 

@@ -2,8 +2,11 @@
 
 import numpy as np
 
-from treerank.plots.style import COLOURS, GREY, LIGHT, make_axes, tidy
+from treerank.plots.style import COLOURS, COLUMN, GREY, LIGHT, make_axes, tidy
 from treerank.statistics.paired import format_p
+
+#: Inches that a letter takes at 7 points.
+_LETTER = 0.056
 
 
 def critical_difference_diagram(result, names, *, ax=None):
@@ -32,40 +35,31 @@ def critical_difference_diagram(result, names, *, ax=None):
     >>> values = [[0.9, 0.8, 0.7], [0.8, 0.6, 0.5], [0.7, 0.5, 0.6], [0.9, 0.8, 0.6]]
     >>> ax = critical_difference_diagram(nemenyi_test(values), ["a", "b", "c"])
     """
-    ranks = result.mean_ranks
+    ranks, cliques = result.mean_ranks, result.cliques
     if len(names) != len(ranks):
         raise ValueError(f"names must be one per ranker, {len(ranks)}; got {len(names)}.")
-    n_rankers = len(ranks)
-    cliques = result.cliques
     order = np.argsort(ranks, kind="stable")
-    n_left = (n_rankers + 1) // 2
-    start = 0.55 + 0.22 * len(cliques)
-    depth = start + 0.42 * (max(n_left, n_rankers - n_left) - 1)
-    ax = make_axes(ax, height=0.45 * (depth + 1.6))
-    low, high = 1.0, float(n_rankers)
-    margin = 0.28 * (high - low)
-    ax.plot([low, high], [0, 0], color="black", linewidth=1)
-    for tick in range(1, n_rankers + 1):
-        ax.plot([tick, tick], [0, -0.12], color="black", linewidth=1)
-        ax.text(tick, -0.2, str(tick), ha="center", va="bottom", fontsize=7)
-    for place, ranker in enumerate(order):
-        left = place < n_left
-        y = start + 0.42 * (place if left else n_rankers - 1 - place)
-        edge = low - 0.05 * margin if left else high + 0.05 * margin
-        ax.plot([ranks[ranker], ranks[ranker], edge], [0, y, y], color=GREY, linewidth=0.8)
-        text = (
-            f"{names[ranker]} {ranks[ranker]:.2f}"
-            if left
-            else f"{ranks[ranker]:.2f} {names[ranker]}"
-        )
-        ax.text(edge, y, f" {text} ", ha="right" if left else "left", va="center", fontsize=8)
+    n_left = (len(ranks) + 1) // 2
+    sides = (order[:n_left], order[n_left:][::-1])
+    first = 0.55 + 0.22 * len(cliques)
+    depth = first + 0.4 * (n_left - 1)
+    ax = make_axes(ax, height=0.36 * (depth + 1.5))
+    low, high = np.floor(ranks.min()), np.ceil(ranks.max())
+    high = max(high, low + 1)
+    edges = _draw_scale(ax, names, int(low), int(high))
+    for side, edge, alignment in zip(sides, edges, ("right", "left"), strict=True):
+        for place, ranker in enumerate(side):
+            y = first + 0.4 * place
+            ax.plot([ranks[ranker], ranks[ranker], edge], [0, y, y], color=GREY, linewidth=0.7)
+            words = (names[ranker], f"{ranks[ranker]:.2f}")
+            text = " ".join(words if alignment == "right" else words[::-1])
+            ax.text(edge, y, f" {text} ", ha=alignment, va="center", fontsize=7, in_layout=False)
     for height, clique in enumerate(cliques):
         ends = ranks[clique].min() - 0.03, ranks[clique].max() + 0.03
         bar = [0.3 + 0.22 * height] * 2
         ax.plot(ends, bar, color=COLOURS[0], linewidth=3.5, solid_capstyle="butt")
-    _draw_ruler(ax, result, low)
-    ax.set_xlim(low - margin - 0.1, high + margin + 0.1)
-    ax.set_ylim(depth + 0.3, -1.25)
+    _draw_ruler(ax, low, result.critical_difference)
+    ax.set_ylim(depth + 0.3, -1.2)
     ax.axis("off")
     return ax
 
@@ -176,11 +170,24 @@ def _square(column, row, colour):
     return Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=colour, linewidth=0)
 
 
-def _draw_ruler(ax, result, low):
+def _draw_scale(ax, names, low, high):
+    """Draw the line of ranks, leaving room for the names; return where they end."""
+    letters = max(len(name) for name in names) + 6
+    share = min(letters * _LETTER / COLUMN, 0.42)  # of the width, on each side
+    margin = (high - low) * share / (1 - 2 * share)
+    ax.set_xlim(low - margin, high + margin)
+    ax.plot([low, high], [0, 0], color="black", linewidth=1)
+    for tick in range(low, high + 1):
+        ax.plot([tick, tick], [0, -0.12], color="black", linewidth=1)
+        ax.text(tick, -0.18, str(tick), ha="center", va="bottom", fontsize=7)
+    return low - 0.05 * margin, high + 0.05 * margin
+
+
+def _draw_ruler(ax, low, critical_difference):
     """Show how long the critical difference is."""
-    wide, y = result.critical_difference, -0.85
-    ax.plot([low, low + wide], [y, y], color="black", linewidth=1)
-    for end in (low, low + wide):
+    ends, y = (low, low + critical_difference), -0.75
+    ax.plot(ends, [y, y], color="black", linewidth=1)
+    for end in ends:
         ax.plot([end, end], [y - 0.08, y + 0.08], color="black", linewidth=1)
-    text = f"critical difference {wide:.2f}"
-    ax.text(low + wide / 2, y - 0.12, text, ha="center", va="bottom", fontsize=7)
+    text = f" critical difference {critical_difference:.2f}"
+    ax.text(ends[1], y, text, ha="left", va="center", fontsize=7, in_layout=False)

@@ -1,0 +1,166 @@
+"""Plots say what they were given; whether they are beautiful, eyes decide."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from treerank.metrics import ndcg_score
+from treerank.plots import (
+    critical_difference_diagram,
+    learning_curves,
+    ndcg_over_k,
+    neighbours,
+    p_value_matrix,
+    pair_calibration,
+    query_gains,
+    score_histograms,
+    size_path,
+)
+from treerank.plots.style import COLUMN, line_styles
+from treerank.statistics import nemenyi_test, pairwise_tests
+
+plt = pytest.importorskip("matplotlib.pyplot")
+plt.switch_backend("Agg")
+
+rng = np.random.default_rng(0)
+QID = np.repeat(np.arange(20), 10)
+Y = rng.integers(3, size=200).astype(float)
+SCORES = Y + rng.normal(size=200)
+VALUES = rng.normal([1.5, 1.0, 0.9, 0.0], 1.0, size=(40, 4))
+NAMES = ["trees", "network", "line", "chance"]
+
+
+class Sure:
+    """Says a beats b with a probability of its first feature's difference."""
+
+    def predict_pair_proba(self, X_a, X_b):
+        return 1 / (1 + np.exp(X_b[:, 0] - X_a[:, 0]))
+
+
+CALLS = {
+    "learning_curves": lambda ax: learning_curves({"a": [0.1, 0.3, 0.2], "b": [0.2] * 3}, ax=ax),
+    "ndcg_over_k": lambda ax: ndcg_over_k(Y, {"ours": SCORES}, QID, k_max=5, ax=ax),
+    "size_path": lambda ax: size_path([1, 10, 100], [0.1, 0.3, 0.2], chosen=10, ax=ax),
+    "critical_difference_diagram": lambda ax: critical_difference_diagram(
+        nemenyi_test(VALUES), NAMES, ax=ax
+    ),
+    "p_value_matrix": lambda ax: p_value_matrix(pairwise_tests(VALUES, NAMES), ax=ax),
+    "query_gains": lambda ax: query_gains(VALUES[:, 0], VALUES[:, 1], ax=ax),
+    "score_histograms": lambda ax: score_histograms(Y, SCORES, ax=ax),
+    "pair_calibration": lambda ax: pair_calibration(Sure(), SCORES[:, None], Y, QID, ax=ax),
+    "neighbours": lambda ax: neighbours(Y, SCORES, ax=ax),
+}
+
+
+@pytest.fixture(autouse=True)
+def _closed():
+    yield
+    plt.close("all")
+
+
+def texts(ax):
+    return [text.get_text().strip() for text in ax.texts]
+
+
+@pytest.mark.parametrize("name", list(CALLS))
+def test_plots_draw_where_they_are_told_or_in_a_column_of_their_own(name, tmp_path):
+    _, ax = plt.subplots()
+    assert CALLS[name](ax) is ax
+    own = CALLS[name](None)
+    assert own is not ax
+    assert own.figure.get_figwidth() == COLUMN
+    own.figure.savefig(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 2000
+
+
+def test_curves_are_the_values():
+    places, values, errors = np.array([10, 100, 1000]), np.array([0.1, 0.2, 0.3]), np.full(3, 0.01)
+    ax = learning_curves({"a": (places, values, errors)}, x="documents")
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), np.column_stack([places, values]))
+    assert ax.get_xscale() == "log"
+    assert ax.get_xlabel() == "documents"
+    ax = ndcg_over_k(Y, {"a": SCORES, "b": -SCORES}, QID, k_max=4)
+    expected = [ndcg_score(Y, SCORES, QID, k=k) for k in (1, 2, 3, 4)]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), expected)
+    assert [text.get_text() for text in ax.get_legend().texts] == ["a", "b"]
+
+
+def test_a_fitted_ranker_brings_its_own_curve():
+    fitted = SimpleNamespace(evals_result_={"validation": {"ndcg@10": [0.1, 0.2]}})
+    np.testing.assert_array_equal(learning_curves({"a": fitted}).lines[0].get_ydata(), [0.1, 0.2])
+
+
+def test_matrix_shows_every_pair_and_points_to_the_better():
+    result = pairwise_tests(VALUES, NAMES)
+    ax = p_value_matrix(result)
+    assert len(ax.patches) == len(ax.texts) == 6
+    shown = {(round(t.get_position()[0]), round(t.get_position()[1])): t for t in ax.texts}
+    for row in range(1, 4):
+        for column in range(row):
+            text = shown[column, row - 1].get_text()
+            significant = result.p_values[row, column] <= 0.05
+            arrow = "←" if result.differences[row, column] > 0 else "↑"
+            assert (arrow in text) == significant
+    assert "Holm" in ax.get_title()
+
+
+def test_diagram_names_all_rankers_with_their_ranks_and_bars():
+    result = nemenyi_test(VALUES)
+    ax = critical_difference_diagram(result, NAMES)
+    words = " ".join(texts(ax))
+    for name, rank in zip(NAMES, result.mean_ranks, strict=True):
+        assert f"{name} {rank:.2f}" in words or f"{rank:.2f} {name}" in words
+    assert f"critical difference {result.critical_difference:.2f}" in words
+    bars = [line for line in ax.lines if line.get_linewidth() > 3]
+    assert len(bars) == len(result.cliques)
+
+
+def test_gains_are_sorted_and_counted():
+    ax = query_gains([0.5, 0.2, 0.9, np.nan], [0.1, 0.4, 0.9, np.nan], names=("x", "y"))
+    assert {"x better: 33%", "y better: 33%", "mean +0.0667 (dashed)"} <= set(texts(ax))
+
+
+def test_a_calibrated_ranker_lies_on_the_diagonal():
+    generator = np.random.default_rng(1)
+    X = generator.normal(size=(2000, 1))
+    y = X[:, 0] + generator.logistic(size=2000)
+    qid = np.repeat(np.arange(1000), 2)
+    won = pair_calibration(Sure(), X, y, qid, bins=5).lines[1].get_xydata()
+    assert won.shape == (5, 2)
+    assert (np.diff(won[:, 1]) > 0).all()
+    np.testing.assert_allclose(won.sum(axis=0), 2.5, atol=0.2)  # as many above as below one half
+
+
+def test_boundaries_are_drawn_where_they_are_found():
+    scores = np.concatenate([rng.normal(mean, 0.1, 100) for mean in (0, 1, 2)])
+    ax = neighbours(None, scores, n_classes=3)
+    assert [line.get_xdata()[0] for line in ax.lines[1:]] == [100, 200]
+
+
+def test_no_two_lines_look_alike():
+    looks = [(look["color"], str(look["linestyle"])) for look in line_styles(40)]
+    assert len(set(looks)) == 40
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: learning_curves({"a": ([1, 2], [0.5])}), "as many values as places; .* for 'a'"),
+        (lambda: critical_difference_diagram(nemenyi_test(VALUES), ["a"]), "one per ranker, 4"),
+        (lambda: query_gains([1.0], [1.0, 2.0]), "a and b must be paired; got shapes"),
+        (lambda: query_gains([np.nan], [1.0]), "at least one query in common; got none"),
+        (lambda: score_histograms([1], [1.0, 2.0]), "scores must be one per label; got"),
+        (lambda: pair_calibration(Sure(), [[1.0], [2.0]], [1, 1]), "two different labels; got no"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_matplotlib_is_imported_only_to_draw():
+    code = "import sys, treerank.plots; assert 'matplotlib' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
