@@ -14,7 +14,6 @@ from treerank.feature_parts.objective_function import ObjectiveFunction
 from treerank.feature_parts.polynomial import Monomials, Polynomial
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
-from treerank.grouping import QueryGroups
 from treerank.losses import PAIR_LOSSES
 from treerank.objectives import make_objective
 
@@ -308,7 +307,6 @@ def test_every_pair_loss_has_a_slope_and_ranks_go_by_the_kernels():
     assert set(SLOPES) == set(PAIR_LOSSES)
     assert not is_dense(make_objective(Y, QID, weight="ndcg"))
     assert not is_dense(make_objective(Y, QID, loss="listnet"))
-    assert QueryGroups.from_qid(QID).n_queries == 8
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

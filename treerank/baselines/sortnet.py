@@ -1,7 +1,7 @@
 """SortNet: a neural comparator, trained on the pairs that sorting by it gets wrong."""
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -261,22 +261,31 @@ class _Documents:
     worth: np.ndarray
     groups: QueryGroups
     weight: np.ndarray
-    metric: object
+    metric: Any
 
     @classmethod
     def of_training(cls, X, data, metric):
+        """Look at the training set; without anything to find in it, errors are the measure."""
         groups = QueryGroups.from_qid(data.query)
         weight = np.ones(len(X)) if data.document_weight is None else data.document_weight
         if data.query_weight is not None:
             weight = weight * np.sqrt(data.query_weight)
-        prepared = get_metric(metric)._prepare(data.y, groups)
-        return cls(X, data.y, groups, weight, prepared if prepared.ideal.any() else None)
+        try:
+            prepared = get_metric(metric).prepared(data.y, groups)
+        except ValueError:
+            prepared = None
+        return cls(X, data.y, groups, weight, prepared)
 
     @classmethod
     def of_validation(cls, X, metric):
+        """Look at held-out documents, of which the metric knows the labels."""
+        groups = getattr(metric, "groups", None)
+        if groups is None:  # a function of the user's own
+            groups = QueryGroups.from_qid(metric.qid, len(X))
+            return cls(X, np.asarray(metric.y), groups, np.ones(len(X)), metric)
         worth = np.empty(len(X))
-        worth[metric.groups.order] = metric.worth
-        return cls(X, worth, metric.groups, np.ones(len(X)), metric)
+        worth[groups.order] = metric.worth
+        return cls(X, worth, groups, np.ones(len(X)), metric)
 
     @property
     def has_pairs(self):

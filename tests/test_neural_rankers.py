@@ -1,0 +1,254 @@
+"""Rankers by name keep the laws of ranking, save those that their algorithm cannot keep."""
+
+import inspect
+
+import numba
+import numpy as np
+import pytest
+
+from treerank.baselines.comparator import Comparator
+from treerank.baselines.comparison_sort import sort_by_comparison
+from treerank.baselines.lambdarank import LambdaRank
+from treerank.baselines.listnet import ListNet
+from treerank.baselines.listnet_star import ListNetStar
+from treerank.baselines.nested_ranker import NestedRanker
+from treerank.baselines.ranknet import RankNet, combine_probabilities
+from treerank.baselines.ranknet_star import RankNetStar
+from treerank.baselines.rankprop import RankProp, RankPropObjective
+from treerank.baselines.sortnet import SortNet, _triples
+from treerank.grouping import QueryGroups
+from treerank.metrics import get_metric, ndcg_score
+from treerank.rankers import RANKERS
+from treerank.testing import check_ranker
+from treerank.testing.sample import make_ranking_sample
+from treerank.testing.suite import LAWS
+
+#: A comparator need not be transitive, and no score says what it prefers.
+NOT_BY_SCORES = {
+    "ranks_agree_with_predict",
+    "score_is_ndcg",
+    "ties",
+    "transitivity",
+    "comparing_agrees_with_predict",
+    "pseudometric",
+}
+#: What is on top depends on the list.
+NOT_ALONE = {"one_by_one", "ranks_agree_with_predict", "score_is_ndcg"}
+SMALL = {"n_epochs": 2, "batch_size": 100}
+#: What an objective may break; all else is the business of the base class.
+OF_OBJECTIVES = {"row_order", "query_names", "equal_labels", "refit", "threads", "saving"}
+OTHER_LAWS = set(LAWS) - OF_OBJECTIVES
+RANKERS_AND_EXCEPTIONS = [
+    (RankNetStar((6, 3), **SMALL), set()),
+    (RankNet(**SMALL), OTHER_LAWS),
+    (LambdaRank((6,), **SMALL), OTHER_LAWS),
+    (ListNet(**SMALL), OTHER_LAWS),
+    (ListNetStar(**SMALL), OTHER_LAWS),
+    (RankProp((6,), **SMALL), OTHER_LAWS),
+    (SortNet(4, max_iter=2, n_epochs=2), NOT_BY_SCORES),
+    (NestedRanker(RankNet((), **SMALL), sizes=(6,)), NOT_ALONE),
+]
+DATA = make_ranking_sample(40)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def one_thread():
+    before = numba.get_num_threads()
+    numba.set_num_threads(1)  # threads that wait for work cost more than this work
+    yield
+    numba.set_num_threads(before)
+
+
+@pytest.mark.parametrize(
+    ("ranker", "exceptions"),
+    RANKERS_AND_EXCEPTIONS,
+    ids=[type(ranker).__name__ for ranker, _ in RANKERS_AND_EXCEPTIONS],
+)
+def test_the_laws_of_ranking_hold(ranker, exceptions):
+    laws = [law for law in LAWS if law not in exceptions | {"shifted_scores"}]
+    assert all(result.passed for result in check_ranker(ranker, laws=laws))
+
+
+@pytest.mark.parametrize("ranker", [ranker for ranker, _ in RANKERS_AND_EXCEPTIONS], ids=repr)
+def test_every_ranker_is_listed_by_name(ranker):
+    assert RANKERS[type(ranker).__name__]() is type(ranker)
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        RankNetStar((16, 4), learning_rate=0.01),
+        RankNetStar((16, 4), learning_rate=0.01, across_queries=False),
+        RankNet(),
+        LambdaRank((16,), learning_rate=0.03),
+        LambdaRank((), weight="map", learning_rate=0.05),
+        LambdaRank((), weight="mrr", learning_rate=0.05),
+        ListNet(),
+        ListNetStar(),
+        RankProp((16,), learning_rate=0.03),
+        SortNet(max_iter=5, n_epochs=10),
+        NestedRanker(RankNet(()), sizes=(8,)),
+    ],
+    ids=repr,
+)
+def test_every_ranker_learns(ranker):
+    ranker.set_params(random_state=0, **({"n_epochs": 20} if hasattr(ranker, "n_epochs") else {}))
+    ranker.fit(DATA.X, DATA.y, DATA.qid)
+    fresh = make_ranking_sample(40, random_state=1)
+    chance = ndcg_score(fresh.y, np.zeros(len(fresh.y)), fresh.qid)
+    assert ranker.score(fresh.X, fresh.y, fresh.qid) > chance + 0.12
+
+
+def test_parameters_are_spelt_out():
+    names = set(inspect.signature(RankNet).parameters)
+    assert {"hidden", "n_epochs", "random_state", "calibration"} <= names
+    assert "rest" not in names
+    assert RankNet((3,)).get_params()["learning_rate"] == 0.1
+
+
+def test_the_head_of_ranknet_star_is_trained_and_squashes():
+    ranker = RankNetStar((6, 3), **SMALL, random_state=0).fit(DATA.X, DATA.y, DATA.qid)
+    features = ranker.transform(DATA.X)
+    assert features.shape == (len(DATA.y), 3)
+    assert (np.abs(features) < 1).all()
+    margin = (features[:5] - features[5:10]) @ ranker.feature_part_.head_weight_
+    np.testing.assert_allclose(ranker.compare(DATA.X[:5], DATA.X[5:10]), np.tanh(margin))
+    np.testing.assert_allclose(ranker.distance(DATA.X[:5], DATA.X[5:10]), np.abs(np.tanh(margin)))
+
+
+def test_across_queries_documents_of_other_queries_teach():
+    X, y, qid = np.array([[0.0], [1.0], [2.0]]), [0, 1, 2], ["a", "b", "c"]
+    ranker = RankNetStar((4, 2), learning_rate=0.05, random_state=0).fit(X, y, qid)
+    assert (np.diff(ranker.predict(X)) > 0).all()
+    with pytest.warns(UserWarning, match="No pair of documents counts"):
+        RankNetStar((4, 2), across_queries=False).fit(X, y, qid)
+
+
+def test_soft_targets_settle_at_their_log_odds():
+    X = np.array([[1.0], [0.0]])
+    ranker = RankNet((), n_epochs=200, learning_rate=0.5, random_state=0)
+    ranker.fit(X, [1, 0], pair_weight=[[0, 1, 1.0, 0.8]])
+    assert np.ptp(ranker.predict(X)) == pytest.approx(np.log(0.8 / 0.2), rel=1e-3)
+
+
+def test_probabilities_combine_by_equation_5():
+    p, q = np.meshgrid(np.linspace(0.01, 0.99, 9), np.linspace(0.01, 0.99, 9))
+    np.testing.assert_allclose(combine_probabilities(p, q), p * q / (1 + 2 * p * q - p - q))
+    assert combine_probabilities([0, 0.5, 1], [0, 0.5, 1]).tolist() == [0, 0.5, 1]
+    assert np.isnan(combine_probabilities(0, 1))
+    with pytest.raises(ValueError, match="p_jk must be probabilities"):
+        combine_probabilities(0.5, 1.5)
+
+
+def plain_targets(y, scores):
+    """Targets of one query, slowly: mean place among all orders that respect label and score."""
+    n, targets = len(y), []
+    for i in range(n):
+        below = sum((y[j], scores[j]) < (y[i], scores[i]) for j in range(n))
+        equal = sum((y[j], scores[j]) == (y[i], scores[i]) for j in range(n))
+        targets.append((below + (equal - 1) / 2) / (n - 1) - 0.5)
+    return np.array(targets) if len(set(y)) > 1 else np.zeros(n)
+
+
+def test_rankprop_asks_for_places_by_label_and_then_by_score():
+    rng = np.random.default_rng(0)
+    qid = rng.integers(5, size=60)
+    y, scores = rng.integers(3, size=60) * (qid > 0), rng.integers(4, size=60) / 2
+    groups = QueryGroups.from_qid(qid)
+    _, gradient, hessian = RankPropObjective.from_labels(y, groups)(scores)
+    for q in range(5):
+        own = qid == q
+        expected = scores[own] - plain_targets(y[own].tolist(), scores[own].tolist())
+        np.testing.assert_allclose(gradient[own], expected, atol=1e-12)
+    assert (hessian == 1).all()
+
+
+@pytest.mark.parametrize("sizes", [(1,), (5, 2, 9), (16,), (31, 1, 1, 8)])
+def test_sorting_by_comparison_sorts_every_query(sizes):
+    qid = np.random.default_rng(0).permutation(np.repeat(np.arange(len(sizes)), sizes))
+    height = np.random.default_rng(1).integers(6, size=len(qid)).astype(float)
+    groups = QueryGroups.from_qid(qid)
+    order, (i, j, preference) = sort_by_comparison(groups, lambda i, j: height[i] - height[j])
+    expected = [r for q in range(len(sizes)) for r in np.flatnonzero(qid == q)]
+    expected = sorted(expected, key=lambda r: (qid[r], -height[r]))  # stable
+    assert order.tolist() == expected
+    assert (qid[i] == qid[j]).all()
+    np.testing.assert_array_equal(preference, height[i] - height[j])
+    assert len(i) <= sum(n * np.ceil(np.log2(max(n, 1))) for n in sizes)
+
+
+def test_the_comparator_cannot_contradict_itself():
+    rng = np.random.default_rng(0)
+    weights = [rng.normal(size=np.shape(w)) for w in Comparator.at_random(5, 7, 0)]
+    comparator = Comparator(*weights)
+    projected = comparator.project(rng.normal(size=(40, 5)))
+    i, j = rng.integers(40, size=(2, 300))
+    there, back = comparator.prefer(*projected, i, j), comparator.prefer(*projected, j, i)
+    np.testing.assert_array_equal(there, -back)
+    assert (comparator.prefer(*projected, i, i) == 0).all()
+
+
+def rock_paper_scissors(X):
+    """A comparator in which 0 beats 1, 1 beats 2 and 2 beats 0."""
+    angle = 2 * np.pi * np.arange(3)[:, None] / 3
+    return np.concatenate([np.cos(angle), np.sin(angle)], axis=1)[np.asarray(X, dtype=int).ravel()]
+
+
+def test_circles_are_reported():
+    ranker = SortNet(2, max_iter=1, n_epochs=1, random_state=0).fit(DATA.X[:, :2], DATA.y, DATA.qid)
+    ranker.inputs_ = {"mean": np.zeros(2), "scale": np.ones(2)}
+    # tanh(u - v) against its mirror image, with u and v turned by 90 degrees: who is ahead wins.
+    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    ranker.weights_ = Comparator(
+        np.eye(2), turn, np.zeros(2), np.ones(2), -np.ones(2), np.zeros(())
+    )._asdict()
+    X = rock_paper_scissors([0, 1, 2])
+    one = np.sign(ranker.compare(X, np.roll(X, -1, axis=0)))
+    report = ranker.transitivity(X, n_triples=50)
+    assert report.n_triples == 50
+    assert abs(one.sum()) == 3
+    assert report.share == 1.0
+    assert ranker.transitivity(np.zeros((9, 2))).share == 0.0
+
+
+def test_triples_are_three_documents_of_one_query():
+    groups = QueryGroups.from_qid(np.repeat([0, 1, 2, 3], [1, 2, 3, 6]))
+    triples = _triples(groups, 2000, np.random.default_rng(0))
+    codes = groups.codes[triples]
+    assert (codes == codes[0]).all()
+    assert set(codes[0]) == {2, 3}
+    assert all(len(set(triple)) == 3 for triple in triples.T.tolist())
+    assert len({tuple(sorted(triple)) for triple in triples.T.tolist()}) == 1 + 20
+
+
+@pytest.mark.parametrize("metric", ["map", "p@10", "ndcg@5"])
+def test_sortnet_keeps_the_comparator_of_the_best_ranking(metric):
+    held_out = make_ranking_sample(10, random_state=2)
+    ranker = SortNet(4, max_iter=3, n_epochs=3, metric=metric, random_state=0)
+    ranker.fit(DATA.X, DATA.y, DATA.qid, eval_set=(held_out.X, held_out.y, held_out.qid))
+    assert 1 < len(ranker.qualities_) <= 4
+    ranks = ranker.rank(held_out.X, held_out.qid)
+    quality = get_metric(metric)(held_out.y, -ranks.astype(float), held_out.qid)
+    assert quality == pytest.approx(max(ranker.qualities_))
+
+
+def test_what_a_nested_ranker_ranks_again_stays_on_top():
+    ranker = NestedRanker(RankNet((), n_epochs=2), sizes=(6, 3), random_state=0)
+    ranker.fit(DATA.X, DATA.y, DATA.qid)
+    assert len(ranker.rankers_) == 3
+    ranks = ranker.rank(DATA.X, DATA.qid)
+    for rows in DATA.rows_by_query:
+        first = ranker.rankers_[0].predict(DATA.X[rows])
+        top = rows[np.argsort(-first)[:6]]
+        assert ranks[top].max() == 6
+        second = ranker.rankers_[1].predict(DATA.X[top])
+        assert ranks[top[np.argsort(-second)[:3]]].max() == 3
+    for sizes in ((3, 6), (1,), (2.5,)):
+        with pytest.raises(ValueError, match="sizes must be falling"):
+            NestedRanker(sizes=sizes).fit(DATA.X, DATA.y, DATA.qid)
+
+
+def test_pairs_of_the_users_own_are_refused_where_there_are_none():
+    for ranker in (SortNet(), RankProp()):
+        with pytest.raises(ValueError, match="pair_weight must be None"):
+            ranker.fit([[0.0], [1.0]], [0, 1], pair_weight=[[1, 0, 1.0]])
