@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 
 from treerank.baselines.coordinate_ascent import CoordinateAscent
-from treerank.baselines.es_rank import ESRank, moved_scores
+from treerank.baselines.es_rank import ESRank
 from treerank.baselines.iesr_rank import IESRRank, least_squares
 from treerank.baselines.iesvm_rank import IESVMRank
 from treerank.baselines.ranksvm import RankSVM
+from treerank.baselines.standard_features import moved_scores
 from treerank.metrics import get_metric, ndcg_score
 from treerank.rankers import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws

@@ -179,14 +179,14 @@ class Boosting:
         table = self.weak.measure(self.columns, self.measure)
         start = self.measure.weight / self.measure.weight.sum()
         weight, scores, trained = start, np.zeros(self.columns.shape[1]), -np.inf
-        held_out_scores = 0.0
+        held_out_scores = None if held_out is None else np.zeros(held_out.shape[1])
         choice, rounds = Choice(self.settings.max_consecutive), []
         while len(rounds) < self.settings.n_rounds:
             number, value = choice.best(weighted_values(table, weight))
             if number is None:
                 break
             step = _step(value)
-            scores = scores + step * self.weak.outputs(number, self.columns)
+            scores = self.weak.add_to(scores, number, step, self.columns)
             values = self.measure.values(scores)
             before, trained = trained, self.measure.mean(values)
             if self._worsened(before, trained):
@@ -196,7 +196,7 @@ class Boosting:
             weight = start * np.exp(-values)
             weight /= weight.sum()
             if held_out is not None:
-                held_out_scores = held_out_scores + step * self.weak.outputs(number, held_out)
+                held_out_scores = self.weak.add_to(held_out_scores, number, step, held_out)
                 progress.measure(held_out_scores)
                 if progress.record(len(rounds)):
                     break

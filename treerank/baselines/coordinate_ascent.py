@@ -7,14 +7,12 @@ trial, and most documents of a query are passed over by one comparison
 (:mod:`treerank.baselines.query_measure`).
 """
 
-
 import numpy as np
 
-from treerank.baselines.es_rank import moved_scores
 from treerank.baselines.fitting import WHOLE_QUERIES, refuse_weights, warn_of_nothing_to_learn
 from treerank.baselines.linear_ranker import LinearRanker
 from treerank.baselines.query_measure import measurable, measure_of
-from treerank.baselines.standard_features import linear_scores
+from treerank.baselines.standard_features import linear_scores, moved_scores
 from treerank.feature_parts.boosting import check_count
 from treerank.metrics.registry import get_metric
 

@@ -9,7 +9,6 @@ genes that moved, and measured by :mod:`treerank.baselines.query_measure`.
 from typing import ClassVar
 
 import numpy as np
-from numba import njit, prange
 
 from treerank.baselines.fitting import (
     WHOLE_QUERIES,
@@ -19,7 +18,7 @@ from treerank.baselines.fitting import (
 )
 from treerank.baselines.linear_ranker import LinearRanker
 from treerank.baselines.query_measure import measurable, measure_of
-from treerank.baselines.standard_features import linear_scores
+from treerank.baselines.standard_features import linear_scores, moved_scores
 from treerank.feature_parts.boosting import check_count
 from treerank.metrics.registry import get_metric
 
@@ -150,16 +149,3 @@ def _moved(weight, genes, steps):
     weight = weight.copy()
     weight[genes] += steps
     return weight
-
-
-@njit(parallel=True, cache=True)
-def moved_scores(scores, columns, genes, steps):
-    """Return the scores after some weights moved, block by block of documents."""
-    moved = scores.copy()
-    for block in prange((len(scores) + 2047) // 2048):
-        own = moved[block * 2048 : (block + 1) * 2048]
-        for n in range(len(genes)):
-            column = columns[genes[n], block * 2048 : (block + 1) * 2048]
-            for i in range(len(own)):
-                own[i] += steps[n] * column[i]
-    return moved

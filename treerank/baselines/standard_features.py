@@ -123,3 +123,16 @@ def linear_scores(X, coef, mean):
             total += offset * coef[j] if offset == offset else 0.0
         scores[i] = total
     return scores
+
+
+@njit(parallel=True, cache=True)
+def moved_scores(scores, columns, genes, steps):
+    """Return the scores after some weights moved, block by block of documents."""
+    moved = scores.copy()
+    for block in prange((len(scores) + 2047) // 2048):
+        own = moved[block * 2048 : (block + 1) * 2048]
+        for n in range(len(genes)):
+            column = columns[genes[n], block * 2048 : (block + 1) * 2048]
+            for i in range(len(own)):
+                own[i] += steps[n] * column[i]
+    return moved

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit, prange
 
+from treerank.baselines.standard_features import moved_scores
+
 _FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
@@ -45,6 +47,13 @@ class WeakRankers:
         if np.isnan(self.threshold[number]):
             return self.sign[number] * column
         return self.sign[number] * (column > self.threshold[number])
+
+    def add_to(self, scores, number, step, columns):
+        """Return ``scores`` and ``step`` times what one of them says."""
+        if np.isnan(self.threshold[number]):
+            moves = self.feature[number : number + 1], step * self.sign[number : number + 1]
+            return moved_scores(scores, columns, *moves)
+        return scores + step * self.outputs(number, columns)
 
     def measure(self, columns, measure):
         """Return the table of shape (n_rankers, n_queries)."""
