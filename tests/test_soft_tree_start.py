@@ -107,6 +107,16 @@ def test_every_output_keeps_its_trees(part, params):
     np.testing.assert_allclose(outputs(layer, X), model.transform(X), rtol=1e-5, atol=1e-5)
 
 
+def test_rows_on_a_threshold_go_where_the_model_sends_them():
+    model = fitted(LightGBMTrees, n_estimators=1, max_depth=1)
+    (root,) = start.hard_trees(model)
+    data = X.copy()
+    data[:5, root.feature] = root.threshold
+    np.testing.assert_allclose(
+        outputs(started(model, data, softness=0), data), model.transform(data), rtol=1e-6
+    )
+
+
 def test_a_branch_that_ends_early_can_still_learn():
     model = fitted(LightGBMTrees, n_estimators=1, max_depth=-1, num_leaves=4)
     layer = started(model, softness=0)
