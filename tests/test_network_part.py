@@ -7,7 +7,6 @@ import pytest
 import torch
 from sklearn.base import clone
 
-from treerank.feature_parts.dense_objective import SLOPES, dense_gradient, is_dense
 from treerank.feature_parts.linear import Linear
 from treerank.feature_parts.mlp import MLP
 from treerank.feature_parts.objective_function import ObjectiveFunction
@@ -16,6 +15,7 @@ from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
 from treerank.losses import PAIR_LOSSES
 from treerank.objectives import make_objective
+from treerank.objectives.dense import SLOPES, dense_gradient, is_dense
 
 PARTS = {
     "mlp": MLP((8,), n_epochs=3, batch_size=32, random_state=0),

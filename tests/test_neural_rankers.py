@@ -188,21 +188,21 @@ def test_the_comparator_cannot_contradict_itself():
     assert (comparator.prefer(*projected, i, i) == 0).all()
 
 
-def rock_paper_scissors(X):
-    """A comparator in which 0 beats 1, 1 beats 2 and 2 beats 0."""
-    angle = 2 * np.pi * np.arange(3)[:, None] / 3
-    return np.concatenate([np.cos(angle), np.sin(angle)], axis=1)[np.asarray(X, dtype=int).ravel()]
-
-
 def test_circles_are_reported():
     ranker = SortNet(2, max_iter=1, n_epochs=1, random_state=0).fit(DATA.X[:, :2], DATA.y, DATA.qid)
     ranker.inputs_ = {"mean": np.zeros(2), "scale": np.ones(2)}
-    # tanh(u - v) against its mirror image, with u and v turned by 90 degrees: who is ahead wins.
-    turn = np.array([[0.0, -1.0], [1.0, 0.0]])
+    # The even part of these units is, but for higher powers, the cross product of two documents.
+    first, second = np.eye(2), np.array([[0.0, -1.0], [1.0, 0.0]])
     ranker.weights_ = Comparator(
-        np.eye(2), turn, np.zeros(2), np.ones(2), -np.ones(2), np.zeros(())
+        np.concatenate([first, -first]),
+        np.concatenate([second, -second]),
+        np.full(4, 0.5),
+        np.ones(4),
+        -np.ones(4),
+        np.zeros(()),
     )._asdict()
-    X = rock_paper_scissors([0, 1, 2])
+    angle = 2 * np.pi * np.arange(3) / 3
+    X = np.column_stack([np.cos(angle), np.sin(angle)])
     one = np.sign(ranker.compare(X, np.roll(X, -1, axis=0)))
     report = ranker.transitivity(X, n_triples=50)
     assert report.n_triples == 50

@@ -44,12 +44,9 @@ class Comparator(NamedTuple):
         """Draw small weights."""
         rng = np.random.default_rng(seed)
         wide, narrow = (2 * n_features) ** -0.5, (2 * n_hidden) ** -0.5
-        return cls(
-            *rng.uniform(-wide, wide, (2, n_hidden, n_features)),
-            np.zeros(n_hidden),
-            *rng.uniform(-narrow, narrow, (2, n_hidden)),
-            np.zeros(()),
-        )
+        first, second = rng.uniform(-wide, wide, (2, n_hidden, n_features))
+        ahead, behind = rng.uniform(-narrow, narrow, (2, n_hidden))
+        return cls(first, second, np.zeros(n_hidden), ahead, behind, np.zeros(()))
 
     def project(self, X):
         """Return what the hidden units make of each document, as the first and as the second.

@@ -39,7 +39,7 @@ def sort_by_comparison(groups, prefer):
     asked = [(order[:0], order[:0], np.zeros(0))]
     width = 1
     while width < groups.sizes.max(initial=0):
-        order = _merge_neighbours(order, *_runs(groups, width), prefer, asked)
+        order = _merge_neighbours(order, _runs(groups, width), prefer, asked)
         width *= 2
     i, j, preference = (np.concatenate(parts) for parts in zip(*asked, strict=True))
     return order, (i, j, preference)
@@ -55,7 +55,8 @@ def _runs(groups, width):
     return begin, np.minimum(begin + width, last), np.minimum(begin + 2 * width, last)
 
 
-def _merge_neighbours(order, begin, middle, end, prefer, asked):
+def _merge_neighbours(order, runs, prefer, asked):
+    begin, middle, end = runs
     merged = order.copy()
     left, right, place = begin.copy(), middle.copy(), begin.copy()
     active = np.flatnonzero((left < middle) & (right < end))

@@ -75,7 +75,8 @@ class NestedRanker(Ranker):
 
     def _learn(self, data, validation, seed):
         X, y = data.X[data.rows], data.y
-        kept, self.rankers_ = np.arange(len(y)), []
+        kept = np.arange(len(y))
+        self.rankers_: list[Any] = []
         for size in (*self.sizes, None):
             if self.rankers_ and not _has_pairs(y[kept], data.query[kept]):
                 break

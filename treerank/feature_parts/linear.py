@@ -30,7 +30,8 @@ class Linear(NetworkPart):
     @property
     def coef_(self):
         """Weight of each feature as given, of shape (n_features,) or (n_outputs, n_features)."""
-        weight = self.network_.weight.detach().double().numpy() / self._standardization.scale
+        weight = self.network_.get_parameter("weight").detach().double().numpy()
+        weight = weight / self._standardization.scale
         return weight[0] if len(weight) == 1 else weight
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):

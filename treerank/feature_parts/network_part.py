@@ -6,7 +6,9 @@ inputs, batches, early stopping, continuation, model files.
 """
 
 import copy
+import math
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -104,6 +106,9 @@ class NetworkPart(BaseEstimator):
     n_features_in_, n_outputs_, n_scores_ : int
         Columns of X, of ``transform``, and outputs of the objective.
     """
+
+    network_: torch.nn.Module
+    _double_network: Any
 
     def __init__(
         self,
@@ -263,8 +268,8 @@ class NetworkPart(BaseEstimator):
         X = torch.from_numpy(self._standardization(self._rows_of_width(rows))).to(device)
         held_out = None
         if validation is not None:
-            held_out = self._standardization(self._rows_of_width(validation[0]))
-            held_out = torch.from_numpy(held_out).to(device)
+            standard = self._standardization(self._rows_of_width(validation[0]))
+            held_out = torch.from_numpy(standard).to(device)
         start, stop = self._n_epochs_done, self._n_epochs_done + n_epochs
         progress = Progress(validation and validation[1], self.early_stopping_rounds, start)
         trainer = self._make_trainer(device)
@@ -290,8 +295,8 @@ class NetworkPart(BaseEstimator):
         self._model.eval()
         with torch.inference_mode():
             scores = torch.cat([self._model(part) for part in X.split(_SAMPLE)])
-        scores = scores.cpu().double().numpy()
-        return scores[:, 0] if self.n_scores_ == 1 else scores
+        values = scores.cpu().double().numpy()
+        return values[:, 0] if self.n_scores_ == 1 else values
 
     def _make_trainer(self, device):
         self._model.to(device)
@@ -363,7 +368,7 @@ class NetworkPart(BaseEstimator):
 
 
 def _check_real(name, value, *, positive=False):
-    ok = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)
+    ok = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
     if not ok or value < 0 or (positive and value == 0):
         allowed = "a positive number" if positive else "a number of at least 0"
         raise ValueError(f"{name} must be {allowed}; got {value!r}.")
