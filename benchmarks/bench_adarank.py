@@ -19,7 +19,7 @@ from treerank.feature_parts.progress import Progress
 from treerank.metrics import get_metric
 from treerank.training_set import training_set
 
-SETTINGS = {"tolerance": None, "max_consecutive": None}
+SETTINGS = {"tolerance": None}
 
 
 class Measured:

@@ -180,14 +180,16 @@ class Boosting:
         start = self.measure.weight / self.measure.weight.sum()
         weight, scores, trained = start, np.zeros(self.columns.shape[1]), -np.inf
         held_out_scores = None if held_out is None else np.zeros(held_out.shape[1])
-        choice, rounds = Choice(self.settings.max_consecutive), []
+        choice, chosen, rounds = Choice(self.settings.max_consecutive), set(), []
         while len(rounds) < self.settings.n_rounds:
             number, value = choice.best(weighted_values(table, weight))
             if number is None:
                 break
             step = _step(value)
             scores = self.weak.add_to(scores, number, step, self.columns)
-            values = self.measure.values(scores)
+            chosen.add(number)
+            # One alone ranks as it always did, however often it was chosen.
+            values = table[number] if len(chosen) == 1 else self.measure.values(scores)
             before, trained = trained, self.measure.mean(values)
             if self._worsened(before, trained):
                 break
