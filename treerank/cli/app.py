@@ -15,6 +15,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
+from treerank.cli.compare import compare
 from treerank.cli.console import complain
 from treerank.cli.demo import demo
 from treerank.cli.evaluate import evaluate
@@ -41,6 +42,10 @@ COMMANDS: dict[Callable[..., None], list[str]] = {
         "treerank evaluate web.treerank test.txt",
         "treerank evaluate web.treerank test.txt --metric ndcg@5 --metric map --json",
         "treerank evaluate web.treerank test.txt --per-query > queries.tsv",
+    ],
+    compare: [
+        "treerank compare MQ2008 --ranker TreeDirectRanker --convention letor4",
+        "treerank compare all.txt --ranker TreeDirectRanker --hold-outs 15 --store fits",
     ],
 }
 

@@ -113,10 +113,16 @@ class Summary:
 
     def save(self, path):
         """Write it to ``.txt``, ``.md``, ``.tex`` or ``.html``."""
-        path = Path(path)
-        if path.suffix not in SUFFIXES:
-            raise ValueError(f"path must end in one of {list(SUFFIXES)}; got {str(path)!r}.")
+        path = check_path(path)
         path.write_text(LAYOUTS[SUFFIXES[path.suffix]](self) + "\n", encoding="utf-8")
+
+
+def check_path(path):
+    """Return a path; refuse an ending that there is no layout for."""
+    path = Path(path)
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"path must end in one of {list(SUFFIXES)}; got {str(path)!r}.")
+    return path
 
 
 def make_summary(comparison, reference, test, alpha, settings):

@@ -47,14 +47,18 @@ class PairwiseResult:
 
     def __str__(self):
         """Print the matrix of p-values."""
-        width = max(8, *(len(name) for name in self.names))
-        head = " " * width + "".join(f"  {name:>{width}}" for name in self.names)
-        rows = [
-            f"{name:<{width}}" + "".join(f"  {_cell(p):>{width}}" for p in row)
-            for name, row in zip(self.names, self.p_values, strict=True)
+        first = max(len(name) for name in self.names)
+        widths = [max(len(name), 7) for name in self.names]
+        lines = [
+            f"{name:<{first}}"
+            + "".join(f"  {cell:>{w}}" for cell, w in zip(cells, widths, strict=True))
+            for name, cells in [
+                ("", self.names),
+                *zip(self.names, [[_cell(p) for p in row] for row in self.p_values], strict=True),
+            ]
         ]
         adjusted = ", adjusted by Holm" if self.adjusted else ""
-        return "\n".join([f"p-values of the {self.test}{adjusted}", head, *rows])
+        return "\n".join([f"p-values of the {self.test}{adjusted}", *lines])
 
 
 def pairwise_tests(values, names=None, *, test="randomization", adjust=True, **settings):

@@ -1,0 +1,69 @@
+"""``treerank compare``: the comparison, on stdout."""
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from treerank.cli.app import app
+from treerank.datasets.letor import write_letor
+from treerank.evaluation import compare
+from treerank.rankers import RANKERS
+
+
+@pytest.fixture
+def letor_file(tmp_path):
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(20), 6)
+    X = rng.normal(size=(120, 3)).round(3)
+    y = np.clip(np.round(X[:, 0] + rng.normal(size=120)), 0, 2)
+    write_letor(tmp_path / "all.txt", X, y, qid)
+    return tmp_path / "all.txt", (X, y, qid)
+
+
+def run(*arguments):
+    arguments = ["compare", *map(str, arguments)]
+    return CliRunner().invoke(app, arguments, env={"COLUMNS": "300"})
+
+
+def test_the_summary_is_the_librarys(letor_file, tmp_path):
+    path, data = letor_file
+    table = tmp_path / "table.md"
+    options = ("--ranker", "PRank", "--folds", 3, "--convention", "letor4", "--output", table)
+    result = run(path, *options, "--metric", "ndcg@3", "--store", tmp_path / "fits")
+    assert result.exit_code == 0, result.output
+    rankers = {"PRank": RANKERS["PRank"]()()}
+    expected = compare(rankers, data, cv=3, metrics=("ndcg@3",), convention="letor4").summary()
+    shown = result.stdout.splitlines()
+    assert shown[2].split()[:4] == str(expected).splitlines()[2].split()[:4]
+    assert shown[3:] == str(expected).splitlines()[3:]
+    assert "| PRank |" in table.read_text(encoding="utf-8")
+    assert "3/3  PRank on 3" in result.stderr
+    assert len(list((tmp_path / "fits").iterdir())) == 3
+
+
+def test_hold_outs_take_the_place_of_folds(letor_file):
+    result = run(letor_file[0], "--ranker", "PRank", "--hold-outs", 2, "--quiet")
+    assert "2 splits" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--ranker", "Oracle"), "got 'Oracle'"),
+        (("--ranker", "PRank", "--convention", "trec"), "got 'trec'"),
+        (("--ranker", "PRank", "--metric", "ndgc"), "got 'ndgc'"),
+        (("--ranker", "PRank", "--folds", 1), "--folds"),
+        ((), "Missing option"),
+    ],
+)
+def test_wrong_usage_is_named(letor_file, options, message):
+    result = run(letor_file[0], *options)
+    assert result.exit_code == 2
+    assert message in result.stderr
+
+
+def test_the_ending_of_the_output_is_checked_before_the_work(letor_file):
+    result = run(letor_file[0], "--ranker", "PRank", "--output", "table.doc")
+    assert result.exit_code == 1
+    assert "path must end in one of" in result.stderr
+    assert "comparing" not in result.stderr
