@@ -219,8 +219,9 @@ def test_draws_come_from_the_generator_alone():
         torch.manual_seed(seed)
         layer, generator = SoftTreeLayer(4), torch.Generator().manual_seed(7)
         layer.reset_parameters(generator)
+        fresh = [p.detach().flatten().clone() for p in layer.parameters()]
         layer.place_splits(some_rows().float(), generator=generator)
-        return torch.cat([p.flatten() for p in layer.parameters()])
+        return torch.cat([*fresh, *(p.detach().flatten() for p in layer.parameters())])
 
     assert torch.equal(drawn(0), drawn(1))
 
