@@ -109,6 +109,8 @@ class SoftTrees(NetworkPart):
     np.int64(0)
     """
 
+    network_: SoftTreeNetwork
+
     def __init__(
         self,
         n_trees=64,
