@@ -208,7 +208,9 @@ def test_wrong_settings_are_named(data, settings, message):
 def test_weights_without_a_meaning_are_refused_with_the_reason(data, name):
     X, y, qid = data
     weight = {"sample_weight": 1.0 + np.arange(len(y)), "pair_weight": [[0, 1, 1.0]]}[name]
-    with pytest.raises(ValueError, match=f"{name} must be None or 1 .*AdaRank, since a metric of"):
+    with pytest.raises(
+        ValueError, match=f"{name} must be None or the same .*AdaRank, since a metric of"
+    ):
         AdaRank().fit(X, y, qid, **{name: weight})
 
 

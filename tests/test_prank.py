@@ -158,7 +158,9 @@ def test_wrong_settings_are_named(data, ranker, message):
 @pytest.mark.parametrize("name", ["sample_weight", "query_weight"])
 def test_weights_are_refused_with_the_reason(data, name):
     X, y, qid = data
-    with pytest.raises(ValueError, match=f"{name} must be None or 1 .*PRank, since documents are"):
+    with pytest.raises(
+        ValueError, match=f"{name} must be None or the same .*PRank, since documents are"
+    ):
         PRank().fit(X, y, qid, **{name: 1.0 + qid})
 
 

@@ -74,9 +74,11 @@ def test_the_optimum_is_that_over_explicit_pairs(data, C, normalized):
     weight, by_query = 0.5 + rng.random(len(y)), rng.integers(1, 4, size=8).astype(float)[qid]
     ranker = RankSVM(C, normalized=normalized, tolerance=1e-12)
     ranker.fit(X, y, qid, sample_weight=weight, query_weight=by_query)
-    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    mean = np.average(X, axis=0, weights=weight)
+    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
+    Z = (X - mean) / deviation
     expected, value = minimised(Z, C, listed_pairs(y, qid, weight, by_query, normalized))
-    np.testing.assert_allclose(ranker.coef_ * X.std(axis=0), expected, atol=1e-5)
+    np.testing.assert_allclose(ranker.coef_ * deviation, expected, atol=1e-5)
     assert ranker.objective_ == pytest.approx(value)
 
 
@@ -140,6 +142,14 @@ def test_neither_the_unit_of_a_feature_nor_copies_of_queries_matter(data):
     np.testing.assert_allclose(scaled.coef_ * 1000.0, expected.coef_, rtol=1e-5)
     twice = RankSVM(tolerance=1e-10).fit(np.tile(X, (2, 1)), np.tile(y, 2), np.append(qid, qid + 8))
     np.testing.assert_allclose(twice.coef_, expected.coef_, rtol=1e-5)
+
+
+def test_a_weight_of_two_is_a_document_there_twice(data):
+    X, y, qid = data
+    weight = 1 + (np.arange(len(y)) % 2)
+    weighted = RankSVM(tolerance=1e-10).fit(X, y, qid, sample_weight=weight)
+    repeated = RankSVM(tolerance=1e-10).fit(*(np.repeat(a, weight, axis=0) for a in data))
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-5)
 
 
 def test_too_few_steps_are_said(data):

@@ -84,7 +84,8 @@ class ActivePairs(NamedTuple):
 def active_pairs(scores, sides):
     """Return the pairs that are active under the given scores."""
     n, n_queries = len(scores), len(sides.factor)
-    active = ActivePairs(*np.empty((2, n), np.int64), *np.empty((2, n)), np.empty(n_queries))
+    order, reach = np.empty((2, n), np.int64)
+    active = ActivePairs(order, reach, np.empty(n), np.empty(n), np.empty(n_queries))
     _find(scores, sides, active)
     return active
 

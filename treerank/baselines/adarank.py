@@ -24,9 +24,9 @@ from treerank.baselines.fitting import (
     watch,
 )
 from treerank.baselines.linear_ranker import LinearRanker
-from treerank.baselines.query_measure import measurable, measure_of
+from treerank.baselines.query_measure import QueryMeasure, measurable, measure_of
 from treerank.baselines.standard_features import FeatureScale
-from treerank.baselines.weak_rankers import WEAK_RANKERS, weighted_values
+from treerank.baselines.weak_rankers import WEAK_RANKERS, WeakRankers, weighted_values
 from treerank.feature_parts.boosting import check_choice, check_count
 from treerank.metrics.registry import get_metric
 
@@ -84,11 +84,17 @@ class AdaRank(LinearRanker):
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
     >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
     >>> ranker = AdaRank().fit(X, y, qid)
-    >>> ranker.score(X, y, qid) > 0.9, abs(ranker.coef_[2]) < 0.1
+    >>> ranker.score(X, y, qid) > 0.9, bool(abs(ranker.coef_[2]) < 0.1)
     (True, True)
     """
 
-    _learned: ClassVar = ("coef_", "mean_", "stumps_", "evals_result_", "n_rounds_")
+    _learned: ClassVar[tuple[str, ...]] = (
+        "coef_",
+        "mean_",
+        "stumps_",
+        "evals_result_",
+        "n_rounds_",
+    )
 
     def __init__(
         self,
@@ -170,9 +176,9 @@ class Boosting:
     """The rounds of AdaRank, on standard features by column."""
 
     settings: AdaRank
-    weak: object
+    weak: WeakRankers
     columns: np.ndarray
-    measure: object
+    measure: QueryMeasure
 
     def rounds(self, progress, held_out):
         """Return the weak ranker (feature, threshold, sign) and the weight of each round."""
@@ -180,7 +186,8 @@ class Boosting:
         start = self.measure.weight / self.measure.weight.sum()
         weight, scores, trained = start, np.zeros(self.columns.shape[1]), -np.inf
         held_out_scores = None if held_out is None else np.zeros(held_out.shape[1])
-        choice, chosen, rounds = Choice(self.settings.max_consecutive), set(), []
+        choice, chosen = Choice(self.settings.max_consecutive), set()
+        rounds: list[tuple[tuple[int, float, float], float]] = []
         while len(rounds) < self.settings.n_rounds:
             number, value = choice.best(weighted_values(table, weight))
             if number is None:

@@ -66,7 +66,7 @@ class ESRank(LinearRanker):
     True
     """
 
-    _learned: ClassVar = ("coef_", "mean_", "evals_result_")
+    _learned: ClassVar[tuple[str, ...]] = ("coef_", "mean_", "evals_result_")
 
     def __init__(
         self,

@@ -6,6 +6,7 @@ Which weights have a meaning, whether there is anything to learn, and when to st
 import warnings
 
 import numba as nb
+import numpy as np
 
 from treerank.feature_parts.boosting import check_count, kernel_threads
 from treerank.feature_parts.progress import Progress
@@ -28,7 +29,7 @@ def refuse_weights(ranker, data, reasons):
     ranker : Ranker
         Who refuses.
     data : TrainingSet
-        What was given; weights of 1 throughout count as none.
+        What was given; weights that are all the same count as none.
     reasons : dict from str to str
         The names of the arguments, and why they have no meaning.
     """
@@ -38,10 +39,10 @@ def refuse_weights(ranker, data, reasons):
         "pair_weight": data.pairs,
     }
     for name, reason in reasons.items():
-        if given[name] is not None:
+        if given[name] is not None and (name == "pair_weight" or np.ptp(given[name]) > 0):
             raise ValueError(
-                f"{name} must be None or 1 throughout for {type(ranker).__name__}, since {reason}; "
-                f"got {given[name]!r}."
+                f"{name} must be None or the same throughout for {type(ranker).__name__}, since "
+                f"{reason}; got {given[name]!r}."
             )
 
 

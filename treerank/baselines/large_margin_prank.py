@@ -45,7 +45,7 @@ class LargeMarginPRank(PRank):
     True
     """
 
-    _learned: ClassVar = PRank._learned
+    _learned: ClassVar[tuple[str, ...]] = PRank._learned
 
     def __init__(
         self,

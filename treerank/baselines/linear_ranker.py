@@ -25,11 +25,11 @@ class LinearRanker(Ranker):
         Mean of each feature over the training documents.
     """
 
-    _learned: ClassVar = ("coef_", "mean_")
+    _learned: ClassVar[tuple[str, ...]] = ("coef_", "mean_")
 
     def _learn(self, data, validation, seed):
         with threads_for(len(data.y)):
-            scale = FeatureScale.of(data.X, data.rows)
+            scale = FeatureScale.of(data.X, data.rows, data.document_weight)
             weight = self._weigh(data, scale, validation, seed)
         self.coef_, self.mean_ = weight * scale.inverse, scale.mean
 

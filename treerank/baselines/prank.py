@@ -65,7 +65,13 @@ class PRank(LinearRanker):
     True
     """
 
-    _learned: ClassVar = ("coef_", "mean_", "levels_", "thresholds_", "evals_result_")
+    _learned: ClassVar[tuple[str, ...]] = (
+        "coef_",
+        "mean_",
+        "levels_",
+        "thresholds_",
+        "evals_result_",
+    )
     _quadratic: ClassVar = False
 
     n_perceptrons = 1

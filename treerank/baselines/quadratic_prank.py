@@ -27,6 +27,7 @@ class QuadraticPRank(PRank):
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2))
     >>> y = np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5])
@@ -35,7 +36,7 @@ class QuadraticPRank(PRank):
     True
     """
 
-    _learned: ClassVar = (*PRank._learned, "inverse_")
+    _learned: ClassVar[tuple[str, ...]] = (*PRank._learned, "inverse_")
     _quadratic: ClassVar = True
 
     def _learn(self, data, validation, seed):

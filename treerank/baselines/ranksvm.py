@@ -10,6 +10,7 @@ the squared gradient bounds the distance to the optimum: the solver stops when t
 """
 
 import warnings
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -71,11 +72,11 @@ class RankSVM(LinearRanker):
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
     >>> ranker = RankSVM().fit(X, X[:, 0] - 2 * X[:, 1], qid)
-    >>> (ranker.coef_ / ranker.coef_[0]).round(1) + 0.0
+    >>> (ranker.coef_ / ranker.coef_[0]).round() + 0.0
     array([ 1., -2.,  0.])
     """
 
-    _learned: ClassVar = ("coef_", "mean_", "objective_", "n_iter_")
+    _learned: ClassVar[tuple[str, ...]] = ("coef_", "mean_", "objective_", "n_iter_")
 
     def __init__(
         self,
@@ -115,7 +116,7 @@ class RankSVM(LinearRanker):
         check_count("max_iter", self.max_iter)
         for name in ("C", "tolerance"):
             value = getattr(self, name)
-            if not (np.isscalar(value) and np.isfinite(value) and value > 0):
+            if not (isinstance(value, Real) and 0 < float(value) < np.inf):
                 raise ValueError(f"{name} must be positive and finite; got {value!r}.")
 
 

@@ -42,13 +42,14 @@ class FeatureScale:
     inverse: np.ndarray
 
     @classmethod
-    def of(cls, X, rows):
-        """Measure the given rows of ``X``, in that order."""
-        centre = np.zeros(X.shape[1])
-        sums, _, counts, largest = _block_sums(X, rows, centre)
-        n_values = np.maximum(counts.sum(axis=0), 1.0)
+    def of(cls, X, rows, weight=None):
+        """Measure the given rows of ``X``, in that order; a weight of 2 is a row there twice."""
+        centre, weight = np.zeros(X.shape[1]), np.ones(len(rows)) if weight is None else weight
+        sums, _, counts, largest = _block_sums(X, rows, weight, centre)
+        n_values = counts.sum(axis=0)
+        n_values[n_values == 0] = 1.0
         mean = sums.sum(axis=0) / n_values
-        squares = _block_sums(X, rows, mean)[1]  # about the mean, lest large means cancel
+        squares = _block_sums(X, rows, weight, mean)[1]  # about the mean, lest large means cancel
         deviation = np.sqrt(squares.sum(axis=0) / n_values)
         varies = deviation > _ROUNDING * largest.max(axis=0)
         return cls(mean, np.divide(1.0, deviation, out=centre, where=varies))
@@ -63,8 +64,8 @@ class FeatureScale:
 
 
 @njit(parallel=True, cache=True)
-def _block_sums(X, rows, centre):
-    """Return sum, sum of squares, count and largest magnitude of each column in each block."""
+def _block_sums(X, rows, weight, centre):
+    """Return sum, sum of squares, weight and largest magnitude of each column in each block."""
     n_blocks, n_features = (len(rows) + _BLOCK - 1) // _BLOCK, X.shape[1]
     sums, squares = np.zeros((n_blocks, n_features)), np.zeros((n_blocks, n_features))
     counts, largest = np.zeros((n_blocks, n_features)), np.zeros((n_blocks, n_features))
@@ -74,9 +75,9 @@ def _block_sums(X, rows, centre):
                 value = np.float64(X[rows[t], j])
                 known = value == value
                 offset = value - centre[j] if known else 0.0
-                sums[block, j] += offset
-                squares[block, j] += offset * offset
-                counts[block, j] += 1.0 if known else 0.0
+                sums[block, j] += weight[t] * offset
+                squares[block, j] += weight[t] * offset * offset
+                counts[block, j] += weight[t] if known else 0.0
                 largest[block, j] = max(largest[block, j], abs(value) if known else 0.0)
     return sums, squares, counts, largest
 

@@ -85,7 +85,8 @@ class StumpRanker(Ranker):
 
     def _grow(self, features, descent, progress, validation):
         """Return ``(feature, threshold, missing, weight)`` of each stump."""
-        steps, held_out = [], 0.0
+        steps: list[tuple[int, float, int, float]] = []
+        held_out = 0.0
         while len(steps) < self.n_rounds and np.any(descent.potentials):
             feature, cut, missing, r = best_stump(features.codes, descent.potentials)
             codes = features.codes[feature]
