@@ -100,6 +100,7 @@ def test_boundaries_do_not_depend_on_scale_origin_or_order(seed, scale, shift):
     found, expected = find_boundaries(shuffled), find_boundaries(scores)
     np.testing.assert_array_equal(found.positions, expected.positions)
     np.testing.assert_allclose(found.thresholds, expected.thresholds * scale + shift)
+    np.testing.assert_allclose(found.r, expected.r, rtol=1e-6)
 
 
 def test_discovered_classes_are_those_of_the_boundaries(ranker):

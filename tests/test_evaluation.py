@@ -130,13 +130,15 @@ def test_our_rankers_watch_the_validation_set(data):
 @pytest.mark.parametrize("validation_size", [None, 4])
 def test_the_search_finds_the_best_by_query(data, validation_size):
     grid = {"first": {"weight": [-1.0, 1.0, 2.0]}}
-    comparison = compare(lines(), data, cv=2, grid=grid, validation_size=validation_size)
+    rankers = {"first": Weigher(weight=-1.0)}
+    comparison = compare(rankers, data, cv=2, grid=grid, validation_size=validation_size)
     chosen = comparison.fits.where(ranker="first")["best_params"]
     assert set(chosen) == {"{'weight': 1.0}"}
     n_searches = 3 * (1 if validation_size else 3)
     assert len(FITS) == 2 * (n_searches + 1)
     n_rows = 90 - 6 * (validation_size or 0)  # the last fit has the whole training set
-    assert [fit[2] for fit in FITS[n_searches :: n_searches + 1]] == [n_rows] * 2
+    last = [(fit[0], fit[2]) for fit in FITS[n_searches :: n_searches + 1]]
+    assert last == [(1.0, n_rows)] * 2
 
 
 def test_searches_tell_apart_queries_of_the_same_name_in_train_and_validation(data):
@@ -400,6 +402,17 @@ def test_summary_marks_what_is_significant():
     assert "5 splits, 60 queries tested" in text
     assert "corrected resampled t-test, adjusted by Holm" in text
     assert "gains 2^y - 1" in text
+
+
+def test_summary_adjusts_for_the_number_of_rankers(data):
+    rankers = {"line": LinearRegression(), "down": Weigher(-1.0), "tree": DecisionTreeRegressor()}
+    comparison = compare(rankers, data, cv=5)
+    pairs = [comparison.test("map", rankers=(n, "line"), adjust=False) for n in ("down", "tree")]
+    smallest = min(pair.p_values[0, 1] for pair in pairs)
+    for factor, n_worse in [(1.5, 0), (2.1, 1)]:
+        cells = comparison.summary(reference="line", alpha=factor * smallest).cells
+        assert sum(cells[name, "map"].verdict == "worse" for name in rankers) >= n_worse
+        assert n_worse or all(cells[name, "map"].verdict == "same" for name in rankers)
 
 
 def test_summaries_are_exported(tmp_path, data):

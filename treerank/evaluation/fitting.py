@@ -167,8 +167,6 @@ def _stacked(train, validation):
     X = train.X, validation.X
     stacked = sparse_vstack(X, format="csr") if any(map(issparse, X)) else np.vstack(X)
     y = np.append(train.y, validation.y)
-    # The two were numbered apart: the same id need not be the same query.
-    codes = [np.unique(part.qid, return_inverse=True)[1] for part in (train, validation)]
-    qid = np.append(codes[0], codes[1] + codes[0].max() + 1)
+    qid = np.append(train.qid, validation.qid)  # may share names: no fit or score sees both sets
     rows = np.arange(len(y))
     return (stacked, y, qid), [(rows[: len(train)], rows[len(train) :])]
