@@ -15,6 +15,7 @@ from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
 from treerank.losses import PAIR_LOSSES
 from treerank.objectives import make_objective
+from treerank.objectives.batches import restricted_to_rows
 from treerank.objectives.dense import SLOPES, dense_gradient, is_dense
 
 PARTS = {
@@ -108,6 +109,33 @@ def test_a_score_does_not_depend_on_the_rows_beside_it(part):
     alone = np.concatenate([part.transform(X[i : i + 1]) for i in range(20)])
     np.testing.assert_array_equal(alone, together[:20])
     np.testing.assert_array_equal(part.transform(X[::-1])[::-1], together)
+    # Rounded: else the last bits would be those of some product's shape.
+    np.testing.assert_array_equal(together, together.astype(np.float32))
+
+
+class Watched:
+    """An objective that remembers which rows it was asked about."""
+
+    groups, n_outputs = OBJECTIVE.groups, 1
+
+    def __init__(self):
+        self.batches = []
+
+    def restricted_to_rows(self, rows):
+        self.batches.append(tuple(rows.tolist()))
+        return restricted_to_rows(OBJECTIVE, rows)
+
+
+def test_every_epoch_has_batches_of_its_own():
+    objective = Watched()
+    part = clone(PARTS["linear"]).set_params(n_epochs=1, warm_start=True).fit(X, objective)
+    epochs = []
+    for n_epochs in (2, 3):
+        objective.batches.clear()
+        part.set_params(n_epochs=n_epochs).fit(X, objective)
+        epochs.append(set(objective.batches))
+    assert len(epochs[0]) == 4
+    assert epochs[0] != epochs[1]
 
 
 def test_rows_may_be_a_view():

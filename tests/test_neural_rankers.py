@@ -245,7 +245,7 @@ def test_what_a_nested_ranker_ranks_again_stays_on_top():
         assert ranks[top[np.argsort(-second)[:3]]].max() == 3
     for sizes in ((3, 6), (1,), (2.5,)):
         with pytest.raises(ValueError, match="sizes must be falling"):
-            NestedRanker(sizes=sizes).fit(DATA.X, DATA.y, DATA.qid)
+            NestedRanker(RankNet(), sizes=sizes).fit(DATA.X, DATA.y, DATA.qid)
 
 
 def test_pairs_of_the_users_own_are_refused_where_there_are_none():

@@ -25,9 +25,8 @@ class NestedRanker(Ranker):
 
     Parameters
     ----------
-    ranker : estimator, default=None
-        Any ranker with ``fit(X, y, qid)`` and ``predict(X)``; None is ``TreeDirectRanker()``.
-        Cloned for each stage.
+    ranker : estimator
+        Any ranker with ``fit(X, y, qid)`` and ``predict(X)``; cloned for each stage.
     sizes : sequence of int, default=(20,)
         How many documents of each query go on to the second stage, the third and so on; falling.
     calibration : {"eval_set", None} or float, default="eval_set"
@@ -54,7 +53,7 @@ class NestedRanker(Ranker):
 
     _learned: ClassVar = ("rankers_",)
 
-    def __init__(self, ranker=None, *, sizes=(20,), calibration="eval_set", random_state=None):
+    def __init__(self, ranker, *, sizes=(20,), calibration="eval_set", random_state=None):
         self.ranker = ranker
         self.sizes = sizes
         self.calibration = calibration
@@ -114,12 +113,7 @@ class NestedRanker(Ranker):
         return groups, np.lexsort((-scores, groups.codes))
 
     def _make_ranker(self, seed):
-        ranker = self.ranker
-        if ranker is None:
-            from treerank.tree_direct_ranker import TreeDirectRanker
-
-            ranker = TreeDirectRanker()
-        ranker = clone(ranker)
+        ranker = clone(self.ranker)
         seeds: dict[str, Any] = {
             name: seed
             for name, value in ranker.get_params().items()
