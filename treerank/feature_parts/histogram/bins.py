@@ -118,13 +118,11 @@ def place_bounds(values, most, bounds):
     return n_bins + 1
 
 
-@njit(cache=True, nogil=True)
 def place_codes(values, most, codes):
     """Write the most frequent of sorted codes, sorted; return how many."""
-    distinct, counts = _distinct(values)
-    frequent = np.sort(np.argsort(-counts, kind="mergesort")[:most])
-    for b in range(len(frequent)):
-        codes[b] = distinct[frequent[b]]
+    distinct, counts = np.unique(values, return_counts=True)
+    frequent = np.sort(np.argsort(-counts, kind="stable")[:most])
+    codes[: len(frequent)] = distinct[frequent]
     return len(frequent)
 
 

@@ -119,6 +119,8 @@ def _grow_one(held, derivatives, room, settings):
     draw_features(binned.places, settings.colsample_bytree, seed, iteration)
     tree = grow(binned, words, layout, settings.rules, settings.shape, rows, room)
     values = np.zeros((len(tree.nodes), gradient.shape[1]))
+    if len(tree.nodes) == 1:  # a constant changes no ranking, and would be that of rounding
+        return tree, values
     leaves = np.flatnonzero(tree.nodes["place"] < 0)
     tail = settings.rules, settings.learning_rate, values, held.scores
     add_leaves(gradient, hessian, rows, tree.nodes, leaves, *tail)

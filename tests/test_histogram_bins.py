@@ -1,0 +1,122 @@
+"""Bins tell values apart as well as they can, and every value finds its own."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
+from treerank.feature_parts.histogram.bins import SAMPLE_SIZE, find_bins
+from treerank.feature_parts.rows import Rows, as_rows
+
+
+def bins_of(X, **options):
+    rows = as_rows(np.asarray(X, dtype=float))
+    bins = find_bins(rows, **options)
+    return bins, bin_rows(rows, bins)
+
+
+def unpacked(binned):
+    """Bins by row and feature, as they lie in the bytes of the words."""
+    there = binned.places["feature"] >= 0
+    bytes_ = binned.words.view(np.uint8).reshape(len(binned.words), -1)
+    return bytes_[:, there]
+
+
+def test_few_different_values_have_a_bin_each_with_bounds_half_way():
+    bins, binned = bins_of([[1.0], [4.0], [2.0], [2.0]])
+    np.testing.assert_array_equal(bins.bounds[0, :3], [1.5, 3.0, np.inf])
+    np.testing.assert_array_equal(unpacked(binned)[:, 0], [0, 2, 1, 1])
+
+
+def test_many_values_share_bins_evenly():
+    X = np.random.default_rng(0).normal(size=(20_000, 1))
+    bins, binned = bins_of(X, most=50)
+    sizes = np.bincount(unpacked(binned)[:, 0])
+    assert len(sizes) == bins.n_values[0] == 50
+    assert sizes.min() >= 350
+    assert sizes.max() <= 450
+
+
+def test_a_frequent_value_has_a_bin_almost_to_itself():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((5000, 1)) < 0.4, 0.0, rng.normal(size=(5000, 1)))
+    _, binned = bins_of(X, most=20)
+    codes = unpacked(binned)[:, 0]
+    own = np.unique(codes[X[:, 0] == 0])
+    assert len(own) == 1
+    assert (X[codes == own[0]] == 0).mean() > 0.95
+    assert np.bincount(codes[X[:, 0] != 0]).max() < 0.1 * len(X)
+
+
+@given(st.lists(st.floats(width=32), min_size=1, max_size=60), st.integers(2, 20))
+def test_a_bin_is_how_many_bounds_lie_below_the_value(values, most):
+    X = np.array(values)[:, None]
+    bins, binned = bins_of(X, most=most)
+    if bins.is_constant[0]:
+        assert binned.words.shape == (len(X), 0)
+        return
+    n = bins.n_values[0]
+    bounds = bins.bounds[0, : n - 1]
+    assert n <= most
+    assert (np.diff(bounds) > 0).all()
+    expected = np.searchsorted(bounds, X[:, 0])
+    expected[np.isnan(X[:, 0])] = n
+    np.testing.assert_array_equal(unpacked(binned)[:, 0], expected)
+    assert binned.places["has_missing"][0] == np.isnan(X).any()
+
+
+def test_neighbouring_floats_are_told_apart():
+    X = np.array([1.0, np.nextafter(1.0, 2), -np.inf, np.inf, np.finfo(float).max])[:, None]
+    _, binned = bins_of(X)
+    np.testing.assert_array_equal(unpacked(binned)[:, 0], [1, 2, 0, 4, 3])
+
+
+def test_the_most_frequent_codes_are_categories_and_others_are_missing():
+    codes = np.repeat([7.0, 3.0, 9.0, 1.0], [5, 4, 1, 3])[:, None]
+    bins, binned = bins_of(codes, most=3, categorical=[0])
+    np.testing.assert_array_equal(bins.bounds[0, :4], [1, 3, 7, np.inf])
+    expected = np.repeat([2, 1, 3, 0], [5, 4, 1, 3])
+    np.testing.assert_array_equal(unpacked(binned)[:, 0], expected)
+    assert binned.places["has_missing"][0]
+
+
+def test_constant_features_have_no_place_but_one_that_is_sometimes_missing_has():
+    X = np.random.default_rng(0).normal(size=(50, 11))
+    X[:, 2] = 5.0
+    X[:, 4], X[3, 4] = 1.0, np.nan
+    _, binned = bins_of(X)
+    there = binned.places["feature"][binned.places["feature"] >= 0]
+    np.testing.assert_array_equal(there, np.delete(np.arange(11), 2))
+    assert len(binned.places) == 2 * WIDTH
+
+
+def test_rows_are_binned_in_their_order_whatever_the_layout():
+    X = np.random.default_rng(0).normal(size=(300, 9))
+    order = np.random.default_rng(1).permutation(300)[:200]
+    _, expected = bins_of(X[order])
+    for values in (X, np.asfortranarray(X)):
+        rows = Rows(values, order)
+        np.testing.assert_array_equal(bin_rows(rows, find_bins(rows)).words, expected.words)
+
+
+def test_large_data_are_sampled_and_bins_do_not_depend_on_threads():
+    X = np.random.default_rng(0).normal(size=(2 * SAMPLE_SIZE, 2))
+    rows = as_rows(X)
+    bins = find_bins(rows, seed=3)
+    share = (X[:, :1] <= bins.bounds[0, :254]).mean(axis=0)
+    np.testing.assert_allclose(share, np.arange(1, 255) / 255, atol=0.01)
+    np.testing.assert_array_equal(find_bins(rows, seed=3, n_threads=2).bounds, bins.bounds)
+    assert (find_bins(rows, seed=4).bounds != bins.bounds).any()
+
+
+def test_a_feature_missing_everywhere_is_missing_everywhere():
+    _, binned = bins_of(np.column_stack([np.full(9, np.nan), np.arange(9)]))
+    assert (unpacked(binned)[:, 0] == 1).all()
+
+
+@pytest.mark.parametrize("most", [2, 255])
+def test_no_value_is_taken_for_a_missing_one(most):
+    _, binned = bins_of(np.arange(2000.0)[:, None], most=most)
+    assert unpacked(binned)[:, 0].max() == most - 1
+    assert not binned.places["has_missing"].any()

@@ -1,0 +1,262 @@
+"""Trees are those that plain Python grows by looking at every split of every leaf."""
+
+import numba as nb
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
+from treerank.feature_parts.histogram.bins import find_bins
+from treerank.feature_parts.histogram.derivative_words import add_up, layout_of, pack
+from treerank.feature_parts.histogram.growing import Shape, grow, make_room
+from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
+from treerank.feature_parts.histogram.parting import part_rows
+from treerank.feature_parts.histogram.splits import Rules
+from treerank.feature_parts.rows import as_rows
+
+RULES = {
+    "min_child_samples": 5,
+    "min_child_weight": 1e-3,
+    "reg_alpha": 0.0,
+    "reg_lambda": 0.0,
+    "min_split_gain": 0.0,
+    "cat_smooth": 0.0,
+    "cat_l2": 0.0,
+    "is_monotone": False,
+}
+RNG = np.random.default_rng(0)
+
+
+def random_case(n=300, n_features=10, missing=0.1, seed=0):
+    """Features of few values, derivatives in steps of 2^-10 so that float sums are exact."""
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 12, size=(n, n_features)).astype(float)
+    X[rng.random(X.shape) < missing] = np.nan
+    gradient = np.round(rng.normal(size=n) * 2**10) / 2**10
+    return X, gradient, np.round(rng.uniform(0.1, 1, size=n) * 2**10) / 2**10
+
+
+def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=None, **rules):
+    rows_of_X = as_rows(X)
+    categorical = rules.pop("categorical", ())
+    signs = np.array(rules.pop("signs", [0] * X.shape[1]))
+    binned = bin_rows(rows_of_X, find_bins(rows_of_X, categorical=categorical), signs)
+    layout = layout_of(gradient, hessian, precision)
+    words = pack(gradient, hessian, layout, 0, 0)
+    n_tasks = nb.get_num_threads()
+    room = make_room(len(X), binned.words.shape[1], layout.n_words, Shape(*shape), n_tasks)
+    rules = Rules(**(RULES | {"is_monotone": bool(signs.any())} | rules))
+    rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
+    return grow(binned, words, layout, rules, Shape(*shape), rows, room), rows, binned
+
+
+def splits_of(tree, binned):
+    """(feature, last bin left, sorted rows left) of each node that is split, root first."""
+    nodes = tree.nodes[tree.nodes["place"] >= 0]
+    return [(int(binned.places["feature"][n["place"]]), int(n["bin"])) for n in nodes]
+
+
+class PlainTree:
+    """The grower in plain Python: sums by masks, every cut of every feature, both ways."""
+
+    def __init__(self, X, gradient, hessian, num_leaves, max_depth, level_by_level, **rules):
+        self.g, self.h, self.rules = gradient, hessian, RULES | rules
+        self.codes = [np.unique(x[~np.isnan(x)], return_inverse=True) for x in X.T]
+        self.X, self.max_depth = X, max_depth
+        leaves = [(np.arange(len(X)), 0, self.best(np.arange(len(X)), 0))]
+        self.splits = []
+        while len(leaves) < num_leaves:
+            open_ = [i for i, leaf in enumerate(leaves) if leaf[2] is not None]
+            if not open_:
+                break
+            level = (lambda i: leaves[i][1]) if level_by_level else (lambda i: 0)
+            i = min(open_, key=lambda i: (level(i), -leaves[i][2][0]))
+            rows, depth, (_, feature, b, left) = leaves.pop(i)
+            self.splits.append((feature, b))
+            for side in (rows[left], rows[~left]):
+                leaves.append((side, depth + 1, self.best(side, depth + 1)))
+        self.leaves = [frozenset(rows.tolist()) for rows, _, _ in leaves]
+
+    def worth(self, rows):
+        g = max(abs(self.g[rows].sum()) - self.rules["reg_alpha"], 0)
+        return g**2 / (self.h[rows].sum() + self.rules["reg_lambda"])
+
+    def allowed(self, rows):
+        enough = len(rows) >= self.rules["min_child_samples"]
+        return enough and self.h[rows].sum() >= self.rules["min_child_weight"]
+
+    def best(self, rows, depth):
+        best = None
+        if 0 < self.max_depth <= depth:
+            return None
+        for feature, (values, _) in enumerate(self.codes):
+            x = self.X[rows, feature]
+            missing = np.isnan(x)
+            for missing_left in (False, True) if missing.any() else (False,):
+                last = len(values) - 1 + (missing.any() and not missing_left)
+                for b in range(last):
+                    left = np.where(missing, missing_left, x <= values[b])
+                    if self.allowed(rows[left]) and self.allowed(rows[~left]):
+                        gain = self.worth(rows[left]) + self.worth(rows[~left])
+                        gain -= self.worth(rows)
+                        if gain > 1e-9 and (best is None or gain > best[0] + 1e-9):
+                            best = gain, feature, b, left
+        return best if best is None or best[0] > self.rules["min_split_gain"] else None
+
+
+@pytest.mark.parametrize("precision", ["float32", "int16"])
+@pytest.mark.parametrize(
+    ("shape", "rules"),
+    [
+        ((8, -1, False), {}),
+        ((8, -1, True), {}),
+        ((31, 3, False), {"reg_lambda": 2.0, "reg_alpha": 1.0}),
+        ((31, -1, False), {"min_child_samples": 25, "min_split_gain": 0.5}),
+        ((31, -1, False), {"min_child_weight": 20.0}),
+    ],
+)
+def test_the_tree_is_the_one_that_plain_python_grows(shape, rules, precision):
+    for seed in range(3):
+        case = random_case(seed=seed)
+        plain = PlainTree(*case, *shape, **rules)
+        if precision == "int16":  # small whole numbers survive rounding
+            case = case[0], np.round(case[1] * 4), np.ceil(case[2] * 4)
+            plain = PlainTree(*case, *shape, **rules)
+        tree, rows, binned = grown(*case, precision, shape, **rules)
+        assert splits_of(tree, binned) == in_order(tree, plain, binned)
+        leaves = tree.nodes[tree.nodes["place"] < 0]
+        own = {frozenset(rows[leaf["begin"] : leaf["end"]].tolist()) for leaf in leaves}
+        assert own == set(plain.leaves)
+
+
+def in_order(tree, plain, binned):
+    """Sort the plain splits, which come as they are made, by when nodes were made."""
+    nodes = tree.nodes
+    made = [i for i in np.argsort(nodes["first"], kind="stable") if nodes["place"][i] >= 0]
+    order = np.argsort(made)
+    return [plain.splits[i] for i in order]
+
+
+def test_a_subset_of_rows_is_grown_on_as_if_it_were_all():
+    X, g, h = random_case(missing=0)
+    kept = np.flatnonzero(RNG.random(len(X)) < 0.5)
+    tree, rows, binned = grown(X, g, h, rows=kept)
+    alone, _, binned_alone = grown(X[kept], g[kept], h[kept])
+    assert splits_of(tree, binned) == splits_of(alone, binned_alone)
+    assert sorted(rows) == sorted(kept)
+
+
+@pytest.mark.parametrize("precision", ["float32", "int16"])
+def test_trees_do_not_depend_on_threads(precision):
+    X = RNG.normal(size=(30_000, 20))
+    g, h = X[:, 3] * X[:, 4] + RNG.normal(size=30_000), RNG.uniform(0.1, 1, size=30_000)
+    before, found = nb.get_num_threads(), []
+    try:
+        for n_threads in (1, before):
+            nb.set_num_threads(n_threads)
+            tree, rows, _ = grown(X, g, h, precision, (31, -1, False))
+            found.append((tree.nodes.tobytes(), rows.tobytes()))
+    finally:
+        nb.set_num_threads(before)
+    assert found[0] == found[-1]
+
+
+def test_children_part_their_parent_and_sum_to_it():
+    tree, rows, _ = grown(*random_case())
+    nodes = tree.nodes
+    for node in nodes[nodes["place"] >= 0]:
+        left, right = nodes[node["first"]], nodes[node["first"] + 1]
+        assert (left["begin"], left["end"]) == (node["begin"], right["begin"])
+        assert right["end"] == node["end"]
+        for name in ("gradient", "hessian", "count"):
+            assert left[name] + right[name] == node[name]
+        assert left["count"] == left["end"] - left["begin"]
+    assert sorted(rows) == list(range(300))
+
+
+# Categories
+
+
+def test_the_best_set_of_categories_is_found_by_trying_all():
+    codes = RNG.integers(0, 7, size=400).astype(float)
+    g, h = RNG.normal(size=7)[codes.astype(int)] + RNG.normal(size=400), np.ones(400)
+    g = np.round(g * 1024) / 1024
+    X = np.column_stack([codes, np.zeros(400)])
+    tree, rows, _ = grown(X, g, h, shape=(2, -1, False), categorical=[0])
+    left = set(codes[rows[: tree.nodes["end"][1]]])
+    worth = {}
+    for mask in range(1, 2**7 - 1):
+        inside = ((mask >> codes.astype(int)) & 1).astype(bool)
+        worth[mask] = sum(g[side].sum() ** 2 / side.sum() for side in (inside, ~inside))
+    best = max(worth, key=worth.get)
+    chosen = {c for c in range(7) if best >> c & 1}
+    assert left in (chosen, set(range(7)) - chosen)
+    assert tree.nodes["gain"][0] == pytest.approx(worth[best] - g.sum() ** 2 / 400)
+
+
+# Words and histograms
+
+
+@given(st.integers(0, 2**31), st.sampled_from(["float32", "int16", "int8"]))
+def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 400))
+    gradient = rng.normal(size=n) * 10.0 ** rng.integers(-6, 6)
+    hessian = rng.exponential(size=n) * 10.0 ** rng.integers(-6, 6)
+    layout = layout_of(gradient, hessian, precision)
+    words = pack(gradient, hessian, layout, seed, 0)
+    sums = np.empty((4, n))
+    add_up(words, n, layout, sums)
+    np.testing.assert_array_equal(sums[2], np.arange(1, n + 1))
+    steps = layout.gradient_step, layout.hessian_step
+    for total, values, step in zip(sums, (gradient, hessian), steps, strict=False):
+        single = np.diff(total, prepend=0)
+        assert (np.abs(single - values) <= step).all()
+        np.testing.assert_array_equal(single / step, np.round(single / step))
+
+
+def test_random_rounding_is_right_on_average():
+    gradient = np.full(200_000, 0.3001)
+    gradient[0] = 100.0
+    layout = layout_of(gradient, gradient, "int8")
+    sums = np.empty((4, len(gradient)))
+    add_up(pack(gradient, gradient, layout, 1, 2), len(gradient), layout, sums)
+    assert layout.gradient_step > 0.3
+    np.testing.assert_allclose(sums[:2, -1] - sums[:2, 0], 0.3001 * 199_999, rtol=0.01)
+    other = pack(gradient, gradient, layout, 1, 3)
+    assert (other != pack(gradient, gradient, layout, 1, 2)).any()
+
+
+@pytest.mark.parametrize("precision", ["float32", "int16"])
+def test_a_histogram_is_the_naive_one(precision):
+    n, n_blocks = 3000, 3
+    codes = RNG.integers(0, 256, size=(n, n_blocks * WIDTH)).astype(np.uint8)
+    bins = codes.view(np.uint64)
+    g, h = RNG.normal(size=n), RNG.uniform(size=n)
+    layout = layout_of(g, h, precision)
+    words = pack(g, h, layout, 0, 0)
+    rows = np.sort(RNG.permutation(n)[:2500]).astype(np.uint32)
+    naive = np.zeros((n_blocks * WIDTH, STRIDE, layout.n_words), dtype=np.int64)
+    for row in rows:
+        for place in range(n_blocks * WIDTH):
+            naive[place, codes[row, place]] += words.reshape(n, -1)[row]
+    naive = naive.reshape(n_blocks, -1)
+    found = np.empty((2, naive.shape[1]), dtype=np.int64)
+    near = np.empty((2, 1016), dtype=np.uint64), np.empty(1016 * layout.n_words, dtype=np.int64)
+    fill(bins, words, layout.n_words, rows, 1, found, *near)  # the last two of three blocks
+    np.testing.assert_array_equal(found, naive[1:])
+    subtract(found[0], naive[1] - 5)
+    np.testing.assert_array_equal(found[0], 5)
+
+
+@pytest.mark.parametrize("n", [1, 7, 8192, 30_001])
+def test_rows_are_parted_and_keep_their_order(n):
+    bins = RNG.integers(0, 2**63, size=(n, 2)).astype(np.uint64)
+    goes_left = RNG.integers(0, 2, size=256).astype(np.uint8)
+    rows = RNG.permutation(n).astype(np.uint32)
+    left = goes_left[(bins[rows, 1] >> np.uint64(16)) & np.uint64(255)] == 1
+    expected = np.concatenate([rows[left], rows[~left]])
+    n_left = part_rows(rows, bins[:, 1], np.uint64(16), goes_left, np.empty(n, dtype=np.uint32))
+    assert n_left == left.sum()
+    np.testing.assert_array_equal(rows, expected)

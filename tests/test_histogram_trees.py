@@ -1,0 +1,395 @@
+"""Histogram trees obey the laws of boosted trees, and some that other engines cannot."""
+
+import json
+import pickle
+from dataclasses import dataclass, field
+
+import numba as nb
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.registry import make_feature_part
+from treerank.feature_parts.rows import Rows
+from treerank.grouping import QueryGroups
+
+SMALL = {"n_estimators": 15, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
+
+
+@dataclass
+class HalfSquare:
+    """Half the squared distance to a target."""
+
+    target: np.ndarray
+    weight: np.ndarray | float = 1.0
+    groups: QueryGroups | None = None
+    seen: list = field(default_factory=list)
+
+    @property
+    def n_outputs(self):
+        return 1 if self.target.ndim == 1 else self.target.shape[1]
+
+    def derivatives(self, scores, *, iteration=0):
+        self.seen.append((iteration, scores.copy(), nb.get_num_threads()))
+        return self.weight * (scores - self.target), self.weight * np.ones_like(scores)
+
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 4))
+TARGET = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * RNG.normal(size=600)
+TARGETS = np.column_stack([TARGET, X[:, 3], np.abs(X[:, 0])])
+HELD_OUT = RNG.normal(size=(200, 4))
+
+
+def held_out_fit(scores):
+    return -float(((scores - HELD_OUT[:, 0] - HELD_OUT[:, 1] * HELD_OUT[:, 2]) ** 2).mean())
+
+
+def fitted(target=TARGET, data=X, validation=None, **params):
+    part = HistogramTrees(**{**SMALL, **params})
+    return part.fit(data, HalfSquare(target), validation=validation)
+
+
+# What is fitted
+
+
+def test_trees_are_lightgbms_where_the_answer_is_unique():
+    import lightgbm
+
+    data = RNG.integers(0, 40, size=(2000, 5)).astype(float)
+    target = RNG.normal(size=40)[data[:, 0].astype(int)] + data[:, 1] * data[:, 2] / 100
+    target += 0.1 * RNG.normal(size=2000)
+    params = {"objective": "regression", "boost_from_average": False, "learning_rate": 0.3}
+    params |= {"verbosity": -1, "num_threads": 1, "min_data_in_bin": 1, "lambda_l2": 1.0}
+    own = lightgbm.train(params, lightgbm.Dataset(data, target), num_boost_round=10)
+    ours = fitted(target, data, n_estimators=10, reg_lambda=1.0)
+    np.testing.assert_allclose(ours.transform(data)[:, 0], own.predict(data), atol=1e-4)
+
+
+def test_one_large_step_is_scikit_learns_tree():
+    from sklearn.tree import DecisionTreeRegressor
+
+    data = RNG.integers(0, 100, size=(1000, 3)).astype(float)
+    target = np.sin(data[:, 0]) + data[:, 1] / 50 + RNG.normal(size=1000)
+    tree = DecisionTreeRegressor(max_depth=4, min_samples_leaf=20).fit(data, target)
+    stump = {"n_estimators": 1, "learning_rate": 1.0, "num_leaves": 16, "max_depth": 4}
+    ours = fitted(target, data, grow_policy="depthwise", **stump)
+    np.testing.assert_allclose(ours.transform(data)[:, 0], tree.predict(data), atol=1e-6)
+
+
+def test_the_objective_sees_the_scores_of_the_trees_so_far_and_the_count_from_zero():
+    objective = HalfSquare(TARGET)
+    part = HistogramTrees(**SMALL).fit(X, objective)
+    assert [iteration for iteration, _, _ in objective.seen] == list(range(15))
+    assert {threads for _, _, threads in objective.seen} == {1}
+    part.set_params(output="trees")
+    before_last = part.transform(X)[:, :-1].cumsum(axis=1)[:, -1]
+    np.testing.assert_array_equal(objective.seen[-1][1], before_last)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_predictions_are_the_scores_in_training_bit_for_bit(dtype, order):
+    data = np.asarray(X * 10, dtype=dtype, order=order)
+    if dtype != np.int64:
+        data[::7, 1] = np.nan
+    objective = HalfSquare(TARGET)
+    part = HistogramTrees(**{**SMALL, "subsample": 0.7}).fit(data, objective)
+    first = clone(part).set_params(n_estimators=14).fit(data, HalfSquare(TARGET))
+    np.testing.assert_array_equal(objective.seen[-1][1], first.transform(data)[:, 0])
+
+
+@pytest.mark.parametrize("precision", ["int16", "int8"])
+def test_whole_numbers_lose_nothing(precision):
+    errors = {"float32": 0.0, precision: 0.0}
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        data = rng.normal(size=(12_000, 6))
+        truth = data[:, 0] * data[:, 1] + np.sin(2 * data[:, 2])
+        noisy = truth[:6000] + rng.normal(size=6000)
+        objective = HalfSquare(noisy, weight=rng.exponential(size=6000))
+        for name in errors:
+            part = HistogramTrees(40, n_jobs=1, precision=name, random_state=seed)
+            scores = part.fit(data[:6000], objective).transform(data[6000:])[:, 0]
+            errors[name] += np.mean((scores - truth[6000:]) ** 2)
+    assert errors[precision] < 1.03 * errors["float32"]
+
+
+@pytest.mark.parametrize("precision", ["float32", "int16"])
+def test_the_same_bits_for_any_number_of_threads_and_any_memory_layout(precision):
+    data = np.random.default_rng(1).normal(size=(20_000, 9))
+    target = data[:, 0] * data[:, 1]
+    params = {"precision": precision, "subsample": 0.8, "n_estimators": 4}
+    one = fitted(target, data, **params)
+    two = fitted(target, np.asfortranarray(data), n_jobs=-1, **params)
+    np.testing.assert_array_equal(one.transform(data), two.transform(data))
+    assert one.booster_.gain.tobytes() == two.booster_.gain.tobytes()
+
+
+def test_missing_values_are_told_from_all_others():
+    data = X.copy()
+    missing = RNG.random(600) < 0.3
+    data[missing, 0] = np.nan
+    part = fitted(missing.astype(float), data)
+    np.testing.assert_allclose(part.transform(data)[:, 0], missing, atol=0.05)
+
+
+def test_a_value_missing_in_prediction_only_goes_where_most_documents_went():
+    part = fitted((X[:, 0] > 1).astype(float), n_estimators=1, num_leaves=2)
+    gap = np.array([[np.nan, 0, 0, 0]])
+    assert part.transform(gap) == part.transform([[-1.0, 0, 0, 0]])
+    part = fitted((X[:, 0] > -1).astype(float), n_estimators=1, num_leaves=2)
+    assert part.transform(gap) == part.transform([[1.0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("how", ["index", "name", "mask", "rows"])
+def test_categories_are_split_as_sets(how):
+    codes = np.arange(2000) % 20
+    data = np.column_stack([RNG.normal(size=2000), codes])
+    target = np.isin(codes, [1, 4, 6, 11, 13, 19]).astype(float)
+    given = {"index": [1], "name": ["shop"], "mask": [False, True], "rows": None}[how]
+    rows = Rows(data, None, ("price", "shop"), categorical=(1,) if how == "rows" else None)
+    stump = {"n_estimators": 1, "max_depth": 1, "learning_rate": 1.0, "cat_l2": 0.0}
+    part = fitted(target, rows, categorical_features=given, **stump)
+    np.testing.assert_allclose(part.transform(data)[:, 0], target, atol=1e-6)
+    unknown = np.array([[0.0, 77.0], [0.0, np.nan]])
+    assert len(np.unique(part.transform(unknown))) == 1
+    assert part.set_params(output="leaves").transform(data).shape == (2000, 2)
+
+
+def test_categories_survive_continuation_on_other_codes():
+    codes = RNG.integers(0, 6, size=(600, 1)).astype(float)
+    first = fitted((codes[:, 0] % 2), codes, categorical_features=[0])
+    shifted, objective = codes + 3, HalfSquare(TARGET)
+    part = HistogramTrees(**SMALL, init_model=first, categorical_features=[0])
+    part.fit(shifted, objective)
+    np.testing.assert_array_equal(objective.seen[0][1], first.transform(shifted)[:, 0])
+    part.set_params(output="trees")
+    trees = part.transform(codes)[:, :15]
+    expected = first.set_params(output="trees").transform(codes)
+    np.testing.assert_array_equal(trees, expected)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_monotone_score_never_turns(sign):
+    grid = np.zeros((50, 4))
+    grid[:, 0] = np.linspace(-3, 3, 50)
+    target = sign * np.sin(3 * X[:, 0]) + X[:, 1] * X[:, 0]
+    assert (sign * np.diff(fitted(target).transform(grid)[:, 0])).min() < 0
+    for constraints in ([sign, 0, 0, 0], {0: sign}):
+        part = fitted(target, monotone_constraints=constraints, n_estimators=40)
+        ranges = []
+        for other in (-2.0, 0.0, 2.0):
+            grid[:, 1] = other
+            assert (sign * np.diff(part.transform(grid)[:, 0])).min() >= 0
+            ranges.append(np.ptp(part.transform(grid)))
+        assert max(ranges) > 0.5
+
+
+# Sampling
+
+
+def test_whole_queries_are_drawn():
+    codes = np.repeat(np.arange(30), 20)
+    groups = QueryGroups.from_qid(codes)
+    part = HistogramTrees(**{**SMALL, "n_estimators": 1, "subsample_queries": 0.5})
+    part.set_params(num_leaves=64, min_child_samples=1, learning_rate=1.0)
+    data = codes[:, None].astype(float)
+    scores = part.fit(data, HalfSquare(codes + 1.0, groups=groups)).transform(data)[:, 0]
+    exact = scores.reshape(30, 20) == codes.reshape(30, 20) + 1
+    drawn = exact.all(axis=1)
+    assert 5 <= drawn.sum() <= 25
+    assert (exact.any(axis=1) == drawn).all()
+
+
+@pytest.mark.parametrize("name", ["subsample", "colsample_bytree"])
+def test_trees_differ_where_something_is_drawn(name):
+    class Fixed(HalfSquare):
+        def derivatives(self, scores, *, iteration=0):
+            return super().derivatives(np.zeros_like(scores))
+
+    part = HistogramTrees(**{**SMALL, "n_estimators": 2, name: 0.5}, output="trees")
+    trees = part.fit(X, Fixed(TARGET)).transform(X)
+    assert np.abs(trees[:, 0] - trees[:, 1]).max() > 1e-3
+
+
+def test_no_more_features_are_used_than_drawn():
+    part = fitted(n_estimators=30, colsample_bytree=0.25)
+    features = np.split(part.booster_.feature, part.booster_.starts[1:-1])
+    leaves = np.split(part.booster_.is_leaf, part.booster_.starts[1:-1])
+    used = [set(f[~leaf]) for f, leaf in zip(features, leaves, strict=True)]
+    assert max(map(len, used)) == 1
+    assert set.union(*used) == {0, 1, 2, 3}
+
+
+# Several outputs
+
+
+def test_several_outputs_share_trees_and_are_each_fitted():
+    part = fitted(TARGETS, n_estimators=60)
+    assert part.booster_.n_trees == 60
+    assert part.transform(X).shape == (600, part.n_outputs_) == (600, 3)
+    assert ((part.transform(X) - TARGETS) ** 2).mean(axis=0).max() < 0.1
+    trees = part.set_params(output="trees").transform(X)
+    assert trees.shape == (600, part.n_outputs_) == (600, 180)
+    summed = trees.reshape(600, 60, 3).sum(axis=1)
+    np.testing.assert_allclose(summed, part.set_params(output="score").transform(X), atol=1e-9)
+
+
+def test_the_weight_of_an_output_does_not_matter():
+    weighted = HalfSquare(TARGETS, weight=np.array([1.0, 4.0, 0.25]))
+    part = HistogramTrees(**{**SMALL, "min_child_weight": 0.0}).fit(X, weighted)
+    np.testing.assert_allclose(part.transform(X), fitted(TARGETS).transform(X), atol=1e-4)
+
+
+# Outputs
+
+
+def test_the_single_trees_add_up_to_the_score():
+    part = fitted()
+    score = part.transform(X)
+    assert score.shape == (600, part.n_outputs_) == (600, 1)
+    trees = part.set_params(output="trees").transform(X)
+    assert trees.shape == (600, part.n_outputs_) == (600, 15)
+    np.testing.assert_allclose(trees.sum(axis=1), score[:, 0])
+
+
+def test_leaves_times_their_values_are_the_score():
+    part = fitted(output="leaves")
+    leaves, table = part.transform(X), part.leaf_table()
+    assert leaves.shape == (600, part.n_outputs_)
+    np.testing.assert_array_equal(leaves.sum(axis=1), 15)
+    values = table.values[table.leaves >= 0][:, 0]
+    np.testing.assert_allclose(leaves @ values, part.set_params(output="score").transform(X)[:, 0])
+
+
+def test_one_document_scores_as_it_does_among_thousands():
+    data = np.random.default_rng(2).normal(size=(5000, 4))
+    part = fitted(n_jobs=-1)
+    together = part.transform(data)
+    alone = np.concatenate([part.transform(data[i : i + 1]) for i in range(0, 5000, 501)])
+    np.testing.assert_array_equal(together[::501], alone)
+    assert part.transform(data[:0]).shape == (0, 1)
+
+
+def test_importances_say_what_was_split():
+    part = fitted(X[:, 1], n_estimators=3)
+    assert part.feature_importances_.argmax() == 1
+    assert part.feature_importances_.sum() == pytest.approx(1)
+    forest = part.booster_
+    splits = np.bincount(forest.feature[~forest.is_leaf], minlength=4)
+    part.set_params(importance_type="split")
+    np.testing.assert_allclose(part.feature_importances_, splits / splits.sum())
+
+
+# Continuation and early stopping
+
+
+@pytest.mark.parametrize("how", ["warm_start", "part", "forest", "state"])
+def test_a_continued_fit_equals_one_long_fit_even_where_much_is_drawn(how):
+    drawn = {"subsample": 0.7, "colsample_bytree": 0.5, "precision": "int8"}
+    objective = HalfSquare(TARGET)
+    first = fitted(n_estimators=9, **drawn)
+    if how == "warm_start":
+        part = first.set_params(warm_start=True, n_estimators=15).fit(X, objective)
+    else:
+        models = {"part": first, "forest": first.booster_, "state": first.get_state()["model"]}
+        part = HistogramTrees(**{**SMALL, **drawn, "n_estimators": 6}, init_model=models[how])
+        part.fit(X, objective)
+    assert [iteration for iteration, _, _ in objective.seen] == list(range(9, 15))
+    assert part.best_iteration_ == 15
+    np.testing.assert_array_equal(part.transform(X), fitted(**drawn).transform(X))
+
+
+def test_several_outputs_can_be_continued():
+    part = fitted(TARGETS, n_estimators=9, warm_start=True)
+    part.set_params(n_estimators=15).fit(X, HalfSquare(TARGETS))
+    np.testing.assert_array_equal(part.transform(X), fitted(TARGETS).transform(X))
+
+
+def test_early_stopping_keeps_the_trees_up_to_the_best():
+    params = {"learning_rate": 0.5, "early_stopping_rounds": 4}
+    part = fitted(validation=(HELD_OUT, held_out_fit), n_estimators=300, **params)
+    history = part.evals_result_["validation"]["held_out_fit"]
+    assert len(history) < 300
+    assert part.best_iteration_ == part.booster_.n_trees == np.argmax(history) + 1
+    assert len(history) == part.best_iteration_ + 4
+    assert held_out_fit(part.transform(HELD_OUT)[:, 0]) == max(history)
+
+
+# State
+
+
+def test_state_is_plain_and_restores_predictions_bit_for_bit():
+    data = np.column_stack([X, RNG.integers(0, 5, size=600)])
+    part = fitted(TARGETS, data, categorical_features=[4])
+    state = part.get_state()
+    json.dumps({k: v for k, v in state["model"].items() if not isinstance(v, np.ndarray)})
+    restored = HistogramTrees(n_jobs=1).set_state(state)
+    for copy in (restored, pickle.loads(pickle.dumps(part))):
+        np.testing.assert_array_equal(copy.transform(data), part.transform(data))
+        np.testing.assert_array_equal(copy.feature_importances_, part.feature_importances_)
+
+
+def test_a_clone_is_not_fitted_but_keeps_the_model_to_start_from():
+    part = HistogramTrees(init_model=fitted())
+    assert clone(part).init_model is part.init_model
+    with pytest.raises(NotFittedError):
+        clone(fitted()).transform(X)
+
+
+def test_the_registry_knows_them():
+    assert isinstance(make_feature_part("histogram"), HistogramTrees)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("n_estimators", 0),
+        ("learning_rate", 0.0),
+        ("num_leaves", 1.5),
+        ("max_depth", 0),
+        ("grow_policy", "lossguide"),
+        ("min_child_samples", 0),
+        ("min_child_weight", -1.0),
+        ("subsample", 0.0),
+        ("subsample_queries", 1.5),
+        ("colsample_bytree", np.nan),
+        ("reg_alpha", -1),
+        ("reg_lambda", "1"),
+        ("min_split_gain", -1e-3),
+        ("max_bin", 256),
+        ("precision", "float64"),
+        ("early_stopping_rounds", 5),
+        ("n_jobs", 0),
+    ],
+)
+def test_bad_parameters_are_refused_by_name(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must|^validation must"):
+        fitted(**{name: value})
+
+
+def test_bad_data_and_models_are_refused():
+    with pytest.raises(ValueError, match="X must have 4 features; got 3"):
+        fitted().transform(X[:, :3])
+    with pytest.raises(ValueError, match="init_model must have as many features"):
+        fitted(data=X[:, :3], init_model=fitted())
+    with pytest.raises(ValueError, match="init_model must have as many outputs"):
+        fitted(TARGETS, init_model=fitted())
+    with pytest.raises(TypeError, match="init_model must be HistogramTrees or their Forest"):
+        fitted(init_model="trees.txt")
+    with pytest.raises(ValueError, match="monotone_constraints must be None with several"):
+        fitted(TARGETS, monotone_constraints=[1, 0, 0, 0])
+    with pytest.raises(ValueError, match="monotone_constraints must be 0 for categories"):
+        fitted(monotone_constraints=[1, 0, 0, 0], categorical_features=[0])
+
+
+def test_nothing_to_learn_gives_a_constant():
+    assert np.ptp(fitted(np.zeros(600)).transform(X)) == 0
+    assert np.ptp(fitted(data=np.ones((600, 2))).transform(X[:, :2])) == 0
+    assert fitted(TARGET[:1], X[:1]).transform(X).shape == (600, 1)

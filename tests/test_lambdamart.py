@@ -1,0 +1,163 @@
+"""LambdaMART and MART rank, each by the objective that its name stands for."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import check_estimator
+
+from treerank import TreeDirectRanker, ndcg_score
+from treerank.baselines.lambdamart import LambdaMART
+from treerank.baselines.mart import MART
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.objectives.pointwise import half_squared_error
+from treerank.rankers import RANKERS, load
+from treerank.testing import check_ranker
+
+SMALL = {"n_trees": 20, "n_jobs": 1, "random_state": 0}
+RNG = np.random.default_rng(0)
+QID = np.repeat(np.arange(40), 15)
+X = RNG.normal(size=(600, 5))
+Y = np.digitize(X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * RNG.normal(size=600), [-0.5, 0.8, 1.6])
+DATA = Path(__file__).parents[2] / "shared" / "data"
+
+
+def fitted(ranker_class=LambdaMART, **params):
+    return ranker_class(**{**SMALL, **params}).fit(X, Y, QID)
+
+
+def test_lambdamart_is_the_direct_ranker_with_the_logistic_loss_and_ndcg_weights():
+    part = HistogramTrees(20, num_leaves=7, learning_rate=0.2, n_jobs=1)
+    same = TreeDirectRanker(part, k=5, smoothing=0.0, random_state=0).fit(X, Y, QID)
+    ours = fitted(n_leaves=7, learning_rate=0.2, k=5)
+    np.testing.assert_array_equal(ours.predict(X), same.predict(X))
+
+
+def test_mart_is_boosted_regression_from_the_mean():
+    ranker = fitted(MART, n_trees=200)
+    scores = ranker.predict(X) + Y.mean()
+    assert np.mean((scores - Y) ** 2) < 0.05 * Y.var()
+
+
+def test_a_document_of_weight_two_counts_as_if_it_were_there_twice():
+    weight = np.where(np.arange(600) < 100, 2.0, 1.0)
+    twice = np.append(np.arange(600), np.arange(100))
+    params = SMALL | {"min_documents": 1, "tree_options": {"min_child_weight": 10.0}}
+    rounded = X.round(1)  # few enough values to have a bin each
+    weighted = MART(**params).fit(rounded, Y, QID, sample_weight=weight)
+    repeated = MART(**params).fit(rounded[twice], Y[twice], QID[twice])
+    scores = weighted.predict(rounded)
+    np.testing.assert_allclose(scores, repeated.predict(rounded), atol=1e-5)
+
+
+@pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
+def test_what_is_learned_ranks_fresh_queries(ranker_class):
+    ranker = ranker_class(**{**SMALL, "n_trees": 60}).fit(X[:450], Y[:450], QID[:450])
+    chance = ndcg_score(Y[450:], np.zeros(150), QID[450:])
+    assert ranker.score(X[450:], Y[450:], QID[450:]) > chance + 0.5 * (1 - chance)
+
+
+@pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
+def test_files_keep_the_ranker_and_its_parameters(ranker_class, tmp_path):
+    ranker = fitted(ranker_class, n_leaves=5, tree_options={"reg_lambda": 1.0})
+    ranker.save(tmp_path / "model")
+    restored = load(tmp_path / "model")
+    assert type(restored) is RANKERS[ranker_class.__name__]() is ranker_class
+    assert restored.get_params() == ranker.get_params()
+    np.testing.assert_array_equal(restored.predict(X), ranker.predict(X))
+
+
+def test_knobs_reach_the_trees():
+    ranker = LambdaMART(
+        7,
+        n_leaves=4,
+        max_depth=2,
+        learning_rate=0.5,
+        min_documents=30,
+        subsample_queries=0.5,
+        precision="int16",
+        tree_options={"reg_lambda": 3.0},
+        random_state=0,
+    )
+    part = clone(ranker).fit(X, Y, QID).feature_part_
+    assert (part.n_estimators, part.num_leaves, part.max_depth) == (7, 4, 2)
+    assert (part.learning_rate, part.min_child_samples) == (0.5, 30)
+    assert (part.subsample_queries, part.precision, part.reg_lambda) == (0.5, "int16", 3.0)
+    assert max(np.diff(part.booster_.starts)) <= 7
+
+
+def test_early_stopping_watches_the_eval_set():
+    ranker = LambdaMART(**{**SMALL, "n_trees": 500}, early_stopping_rounds=5, learning_rate=0.3)
+    ranker.fit(X[:450], Y[:450], QID[:450], eval_set=(X[450:], Y[450:], QID[450:]))
+    assert ranker.best_iteration_ < 495
+    history = ranker.evals_result_["validation"]["ndcg@10"]
+    assert ranker.score(X[450:], Y[450:], QID[450:]) == pytest.approx(max(history))
+
+
+def test_a_warm_start_goes_on():
+    ranker = fitted(n_trees=12, warm_start=True).set_params(n_trees=20).fit(X, Y, QID)
+    np.testing.assert_array_equal(ranker.predict(X), fitted().predict(X))
+
+
+def test_own_pairs_are_refused_where_documents_count_one_by_one():
+    with pytest.raises(ValueError, match="pair_weight must be None"):
+        MART(**SMALL).fit(X, Y, QID, pair_weight=[[0, 1, 1.0]])
+
+
+@pytest.mark.parametrize("name", ["row_order", "query_names", "threads", "saving"])
+def test_lambdamart_keeps_the_laws(name):
+    check_ranker(LambdaMART(10, random_state=0, subsample_queries=0.8), laws=[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
+def test_scikit_learn_accepts_them(ranker_class):
+    check_estimator(ranker_class(5, n_leaves=4, n_jobs=1), on_skip=None)
+
+
+# The pointwise objective
+
+
+def test_the_gradient_is_that_of_the_value():
+    objective = half_squared_error(Y, QID, document_weight=RNG.exponential(size=600))
+    scores = RNG.normal(size=600)
+    value, gradient, hessian = objective(scores)
+    step = RNG.normal(size=600) * 1e-4
+    moved = objective(scores + step)[0]
+    assert moved - value == pytest.approx(gradient @ step + hessian @ step**2 / 2, rel=1e-9)
+    alone = objective.derivatives(scores)
+    np.testing.assert_array_equal(alone[0], gradient)
+    np.testing.assert_array_equal(alone[1], hessian)
+
+
+def test_the_parts_of_some_queries_are_those_of_the_whole():
+    objective = half_squared_error(Y, QID, query_weight=QID + 1.0)
+    scores, rows = RNG.normal(size=600), np.flatnonzero(np.isin(QID, [3, 7]))
+    part = objective.restricted_to([3, 7])
+    gradient, _ = objective.derivatives(scores)
+    np.testing.assert_array_equal(part.derivatives(scores[rows])[0], gradient[rows])
+    assert part.groups.n_queries == 2
+
+
+def test_scores_start_at_the_best_constant():
+    objective = half_squared_error(Y, document_weight=RNG.exponential(size=600))
+    assert objective.derivatives(np.zeros(600))[0].sum() == pytest.approx(0, abs=1e-9)
+
+
+# Real data
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not DATA.exists(), reason="needs the data sets")
+def test_lambdamart_ranks_mq2008_well():
+    from treerank.datasets.folds import load_folds
+
+    values = []  # of queries that have a relevant document
+    for fold in load_folds(DATA / "mq2008"):
+        ranker = LambdaMART(
+            300, n_leaves=8, learning_rate=0.05, early_stopping_rounds=100, random_state=0
+        )
+        ranker.fit(*fold.train, eval_set=tuple(fold.validation))
+        values.append(ranker.score(*fold.test))
+    assert np.mean(values) >= 0.695

@@ -1,0 +1,92 @@
+"""Streaming trees follow what changes, with a bounded number of trees."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from treerank.baselines.streaming_ranker import StreamingRanker
+from treerank.feature_parts.histogram.streaming import StreamingTrees
+from treerank.feature_parts.registry import make_feature_part
+from treerank.rankers import load
+
+
+def batch(seed, angle=0.0):
+    """Queries whose relevance follows a direction that turns."""
+    rng = np.random.default_rng(seed)
+    X, qid = rng.normal(size=(600, 4)), np.repeat(np.arange(30), 20)
+    y = np.digitize(np.cos(angle) * X[:, 0] + np.sin(angle) * X[:, 1], [0.0, 1.0])
+    return X, y, qid
+
+
+def ranker(**params):
+    return StreamingRanker(StreamingTrees(20, n_jobs=1, **params), random_state=0)
+
+
+def test_a_drifting_stream_is_followed():
+    streaming, frozen = ranker(forgetting=0.2), ranker().fit(*batch(0))
+    angles = np.linspace(0, np.pi, 13)
+    for t, angle in enumerate(angles):
+        if t > 0:  # before it has seen the batch
+            assert streaming.score(*batch(t, angle)) > 0.85
+        streaming.partial_fit(*batch(t, angle))
+    assert frozen.score(*batch(99, np.pi)) < 0.5
+    assert streaming.score(*batch(99, np.pi)) > 0.9
+
+
+def test_more_of_the_same_makes_it_better():
+    streaming, values = ranker(), []
+    for t in range(4):
+        streaming.partial_fit(*batch(t, 0.7))
+        values.append(streaming.score(*batch(99, 0.7)))
+    assert values[-1] > values[0]
+
+
+def test_the_oldest_trees_go_first():
+    streaming, before = ranker(max_trees=50), None
+    for t in range(4):
+        newest = streaming.partial_fit(*batch(t)).feature_part_.booster_
+        assert newest.n_trees == min(20 * (t + 1), 50)
+        if t > 0:
+            n_kept = newest.n_trees - 20
+            old = before.last_trees(n_kept)
+            np.testing.assert_array_equal(newest.first_trees(n_kept).values, old.values)
+        before = newest
+
+
+def test_forgetting_shrinks_all_that_was():
+    streaming = ranker(forgetting=0.25).partial_fit(*batch(0))
+    before = streaming.feature_part_.booster_
+    after = streaming.partial_fit(*batch(1)).feature_part_.booster_
+    np.testing.assert_array_equal(after.first_trees(20).values, 0.75 * before.values)
+
+
+def test_fit_starts_anew_and_the_first_partial_fit_is_a_fit():
+    X, y, qid = batch(0)
+    fresh = ranker().fit(X, y, qid)
+    streamed = ranker().partial_fit(X, y, qid)
+    np.testing.assert_array_equal(streamed.predict(X), fresh.predict(X))
+    again = streamed.partial_fit(*batch(1)).fit(X, y, qid)
+    np.testing.assert_array_equal(again.predict(X), fresh.predict(X))
+    assert not streamed.warm_start
+
+
+def test_a_stream_goes_on_after_a_file(tmp_path):
+    streaming = ranker().partial_fit(*batch(0))
+    streaming.save(tmp_path / "model")
+    restored = load(tmp_path / "model").partial_fit(*batch(1))
+    expected = streaming.partial_fit(*batch(1))
+    np.testing.assert_array_equal(restored.predict(batch(2)[0]), expected.predict(batch(2)[0]))
+
+
+def test_the_registry_knows_them_and_clones_are_not_fitted():
+    part = make_feature_part("streaming")
+    assert isinstance(part, StreamingTrees)
+    assert clone(part).get_params() == part.get_params()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("max_trees", 5), ("max_trees", 0), ("forgetting", 1.0)]
+)
+def test_bad_parameters_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"^{name} must"):
+        ranker(**{name: value}).fit(*batch(0))
