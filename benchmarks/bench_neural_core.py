@@ -1,0 +1,71 @@
+"""Which feature part ranks best at what cost? Ours, the neural core, and the engines' own rankers.
+
+``python benchmarks/bench_neural_core.py --quick --data ../MQ2008``: the same folds and the same
+budget for everybody, four candidates (two in ``--quick``) chosen on the fold's validation set by
+NDCG@10. Seconds are those of the final fit, megabytes what the process of one fit grows by at its
+peak. Resumes and writes ``results/neural-core-*.json``; ``paper/readme_table.py`` prints them.
+"""
+
+import functools
+import importlib
+import multiprocessing
+import resource
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parent / "paper"))
+contestants = importlib.import_module("contestants")
+comparisons = importlib.import_module("comparisons")
+data_sets = importlib.import_module("data_sets")
+protocol = importlib.import_module("protocol")
+
+
+def run_folds(arguments, folder, rankers, grids, about, test):
+    splits = data_sets.read_splits(folder, tiny=arguments.protocol == "tiny")
+    return comparisons.compared(arguments, "neural-core", rankers, splits, grid=grids)
+
+
+def megabytes_of_fit(folder, protocol_name, name):
+    """Fit in a process of its own, after a small fit that loads and compiles what it needs."""
+    estimator = contestants.contestants(protocol_name)[0][name]
+    train = data_sets.read_splits(folder, tiny=protocol_name == "tiny")[0].train
+    few = train.qid <= sorted(set(train.qid.tolist()))[5]
+    contestants.fit(estimator, train.X[few], train.y[few], train.qid[few])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    contestants.fit(estimator, *train)
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+
+
+def run_memory(folder, protocol_name, about, ranker):
+    spawned = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=spawned) as pool:
+        grown = pool.submit(megabytes_of_fit, folder, protocol_name, ranker).result()
+    return {"megabytes": round(grown, 1)}
+
+
+def main(argv=None):
+    parser = protocol.parser_of(__doc__)
+    parser.add_argument("--data", nargs="+", default=["synthetic"], help="folders")
+    parser.add_argument("--no-memory", action="store_true")
+    arguments = parser.parse_args(argv)
+    rankers, grids = contestants.contestants(arguments.protocol)
+    for folder in arguments.data:
+        data = data_sets.name_of(folder)
+        about = {"data": data, "seconds": "of the final fit, while --jobs processes ran"}
+        about |= comparisons.about_rankers(rankers, grids)
+        experiment = f"neural-core-{data}-{arguments.protocol}"
+        compare = functools.partial(run_folds, arguments, Path(folder), rankers, grids)
+        weigh = functools.partial(run_memory, Path(folder), arguments.protocol)
+        points = [{"test": "folds"}]
+        if not arguments.no_memory:
+            points += [{"ranker": name} for name in rankers]
+
+        def run(about, compare=compare, weigh=weigh, **point):
+            return (compare if "test" in point else weigh)(about, **point)
+
+        protocol.measure(arguments, experiment, about, points, run, jobs=1)
+
+
+if __name__ == "__main__":
+    main()

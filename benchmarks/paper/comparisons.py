@@ -1,0 +1,100 @@
+"""Comparisons: what of a comparison goes into a file of results."""
+
+import ast
+import warnings
+
+import numpy as np
+from protocol import STORE, say
+
+from treerank.evaluation import compare
+from treerank.evaluation.store import described
+from treerank.statistics.resampled import corrected_standard_error
+
+
+def compared(arguments, experiment, rankers, data, **options):
+    """Compare rankers, going on from what the store has, and return JSON values."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        comparison = compare(
+            rankers,
+            data,
+            n_jobs=arguments.jobs,
+            store=STORE / experiment,
+            progress=lambda done, last: say(f"{experiment} {done}: {last}"),
+            **options,
+        )
+    return as_result(comparison)
+
+
+def as_result(comparison):
+    """Return means by split, errors, tests and costs of a comparison as JSON values."""
+    metrics = {metric: _metric_result(comparison, metric) for metric in comparison.metrics}
+    return {
+        "rankers": list(comparison.rankers),
+        "splits": list(comparison.splits),
+        "convention": comparison.convention,
+        "test_to_train": comparison.test_to_train,
+        "metrics": metrics,
+        "seconds": _seconds(comparison),
+        "best_params": _best_params(comparison),
+        "failures": [str(failure) for failure in comparison.failures],
+    }
+
+
+def about_rankers(rankers, grids=None):
+    """Return the settings of rankers and grids as JSON values."""
+    return {"rankers": described(dict(rankers)), "grids": described(dict(grids or {}))}
+
+
+def _metric_result(comparison, metric):
+    by_split = comparison.by_split(metric)
+    complete = [name for name in comparison.rankers if name in comparison.complete]
+    columns = [comparison.rankers.index(name) for name in complete]
+    means = dict(zip(complete, by_split[:, columns].mean(axis=0).tolist(), strict=True))
+    errors = {
+        name: float(corrected_standard_error(by_split[:, c], comparison.test_to_train))
+        for name, c in zip(complete, columns, strict=True)
+        if len(by_split) > 1
+    }
+    by_name = dict(zip(complete, by_split[:, columns].T.tolist(), strict=True))
+    return {"mean": means, "error": errors, "by_split": by_name} | _tests(
+        comparison, metric, complete
+    )
+
+
+def _tests(comparison, metric, complete):
+    """Return p-values over splits, as published without adjustment, and by Holm over queries."""
+    results, untested = {}, []
+    for test, adjust in (("corrected_t", False), ("randomization", True)):
+        try:
+            result = comparison.test(metric, test, rankers=complete, adjust=adjust)
+        except ValueError as error:  # a single ranker, or two that are alike
+            untested.append(str(error))
+            continue
+        results[test] = {
+            "names": list(result.names),
+            "p_values": _matrix(result.p_values),
+            "adjusted": result.adjusted,
+        }
+    return results | ({"untested": untested} if untested else {})
+
+
+def _matrix(p_values):
+    return [[None if np.isnan(p) else float(p) for p in row] for row in p_values]
+
+
+def _seconds(comparison):
+    fits = comparison.fits
+    names = ("search_seconds", "fit_seconds", "predict_seconds")
+    return {
+        ranker: {name: round(float(fits.where(ranker=ranker)[name].mean()), 4) for name in names}
+        for ranker in comparison.complete
+    }
+
+
+def _best_params(comparison):
+    fits = comparison.fits
+    return {
+        ranker: [ast.literal_eval(p) for p in fits.where(ranker=ranker)["best_params"].tolist()]
+        for ranker in comparison.complete
+    }

@@ -1,0 +1,146 @@
+"""Contestants: the feature parts of TreeDirectRanker, the neural core, and the engines' rankers.
+
+All have about the same trees and the same number of candidates; see ``bench_neural_core.py``.
+"""
+
+import numpy as np
+from line_up import neural, trees
+from sklearn import config_context
+from sklearn.base import BaseEstimator, clone
+
+from treerank.evaluation.fitting import requesting, takes_qid
+from treerank.feature_parts.registry import FEATURE_PARTS
+from treerank.tree_direct_ranker import TreeDirectRanker
+
+SIZE = {"full": (200, 60), "quick": (100, 30), "tiny": (3, 1)}
+
+
+class EngineRanker(BaseEstimator):
+    """An engine's own ranker, for rows in any order."""
+
+    def __init__(self, engine, n_trees=100, *, learning_rate=0.1, num_leaves=15, random_state=0):
+        self.engine = engine
+        self.n_trees = n_trees
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.random_state = random_state
+
+    def fit(self, X, y, qid):
+        """Sort by query and fit."""
+        _, codes = np.unique(qid, return_inverse=True)
+        order = np.argsort(codes, kind="stable")
+        self.model_ = ENGINES[self.engine](self, X[order], y[order], codes[order])
+        return self
+
+    def predict(self, X):
+        """Return scores."""
+        return self.model_.predict(X)
+
+
+def fit_lightgbm(ranker, X, y, codes):
+    """Fit LightGBM's lambdarank."""
+    import lightgbm
+
+    model = lightgbm.LGBMRanker(
+        n_estimators=ranker.n_trees,
+        learning_rate=ranker.learning_rate,
+        num_leaves=ranker.num_leaves,
+        random_state=ranker.random_state,
+        n_jobs=1,
+        verbosity=-1,
+    )
+    return model.fit(X, y, group=np.bincount(codes))
+
+
+def fit_xgboost(ranker, X, y, codes):
+    """Fit XGBoost's rank:ndcg, grown by loss as the others."""
+    import xgboost
+
+    model = xgboost.XGBRanker(
+        objective="rank:ndcg",
+        n_estimators=ranker.n_trees,
+        learning_rate=ranker.learning_rate,
+        max_leaves=ranker.num_leaves,
+        max_depth=0,
+        grow_policy="lossguide",
+        random_state=ranker.random_state,
+        n_jobs=1,
+    )
+    return model.fit(X, y, qid=codes)
+
+
+def fit_catboost(ranker, X, y, codes):
+    """Fit CatBoost's YetiRank; its trees are symmetric, of depth 4."""
+    import catboost
+
+    model = catboost.CatBoostRanker(
+        loss_function="YetiRank",
+        iterations=ranker.n_trees,
+        learning_rate=ranker.learning_rate,
+        depth=4,
+        random_seed=ranker.random_state,
+        thread_count=1,
+        silent=True,
+        allow_writing_files=False,
+    )
+    return model.fit(catboost.Pool(X, y, group_id=codes))
+
+
+ENGINES = {"lightgbm": fit_lightgbm, "xgboost": fit_xgboost, "catboost": fit_catboost}
+
+
+def contestants(protocol):
+    """Return rankers by name, and the grid of each."""
+    n_trees, n_epochs = SIZE[protocol]
+    parts = {"LightGBMTrees": trees(n_estimators=n_trees)}
+    if protocol != "tiny":
+        parts |= other_parts(n_trees, n_epochs)
+    rankers = {name: TreeDirectRanker(part, calibration=None) for name, part in parts.items()}
+    rankers |= {
+        "neural core, RankNet*": neural("RankNetStar", n_epochs=n_epochs, calibration=None),
+        "LGBMRanker": EngineRanker("lightgbm", n_trees),
+        "XGBRanker": EngineRanker("xgboost", n_trees),
+        "CatBoostRanker": EngineRanker("catboost", n_trees),
+    }
+    return rankers, {name: grid_of(name, protocol) for name in rankers}
+
+
+def other_parts(n_trees, n_epochs):
+    """Return the feature parts besides LightGBM's trees."""
+    network = {"n_epochs": n_epochs, "decay": "step"}
+    return {
+        "XGBoostTrees": part("xgboost", n_estimators=n_trees, max_leaves=15, max_depth=0,
+                             grow_policy="lossguide", n_jobs=1),
+        "HistogramTrees": part("histogram", n_estimators=n_trees, num_leaves=15, n_jobs=1),
+        "SoftTrees": part("soft_trees", **network),
+        "MLP": part("mlp", **network),
+        "Polynomial": part("polynomial", **network),
+        "Linear": part("linear", **network),
+    }  # fmt: skip
+
+
+def part(name, **settings):
+    """Return a feature part of a name."""
+    return FEATURE_PARTS[name]()(**settings)
+
+
+def grid_of(name, protocol):
+    """Return the candidates: a rate, and in the full protocol a size or a penalty, too."""
+    full = protocol == "full"
+    if name in ("LGBMRanker", "XGBRanker", "CatBoostRanker"):
+        return {"learning_rate": [0.03, 0.1]} | ({"n_trees": [100, 200]} if full else {})
+    if name.startswith("neural core"):
+        rates = {"ranknetstar__learning_rate": [1e-3, 3e-3]}
+        return rates | ({"ranknetstar__weight_decay": [1e-4, 1e-3]} if full else {})
+    if name.endswith("Trees") and name != "SoftTrees":
+        rates = {"feature_part__learning_rate": [0.03, 0.1]}
+        return rates | ({"feature_part__n_estimators": [100, 200]} if full else {})
+    rates = {"feature_part__learning_rate": [3e-3, 1e-2]}
+    return rates | ({"feature_part__weight_decay": [0.0, 1e-3]} if full else {})
+
+
+def fit(estimator, X, y, qid):
+    """Fit a copy, with the ids of the queries if it takes them."""
+    with config_context(enable_metadata_routing=True):
+        estimator = requesting(clone(estimator))
+        return estimator.fit(X, y, **({"qid": qid} if takes_qid(estimator) else {}))

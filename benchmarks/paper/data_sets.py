@@ -1,0 +1,103 @@
+"""Data sets: folders as the user has them, cut and labelled as in the papers.
+
+A folder holds ``Fold1`` to ``Fold5`` (LETOR, MSLR-WEB), or parts ``S1.txt`` to ``S5.txt`` of
+which each is tested once, the next one validates, the other three train. ``synthetic`` stands for
+queries of our own generator, which everybody has.
+"""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from treerank.datasets.folds import load_folds
+from treerank.datasets.letor import read_letor
+from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.synthetic import make_web_search
+from treerank.evaluation import Split
+
+_PART = re.compile(r"S\d+\.txt")
+
+
+def name_of(folder):
+    """Return the name of a data set."""
+    return Path(folder).name
+
+
+def read_splits(folder, *, binary=False, keep_empty=False, tiny=False):
+    """Read the folds of a folder.
+
+    Parameters
+    ----------
+    folder : path or "synthetic"
+        See the docstring of this module.
+    binary : bool, default=False
+        Whether to merge the labels into relevant and not: from 2 on where there are labels of 3
+        and 4, else from 1 on, as in section 4.3 of the DirectRanker paper.
+    keep_empty : bool, default=False
+        Whether to keep queries without a relevant document, which section 4.4 leaves out.
+    tiny : bool, default=False
+        Whether the synthetic queries are as few and short as they can be.
+
+    Returns
+    -------
+    list of Split
+    """
+    splits = _synthetic(tiny) if str(folder) == "synthetic" else _read(Path(folder))
+    highest = max(split.train.y.max() for split in splits)
+
+    def prepared(data):
+        data = data if keep_empty else answered(data)
+        return replace(data, y=binarized(data.y, highest)) if binary else data
+
+    return [
+        Split(s.name, prepared(s.train), prepared(s.test), prepared(s.validation)) for s in splits
+    ]
+
+
+def whole(splits):
+    """Return the data that folds were made of, whose test sets do not overlap."""
+    tests = [split.test for split in splits]
+    return RankingData(*(np.concatenate(arrays) for arrays in zip(*tests, strict=True)))
+
+
+def without_validation(splits):
+    """Return the folds for a search within their training sets."""
+    return [replace(split, validation=None) for split in splits]
+
+
+def answered(data):
+    """Leave out queries without a relevant document."""
+    _, codes = np.unique(data.qid, return_inverse=True)
+    kept = np.bincount(codes, data.y > 0)[codes] > 0
+    return RankingData(data.X[kept], data.y[kept], data.qid[kept])
+
+
+def binarized(y, highest):
+    """Return 1 for what is relevant."""
+    return (y >= (2 if highest > 2 else 1)).astype(np.float64)
+
+
+def _read(folder):
+    parts = sorted(p for p in folder.iterdir() if _PART.fullmatch(p.name))
+    if not parts:
+        return [Split(f.name, f.train, f.test, f.validation) for f in load_folds(folder)]
+    return _rotated([read_letor(part) for part in parts])
+
+
+def _synthetic(tiny):
+    size = {"documents_per_query": 10} if tiny else {}
+    X, y, qid = make_web_search(40 if tiny else 250, random_state=0, **size)
+    n_parts = 3 if tiny else 5
+    parts = [qid % n_parts == i for i in range(n_parts)]
+    return _rotated([RankingData(X[p], y[p].astype(np.float64), qid[p]) for p in parts])
+
+
+def _rotated(parts):
+    n_parts, splits = len(parts), []
+    for test in range(n_parts):
+        rest = [parts[(test + s) % n_parts] for s in range(2, n_parts)]
+        train = RankingData(*(np.concatenate(arrays) for arrays in zip(*rest, strict=True)))
+        splits.append(Split(f"Fold{test + 1}", train, parts[test], parts[(test + 1) % n_parts]))
+    return splits

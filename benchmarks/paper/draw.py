@@ -1,0 +1,131 @@
+"""Draw Figures 4, 5 and 6 of the DirectRanker paper from the files of results, and nothing else.
+
+    python benchmarks/paper/draw.py
+
+Every file that is there is drawn: ``figure4a-*.json`` to ``figure4d-*.json`` as one figure of four
+panels, the panels of Figure 5 likewise, Figure 6 with the classes below the sorted list.
+"""
+
+import argparse
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+from protocol import PROTOCOLS, RESULTS, read, say
+
+from treerank.plots.style import COLOURS, GREY, legend, line_styles, make_axes, tidy
+
+LABELS = {
+    "n_classes": "relevance classes",
+    "n_features": "features",
+    "label_noise": "standard deviation of label noise",
+    "n_train": "training documents",
+    "kept share of relevant documents": "share of relevant documents kept",
+}
+LOGARITHMIC = ("n_train", "kept share of relevant documents")
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the files")
+    parser.add_argument("--out", type=Path, default=RESULTS / "figures")
+    parser.add_argument("--protocols", nargs="+", choices=PROTOCOLS, default=["full", "quick"])
+    arguments = parser.parse_args(argv)
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for protocol in arguments.protocols:
+        for figure in ("figure4", "figure5"):
+            paths = sorted(arguments.results.glob(f"{figure}[abcd]*-{protocol}.json"))
+            if paths:
+                save(draw_panels(paths), arguments.out / f"{figure}-{protocol}.svg")
+        for path in sorted(arguments.results.glob(f"figure6*-{protocol}.json")):
+            save(draw_lists(read(path)), arguments.out / f"{path.stem}.svg")
+
+
+def save(figure, path):
+    """Write a figure and forget it."""
+    import matplotlib.pyplot as plt
+
+    figure.savefig(path)
+    plt.close(figure)
+    say(f"drew {path}")
+
+
+def panel_axes(n_panels):
+    """Return a figure and its axes, at most two side by side."""
+    import matplotlib.pyplot as plt
+
+    n_rows = (n_panels + 1) // 2
+    size = (6.8 if n_panels > 1 else 3.4, 2.4 * n_rows)
+    figure, axes = plt.subplots(
+        n_rows, min(2, n_panels), figsize=size, layout="constrained", squeeze=False
+    )
+    for spare in axes.ravel()[n_panels:]:
+        spare.axis("off")
+    return figure, axes.ravel()[:n_panels]
+
+
+def draw_panels(paths):
+    """Draw one panel per file: NDCG@20 over what was varied, with the standard error."""
+    figure, axes = panel_axes(len(paths))
+    for axis, path in zip(axes, paths, strict=True):
+        content = read(path)
+        curves = curves_of(content["results"])
+        for look, (name, points) in zip(line_styles(len(curves)), curves.items(), strict=True):
+            x, mean, error = np.array(points).T
+            axis.errorbar(x, mean, error, label=name, marker="o", markersize=3, linewidth=1, **look)
+        about = content["about"]
+        if about["varied"] in LOGARITHMIC:
+            axis.set_xscale("log")
+        tidy(axis, x=LABELS[about["varied"]], y="NDCG@20")
+        panel = content["experiment"].split("-")[0][-1]
+        data = about.get("data", "gaussian classes")
+        axis.set_title(f"({panel}) {Path(data).name}", fontsize=8, loc="left")
+        if len(curves) > 1:
+            legend(axis)
+    return figure
+
+
+def curves_of(results):
+    """Return per ranker the points (value, mean, standard error over data sets)."""
+    values = defaultdict(list)
+    for entry in results:
+        point = entry["point"]
+        values[point.get("ranker", "RankNet*"), point["value"]].append(entry["result"]["ndcg@20"])
+    curves = defaultdict(list)
+    for (ranker, value), found in values.items():
+        error = np.std(found, ddof=1) / np.sqrt(len(found)) if len(found) > 1 else 0.0
+        curves[ranker].append((value, np.mean(found), error))
+    return {ranker: sorted(points) for ranker, points in curves.items()}
+
+
+def draw_lists(content):
+    """Draw r along sorted lists, with true classes below and the boundaries found."""
+    drawn = [entry for entry in content["results"] if "list" in entry["result"]]
+    figure, axes = panel_axes(len(drawn))
+    data = Path(content["about"].get("data", "gaussian classes")).name
+    for axis, entry in zip(axes, drawn, strict=True):
+        draw_list(make_axes(axis), entry["result"]["list"])
+        how = "classes merged in training" if entry["point"]["merged"] else "all classes trained"
+        axis.set_title(f"{data}, {how}", fontsize=8, loc="left")
+    return figure
+
+
+def draw_list(axis, found):
+    """Draw one sorted list."""
+    places, r = np.array(found["places"]), np.array(found["r"])
+    labels = np.array(found["labels"])
+    axis.plot(places, r, color="black", linewidth=1)
+    axis.set_yscale("log")
+    low = r.min() / 3
+    for label in np.unique(labels):
+        here = places[labels == label]
+        colour = COLOURS[label % len(COLOURS)]
+        axis.scatter(here, np.full(len(here), low), s=6, marker="|", color=colour, label=str(label))
+    for position in found["found"]:
+        axis.axvline(position, color=GREY, linewidth=0.8, linestyle="--")
+    tidy(axis, x="place in the sorted list", y="r of neighbours / median")
+    legend(axis, title="label", ncols=len(np.unique(labels)), loc="upper right", handlelength=0.8)
+
+
+if __name__ == "__main__":
+    main()

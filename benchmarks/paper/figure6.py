@@ -1,0 +1,167 @@
+"""Figure 6 of the DirectRanker paper: r of neighbours in a sorted list peaks between classes.
+
+RankNet* learns Gaussian classes, all of them or merged into two, and sorts a test set. A boundary
+of two classes is where the sorted list is best cut between them; it is found if a peak of r, of
+which as many are taken as there are boundaries, is nearer to it than a quarter of a class. What
+chance would find is told by as many cuts at random. Classes that were merged in training come
+back as far as the discovered classes agree with the true ones *within* each merged class: by the
+adjusted Rand index, whose expectation under chance is 0, and against shuffled labels. With
+``--data``, one query of a folder is sorted, too: the largest of the first test set (b and c).
+"""
+
+import numpy as np
+from data_sets import binarized, name_of, read_splits
+from protocol import measure, parser_of
+from sklearn.metrics import adjusted_rand_score
+from synthetic import drawn_sets, normal, star
+
+from treerank.classes import find_boundaries
+
+N_TRAIN = {"full": 100_000, "quick": 20_000, "tiny": 300}
+N_TEST = {"full": 10_000, "quick": 10_000, "tiny": 200}
+N_SETS = {"full": 10, "quick": 5, "tiny": 1}
+N_EPOCHS = {"full": 10, "quick": 10, "tiny": 1}
+N_CLASSES = 5
+#: Documents and scores of this many places are kept, for the figure.
+N_DRAWN = 400
+
+
+def main(argv=None):
+    parser = parser_of(__doc__)
+    parser.add_argument("--data", nargs="*", default=[], help="folders for panels b and c")
+    arguments = parser.parse_args(argv)
+    protocol = arguments.protocol
+    about = {
+        "n_train": N_TRAIN[protocol],
+        "n_test": N_TEST[protocol],
+        "n_epochs": N_EPOCHS[protocol],
+        "n_classes": N_CLASSES,
+        "n_features": 70,
+        "found": "a peak nearer than a quarter of a class",
+    }
+    points = [
+        {"merged": merged, "seed": seed}
+        for merged in (False, True)
+        for seed in range(N_SETS[protocol])
+    ]
+    measure(arguments, f"figure6-{protocol}", about, points, run_gaussian)
+    for folder in arguments.data:
+        points = [{"merged": merged} for merged in (False, True)]
+        about = {"data": str(folder), "n_epochs": 3 * N_EPOCHS[protocol]}
+        measure(arguments, f"figure6-{name_of(folder)}-{protocol}", about, points, run_folder)
+
+
+def run_gaussian(about, merged, seed):
+    """Find the classes of a test set by peaks."""
+    n_classes = about["n_classes"]
+    train, test, _ = drawn_sets(
+        about["n_train"],
+        about["n_test"],
+        seed,
+        n_classes=n_classes,
+        n_features=about["n_features"],
+    )
+    labels = binarized(train[1], n_classes - 1) if merged else train[1]
+    train_X, test_X = normal(train[0], test[0])
+    ranker = star(n_classes, about["n_epochs"], seed).fit(train_X, labels, train[2])
+    y, scores = test[1], ranker.predict(test_X)
+    true = class_boundaries(y, scores)
+    found = found_positions(scores, n_classes)
+    guessed = np.random.default_rng(seed).integers(1, len(y), size=(200, n_classes - 1))
+    discovered = find_classes(scores, n_classes)
+    result = {
+        "share_found": share_found(true, found, len(y) / n_classes),
+        "share_by_chance": np.mean(
+            [share_found(true, guess, len(y) / n_classes) for guess in guessed]
+        ),
+        "rand_index": adjusted_rand_score(y, discovered),
+    }
+    if merged:
+        result["rand_index_within"] = within_merged(y, discovered, labels_of=n_classes, seed=seed)
+    return result | (drawn_list(y, scores, true, found) if seed == 0 else {})
+
+
+def run_folder(about, merged):
+    """Sort the largest query of a folder's first test set."""
+    split = read_splits(about["data"], tiny=about["n_epochs"] < 10)[0]
+    X, y, qid = split.train
+    labels = binarized(y, y.max()) if merged else y
+    codes = np.unique(split.test.qid, return_inverse=True)[1]
+    rows = np.flatnonzero(codes == np.bincount(codes).argmax())
+    train_X, test_X = normal(X, split.test.X[rows])
+    n_classes = len(np.unique(y))
+    ranker = star(n_classes, about["n_epochs"], 0).fit(train_X, labels, qid)
+    test_y, scores = split.test.y[rows], ranker.predict(test_X)
+    found = found_positions(scores, n_classes)
+    return drawn_list(test_y, scores, class_boundaries(test_y, scores), found)
+
+
+def class_boundaries(y, scores):
+    """Return how many documents precede the best cut between each two neighbouring classes."""
+    falling = np.asarray(y)[np.argsort(-scores, kind="stable")]
+    cuts = []
+    for label in np.unique(y)[:0:-1]:
+        gain = np.concatenate([[0], np.cumsum(np.where(falling >= label, 1, -1))])
+        cuts.append(int(np.argmax(gain)))
+    return np.array(cuts)
+
+
+def found_positions(scores, n_classes):
+    """Return the positions of the highest peaks; fewer where there are no more."""
+    try:
+        return find_boundaries(scores, n_classes=n_classes).positions
+    except ValueError:
+        return find_boundaries(scores).positions
+
+
+def find_classes(scores, n_classes):
+    """Return the discovered class of each document."""
+    try:
+        return find_boundaries(scores, n_classes=n_classes).classes(scores)
+    except ValueError:
+        return find_boundaries(scores).classes(scores)
+
+
+def share_found(true, found, class_size):
+    """Return the share of true boundaries that have a found one nearby."""
+    if len(found) == 0:
+        return 0.0
+    distance = np.abs(np.subtract.outer(true, found)).min(axis=1)
+    return float((distance <= class_size / 4).mean())
+
+
+def within_merged(y, discovered, *, labels_of, seed, n_shuffles=200):
+    """Return the adjusted Rand index within each merged class, and how often chance is as good."""
+    rng = np.random.default_rng(seed)
+    results = {}
+    for name, inside in (
+        (merged, binarized(y, labels_of - 1) == is_relevant)
+        for merged, is_relevant in (("lower", 0), ("upper", 1))
+    ):
+        own, found = y[inside], discovered[inside]
+        index = adjusted_rand_score(own, found)
+        by_chance = [adjusted_rand_score(rng.permutation(own), found) for _ in range(n_shuffles)]
+        p_value = (1 + sum(value >= index for value in by_chance)) / (1 + n_shuffles)
+        results[name] = {"index": index, "p_value": p_value}
+    return results
+
+
+def drawn_list(y, scores, true, found):
+    """Return labels, scores and smoothed r at evenly spaced places of the sorted list."""
+    order = np.argsort(-scores, kind="stable")
+    places = np.unique(np.linspace(0, len(order) - 1, N_DRAWN).astype(int))
+    r = find_boundaries(scores).r
+    return {
+        "list": {
+            "n_documents": len(y),
+            "places": places.tolist(),
+            "labels": np.asarray(y)[order][places].astype(int).tolist(),
+            "r": [round(float(value), 5) for value in r[places]],
+            "true": [int(p) for p in true],
+            "found": [int(p) for p in found],
+        }
+    }
+
+
+if __name__ == "__main__":
+    main()

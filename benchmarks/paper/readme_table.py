@@ -1,0 +1,132 @@
+"""README table: the results of the comparison of feature parts and engines, as Markdown.
+
+    python benchmarks/paper/readme_table.py
+
+One row per ranker, NDCG@10 and seconds per data set, from ``results/neural-core-*.json``; what is
+significant is said by the corrected t-test over folds against the best of each data set, adjusted
+by Holm for the number of rankers.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+from protocol import RESULTS, read
+
+from treerank.statistics.adjustment import adjust_holm
+
+METRIC = "ndcg@10"
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the files")
+    parser.add_argument("--protocol", default="quick")
+    parser.add_argument("--into", type=Path, help="file whose marked block to replace")
+    arguments = parser.parse_args(argv)
+    paths = sorted(arguments.results.glob(f"neural-core-*-{arguments.protocol}.json"))
+    table = render([read(path) for path in paths])
+    if arguments.into is None:
+        print(table)
+    else:
+        replace_block(arguments.into, table)
+
+
+def render(contents):
+    """Return the table and its notes."""
+    names = [content["about"]["data"] for content in contents]
+    columns = {name: column_of(c["results"]) for name, c in zip(names, contents, strict=True)}
+    rankers = list(dict.fromkeys(ranker for column in columns.values() for ranker in column))
+    weighed = any("megabytes" in cell for column in columns.values() for cell in column.values())
+    heads = ["ranker", *names, *(f"s, {name}" for name in names), *(["MB"] * weighed)]
+    rows = [row_of(ranker, columns, weighed) for ranker in rankers]
+    rows.sort(
+        key=lambda row: -np.mean([columns[n].get(row[0], {"mean": 0})["mean"] for n in names])
+    )
+    lines = [heads, ["---"] + ["---:"] * (len(heads) - 1), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n\n" + notes_of(columns)
+
+
+def column_of(results):
+    """Return what the table says of each ranker on one data set."""
+    cells = {}
+    for entry in results:
+        result = entry["result"]
+        if "metrics" in result:
+            cells |= cells_of(result)
+    for entry in results:
+        ranker = entry["point"].get("ranker")
+        if ranker in cells:
+            cells[ranker]["megabytes"] = entry["result"]["megabytes"]
+    return cells
+
+
+def cells_of(result):
+    """Return mean, error, seconds and the adjusted p-value against the best."""
+    metric = result["metrics"][METRIC]
+    best = max(metric["mean"], key=metric["mean"].get)
+    p_values = p_values_against(best, metric["corrected_t"])
+    return {
+        name: {
+            "mean": metric["mean"][name],
+            "error": metric["error"][name],
+            "seconds": result["seconds"][name]["fit_seconds"],
+            "p_value": p_values.get(name),
+            "best": name == best,
+        }
+        for name in metric["mean"]
+    }
+
+
+def p_values_against(best, test):
+    """Return the p-value of each other ranker, adjusted by Holm."""
+    others = [name for name in test["names"] if name != best]
+    at = test["names"].index
+    p_values = adjust_holm([test["p_values"][at(best)][at(name)] for name in others])
+    return dict(zip(others, p_values.tolist(), strict=True))
+
+
+def row_of(ranker, columns, with_megabytes):
+    """Return the cells of one ranker as text."""
+    cells = [column.get(ranker) for column in columns.values()]
+    quality = [quality_of(cell) for cell in cells]
+    seconds = ["" if cell is None else f"{cell['seconds']:.1f}" for cell in cells]
+    known = [cell["megabytes"] for cell in cells if cell and "megabytes" in cell]
+    return [ranker, *quality, *seconds, *([f"{max(known, default=0):.0f}"] * with_megabytes)]
+
+
+def quality_of(cell):
+    """Return mean and error, bold where best, with an arrow where significantly worse."""
+    if cell is None:
+        return ""
+    text = f"{cell['mean']:.4f}".lstrip("0") + f" ± {cell['error']:.4f}".replace("0.", ".")
+    if cell["best"]:
+        return f"**{text}**"
+    return f"{text} ↓" if (cell["p_value"] or 1.0) <= 0.05 else text
+
+
+def notes_of(columns):
+    """Say what is significant."""
+    worse = [
+        f"{ranker} on {data} (p = {cell['p_value']:.3f})"
+        for data, column in columns.items()
+        for ranker, cell in column.items()
+        if cell["p_value"] is not None and cell["p_value"] <= 0.05
+    ]
+    found = "; ".join(worse) if worse else "none"
+    return (
+        "Bold: best mean; ↓: significantly worse than it (corrected t-test over folds, adjusted by "
+        f"Holm, 0.05): {found}. Without an arrow, no difference is shown."
+    )
+
+
+def replace_block(path, table):
+    """Put the table between the two marks of a file."""
+    start, end = "<!-- results -->", "<!-- end of results -->"
+    text = path.read_text(encoding="utf-8")
+    before, rest = text.split(start)
+    path.write_text(f"{before}{start}\n{table}\n{end}{rest.split(end)[1]}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Table 1 of the DirectRanker paper: rankers on predefined folds and on 15 hold-outs.
+
+    python benchmarks/paper/table1.py --data ../MQ2008 ../MQ2007 ../MSLR-WEB10K
+
+Three tests per data set: the five folds (grid by five folds within each training set), and 15
+hold-outs of a fifth of the queries, with binary labels and as they are (grid by three folds
+within). The quick protocol chooses from two candidates instead of eight, by the fold's own
+validation set or two folds within. NDCG@10 and MAP are the paper's: queries without a relevant
+document left out, shorter lists scored as they are. The paper does not name the share of its
+hold-outs.
+"""
+
+import functools
+from pathlib import Path
+
+from comparisons import about_rankers, compared
+from data_sets import name_of, read_splits, whole, without_validation
+from line_up import table1_rankers
+from protocol import measure, parser_of
+
+from treerank.model_selection import QueryShuffleSplit
+
+TESTS = ("folds", "binary", "multi-class")
+N_HOLDOUTS = {"full": 15, "quick": 15, "tiny": 2}
+INNER_FOLDS = {"full": (5, 3), "quick": (None, 2), "tiny": (None, 2)}
+
+
+def main(argv=None):
+    parser = parser_of(__doc__)
+    parser.add_argument("--data", nargs="+", default=["synthetic"], help="folders")
+    parser.add_argument("--tests", nargs="+", choices=TESTS, default=TESTS)
+    parser.add_argument("--rankers", nargs="+", help="names of the table; all of them if left out")
+    arguments = parser.parse_args(argv)
+    rankers, grids = table1_rankers(arguments.protocol)
+    names = arguments.rankers or list(rankers)
+    rankers = {name: rankers[name] for name in names}
+    grids = {name: grid for name, grid in grids.items() if name in rankers}
+    for folder in arguments.data:
+        about = {"data": name_of(folder)} | about_rankers(rankers, grids)
+        points = [{"test": test} for test in arguments.tests]
+        run = functools.partial(run_test, arguments, Path(folder), rankers, grids)
+        name = f"table1-{name_of(folder)}-{arguments.protocol}"
+        measure(arguments, name, about, points, run, jobs=1)
+
+
+def run_test(arguments, folder, rankers, grids, about, test):
+    """Compare all rankers in one of the three tests."""
+    within_folds, within_holdouts = INNER_FOLDS[arguments.protocol]
+    splits = read_splits(folder, binary=test == "binary", tiny=arguments.protocol == "tiny")
+    options = {"grid": grids, "inner_cv": within_folds or 3}
+    if test == "folds":
+        data = splits if within_folds is None else without_validation(splits)
+    else:
+        cv = QueryShuffleSplit(N_HOLDOUTS[arguments.protocol], random_state=0)
+        data, options = whole(splits), {"grid": grids, "inner_cv": within_holdouts, "cv": cv}
+    return compared(arguments, "table1", rankers, data, **options)
+
+
+if __name__ == "__main__":
+    main()

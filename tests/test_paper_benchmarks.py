@@ -1,0 +1,174 @@
+"""The scripts of the papers' tables and figures: each runs, resumes, and writes whole files."""
+
+import importlib
+import json
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def _benchmarks_on_path(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    monkeypatch.syspath_prepend(BENCHMARKS / "paper")
+    monkeypatch.chdir(tmp_path)  # where comparisons keep their fits
+
+
+def run(name, tmp_path, *arguments):
+    importlib.import_module(name).main(
+        ["--protocol", "tiny", "--jobs", "1", "--out", str(tmp_path), *arguments]
+    )
+    return {path.stem: json.loads(path.read_text()) for path in sorted(tmp_path.glob("*.json"))}
+
+
+def numbers_in(value):
+    if isinstance(value, dict):
+        return [n for entry in value.values() for n in numbers_in(entry)]
+    if isinstance(value, list):
+        return [n for entry in value for n in numbers_in(entry)]
+    return [value] if isinstance(value, float) else []
+
+
+def check_whole(content):
+    assert {"experiment", "about", "versions", "machine", "results"} == set(content)
+    assert content["about"]["protocol"] == "tiny"
+    assert {"treerank", "numpy", "python"} <= set(content["versions"])
+    assert content["results"]
+    for entry in content["results"]:
+        assert {"point", "result", "seconds"} == set(entry)
+        found = numbers_in(entry["result"])
+        assert found
+        assert all(map(math.isfinite, found))
+
+
+@pytest.mark.parametrize(
+    ("script", "arguments", "experiments"),
+    [
+        ("figure4", [], {f"figure4{panel}-tiny" for panel in "abcd"}),
+        ("figure5", ["--panels", "a", "d"], {"figure5a-tiny", "figure5d-synthetic-tiny"}),
+        ("figure6", ["--data", "synthetic"], {"figure6-tiny", "figure6-synthetic-tiny"}),
+        ("table2", [], {"table2-synthetic-tiny"}),
+        ("table3", [], {"table3-synthetic-tiny"}),
+        ("ranknet_tables", ["--tables", "2"], {"ranknet-table2-tiny"}),
+        ("sortnet_table1", [], {"sortnet-table1-synthetic-tiny"}),
+        ("letor4", [], {"letor4-synthetic-tiny"}),
+    ],
+)
+def test_each_script_writes_whole_files(script, arguments, experiments, tmp_path):
+    contents = run(script, tmp_path, *arguments)
+    assert set(contents) == experiments
+    for content in contents.values():
+        check_whole(content)
+
+
+def test_figures_are_drawn_from_the_files_alone(tmp_path):
+    pytest.importorskip("matplotlib")
+    run("table1", tmp_path, "--tests", "binary")
+    run("figure4", tmp_path, "--panels", "a")
+    run("figure6", tmp_path)
+    for path in tmp_path.glob("*.json"):
+        check_whole(json.loads(path.read_text()))
+    drawn = tmp_path / "figures"
+    files = [str(path) for path in tmp_path.glob("table1-*.json")]
+    importlib.import_module("figures_2_3").main([*files, "--out", str(drawn)])
+    options = ["--results", str(tmp_path), "--out", str(drawn), "--protocols", "tiny"]
+    importlib.import_module("draw").main(options)
+    assert {path.name for path in drawn.iterdir()} == {
+        "figure2-table1-synthetic-tiny.svg",
+        "figure4-tiny.svg",
+        "figure6-tiny.svg",
+    }
+
+
+def test_the_readme_table_says_what_the_file_says(tmp_path):
+    contents = run("bench_neural_core", tmp_path, "--no-memory")
+    (content,) = contents.values()
+    check_whole(content)
+    metric = content["results"][0]["result"]["metrics"]["ndcg@10"]
+    readme = tmp_path / "README.md"
+    readme.write_text("a\n<!-- results -->\noutdated\n<!-- end of results -->\nb\n")
+    options = ["--results", str(tmp_path), "--protocol", "tiny", "--into", str(readme)]
+    importlib.import_module("readme_table").main(options)
+    text = readme.read_text()
+    assert text.startswith("a\n<!-- results -->\n| ranker | synthetic |")
+    assert text.endswith("\n<!-- end of results -->\nb\n")
+    assert "outdated" not in text
+    rows = [line for line in text.splitlines() if line.startswith("| ")][1:]
+    assert len(rows) == len(metric["mean"]) + 1
+    for name, mean in metric["mean"].items():
+        (row,) = (row for row in rows if row.startswith(f"| {name} |"))
+        assert f"{mean:.4f}".lstrip("0") in row
+    best = max(metric["mean"], key=metric["mean"].get)
+    assert [row.startswith(f"| {best} |") for row in rows if "**" in row] == [True]
+
+
+class Killed(Exception):
+    pass
+
+
+def test_a_killed_run_goes_on_where_it_was(tmp_path):
+    protocol = importlib.import_module("protocol")
+    arguments = protocol.parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
+    done = []
+
+    def square(about, x):
+        if x == 2 and len(done) < 3:
+            done.append("killed")
+            raise Killed
+        done.append(x)
+        return {"square": x * x}
+
+    points = [{"x": x} for x in range(4)]
+    with pytest.raises(Killed):
+        protocol.measure(arguments, "squares", {"a": (1, 2)}, points, square)
+    assert len(json.loads((tmp_path / "squares.json").read_text())["results"]) == 2
+    content = protocol.measure(arguments, "squares", {"a": (1, 2)}, points, square)
+    assert done == [0, 1, "killed", 2, 3]
+    assert [entry["result"]["square"] for entry in content["results"]] == [0, 1, 4, 9]
+    assert content == json.loads((tmp_path / "squares.json").read_text())
+    assert not list(tmp_path.glob(".*.part"))
+
+
+def test_points_made_otherwise_are_not_kept(tmp_path):
+    protocol = importlib.import_module("protocol")
+    arguments = protocol.parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
+    for epochs in (1, 2):
+        content = protocol.measure(
+            arguments, "e", {"n": epochs}, [{"x": 0}], lambda about, x: {"v": about["n"]}
+        )
+        assert [entry["result"]["v"] for entry in content["results"]] == [epochs]
+    (tmp_path / "e.json").write_text("{broken")
+    assert protocol.measure(arguments, "e", {"n": 3}, [], lambda about: {})["results"] == []
+
+
+def test_labels_are_merged_as_in_the_paper():
+    data_sets = importlib.import_module("data_sets")
+    np.testing.assert_array_equal(data_sets.binarized(np.arange(5), 4), [0, 0, 1, 1, 1])
+    np.testing.assert_array_equal(data_sets.binarized(np.arange(3), 2), [0, 1, 1])
+    splits = data_sets.read_splits("synthetic", tiny=True)
+    tested = np.concatenate([split.test.qid for split in splits])
+    for split in splits:
+        parts = [set(part.qid.tolist()) for part in (split.train, split.validation, split.test)]
+        assert sum(map(len, parts)) == len(set.union(*parts)) == len(np.unique(tested))
+        by_query = [split.train.y[split.train.qid == q].max() for q in np.unique(split.train.qid)]
+        assert min(by_query) > 0
+    assert len(data_sets.whole(splits)) == len(tested)
+
+
+def test_the_best_cuts_of_a_sorted_list_are_its_class_boundaries():
+    figure6 = importlib.import_module("figure6")
+    y, scores = np.array([0, 0, 1, 1, 2]), np.array([0.0, 1.0, 2.0, 3.0, 4.0])
+    np.testing.assert_array_equal(figure6.class_boundaries(y, scores), [1, 3])
+    assert figure6.share_found(np.array([10, 50]), np.array([12, 90]), 20) == 0.5
+
+
+def test_ranklib_is_timed_by_its_own_command(tmp_path):
+    jar = tmp_path / "RankLib.py"
+    jar.write_text("import sys; assert sys.argv[1:3] == ['-train', 'x'], sys.argv")
+    table3 = importlib.import_module("table3")
+    assert table3.seconds_of_ranklib([sys.executable, str(jar)], "ListNet", Path("x")) > 0
