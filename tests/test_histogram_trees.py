@@ -238,10 +238,11 @@ def test_several_outputs_share_trees_and_are_each_fitted():
     np.testing.assert_allclose(summed, part.set_params(output="score").transform(X), atol=1e-9)
 
 
-def test_the_weight_of_an_output_does_not_matter():
-    weighted = HalfSquare(TARGETS, weight=np.array([1.0, 4.0, 0.25]))
-    part = HistogramTrees(**{**SMALL, "min_child_weight": 0.0}).fit(X, weighted)
-    np.testing.assert_allclose(part.transform(X), fitted(TARGETS).transform(X), atol=1e-4)
+def test_the_unit_of_an_output_does_not_matter():
+    unit = np.array([1.0, 4.0, 0.25])
+    part = HistogramTrees(**{**SMALL, "min_child_weight": 0.0})
+    scores = part.fit(X, HalfSquare(TARGETS * unit, weight=unit**-2.0)).transform(X)
+    np.testing.assert_allclose(scores / unit, fitted(TARGETS).transform(X), atol=1e-4)
 
 
 # Outputs
