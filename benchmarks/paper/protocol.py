@@ -74,8 +74,8 @@ def measure(arguments, experiment, about, points, function, *, jobs=None):
         write(path, content)
         say(f"{experiment} {entry['point']} {entry['seconds']:.1f} s")
     place = {json.dumps(point): i for i, point in enumerate(as_json(points))}
-    kept = [entry for entry in content["results"] if json.dumps(entry["point"]) in place]
-    content["results"] = sorted(kept, key=lambda entry: place[json.dumps(entry["point"])])
+    # Points that were asked for by an earlier command stay, behind these.
+    content["results"].sort(key=lambda entry: place.get(json.dumps(entry["point"]), len(place)))
     write(path, content)
     return content
 
