@@ -132,6 +132,9 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
     assert [entry["result"]["square"] for entry in content["results"]] == [0, 1, 4, 9]
     assert content == json.loads((tmp_path / "squares.json").read_text())
     assert not list(tmp_path.glob(".*.part"))
+    again = protocol.measure(arguments, "squares", {"a": (1, 2)}, points[3:], square)
+    assert [entry["point"]["x"] for entry in again["results"]] == [3, 0, 1, 2]
+    assert done == [0, 1, "killed", 2, 3]
 
 
 def test_points_made_otherwise_are_not_kept(tmp_path):
