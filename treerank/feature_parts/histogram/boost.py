@@ -56,7 +56,7 @@ class Held:
 
     def add(self, tree, values, rows):
         """Add a tree to the scores of some rows."""
-        add_tree(self.binned.words, *tree, values, rows, self.scores)
+        add_tree(self.binned.words, tree.nodes, tree.goes_left, values, rows, self.scores)
 
 
 def boost(rows, bins, signs, derivatives, n_new, earlier, validation, progress, settings):

@@ -61,8 +61,8 @@ def layout_of(gradient, hessian, precision):
         2 if wide else 1,
         count_bits,
         0 if wide else count_bits + hessian_bits,
-        _step(*_size(gradient), n_rows, largest, gradient_bits),
-        _step(*_size(hessian), n_rows, largest, hessian_bits),
+        _step(gradient, largest, gradient_bits),
+        _step(hessian, largest, hessian_bits),
     )
 
 
@@ -73,9 +73,10 @@ def pack(gradient, hessian, layout, seed, iteration):
     return words
 
 
-def _step(total, largest_value, n_rows, largest, bits):
+def _step(values, largest, bits):
     """Return the smallest power of two that keeps single values and all sums in bounds."""
-    room = 2**bits - 1 - 8 * n_rows**0.5  # of rounding: 8 deviations and more
+    total, largest_value = _size(values)
+    room = 2**bits - 1 - 8 * len(values) ** 0.5  # of rounding: 8 deviations and more
     finest = max(largest_value / largest, total / room)
     return ldexp(1.0, max(frexp(finest)[1], -1000)) if finest > 0 else 1.0
 

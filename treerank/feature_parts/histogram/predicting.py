@@ -16,14 +16,16 @@ _FEW = 2048  # documents that one thread scores sooner than a second wakes
 
 def add_scores(forest, X, scores):
     """Add the outputs of all trees to ``scores``, tree after tree."""
+    starts, nodes, sets = _walk(forest)
     kernel = _add_scores_parallel if len(X) > _FEW else _add_scores
-    kernel(_enough(X), *_walk(forest), forest.values, scores)
+    kernel(_enough(X), starts, nodes, sets, forest.values, scores)
 
 
 def find_leaves(forest, X):
     """Return the leaf of each document in each tree, counted from the tree's root."""
     leaves = np.empty((len(X), forest.n_trees), dtype=np.int64)
-    _find_leaves(_enough(X), *_walk(forest), leaves)
+    starts, nodes, sets = _walk(forest)
+    _find_leaves(_enough(X), starts, nodes, sets, leaves)
     return leaves
 
 

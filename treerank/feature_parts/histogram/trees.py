@@ -1,6 +1,7 @@
 """Histogram trees as a feature part: gradient boosting of our own."""
 
 from dataclasses import replace
+from math import isfinite
 from numbers import Real
 
 import numpy as np
@@ -301,7 +302,7 @@ class HistogramTrees(BoostedTrees):
 def check_range(name, value):
     """Refuse a number that is not in the range its name calls for."""
     allowed = "a positive number"
-    fits = isinstance(value, Real) and not isinstance(value, bool) and np.isfinite(value)
+    fits = isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
     if name in _SHARES:
         allowed, fits = "above 0 and at most 1", fits and 0 < value <= 1
     elif name in _NOT_NEGATIVE:
