@@ -45,7 +45,8 @@ def save(figure, path):
     """Write a figure and forget it."""
     import matplotlib.pyplot as plt
 
-    figure.savefig(path)
+    with plt.rc_context({"svg.hashsalt": path.name}):  # the same file for the same results
+        figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
     say(f"drew {path}")
 

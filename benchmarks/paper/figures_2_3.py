@@ -11,7 +11,8 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from protocol import RESULTS, read, say
+from draw import save
+from protocol import RESULTS, read
 
 from treerank.statistics.pairwise import PairwiseResult
 
@@ -46,9 +47,7 @@ def draw_matrices(result, content, path):
     for axis, metric in zip(axes[0], metrics, strict=True):
         p_value_matrix(pairwise_result(result["metrics"][metric]), ax=axis)
         axis.set_title(f"{metric}, {content['about']['data']}, corrected t-test", fontsize=8)
-    figure.savefig(path)
-    plt.close(figure)
-    say(f"drew {path}")
+    save(figure, path)
 
 
 def pairwise_result(metric):
