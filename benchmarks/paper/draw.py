@@ -125,7 +125,8 @@ def draw_list(axis, found):
     for position in found["found"]:
         axis.axvline(position, color=GREY, linewidth=0.8, linestyle="--")
     tidy(axis, x="place in the sorted list", y="r of neighbours / median")
-    legend(axis, title="label", ncols=len(np.unique(labels)), loc="upper right", handlelength=0.8)
+    axis.tick_params(axis="y", which="minor", labelleft=False)
+    legend(axis, title="label", title_fontsize=7, ncols=3, loc="upper center", handlelength=0.8)
 
 
 if __name__ == "__main__":

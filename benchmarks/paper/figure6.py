@@ -6,7 +6,8 @@ which as many are taken as there are boundaries, is nearer to it than a quarter 
 chance would find is told by as many cuts at random. Classes that were merged in training come
 back as far as the discovered classes agree with the true ones *within* each merged class: by the
 adjusted Rand index, whose expectation under chance is 0, and against shuffled labels. With
-``--data``, one query of a folder is sorted, too: the largest of the first test set (b and c).
+``--data``, one query of a folder is sorted, too: that of the first test set with the most relevant
+documents (panels b and c).
 """
 
 import numpy as np
@@ -82,12 +83,12 @@ def run_gaussian(about, merged, seed):
 
 
 def run_folder(about, merged):
-    """Sort the largest query of a folder's first test set."""
+    """Sort the query with the most relevant documents of a folder's first test set."""
     split = read_splits(about["data"], tiny=about["n_epochs"] < 10)[0]
     X, y, qid = split.train
     labels = binarized(y, y.max()) if merged else y
     codes = np.unique(split.test.qid, return_inverse=True)[1]
-    rows = np.flatnonzero(codes == np.bincount(codes).argmax())
+    rows = np.flatnonzero(codes == np.bincount(codes, split.test.y > 0).argmax())
     train_X, test_X = normal(X, split.test.X[rows])
     n_classes = len(np.unique(y))
     ranker = star(n_classes, about["n_epochs"], 0).fit(train_X, labels, qid)
