@@ -25,6 +25,8 @@ def main(argv=None):
     parser.add_argument("--into", type=Path, help="file whose marked block to replace")
     arguments = parser.parse_args(argv)
     paths = sorted(arguments.results.glob(f"neural-core-*-{arguments.protocol}.json"))
+    if not paths:
+        parser.error(f"--results must hold files of bench_neural_core.py; got {arguments.results}")
     table = render([read(path) for path in paths])
     if arguments.into is None:
         print(table)
