@@ -3,8 +3,8 @@
     python benchmarks/paper/readme_table.py
 
 One row per ranker, NDCG@10 and seconds per data set, from ``results/neural-core-*.json``; what is
-significant is said by the corrected t-test over folds against the best of each data set, adjusted
-by Holm for the number of rankers.
+significant is said against the best of each data set: by the corrected t-test over folds, which
+asks about training anew, and by a randomisation test over queries, which takes the models as given.
 """
 
 import argparse
@@ -15,7 +15,12 @@ from protocol import RESULTS, read
 
 from treerank.statistics.adjustment import adjust_holm
 
-METRIC = "ndcg@10"
+METRIC, LEVEL = "ndcg@10", 0.05
+MARKS = {"over folds": " ↓", "over queries": " †"}
+WORDS = {
+    "over folds": "by the corrected t-test over folds, adjusted by Holm",
+    "over queries": "by the randomisation test over queries, the models given, adjusted by Holm",
+}
 
 
 def main(argv=None):
@@ -67,25 +72,30 @@ def cells_of(result):
     """Return mean, error, seconds and the adjusted p-value against the best."""
     metric = result["metrics"][METRIC]
     best = max(metric["mean"], key=metric["mean"].get)
-    p_values = p_values_against(best, metric["corrected_t"])
+    over_folds = adjusted_p_values(best, metric["corrected_t"])
+    over_queries = adjusted_p_values(best, metric.get("randomization"))
     return {
         name: {
             "mean": metric["mean"][name],
             "error": metric["error"][name],
             "seconds": result["seconds"][name]["fit_seconds"],
-            "p_value": p_values.get(name),
+            "over folds": over_folds.get(name, 1.0),
+            "over queries": over_queries.get(name, 1.0),
             "best": name == best,
         }
         for name in metric["mean"]
     }
 
 
-def p_values_against(best, test):
-    """Return the p-value of each other ranker, adjusted by Holm."""
-    others = [name for name in test["names"] if name != best]
+def adjusted_p_values(best, test):
+    """Return the p-value of each other ranker against the best, adjusted by Holm if not yet."""
+    if test is None:
+        return {}
     at = test["names"].index
-    p_values = adjust_holm([test["p_values"][at(best)][at(name)] for name in others])
-    return dict(zip(others, p_values.tolist(), strict=True))
+    others = [name for name in test["names"] if name != best]
+    p_values = [test["p_values"][at(best)][at(name)] for name in others]
+    p_values = p_values if test["adjusted"] else adjust_holm(p_values).tolist()
+    return dict(zip(others, p_values, strict=True))
 
 
 def row_of(ranker, columns, with_megabytes):
@@ -98,28 +108,28 @@ def row_of(ranker, columns, with_megabytes):
 
 
 def quality_of(cell):
-    """Return mean and error, bold where best, with an arrow where significantly worse."""
+    """Return mean and error, bold where best, marked where significantly worse."""
     if cell is None:
         return ""
     text = f"{cell['mean']:.4f}".lstrip("0") + f" ± {cell['error']:.4f}".replace("0.", ".")
     if cell["best"]:
         return f"**{text}**"
-    return f"{text} ↓" if (cell["p_value"] or 1.0) <= 0.05 else text
+    return text + "".join(mark for test, mark in MARKS.items() if cell[test] <= LEVEL)
 
 
 def notes_of(columns):
     """Say what is significant."""
-    worse = [
-        f"{ranker} on {data} (p = {cell['p_value']:.3f})"
-        for data, column in columns.items()
-        for ranker, cell in column.items()
-        if cell["p_value"] is not None and cell["p_value"] <= 0.05
-    ]
-    found = "; ".join(worse) if worse else "none"
-    return (
-        "Bold: best mean; ↓: significantly worse than it (corrected t-test over folds, adjusted by "
-        f"Holm, 0.05): {found}. Without an arrow, no difference is shown."
-    )
+    lines = ["Bold: best mean of the data set; ± is the standard error over folds, corrected."]
+    for test, mark in MARKS.items():
+        worse = [
+            f"{ranker} on {data} (p = {cell[test]:.3f})"
+            for data, column in columns.items()
+            for ranker, cell in column.items()
+            if cell[test] <= LEVEL
+        ]
+        found = "; ".join(worse) if worse else "none"
+        lines.append(f"{mark.strip()}: worse than the best {WORDS[test]}: {found}.")
+    return "\n".join([*lines, "Where there is no mark, no difference is shown."])
 
 
 def replace_block(path, table):
