@@ -84,9 +84,9 @@ FULL_GRIDS = {
 }
 QUICK_GRIDS = {
     "RankNet*": _networks("RankNetStar", (SMALL,), n_epochs=(10, 30)),
-    "RankNet": _networks("RankNet", ((10,),), n_epochs=(10, 30)),
+    "RankNet": _networks("RankNet", ((10,),), learning_rate=(0.01, 0.1)),
     "ListNet*": _networks("ListNetStar", (SMALL,), n_epochs=(10, 30)),
-    "ListNet": _networks("ListNet", ((),), n_epochs=(10, 30)),
+    "ListNet": _networks("ListNet", ((),), learning_rate=(0.01, 0.1)),
     "LambdaMART": {"learning_rate": [0.03, 0.1]},
     "AdaRank": {"max_consecutive": [2, 5]},
     "TreeDirectRanker": {"feature_part__learning_rate": [0.03, 0.1]},
