@@ -25,7 +25,7 @@ def weights_of_pairs(name, labels, scores, k):
     x = np.array(scores, dtype=float)[order]
     ranks = Ranks(np.arange(len(y), dtype=np.int32), *np.empty((6, len(y))))
     rule = RankRule(options.discounts(weight.discount, groups), 0, 0.0, 0)
-    kernel = rank_kernel(weight.ranks, True, False, False)
+    kernel = rank_kernel(weight.ranks, False, False)
     kernel(x, gain, order, groups.indptr, 0, rule, ranks)
     found = {}
     for a, i in enumerate(order):

@@ -16,6 +16,11 @@ from treerank.ties import end_of_block, mean_gap, mean_of
 
 
 @register_jitable
+def no_swaps(order, falling, discount, gain, up, down, tie, scratch):
+    """Leave everything at 0: for weights that swaps do not matter to."""
+
+
+@register_jitable
 def ndcg_ranks(order, falling, discount, gain, up, down, tie, scratch):
     """Mean discount of each block of ties; inside one, the mean gap of its discounts."""
     for rank in range(len(order)):

@@ -7,9 +7,9 @@ import typer
 
 from treerank.cli.console import Reporter
 from treerank.cli.options import Cache, Quiet, check_metric, check_positive, one_of, read_data
-from treerank.cli.trees import grown_to
+from treerank.cli.trees import SIZES, grown_to
 from treerank.cli.watching import fit_watched
-from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
+from treerank.feature_parts.registry import make_feature_part
 from treerank.losses import PAIR_LOSSES
 from treerank.objectives.listwise import LISTWISE
 from treerank.pairs import PAIRS
@@ -35,7 +35,7 @@ def fit(
         typer.Option(help="LETOR file for early stopping and for pair probabilities."),
     ] = None,
     feature_part: Annotated[
-        str, _option("--feature-part", tuple(FEATURE_PARTS), "What grows the trees")
+        str, _option("--feature-part", tuple(SIZES), "What grows the trees")
     ] = _DEFAULTS["feature_part"],
     loss: Annotated[str, _option("--loss", LOSSES, "Pair loss, or a listwise one")] = _DEFAULTS[
         "loss"

@@ -6,15 +6,16 @@ so and then still stops at a depth of 6. To add an engine, say here how it is to
 
 from treerank.feature_parts.registry import make_feature_part
 
-_SIZES = {
+SIZES = {
     "lightgbm": lambda leaves: {"num_leaves": leaves},
+    "histogram": lambda leaves: {"num_leaves": leaves},
     "xgboost": lambda leaves: {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"},
 }
 
 
 def size_of_trees(engine, trees, leaves, learning_rate):
     """Return the parameters, which the engine's own ranker and our feature part share."""
-    return {"n_estimators": trees, "learning_rate": learning_rate, **_SIZES[engine](leaves)}
+    return {"n_estimators": trees, "learning_rate": learning_rate, **SIZES[engine](leaves)}
 
 
 def grown_to(feature_part, trees, leaves, learning_rate):

@@ -19,13 +19,7 @@ from numba import njit, prange
 from numba.core.dispatcher import Dispatcher
 from numba.extending import register_jitable
 
-from treerank.objectives.ranking import (
-    Ranks,
-    chance_in_top,
-    fill_swaps,
-    number_blocks,
-    sort_noisy,
-)
+from treerank.objectives.ranking import Ranks, rank_query
 
 #: What the vectoriser needs: order of sums free; NaN and infinity still mean what they mean.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -53,9 +47,7 @@ def place_scores(scores, row, sigma, offset, x):
 
 
 @functools.cache
-def fast_kernel(
-    of_upset, of_pair, fill, ranks_matter, ties_matter, truncated, weighted, normalized
-):
+def fast_kernel(of_upset, of_pair, fill, ranked, ties_matter, truncated, weighted, normalized):
     """Make the kernel in single precision, for a loss that has a shape.
 
     It ranks each query on the way, starting from ``order``. It fills ``g`` and ``h`` without the
@@ -82,15 +74,10 @@ def fast_kernel(
             _load(gain, weights.gain[a:b])
             if weighted:
                 _load(document, weights.document[a:b])
-            if ranks_matter or truncated:
+            if ranked:
                 ranks = Ranks(order[a:b], block, up, down, tie, inside, inside_tie)
-                falling = sort_noisy(ranks.order, x[a:b], names[a:b], iteration, rule)
-                if ranks_matter:
-                    fill_swaps(fill, falling, gain, rule, ranks)
-                if truncated:
-                    chance_in_top(ranks.order, falling, rule.top, inside, inside_tie)
-                if ties_matter:
-                    number_blocks(ranks.order, falling, block)
+                wanted = truncated, ties_matter
+                rank_query(fill, wanted, x[a:b], gain, names[a:b], iteration, rule, ranks)
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):

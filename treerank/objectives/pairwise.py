@@ -20,8 +20,9 @@ from treerank.objectives.pair_kernels import (
     place_scores,
     scatter,
 )
-from treerank.objectives.ranking import RankRule, Ranks, chance_in_top, rank_kernel
+from treerank.objectives.ranking import RankRule, Ranks, rank_kernel
 from treerank.pairs import GivenPairs, Pairs
+from treerank.swaps import no_swaps
 from treerank.weights import PairWeight, WeightOptions
 
 
@@ -279,12 +280,12 @@ class PairwiseObjective:
 
     def _ranked(self, x, iteration):
         """Return the present ranks' worth; nothing is sorted if no weight asks."""
-        fill, weighs_swaps, weighs_ties, truncated = self._rank_flags
-        if not weighs_swaps and not truncated:
+        fill, ranked, weighs_ties, truncated = self._rank_flags
+        if not ranked:
             return Ranks(self._last_order[0], *[np.zeros(len(x))] * 6)
         # A copy, so that objectives may be called from several threads at once.
         ranks = Ranks(self._last_order[0].copy(), *np.zeros((6, len(x))))
-        kernel = rank_kernel(fill, weighs_swaps, truncated, weighs_ties)
+        kernel = rank_kernel(fill, truncated, weighs_ties)
         place = self._keys_by_place, self._labels.indptr
         kernel(x, self._weights.gain, *place, iteration, self._rank_rule, ranks)
         self._last_order[0] = ranks.order
@@ -292,10 +293,10 @@ class PairwiseObjective:
 
     @property
     def _rank_flags(self):
-        """What fills in the worth of swaps, whether any is wanted, ties are, and the top is."""
-        truncated, weighs_swaps = self.pairs.top is not None, self.weight.ranks is not None
+        """What says what swaps are worth; whether ranks, ties and the top matter."""
+        fill, truncated = self.weight.ranks, self.pairs.top is not None
         weighs_ties = truncated or self.weight.looks_at_ties
-        return self.weight.ranks or chance_in_top, weighs_swaps, weighs_ties, truncated
+        return fill or no_swaps, truncated or fill is not None, weighs_ties, truncated
 
     @cached_property
     def _rank_rule(self):

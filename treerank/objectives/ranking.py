@@ -136,7 +136,7 @@ def chance_in_top(order, falling, top, inside, tie):
 
 
 @functools.cache
-def rank_kernel(fill, weighs_swaps, truncated, weighs_ties):
+def rank_kernel(fill, truncated, weighs_ties):
     """Make the kernel that ranks all queries, for those that visit pairs one by one."""
 
     @njit(parallel=True, error_model="numpy", cache=not isinstance(fill, Dispatcher))
@@ -152,22 +152,24 @@ def rank_kernel(fill, weighs_swaps, truncated, weighs_ties):
                 ranks.inside[a:b],
                 ranks.inside_tie[a:b],
             )
-            falling = sort_noisy(own.order, x[a:b], names[a:b], iteration, rule)
-            if weighs_swaps:
-                fill_swaps(fill, falling, gain[a:b], rule, own)
-            if truncated:
-                chance_in_top(own.order, falling, rule.top, own.inside, own.inside_tie)
-            if weighs_ties:
-                number_blocks(own.order, falling, own.block)
+            wanted = truncated, weighs_ties
+            rank_query(fill, wanted, x[a:b], gain[a:b], names[a:b], iteration, rule, own)
 
     return rank_queries
 
 
 @register_jitable
-def fill_swaps(fill, falling, gain, rule, ranks):
-    """Say what swapping two documents of a query is worth, see :mod:`treerank.swaps`."""
-    room = ranks.inside  # filled later, if at all
-    fill(ranks.order, falling, rule.discount, gain, ranks.up, ranks.down, ranks.tie, room)
+def rank_query(fill, wanted, x, gain, names, iteration, rule, ranks):
+    """Sort one query and say what its ranks are worth, as far as that is wanted."""
+    truncated, weighs_ties = wanted
+    order, inside = ranks.order, ranks.inside
+    falling = sort_noisy(order, x, names, iteration, rule)
+    # `inside` is room to work in, before it is filled.
+    fill(order, falling, rule.discount, gain, ranks.up, ranks.down, ranks.tie, inside)
+    if truncated:
+        chance_in_top(order, falling, rule.top, inside, ranks.inside_tie)
+    if weighs_ties:
+        number_blocks(order, falling, ranks.block)
 
 
 @register_jitable
