@@ -9,7 +9,6 @@ peak. Resumes and writes ``results/neural-core-*.json``; ``paper/readme_table.py
 import functools
 import importlib
 import multiprocessing
-import resource
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -32,9 +31,15 @@ def megabytes_of_fit(folder, protocol_name, name):
     train = data_sets.read_splits(folder, tiny=protocol_name == "tiny")[0].train
     few = train.qid <= sorted(set(train.qid.tolist()))[5]
     contestants.fit(estimator, train.X[few], train.y[few], train.qid[few])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Path("/proc/self/clear_refs").write_text("5")  # forget the peak so far; Linux only
+    before = resident("VmRSS")
     contestants.fit(estimator, *train)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return resident("VmHWM") - before
+
+
+def resident(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(name))) / 1024
 
 
 def run_memory(folder, protocol_name, about, ranker):
@@ -53,6 +58,7 @@ def main(argv=None):
     for folder in arguments.data:
         data = data_sets.name_of(folder)
         about = {"data": data, "seconds": "of the final fit, while --jobs processes ran"}
+        about |= {"megabytes": "what the resident memory of a process grows by during one fit"}
         about |= comparisons.about_rankers(rankers, grids)
         experiment = f"neural-core-{data}-{arguments.protocol}"
         compare = functools.partial(run_folds, arguments, Path(folder), rankers, grids)
