@@ -120,8 +120,8 @@ def draw_list(axis, found):
     low = r.min() / 3
     for label in np.unique(labels):
         here = places[labels == label]
-        colour = COLOURS[label % len(COLOURS)]
-        axis.scatter(here, np.full(len(here), low), s=6, marker="|", color=colour, label=str(label))
+        look = {"s": 6, "marker": "|", "color": COLOURS[label % len(COLOURS)], "rasterized": True}
+        axis.scatter(here, np.full(len(here), low), label=str(label), **look)
     for position in found["found"]:
         axis.axvline(position, color=GREY, linewidth=0.8, linestyle="--")
     tidy(axis, x="place in the sorted list", y="r of neighbours / median")

@@ -4,9 +4,10 @@ Table 1: a linear net and one of five hidden units learn a random network and a 
 from 100 to 12,500 vectors in queries of 50; 5,000 vectors choose the epoch, 5,000 test. Table 2:
 ten hidden units on the polynomial, with and without pairs of equal labels. Functions are drawn for
 each seed anew. The paper does not say what becomes of test pairs of one level, so there are two
-figures: without them, and by the value of the function. A linear ranker of the polynomial, whose
-linear term has a correlation of 1/sqrt(3) with the whole, gets to about 74 % of the former and
-1/2 + arcsin(1/sqrt(3))/pi = 69.6 % of the latter however it learns; the paper has 69.0 %.
+figures: without them, and by the value of the function. If the linear term of the polynomial has a
+correlation of 1/sqrt(3) with the whole, a linear ranker gets to 1/2 + arcsin(1/sqrt(3))/pi = 69.6 %
+of the latter at best; squares that the permutations happen to make add to that. The paper has
+69.0 %, but its figures for the network fit the former only.
 """
 
 from protocol import measure, parser_of
