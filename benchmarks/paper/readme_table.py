@@ -27,26 +27,26 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the files")
     parser.add_argument("--protocol", default="quick")
+    parser.add_argument("--megabytes", action="store_true", help="add what a fit takes of memory")
     parser.add_argument("--into", type=Path, help="file whose marked block to replace")
     arguments = parser.parse_args(argv)
     paths = sorted(arguments.results.glob(f"neural-core-*-{arguments.protocol}.json"))
     if not paths:
         parser.error(f"--results must hold files of bench_neural_core.py; got {arguments.results}")
-    table = render([read(path) for path in paths])
+    table = render([read(path) for path in paths], with_megabytes=arguments.megabytes)
     if arguments.into is None:
         print(table)
     else:
         replace_block(arguments.into, table)
 
 
-def render(contents):
+def render(contents, *, with_megabytes=False):
     """Return the table and its notes."""
     names = [content["about"]["data"] for content in contents]
     columns = {name: column_of(c["results"]) for name, c in zip(names, contents, strict=True)}
     rankers = list(dict.fromkeys(ranker for column in columns.values() for ranker in column))
-    weighed = any("megabytes" in cell for column in columns.values() for cell in column.values())
-    heads = ["ranker", *names, *(f"s, {name}" for name in names), *(["MB"] * weighed)]
-    rows = [row_of(ranker, columns, weighed) for ranker in rankers]
+    heads = ["ranker", *names, *(f"s, {name}" for name in names), *(["MB"] * with_megabytes)]
+    rows = [row_of(ranker, columns, with_megabytes) for ranker in rankers]
     rows.sort(
         key=lambda row: -np.mean([columns[n].get(row[0], {"mean": 0})["mean"] for n in names])
     )
