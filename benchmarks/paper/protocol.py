@@ -12,6 +12,7 @@ script runs.
 """
 
 import argparse
+import contextlib
 import importlib.metadata
 import json
 import os
@@ -29,7 +30,17 @@ RESULTS = Path(__file__).resolve().parents[1] / "results"
 #: Fits that a comparison has finished; ignored by git.
 STORE = Path("build/paper")
 PROTOCOLS = ("full", "quick", "tiny")
-PACKAGES = ("treerank", "numpy", "scipy", "scikit-learn", "lightgbm", "torch")
+PACKAGES = (
+    "treerank",
+    "numpy",
+    "numba",
+    "scipy",
+    "scikit-learn",
+    "lightgbm",
+    "xgboost",
+    "catboost",
+    "torch",
+)
 
 
 def parser_of(description):
@@ -109,10 +120,12 @@ def as_json(value):
 
 
 def versions():
-    """Return the versions the results may depend on."""
-    return {name: importlib.metadata.version(name) for name in PACKAGES} | {
-        "python": platform.python_version()
-    }
+    """Return the versions the results may depend on, of packages that are there."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
 
 
 def machine():
