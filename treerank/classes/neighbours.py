@@ -106,8 +106,8 @@ def find_boundaries(scores, *, n_classes=None, span=None, least_height=2.0):
     --------
     >>> rng = np.random.default_rng(0)
     >>> scores = np.concatenate([rng.normal(mean, 0.3, 200) for mean in (0, 2, 4)])
-    >>> find_boundaries(scores).thresholds.round(1)
-    array([1. , 3. ])
+    >>> find_boundaries(scores).thresholds.round().tolist()
+    [1.0, 3.0]
     """
     falling = np.sort(_checked_scores(scores))[::-1]
     span = max(len(falling) // _SPANS, 1) if span is None else span
