@@ -128,7 +128,7 @@ def test_a_feature_part_of_the_users_own_is_named_to_load(data, tmp_path):
     loaded = round_trip(ranker, tmp_path / "model", parts={"Chosen": Chosen})
     np.testing.assert_array_equal(loaded.predict(data[0]), ranker.predict(data[0]))
     assert loaded.feature_part.columns == (0, 2)
-    with pytest.raises(ValueError, match="one of .*'LightGBMTrees', .*; got 'Chosen'. Pass your"):
+    with pytest.raises(ValueError, match=r"one of .*'LightGBMTrees', .*; got 'Chosen'. Pass your"):
         load(tmp_path / "model")
 
 
