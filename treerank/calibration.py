@@ -71,7 +71,7 @@ def fit_steepness(scores, y, qid=None):
     # In an order that depends on content alone, so that no shuffle changes the last bits.
     groups = canonical_order(scores.reshape(-1, 1), groups, y)
     scores, y = scores[groups.order], y[groups.order]
-    groups = QueryGroups(np.arange(len(y)), groups.indptr)
+    groups = QueryGroups(None, groups.indptr)
     objective = make_objective(y, groups, loss="logistic", weight="query")
     slope_at_zero = scores @ objective.derivatives(np.zeros(len(y)))[0]
     if slope_at_zero >= 0:

@@ -17,8 +17,9 @@ class QueryGroups:
 
     Attributes
     ----------
-    order : ndarray of shape (n_documents,)
-        Row indices that bring the documents of one query next to each other.
+    permutation : ndarray of shape (n_documents,) or None
+        Row indices that bring the documents of one query next to each other; ``None`` if they
+        stand so already, which saves memory and a pass over it.
     indptr : ndarray of shape (n_queries + 1,)
         Query ``q`` owns the rows ``order[indptr[q]:indptr[q + 1]]``.
 
@@ -29,14 +30,14 @@ class QueryGroups:
     (array([1, 0, 2]), array([0, 1, 3]))
     """
 
-    order: np.ndarray
+    permutation: np.ndarray | None
     indptr: np.ndarray
 
     @classmethod
     def from_qid(cls, qid, n_documents=None):
         """Group rows by query id; ``None`` puts all ``n_documents`` rows into one query."""
         if qid is None:
-            return cls(np.arange(n_documents), np.array([0, n_documents]))
+            return cls(None, np.array([0, n_documents]))
         qid = check_qid(qid, n_documents)
         changes = qid[1:] != qid[:-1]
         if 2 * np.count_nonzero(changes) < len(qid):  # mostly runs: skip the big sort
@@ -44,7 +45,7 @@ class QueryGroups:
             indptr = np.append(starts, len(qid))
             run_codes = _codes(qid[starts])
             if (run_codes == np.arange(len(starts))).all():  # and in order: skip every sort
-                return cls(np.arange(len(qid)), indptr)
+                return cls(None, indptr)
             codes = np.repeat(run_codes, np.diff(indptr))
         else:
             codes = _codes(qid)
@@ -61,7 +62,16 @@ class QueryGroups:
     @property
     def n_documents(self):
         """Number of rows."""
-        return len(self.order)
+        return int(self.indptr[-1])
+
+    @cached_property
+    def order(self):
+        """Row of each document, sorted by query."""
+        return np.arange(self.n_documents) if self.permutation is None else self.permutation
+
+    def sorted(self, values):
+        """Return what the rows hold, sorted by query; itself where rows stand so already."""
+        return values if self.permutation is None else values[self.permutation]
 
     @cached_property
     def sizes(self):

@@ -6,6 +6,7 @@ what stood on top a moment ago is likely to do so again: the lowest of the new s
 documents is no higher than the k-th highest, so most documents are passed over by one comparison.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -13,7 +14,7 @@ from numba import njit, prange
 
 from treerank.grouping import QueryGroups
 from treerank.metrics.base import PreparedMetric
-from treerank.metrics.ranked import FEW, TIES, rank
+from treerank.metrics.ranked import FEW, TIES, rank_query
 from treerank.metrics.registry import FunctionMetric
 
 
@@ -43,17 +44,13 @@ class QueryMeasure:
         self.metric, self.y, self.query = metric, y, query
         self.indptr = np.append(0, np.cumsum(np.bincount(query)))
         self.weight = np.ones(len(self.indptr) - 1) if weight is None else weight
+        self.total_weight = math.fsum(self.weight)
         self.is_function = isinstance(metric, FunctionMetric)
         if not self.is_function:
             worth = metric.worth(y)
-            self.prepared = PreparedMetric(
-                metric,
-                QueryGroups(np.arange(len(y)), self.indptr),
-                worth,
-                metric.ideal(worth, self.indptr),
-            )
-            self.depth = min(metric.depth, FEW + 1)
-            self.is_short = self.depth <= FEW and metric.ties != "stable"
+            ideal = metric.ideal(worth, self.indptr)
+            self.prepared = PreparedMetric(metric, QueryGroups(None, self.indptr), worth, ideal)
+            self.is_short = metric.depth <= FEW and metric.ties != "stable"
             if self.is_short:
                 self._start_shortlist(len(y))
 
@@ -63,22 +60,22 @@ class QueryMeasure:
             return np.asarray(self.metric.per_query(self.y, scores, self.query), np.float64)
         if not self.is_short:
             return self.prepared.per_query(scores)
-        order, indptr = _shortlist(scores, self.indptr, *self.shortlist)
-        worth, ideal = self.prepared.worth[order], self.prepared.ideal
-        policy = TIES[self.metric.ties]
-        ranked, ends = rank(scores, order, worth, indptr, self.metric.depth, *policy)
-        return np.minimum(self.metric.total(ranked, ends, indptr) / ideal, 1.0)
+        worth, ideal = self.prepared.worth, self.prepared.ideal
+        total = self.kernel(scores, worth, self.indptr, *self.shortlist, *self.policy)
+        return np.minimum(total / ideal, 1.0)
 
     def mean(self, values):
         """Return the weighted mean over queries; its sum is rounded once."""
-        return math.fsum(self.weight * values) / math.fsum(self.weight)
+        return math.fsum(self.weight * values) / self.total_weight
 
     def _start_shortlist(self, n_documents):
-        top = _first_rows(self.indptr, self.depth)
+        metric = self.metric
+        top = _first_rows(self.indptr, metric.depth)
         is_top = np.zeros(n_documents, dtype=bool)
         is_top[top] = True
-        room = np.empty(n_documents, np.int64), np.empty(len(self.indptr) - 1, np.int64)
-        self.shortlist = top, is_top, *room
+        self.shortlist = top, is_top, np.empty(n_documents, np.int64)
+        self.kernel = shortlist_kernel(type(metric).of_list)
+        self.policy = *TIES[metric.ties], metric.discounts(self.indptr)
 
 
 def measurable(data, metric):
@@ -123,30 +120,25 @@ def _first_rows(indptr, k):
     return np.minimum(rows, indptr[1:, None] - 1)
 
 
-@njit(cache=True)
-def _shortlist(scores, indptr, top, is_top, kept, counts):
-    """Return the documents that can be among the first k of their query, and where queries end."""
-    _pick(scores, indptr, top, is_top, kept, counts)
-    ends = np.zeros(len(counts) + 1, np.int64)
-    for q in range(len(counts)):
-        ends[q + 1] = ends[q] + counts[q]
-    order = np.empty(ends[-1], np.int64)
-    for q in range(len(counts)):
-        for i in range(counts[q]):
-            order[ends[q] + i] = kept[indptr[q] + i]
-    return order, ends
+@functools.cache
+def shortlist_kernel(of_list):
+    """Make the kernel that ranks what can be among the first of each query, and adds up."""
 
+    @njit(parallel=True, cache=True)
+    def totals(scores, worth, indptr, top, is_top, kept, by_worth, share, discounts):
+        total = np.empty(len(indptr) - 1)
+        for q in prange(len(total)):
+            a, b, k = indptr[q], indptr[q + 1], top.shape[1]
+            if b - a > k:
+                b = a + _pick_of_query(scores, a, b, top[q], is_top, kept[a:b])
+            else:
+                kept[a:b] = np.arange(a, b)
+            rows = kept[a:b]
+            ranked, ends = rank_query(scores[rows], worth[rows], k, by_worth, share)
+            total[q] = of_list(ranked, ends, k, discounts)
+        return total
 
-@njit(parallel=True, cache=True)
-def _pick(scores, indptr, top, is_top, kept, counts):
-    for q in prange(len(counts)):
-        a, b = indptr[q], indptr[q + 1]
-        if b - a > top.shape[1]:
-            counts[q] = _pick_of_query(scores, a, b, top[q], is_top, kept[a:b])
-        else:
-            counts[q] = b - a
-            for i in range(a, b):
-                kept[i] = i
+    return totals
 
 
 @njit(cache=True)
@@ -155,19 +147,20 @@ def _pick_of_query(scores, a, b, top, is_top, kept):
     k, n_others = len(top), 0
     for n in range(1, k):
         _sink(scores, top, n)
+    bound = scores[top[k - 1]]
     for i in range(a, b):
-        last = top[k - 1]
-        if scores[i] >= scores[last] and not is_top[i]:  # rarely so
-            if scores[i] > scores[last]:
-                is_top[last], is_top[i] = False, True
-                top[k - 1] = i
-                _sink(scores, top, k - 1)
-                if last > i:  # its turn is yet to come
-                    continue
-                i = last  # may tie with the new last
-            kept[k + n_others] = i
+        if scores[i] < bound or is_top[i]:  # as most are
+            continue
+        left_out = i
+        if scores[i] > bound:
+            left_out, top[k - 1] = top[k - 1], i
+            is_top[left_out], is_top[i] = False, True
+            _sink(scores, top, k - 1)
+            bound = scores[top[k - 1]]
+        if left_out <= i:  # else its turn is yet to come
+            kept[k + n_others] = left_out  # may tie with the new last
             n_others += 1
-    bound, place = scores[top[k - 1]], k
+    place = k
     for n in range(k, k + n_others):
         kept[place] = kept[n]
         place += scores[kept[n]] == bound

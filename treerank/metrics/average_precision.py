@@ -9,14 +9,32 @@ relevant ones, the expected term is (McSherry and Najork, 2008)
 .. math:: \frac{r}{n} \cdot \frac{c + 1 + (t - 1)(r - 1) / (n - 1)}{p + t}.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit, prange
+from numba.extending import register_jitable
 
 from treerank.metrics.base import Metric, evaluate
 from treerank.metrics.relevance import check_number, count_relevant, is_relevant
+
+
+@register_jitable
+def _precisions(relevant, ends, k, discounts):
+    total, before, start = 0.0, 0.0, 0
+    depth = min(len(relevant), k)
+    while start < depth:
+        end = ends[start]
+        n_relevant = relevant[start:end].sum()
+        if n_relevant > 0:
+            share = n_relevant / (end - start)
+            growth = (n_relevant - 1) / max(end - start - 1, 1)
+            for i in range(start, min(end, depth)):
+                total += share * (before + 1 + (i - start) * growth) / (i + 1)
+        before += n_relevant
+        start = end
+    return total
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +62,7 @@ class AveragePrecision(Metric):
     threshold: float = 1
 
     stem: ClassVar[str] = "map"
+    of_list: ClassVar[Callable] = _precisions
 
     def __post_init__(self):
         super().__post_init__()
@@ -56,10 +75,6 @@ class AveragePrecision(Metric):
     def ideal(self, worth, indptr):
         """Return the number of relevant documents."""
         return count_relevant(worth, indptr).astype(np.float64)
-
-    def total(self, ranked, ends, indptr):
-        """Return the sum of the precisions at relevant documents."""
-        return _precisions(ranked, ends, indptr, self.depth)
 
 
 def map_score(
@@ -93,29 +108,3 @@ def map_score(
     """
     metric = AveragePrecision(k=k, threshold=threshold, ties=ties, no_relevant=no_relevant)
     return evaluate(metric, y_true, y_score, qid, per_query)
-
-
-@njit(cache=True, parallel=True)
-def _precisions(ranked, ends, indptr, k):
-    total = np.empty(len(indptr) - 1)
-    for q in prange(len(total)):
-        a, b = indptr[q], indptr[q + 1]
-        total[q] = _precisions_of_query(ranked[a:b], ends[a:b], k)
-    return total
-
-
-@njit(cache=True)
-def _precisions_of_query(relevant, ends, k):
-    total, before, start = 0.0, 0.0, 0
-    depth = min(len(relevant), k)
-    while start < depth:
-        end = ends[start]
-        n_relevant = relevant[start:end].sum()
-        if n_relevant > 0:
-            share = n_relevant / (end - start)
-            growth = (n_relevant - 1) / max(end - start - 1, 1)
-            for i in range(start, min(end, depth)):
-                total += share * (before + 1 + (i - start) * growth) / (i + 1)
-        before += n_relevant
-        start = end
-    return total

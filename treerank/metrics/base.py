@@ -1,9 +1,9 @@
 """What a metric is: one number per query from labels and scores, then the mean over queries.
 
 A metric is a frozen dataclass of its policies. It turns labels into the *worth* of each
-document and says what it adds up over a ranked list (:mod:`treerank.metrics.ranked`) and
-what to divide that *total* by, the *ideal*; everything else is done here, once. To add a
-metric, write such a class in a file of its own and list it in
+document and names what it adds up over a ranked list (``of_list``, see
+:mod:`treerank.metrics.ranked`) and what to divide that *total* by, the *ideal*; everything else
+is done here, once. To add a metric, write such a class in a file of its own and list it in
 :data:`treerank.metrics.registry.METRICS`: ``tests/test_metrics.py`` picks it up from there.
 """
 
@@ -11,6 +11,7 @@ import math
 import numbers
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -18,8 +19,11 @@ import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
 from treerank.grouping import QueryGroups
-from treerank.metrics.ranked import EVERYTHING, TIES, rank
+from treerank.metrics.ranked import EVERYTHING, TIES, totals_kernel
 from treerank.metrics.relevance import check_column, check_number
+
+#: What a metric without discounts multiplies by.
+NO_DISCOUNTS = np.empty(0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +56,7 @@ class Metric(ABC):
     no_relevant: str | float = "exclude"
 
     stem: ClassVar[str]
+    of_list: ClassVar[Callable]
 
     def __post_init__(self):
         if self.k is not None and (not isinstance(self.k, numbers.Integral) or self.k < 1):
@@ -84,9 +89,14 @@ class Metric(ABC):
     def ideal(self, worth, indptr):
         """Return what to divide the total of each query by; 0 where there is nothing to find."""
 
-    @abstractmethod
-    def total(self, ranked, ends, indptr):
-        """Add up over each ranked list."""
+    def discounts(self, indptr):
+        """Return the discount of each position that can matter, if it has discounts."""
+        return NO_DISCOUNTS
+
+    def added_up(self, scores, worth, indptr, ties):
+        """Rank each query under a policy for ties and add up over its list."""
+        kernel = totals_kernel(type(self).of_list)
+        return kernel(scores, worth, indptr, self.depth, *TIES[ties], self.discounts(indptr))
 
     def __call__(self, y, scores, qid=None) -> float:
         """Return the mean over queries; NaN, with a warning, if all of them are left out."""
@@ -117,7 +127,7 @@ class Metric(ABC):
             raise ValueError(
                 f"qid must group as many documents as y has; got {groups.n_documents} for {len(y)}."
             )
-        worth = self.worth(y)[groups.order]
+        worth = groups.sorted(self.worth(y))
         return PreparedMetric(self, groups, worth, self.ideal(worth, groups.indptr))
 
 
@@ -154,12 +164,11 @@ class PreparedMetric:
     def per_query(self, scores) -> np.ndarray:
         """Return one value per query."""
         scores = check_column(scores, "scores", len(self.worth))
-        order, indptr = self.groups.order, self.groups.indptr
-        policy = TIES[self.metric.ties]
-        ranked, ends = rank(scores, order, self.worth, indptr, self.metric.depth, *policy)
         excluded = self.metric.no_relevant == "exclude"
         values = np.full(len(self.ideal), np.nan if excluded else float(self.metric.no_relevant))
-        total = self.metric.total(ranked, ends, indptr)
+        total = self.metric.added_up(
+            self.groups.sorted(scores), self.worth, self.groups.indptr, self.metric.ties
+        )
         np.divide(total, self.ideal, out=values, where=self.ideal > 0)
         # Rounding may carry a perfect ranking an ulp above 1.
         return np.minimum(values, 1.0, out=values, where=self.ideal > 0)

@@ -10,17 +10,38 @@ added to j others changes it to ((j + 1 - t) a_t + t q a_{t-1}) / (j + 1).
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+from numba.extending import register_jitable
 
 from treerank.metrics.base import Metric, evaluate
 from treerank.metrics.relevance import check_gain, check_number, count_relevant, label_gains
 
 #: Logarithm of what is too small to add to a number near 1.
 NEGLIGIBLE = math.log(1e-20)
+
+
+@register_jitable
+def _expected(stops, ends, k, discounts):
+    expected, goes_on, start = 0.0, 1.0, 0
+    depth = min(len(stops), k)
+    while start < depth and goes_on > 0:
+        end = ends[start]
+        if end == start + 1:
+            expected += goes_on * stops[start] / end
+            goes_on *= 1 - stops[start]
+        else:
+            all_fail = _mean_products(1 - stops[start:end], min(end, depth) - start)
+            for t in range(1, len(all_fail)):
+                stops_here = max(all_fail[t - 1] - all_fail[t], 0.0)
+                expected += goes_on * stops_here / (start + t)
+            goes_on *= np.prod(1 - stops[start:end])
+        start = end
+    return expected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +72,7 @@ class ExpectedReciprocalRank(Metric):
     max_label: float | None = None
 
     stem: ClassVar[str] = "err"
+    of_list: ClassVar[Callable] = _expected
 
     def __post_init__(self):
         super().__post_init__()
@@ -69,10 +91,6 @@ class ExpectedReciprocalRank(Metric):
     def ideal(self, worth, indptr):
         """Return 1."""
         return (count_relevant(worth, indptr) > 0).astype(np.float64)
-
-    def total(self, ranked, ends, indptr):
-        """Return the expected reciprocal rank."""
-        return _expected(ranked, ends, indptr, self.depth)
 
 
 def err_score(
@@ -109,34 +127,6 @@ def err_score(
         k=k, gain=gain, max_label=max_label, ties=ties, no_relevant=no_relevant
     )
     return evaluate(metric, y_true, y_score, qid, per_query)
-
-
-@njit(cache=True, parallel=True)
-def _expected(ranked, ends, indptr, k):
-    total = np.empty(len(indptr) - 1)
-    for q in prange(len(total)):
-        a, b = indptr[q], indptr[q + 1]
-        total[q] = _expected_of_query(ranked[a:b], ends[a:b], k)
-    return total
-
-
-@njit(cache=True)
-def _expected_of_query(stops, ends, k):
-    expected, goes_on, start = 0.0, 1.0, 0
-    depth = min(len(stops), k)
-    while start < depth and goes_on > 0:
-        end = ends[start]
-        if end == start + 1:
-            expected += goes_on * stops[start] / end
-            goes_on *= 1 - stops[start]
-        else:
-            all_fail = _mean_products(1 - stops[start:end], min(end, depth) - start)
-            for t in range(1, len(all_fail)):
-                stops_here = max(all_fail[t - 1] - all_fail[t], 0.0)
-                expected += goes_on * stops_here / (start + t)
-            goes_on *= np.prod(1 - stops[start:end])
-        start = end
-    return expected
 
 
 @njit(cache=True)

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
+from numba.extending import register_jitable
 
 from treerank.metrics.base import Metric, evaluate
-from treerank.metrics.ranked import FEW, largest, rank_ideally
 from treerank.metrics.relevance import check_gain, label_gains
 
 
@@ -36,6 +35,21 @@ DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 
 #: What becomes of a query of fewer than k documents: it is scored as it is, or its total is 0.
 SHORT_LISTS = ("as_is", "zero")
+
+
+@register_jitable
+def _dcg(gains, ends, k, discounts):
+    dcg, start = 0.0, 0
+    depth = min(len(gains), len(discounts))
+    while start < depth:
+        end = ends[start]
+        mean_gain = gains[start]
+        if mean_gain != gains[end - 1]:  # equal gains need no mean, and no rounding
+            mean_gain = gains[start:end].sum() / (end - start)
+        for i in range(start, min(end, depth)):
+            dcg += mean_gain * discounts[i]
+        start = end
+    return dcg
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +86,7 @@ class NDCG(Metric):
     short_lists: str = "as_is"
 
     stem: ClassVar[str] = "ndcg"
+    of_list: ClassVar[Callable] = _dcg
 
     def __post_init__(self):
         super().__post_init__()
@@ -89,19 +104,12 @@ class NDCG(Metric):
 
     def ideal(self, worth, indptr):
         """Return the DCG of the best order."""
-        if self.depth <= FEW:
-            return _ideal_of_few(worth, indptr, self._discounts(indptr))
-        ranked, ends = rank_ideally(worth, indptr, self.depth)
-        return _dcg(ranked, ends, indptr, self._discounts(indptr))
-
-    def total(self, ranked, ends, indptr):
-        """Return the DCG."""
-        dcg = _dcg(ranked, ends, indptr, self._discounts(indptr))
+        ideal = self.added_up(worth, worth, indptr, "stable")
         if self.short_lists == "zero" and self.k is not None:
-            dcg[np.diff(indptr) < self.k] = 0
-        return dcg
+            ideal[(np.diff(indptr) < self.k) & (ideal > 0)] = np.inf  # out of their reach
+        return ideal
 
-    def _discounts(self, indptr):
+    def discounts(self, indptr):
         """Return the discount of each position that can matter."""
         n_positions = min(self.depth, np.diff(indptr).max())
         return DISCOUNTS[self.discount](np.arange(1.0, n_positions + 1))
@@ -156,38 +164,3 @@ def ndcg_score(
         no_relevant=no_relevant,
     )
     return evaluate(metric, y_true, y_score, qid, per_query)
-
-
-@njit(cache=True)
-def _ideal_of_few(gains, indptr, discounts):
-    """Return the ideal DCG without sorting what is below the cutoff."""
-    ideal = np.zeros(len(indptr) - 1)
-    for q in range(len(ideal)):
-        best = largest(gains[indptr[q] : indptr[q + 1]], len(discounts))
-        for i in range(len(best)):
-            ideal[q] += best[i] * discounts[i]
-    return ideal
-
-
-@njit(cache=True)
-def _dcg(ranked, ends, indptr, discounts):
-    dcg = np.empty(len(indptr) - 1)
-    for q in range(len(dcg)):
-        a, b = indptr[q], indptr[q + 1]
-        dcg[q] = _dcg_of_query(ranked[a:b], ends[a:b], discounts)
-    return dcg
-
-
-@njit(cache=True)
-def _dcg_of_query(gains, ends, discounts):
-    dcg, start = 0.0, 0
-    depth = min(len(gains), len(discounts))
-    while start < depth:
-        end = ends[start]
-        mean_gain = gains[start]
-        if mean_gain != gains[end - 1]:  # equal gains need no mean, and no rounding
-            mean_gain = gains[start:end].sum() / (end - start)
-        for i in range(start, min(end, depth)):
-            dcg += mean_gain * discounts[i]
-        start = end
-    return dcg

@@ -5,14 +5,32 @@ r"""Pairwise accuracy: the share of pairs of different labels that are in the ri
 A pair of equal scores is half right: the area under the ROC curve, for two labels.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit, prange
+from numba import njit
+from numba.extending import register_jitable
 
-from treerank.metrics.base import Metric, evaluate
-from treerank.metrics.ranked import rank_ideally
+from treerank.metrics.base import NO_DISCOUNTS, Metric, evaluate
+from treerank.metrics.ranked import TIES, totals_kernel
+
+
+@register_jitable
+def _unequal_pairs(ranked, ends, k, discounts):
+    return _count_unequal(ranked)
+
+
+@register_jitable
+def _right_pairs(ranked, ends, k, discounts):
+    """Count the pairs in the right order, a tie as one half; overwrites ``ranked``."""
+    ties, start = 0, 0
+    while start < len(ranked):
+        ties += _count_unequal(ranked[start : ends[start]])
+        start = ends[start]
+    # Blocks rise, so that no descent is inside one.
+    return ties / 2 + _count_descents(ranked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +53,7 @@ class PairwiseAccuracy(Metric):
     """
 
     stem: ClassVar[str] = "pairwise_accuracy"
+    of_list: ClassVar[Callable] = _right_pairs
 
     def __post_init__(self):
         super().__post_init__()
@@ -47,12 +66,8 @@ class PairwiseAccuracy(Metric):
 
     def ideal(self, worth, indptr):
         """Return the number of pairs with different labels."""
-        ranked, _ = rank_ideally(worth, indptr, self.depth)
-        return _unequal_pairs(ranked, indptr)
-
-    def total(self, ranked, ends, indptr):
-        """Return the number of pairs in the right order, a tie counted as one half."""
-        return _right_pairs(ranked, ends, indptr)
+        kernel = totals_kernel(_unequal_pairs)
+        return kernel(worth, worth, indptr, self.depth, *TIES["stable"], NO_DISCOUNTS)
 
 
 def pairwise_accuracy_score(
@@ -78,29 +93,6 @@ def pairwise_accuracy_score(
     """
     metric = PairwiseAccuracy(ties=ties, no_relevant=no_relevant)
     return evaluate(metric, y_true, y_score, qid, per_query)
-
-
-@njit(cache=True)
-def _unequal_pairs(ranked, indptr):
-    pairs = np.empty(len(indptr) - 1)
-    for q in range(len(pairs)):
-        pairs[q] = _count_unequal(ranked[indptr[q] : indptr[q + 1]])
-    return pairs
-
-
-@njit(cache=True, parallel=True)
-def _right_pairs(ranked, ends, indptr):
-    pairs = np.empty(len(indptr) - 1)
-    for q in prange(len(pairs)):
-        a, b = indptr[q], indptr[q + 1]
-        # Blocks rise, so that no descent is inside one: their pairs are added as halves.
-        right, start = _count_descents(ranked[a:b].copy()) * 1.0, 0
-        while start < b - a:
-            end = ends[a + start]
-            right += 0.5 * _count_unequal(ranked[a + start : a + end])
-            start = end
-        pairs[q] = right
-    return pairs
 
 
 @njit(cache=True)

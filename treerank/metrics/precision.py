@@ -5,14 +5,27 @@ r"""Precision: the share of relevant documents among the first k.
 A tied block has its share of relevant documents at each of its positions.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
+from numba.extending import register_jitable
 
 from treerank.metrics.base import Metric, evaluate
 from treerank.metrics.relevance import check_number, count_relevant, is_relevant
+
+
+@register_jitable
+def _hits(relevant, ends, k, discounts):
+    hits, start = 0.0, 0
+    depth = min(len(relevant), k)
+    while start < depth:
+        end = ends[start]
+        n_relevant = relevant[start:end].sum()
+        hits += n_relevant * (min(end, depth) - start) / (end - start)
+        start = end
+    return hits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +50,7 @@ class Precision(Metric):
     threshold: float = 1
 
     stem: ClassVar[str] = "p"
+    of_list: ClassVar[Callable] = _hits
 
     def __post_init__(self):
         super().__post_init__()
@@ -50,10 +64,6 @@ class Precision(Metric):
         """Return k, or the number of documents without a cutoff."""
         divisor = np.diff(indptr) if self.k is None else self.k
         return np.where(count_relevant(worth, indptr) > 0, divisor, 0).astype(np.float64)
-
-    def total(self, ranked, ends, indptr):
-        """Return the number of relevant documents among the first k."""
-        return _hits(ranked, ends, indptr, self.depth)
 
 
 def precision_score(
@@ -87,24 +97,3 @@ def precision_score(
     """
     metric = Precision(k=k, threshold=threshold, ties=ties, no_relevant=no_relevant)
     return evaluate(metric, y_true, y_score, qid, per_query)
-
-
-@njit(cache=True)
-def _hits(ranked, ends, indptr, k):
-    hits = np.empty(len(indptr) - 1)
-    for q in range(len(hits)):
-        a, b = indptr[q], indptr[q + 1]
-        hits[q] = _hits_of_query(ranked[a:b], ends[a:b], k)
-    return hits
-
-
-@njit(cache=True)
-def _hits_of_query(relevant, ends, k):
-    hits, start = 0.0, 0
-    depth = min(len(relevant), k)
-    while start < depth:
-        end = ends[start]
-        n_relevant = relevant[start:end].sum()
-        hits += n_relevant * (min(end, depth) - start) / (end - start)
-        start = end
-    return hits

@@ -1,18 +1,22 @@
 """Ranked lists: the documents of each query from best score to worst, in blocks.
 
-A ranked list is two arrays, cut at the same ``indptr`` as the queries: ``ranked``, the worth
-of the documents by falling score, and ``ends``: where a block starts at position ``i``,
-``ends[i]`` is where it ends. A block is a set of documents whose order is left to chance, so
-metrics take their expectation over its permutations. The policies for ties (``TIES``) are
-nothing but ways to cut blocks, and no metric needs to know which one is in force:
+A ranked list is two arrays: ``ranked``, the worth of the documents by falling score, and
+``ends``: where a block starts at position ``i``, ``ends[i]`` is where it ends. A block is a set
+of documents whose order is left to chance, so metrics take their expectation over its
+permutations. The policies for ties (``TIES``) are nothing but ways to cut blocks, and no metric
+needs to know which one is in force:
 
 - ``"average"``: documents of equal score form a block;
 - ``"pessimistic"``: each document is its own block, the less worthy of a tie first;
 - ``"stable"``: each document is its own block, in the order of the rows.
 
 Inside a block, documents are sorted by worth, so sums do not depend on the order of rows, not
-even in their last bits. Only as many positions are filled as the first ``k`` ranks need.
+even in their last bits. A list may end where no later document can matter to the first ``k``
+ranks. It lives no longer than a metric needs to add it up: lists of all queries together would
+cost more time in fresh memory than in sorting.
 """
+
+import functools
 
 import numpy as np
 from numba import njit, prange
@@ -20,7 +24,7 @@ from numba import njit, prange
 #: Policy to (sort ties by worth, tied documents share a block).
 TIES = {"average": (True, True), "pessimistic": (True, False), "stable": (False, False)}
 
-#: Up to here, picking the largest by insertion beats sorting.
+#: Up to here, picking the first by insertion beats sorting.
 FEW = 64
 
 #: Documents that are sorted by insertion before merging starts.
@@ -30,62 +34,84 @@ RUN = 16
 EVERYTHING = np.iinfo(np.int64).max
 
 
-def rank_ideally(worth, indptr, k):
-    """Rank every query by worth itself, each document in a block of its own."""
-    return rank(worth, np.arange(len(worth)), worth, indptr, k, *TIES["stable"])
+@functools.cache
+def totals_kernel(of_list):
+    """Make the kernel that ranks every query and adds up over its list.
 
+    Parameters
+    ----------
+    of_list : callable
+        ``(ranked, ends, k, discounts) -> float``, plain Python that numba can compile.
 
-@njit(cache=True, parallel=True)
-def rank(scores, order, worth, indptr, k, by_worth, share):
-    """Rank every query; ``scores`` by row, ``worth`` already in the order ``order``."""
-    ranked = np.empty(len(worth))
-    ends = np.empty(len(worth), np.int64)
-    for q in prange(len(indptr) - 1):
-        a, b = indptr[q], indptr[q + 1]
-        gathered = np.empty(b - a)
-        for i in range(a, b):
-            gathered[i - a] = scores[order[i]]
-        _rank_query(gathered, worth[a:b], k, by_worth, share, ranked[a:b], ends[a:b])
-    return ranked, ends
+    Returns
+    -------
+    callable
+        ``(scores, worth, indptr, k, by_worth, share, discounts) -> totals``, one per query.
+    """
+
+    @njit(cache=True, parallel=True)
+    def totals(scores, worth, indptr, k, by_worth, share, discounts):
+        total = np.empty(len(indptr) - 1)
+        for q in prange(len(total)):
+            a, b = indptr[q], indptr[q + 1]
+            ranked, ends = rank_query(scores[a:b], worth[a:b], k, by_worth, share)
+            total[q] = of_list(ranked, ends, k, discounts)
+        return total
+
+    return totals
 
 
 @njit(cache=True)
-def _rank_query(scores, worth, k, by_worth, share, ranked, ends):
-    """Write worth by falling score, and the ends of blocks; overwrites ``scores``."""
-    lowest, room = -np.inf, len(scores)
-    if k <= FEW and 4 * k <= len(scores):
-        top = largest(scores, k)
-        lowest = top[-1]
-        if not by_worth:  # the first rows get the last places
-            room = int(np.count_nonzero(top == lowest))
-    n_kept = 0
-    for i in range(len(scores)):  # those that some order of ties puts among the first k
-        if scores[i] > lowest or (scores[i] == lowest and room > 0):
-            room -= scores[i] == lowest
-            scores[n_kept], ranked[n_kept] = scores[i], worth[i]
-            n_kept += 1
-    _sort_falling(scores[:n_kept], ranked[:n_kept], by_worth)
+def rank_query(scores, worth, k, by_worth, share):
+    """Return the ranked list of one query, at least as far as its first k ranks need."""
+    if k <= FEW and k < len(scores):
+        first_scores, first = np.empty(k), np.empty(k)
+        is_cut = _pick_first(scores, worth, by_worth, first_scores, first)
+        if not (share and is_cut):
+            return first, _ends(first_scores, share)
+        in_block = scores >= first_scores[-1]  # which goes on beyond the first k
+        scores, worth = scores[in_block], worth[in_block]
+    falling, ranked = scores.copy(), worth.copy()
+    _sort_falling(falling, ranked, by_worth)
+    return ranked, _ends(falling, share)
+
+
+@njit(cache=True)
+def _pick_first(scores, worth, by_worth, first_scores, first):
+    """Fill in the documents that come first; say whether a tie goes on beyond them."""
+    k, n, best_left_out = len(first), 0, -np.inf
+    for i in range(len(scores)):
+        score = scores[i]
+        if n == k:
+            if score < first_scores[k - 1]:  # as most do
+                continue
+            best_left_out = first_scores[k - 1]
+            if not _comes_before(score, worth[i], best_left_out, first[k - 1], by_worth):
+                continue
+            n -= 1
+        place = n
+        while place > 0 and _comes_before(
+            score, worth[i], first_scores[place - 1], first[place - 1], by_worth
+        ):
+            first_scores[place], first[place] = first_scores[place - 1], first[place - 1]
+            place -= 1
+        first_scores[place], first[place] = score, worth[i]
+        n += 1
+    return best_left_out == first_scores[k - 1]
+
+
+@njit(cache=True)
+def _ends(falling, share):
+    """Say where each block ends that starts at a position."""
+    ends = np.empty(len(falling), np.int64)
     start = 0
-    while start < n_kept:
+    while start < len(falling):
         end = start + 1
-        while share and end < n_kept and scores[end] == scores[start]:
+        while share and end < len(falling) and falling[end] == falling[start]:
             end += 1
         ends[start] = end
         start = end
-
-
-@njit(cache=True)
-def largest(values, k):
-    """Return the ``k`` largest values, falling; for a small ``k``."""
-    top = np.full(min(k, len(values)), -np.inf)
-    for x in values:
-        if x > top[-1]:
-            i = len(top) - 1
-            while i > 0 and top[i - 1] < x:
-                top[i] = top[i - 1]
-                i -= 1
-            top[i] = x
-    return top
+    return ends
 
 
 # A merge sort of our own: it moves both arrays in one go, and np.argsort(kind="mergesort")
@@ -96,8 +122,9 @@ def _sort_falling(scores, worth, by_worth):
     n = len(scores)
     for start in range(0, n, RUN):
         _insert(scores[start : start + RUN], worth[start : start + RUN], by_worth)
-    width = min(RUN, n)
-    left_scores, left_worth = np.empty(n), np.empty(n)
+    if n <= RUN:
+        return
+    width, left_scores, left_worth = RUN, np.empty(n), np.empty(n)
     while width < n:
         for start in range(0, n - width, 2 * width):
             stop = min(start + 2 * width, n)

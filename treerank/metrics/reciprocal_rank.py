@@ -6,14 +6,33 @@ relevant one is at position t with probability
 .. math:: \frac{r}{n - t + 1} \prod_{i=0}^{t-2} \frac{n - r - i}{n - i}.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
+from numba.extending import register_jitable
 
 from treerank.metrics.base import Metric, evaluate
 from treerank.metrics.relevance import check_number, count_relevant, is_relevant
+
+
+@register_jitable
+def _reciprocal_rank(relevant, ends, k, discounts):
+    start, n_relevant = 0, 0.0
+    depth = min(len(relevant), k)
+    while start < depth:
+        n_relevant = relevant[start : ends[start]].sum()
+        if n_relevant > 0:
+            break
+        start = ends[start]
+    expected, none_yet = 0.0, 1.0
+    if start < depth and n_relevant > 0:
+        for i in range(start, min(ends[start], depth)):
+            chance = n_relevant / (ends[start] - i)
+            expected += none_yet * chance / (i + 1)
+            none_yet *= 1 - chance
+    return expected
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +55,7 @@ class ReciprocalRank(Metric):
     threshold: float = 1
 
     stem: ClassVar[str] = "mrr"
+    of_list: ClassVar[Callable] = _reciprocal_rank
 
     def __post_init__(self):
         super().__post_init__()
@@ -48,10 +68,6 @@ class ReciprocalRank(Metric):
     def ideal(self, worth, indptr):
         """Return 1."""
         return (count_relevant(worth, indptr) > 0).astype(np.float64)
-
-    def total(self, ranked, ends, indptr):
-        """Return one over the position of the first relevant document."""
-        return _reciprocal_ranks(ranked, ends, indptr, self.depth)
 
 
 def mrr_score(
@@ -85,30 +101,3 @@ def mrr_score(
     """
     metric = ReciprocalRank(k=k, threshold=threshold, ties=ties, no_relevant=no_relevant)
     return evaluate(metric, y_true, y_score, qid, per_query)
-
-
-@njit(cache=True)
-def _reciprocal_ranks(ranked, ends, indptr, k):
-    total = np.empty(len(indptr) - 1)
-    for q in range(len(total)):
-        a, b = indptr[q], indptr[q + 1]
-        total[q] = _reciprocal_rank_of_query(ranked[a:b], ends[a:b], k)
-    return total
-
-
-@njit(cache=True)
-def _reciprocal_rank_of_query(relevant, ends, k):
-    start, n_relevant = 0, 0.0
-    depth = min(len(relevant), k)
-    while start < depth:
-        n_relevant = relevant[start : ends[start]].sum()
-        if n_relevant > 0:
-            break
-        start = ends[start]
-    expected, none_yet = 0.0, 1.0
-    if start < depth and n_relevant > 0:
-        for i in range(start, min(ends[start], depth)):
-            chance = n_relevant / (ends[start] - i)
-            expected += none_yet * chance / (i + 1)
-            none_yet *= 1 - chance
-    return expected

@@ -28,7 +28,10 @@ def check_column(values, name, n_documents=None):
         )
     if len(column) == 0:
         raise ValueError(f"{name} must have at least one entry; got {values!r}.")
-    if not np.isfinite(column).all():
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum has finite parts; only else are they looked at one by one.
+        is_finite = np.isfinite(column.sum()) or np.isfinite(column).all()
+    if not is_finite:
         row = int(np.argmin(np.isfinite(column)))
         raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")
     return column

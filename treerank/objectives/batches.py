@@ -96,7 +96,7 @@ def restricted_to_rows(objective, rows):
     code = objective.groups.codes[rows]
     start = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
     queries = code[start]
-    groups = QueryGroups(np.arange(len(rows)), np.append(start, len(rows)))
+    groups = QueryGroups(None, np.append(start, len(rows)))
     if isinstance(objective, PairwiseObjective):
         return _pairwise_of_rows(objective, rows, queries, groups)
     if isinstance(objective, ListwiseObjective):

@@ -72,7 +72,7 @@ class ListwiseObjective:
         kept = self.groups.restricted_to(queries)
         return replace(
             self,
-            groups=QueryGroups(np.arange(kept.n_documents), kept.indptr),
+            groups=QueryGroups(None, kept.indptr),
             query_weight=None if self.query_weight is None else self.query_weight[queries],
             **self._of_rows(kept.order),
         )

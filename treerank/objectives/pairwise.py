@@ -118,7 +118,7 @@ class PairwiseObjective:
         return replace(
             self,
             y=self.y[kept.order],
-            groups=QueryGroups(np.arange(kept.n_documents), kept.indptr),
+            groups=QueryGroups(None, kept.indptr),
             pairs=pairs,
             document_weight=self.document_weight[kept.order],
             query_weight=self.query_weight[queries],
@@ -230,7 +230,7 @@ class PairwiseObjective:
     @cached_property
     def _weights(self):
         row = self._labels.row
-        groups = QueryGroups(np.arange(len(row)), self.groups.indptr)
+        groups = QueryGroups(None, self.groups.indptr)
         gain = self.weight.gains(self.y[row], groups, self.options)
         return Weights(np.ascontiguousarray(gain, np.float64), self.document_weight[row])
 

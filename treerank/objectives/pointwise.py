@@ -55,7 +55,7 @@ class HalfSquaredError:
     def restricted_to(self, queries):
         """Return the part of the given queries, with labels that count from where they did."""
         kept = self.groups.restricted_to(queries)
-        groups = QueryGroups(np.arange(kept.n_documents), kept.indptr)
+        groups = QueryGroups(None, kept.indptr)
         order = kept.order
         return HalfSquaredError(self.y[order], groups, self.weight[order], self.origin)
 
