@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 
 from treerank.canonical import canonical_order, row_hashes
 from treerank.grouping import QueryGroups
@@ -79,6 +80,23 @@ def test_layout_and_type_do_not_matter(layout):
         "integer": X.astype(np.int64),
     }[layout]
     np.testing.assert_array_equal(row_hashes(same, y), row_hashes(X, y))
+
+
+@pytest.mark.parametrize("index_type", [np.int32, np.int64])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_sparse_row_hashes_as_the_dense_one(index_type, dtype):
+    X, y, _, _ = make_data(n_documents=50)
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.7, 0, X).astype(dtype)
+    X[7], X[8] = 0, 1
+    sparse = csr_matrix(X)
+    sparse.indices, sparse.indptr = (
+        sparse.indices.astype(index_type),
+        sparse.indptr.astype(index_type),
+    )
+    np.testing.assert_array_equal(row_hashes(sparse, y), row_hashes(X, y))
+    sparse.data[sparse.indptr[8]] = 0  # stored, but a zero all the same
+    X[8, 0] = -0.0
+    np.testing.assert_array_equal(row_hashes(sparse, y), row_hashes(X, y))
 
 
 def test_numbers_that_are_equal_hash_equal_whatever_their_bits():

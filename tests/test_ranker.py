@@ -517,13 +517,6 @@ def test_unknown_settings_are_refused_with_the_known_ones(data, settings, messag
         some_ranker().set_params(**settings).fit(X, y, qid)
 
 
-def test_sparse_input_is_refused_as_scikit_learn_does(data):
-    from scipy.sparse import csr_matrix
-
-    with pytest.raises(TypeError, match="Sparse data was passed"):
-        some_ranker().fit(csr_matrix(np.eye(3)), [0, 1, 2])
-
-
 def test_missing_values_are_no_obstacle(data):
     X, y, qid = data
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)

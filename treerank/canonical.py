@@ -9,6 +9,7 @@ in, pass it as one more weight.
 
 import numba as nb
 import numpy as np
+from scipy.sparse import issparse
 
 from treerank.grouping import QueryGroups
 
@@ -25,12 +26,13 @@ def canonical_order(X, groups, y, *weights):
 
     Any shuffle of the rows and any renaming of the queries gives the same rows, bit for bit,
     in the same order. Equal numbers count as equal whatever their bits: ``-0.0`` and ``0.0``,
-    all NaN, and the same value as float32 and float64.
+    all NaN, and the same value as float32 and float64, in a sparse matrix and in a dense one.
 
     Parameters
     ----------
-    X : ndarray of shape (n_documents, n_features)
-        Features; read once, at the speed of memory if C- or Fortran-ordered.
+    X : ndarray or CSR matrix of shape (n_documents, n_features)
+        Features; read once, at the speed of memory if C- or Fortran-ordered. No entry of a
+        sparse matrix may be stored twice.
     groups : QueryGroups
         Queries of the rows, in any order.
     y : ndarray of shape (n_documents,)
@@ -63,10 +65,15 @@ def canonical_order(X, groups, y, *weights):
 
 def row_hashes(X, *columns):
     """Hash every row of ``X`` and of further columns to 64 bits."""
-    X = X if X.dtype in (np.float32, np.float64) else np.asarray(X, dtype=np.float64)
-    hashes = np.zeros(len(X), dtype=np.uint64)
-    kernel = _add_by_row if X.flags.c_contiguous else _add_by_column
-    kernel(X if X.flags.c_contiguous else X.T, _column_keys(0, X.shape[1]), hashes)
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    hashes = np.zeros(X.shape[0], dtype=np.uint64)
+    keys = _column_keys(0, X.shape[1])
+    if issparse(X):
+        _add_by_entry(X.data, X.indices, X.indptr, keys, hashes)
+    elif X.flags.c_contiguous:
+        _add_by_row(X, keys, hashes)
+    else:
+        _add_by_column(X.T, keys, hashes)
     extra = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]
     for key, column in zip(_column_keys(X.shape[1], len(extra)), extra, strict=True):
         _add_by_row(np.ascontiguousarray(column).reshape(-1, 1), np.array([key]), hashes)
@@ -116,6 +123,20 @@ def _add_by_column(columns, keys, hashes):
             column = columns[j, start:stop]
             for i in range(len(totals)):  # counts from 0: else a check for i < 0 stops SIMD
                 totals[i] += _mix(_bits(column[i]) ^ keys[j])
+
+
+@nb.njit(parallel=True, cache=True)
+def _add_by_entry(values, columns, indptr, keys, hashes):
+    """Do the same for the entries of a CSR matrix: a row is zeros, but for those."""
+    zeros = np.uint64(0)
+    for key in keys:
+        zeros += _mix(key)
+    for i in nb.prange(len(indptr) - 1):
+        total = zeros
+        for entry in range(indptr[i], indptr[i + 1]):
+            key = keys[columns[entry]]
+            total += _mix(_bits(values[entry]) ^ key) - _mix(key)
+        hashes[i] += total
 
 
 @nb.njit(parallel=True, cache=True)

@@ -4,12 +4,16 @@ Arrays and lists pass through untouched: scikit-learn checks those. Data frames 
 and all else that narwhals reads) become a float matrix. Columns of text and of categories become
 codes, remembered from ``fit``: a category's code is its place among the sorted categories
 seen there, and one never seen is a missing value. Missing values are NaN.
+
+A sparse matrix stays sparse, and is the matrix of numbers that it stands for: how it is stored,
+zeros among the rest, is none of its properties.
 """
 
 from dataclasses import dataclass, field
 
 import narwhals as nw
 import numpy as np
+from scipy.sparse import csr_matrix
 
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
 #: Exactly representable as float32.
@@ -88,6 +92,23 @@ class Columns:
                 "X must be a data frame, as in fit, since some of its columns are categories: "
                 f"{sorted(self.categories)}; got no column names."
             )
+
+
+def as_csr(X):
+    """Return a sparse matrix by rows: sorted, no entry twice, no zero stored; ``X`` is not changed.
+
+    Examples
+    --------
+    >>> stored_twice = csr_matrix(([1.0, 2.0, 0.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    >>> as_csr(stored_twice).nnz, as_csr(stored_twice).toarray().tolist()
+    (1, [[0.0, 3.0], [0.0, 0.0]])
+    """
+    by_rows = csr_matrix(X)
+    if not by_rows.has_canonical_format or not by_rows.data.all():
+        by_rows = by_rows.copy()
+        by_rows.sum_duplicates()
+        by_rows.eliminate_zeros()
+    return by_rows
 
 
 def as_frame(X):

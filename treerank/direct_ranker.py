@@ -14,7 +14,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.documents import check_features
-from treerank.feature_parts.registry import make_feature_part
+from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.head import AntisymmetricHead, check_penalty, fit_head
 from treerank.objectives.factory import make_objective
@@ -99,6 +99,11 @@ class DirectRanker(TransformerMixin, Ranker):
 
     def _scores(self, X):
         return self.head_.score(self._transform(X))
+
+    def dense_reader(self):
+        """Return the name of the feature part if it reads no sparse ``X``, or ``None``."""
+        part = make_feature_part(self.feature_part)
+        return None if reads_sparse(part) else type(part).__name__
 
     def _continues(self):
         return self.warm_start and hasattr(self, "feature_part_")

@@ -5,10 +5,11 @@ the features there and mentions it in its messages.
 """
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, validate_data
 
-from treerank.columns import Columns, as_frame
+from treerank.columns import Columns, as_csr, as_frame
 from treerank.grouping import QueryGroups
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -23,7 +24,9 @@ def check_documents(estimator, X, y, *, reset):
 
 
 def check_features(estimator, X, *, reset=False):
-    """Return features as a float matrix; sets ``columns_`` on ``reset``."""
+    """Return features as a float matrix, dense or CSR; sets ``columns_`` on ``reset``."""
+    if issparse(X):
+        return _check_sparse(estimator, X, reset)
     if as_frame(X) is None and (reset or not estimator.columns_.categories):
         if reset:
             estimator.columns_ = Columns()
@@ -33,6 +36,20 @@ def check_features(estimator, X, *, reset=False):
         estimator.columns_ = Columns.of(X)
     numbers = estimator.columns_.numbers(X)
     return check_array(numbers, input_name="X", estimator=estimator, **_NUMBERS)
+
+
+def _check_sparse(estimator, X, reset):
+    reader = estimator.dense_reader()
+    if reader is not None:
+        raise TypeError(
+            f"X must be dense for {reader}, which reads no sparse matrices; got {type(X)}. "
+            "X.toarray() makes it dense."
+        )
+    if reset:
+        estimator.columns_ = Columns()
+    else:
+        estimator.columns_.numbers(X)  # refuses a matrix where fit had categories
+    return as_csr(validate_data(estimator, X, reset=reset, accept_sparse="csr", **_NUMBERS))
 
 
 def check_labels(y, n_documents, name="y"):
@@ -51,5 +68,5 @@ def check_eval_set(estimator, eval_set):
         raise ValueError(f"eval_set must be (X, y) or (X, y, qid); got {type(eval_set)}.")
     X, y, qid = (*eval_set, None)[:3]
     X = check_features(estimator, X)
-    y = check_labels(y, len(X), "y of eval_set")
+    y = check_labels(y, X.shape[0], "y of eval_set")
     return X, y, QueryGroups.from_qid(qid, len(y))

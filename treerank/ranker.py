@@ -31,7 +31,8 @@ class Ranker(BaseEstimator):
     A subclass brings ``_learn(data, validation, seed)`` and ``_scores(X)``. ``data`` is a
     :class:`~treerank.training_set.TrainingSet`; ``validation`` is ``None`` or ``(X, metric)`` with
     ``metric(scores)``, higher better, for early stopping; ``X`` is a float matrix, NaN where a
-    value is missing. A subclass may take the settings below as parameters, or leave them.
+    value is missing, and CSR if ``X`` is sparse, which ``dense_reader`` has to allow. A subclass
+    may take the settings below as parameters, or leave them.
 
     Attributes
     ----------
@@ -73,8 +74,9 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like or data frame of shape (n_documents, n_features)
-            Documents; missing values are NaN, columns of text or categories are coded.
+        X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
+            Documents; missing values are NaN, columns of text or categories are coded. Where
+            the ranker reads sparse matrices, they are never made dense.
         y : array-like of shape (n_documents,)
             Relevance: the higher, the better.
         qid : array-like of shape (n_documents,), default=None
@@ -208,6 +210,10 @@ class Ranker(BaseEstimator):
         """Return the score of each row of a matrix already checked."""
         raise NotImplementedError
 
+    def dense_reader(self):
+        """Return the name of what reads no sparse ``X``, or ``None``."""
+        return type(self).__name__
+
     def _continues(self):
         """Tell whether ``fit`` goes on from an earlier one, with the same columns."""
         return False
@@ -259,4 +265,5 @@ class Ranker(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = self.dense_reader() is None
         return tags

@@ -20,7 +20,7 @@ class TrainingSet:
 
     Attributes
     ----------
-    X : ndarray of shape (n_all_rows, n_features)
+    X : ndarray or CSR matrix of shape (n_all_rows, n_features)
         Features, in the caller's order.
     rows : ndarray of shape (n_documents,)
         Rows of ``X``, in training order.
@@ -126,7 +126,7 @@ def _without_idle_weights(data):
 
 
 def _in_canonical_order(data):
-    X = data.X if len(data.rows) == len(data.X) else data.X[data.rows]
+    X = data.X if len(data.rows) == data.X.shape[0] else data.X[data.rows]
     groups = QueryGroups.from_qid(data.query)
     weights = (data.document_weight, data.query_weight, *_stakes(data.pairs, len(data.y)))
     ordered = canonical_order(X, groups, data.y, *weights)

@@ -12,7 +12,7 @@ import joblib
 import numba as nb
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.feature_parts.fixed_point import FixedPointDerivatives
@@ -40,7 +40,7 @@ class BoostedTrees(BaseEstimator):
 
         Parameters
         ----------
-        X : ndarray of shape (n_documents, n_features) or Rows
+        X : ndarray or sparse matrix of shape (n_documents, n_features), or Rows
             Features; missing values are NaN.
         objective : Objective
             Asked for ``derivatives(scores, iteration=t)``; ``t`` counts from the first tree ever,
@@ -48,7 +48,7 @@ class BoostedTrees(BaseEstimator):
         validation : tuple (X, metric), default=None
             ``metric(scores)``, higher better, is taken after every iteration.
         """
-        rows = as_rows(X)
+        rows = self._as_rows(X)
         self._check_parameters(validation)
         earlier = self._earlier_booster(rows.shape[1], objective.n_outputs)
         start = 0 if earlier is None else self.count_iterations(earlier, objective.n_outputs)
@@ -169,8 +169,11 @@ class BoostedTrees(BaseEstimator):
             )
         return booster
 
+    def _as_rows(self, X):
+        return as_rows(X, sparse=get_tags(self).input_tags.sparse)
+
     def _rows_of_width(self, X, n_features):
-        rows = as_rows(X)
+        rows = self._as_rows(X)
         if rows.shape[1] != n_features:
             raise ValueError(f"X must have {n_features} features; got {rows.shape[1]}.")
         return rows

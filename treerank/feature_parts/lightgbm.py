@@ -53,7 +53,8 @@ class LightGBMTrees(BoostedTrees):
     """A sum of trees grown by LightGBM on any objective.
 
     Parameters bear LightGBM's names and defaults. The trees are the same, bit for bit, for any
-    ``n_jobs``; see :mod:`treerank.feature_parts.fixed_point`.
+    ``n_jobs``; see :mod:`treerank.feature_parts.fixed_point`. ``X`` may be a sparse matrix: the
+    trees and the scores are those of the same numbers as an array.
 
     Parameters
     ----------
@@ -225,12 +226,12 @@ class LightGBMTrees(BoostedTrees):
     def predict_scores(self, values):
         """Return the scores, of shape (n_documents, n_scores_)."""
         scores = self._predict(values, raw_score=True)
-        return scores.reshape(len(values), self.n_scores_)
+        return scores.reshape(values.shape[0], self.n_scores_)
 
     def predict_nodes(self, values):
         """Return the leaf of every tree that each document falls into."""
         leaves = self._predict(values, pred_leaf=True)
-        return leaves.reshape(len(values), -1).astype(np.int64)
+        return leaves.reshape(values.shape[0], -1).astype(np.int64)
 
     def leaf_values(self):
         """Return the values of all leaves, one array per tree, exact as the model's text is."""
@@ -274,8 +275,13 @@ class LightGBMTrees(BoostedTrees):
 
     def _predict(self, values, **kind):
         # Waking a second thread takes longer than scoring a single query.
-        n_threads = min(self.n_threads, 1 + len(values) // _ROWS_PER_THREAD)
+        n_threads = min(self.n_threads, 1 + values.shape[0] // _ROWS_PER_THREAD)
         return self.booster_.predict(values, num_threads=n_threads, **kind)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _check_parameters(self, validation):
         super()._check_parameters(validation)

@@ -47,8 +47,11 @@ class BatchedDataset(lightgbm.Dataset):
 
 
 def make_dataset(rows, *, whole=False, reference=None, **options):
-    """Return a dataset of the rows; ``whole`` gathers them, which continuation needs."""
-    in_batches = rows.order is not None and not whole
+    """Return a dataset of the rows; ``whole`` gathers them, which continuation needs.
+
+    Sparse rows are gathered, too, since LightGBM reads batches only of dense ones.
+    """
+    in_batches = rows.order is not None and not whole and not rows.is_sparse
     return BatchedDataset(
         RowSequence(rows) if in_batches else rows.array(),
         label=np.zeros(len(rows), dtype=np.float32),  # it insists; ours live in the objective

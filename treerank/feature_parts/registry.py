@@ -4,7 +4,8 @@ To add one, write a function that imports and returns its class and list it, und
 name and its class's name.
 """
 
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import get_tags
 
 
 def _lightgbm_trees():
@@ -95,3 +96,14 @@ def make_feature_part(feature_part):
             f"{sorted(FEATURE_PARTS)}; got {feature_part!r}."
         )
     return clone(feature_part)
+
+
+def reads_sparse(part):
+    """Tell whether a feature part reads sparse matrices, as its tag ``input_tags.sparse`` says.
+
+    Examples
+    --------
+    >>> reads_sparse(make_feature_part("lightgbm")), reads_sparse(make_feature_part("histogram"))
+    (True, False)
+    """
+    return isinstance(part, BaseEstimator) and get_tags(part).input_tags.sparse

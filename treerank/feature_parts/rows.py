@@ -8,6 +8,9 @@ of the kind asks for ``as_rows(X).array()``.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.sparse import csr_matrix, issparse
+
+from treerank.columns import as_csr
 
 
 @dataclass(frozen=True, eq=False)
@@ -16,7 +19,7 @@ class Rows:
 
     Parameters
     ----------
-    values : ndarray of shape (n_rows_in_all, n_features)
+    values : ndarray or CSR matrix of shape (n_rows_in_all, n_features)
         The matrix; never copied as a whole unless :meth:`array` is asked for.
     order : ndarray of shape (n_rows,), default=None
         Row ``i`` of the view is ``values[order[i]]``; ``None`` keeps all as they are.
@@ -46,7 +49,7 @@ class Rows:
             raise ValueError(f"values must be two-dimensional; got shape {np.shape(self.values)}.")
         if self.order is not None:
             order = np.asarray(self.order, dtype=np.int64)
-            identity = len(order) == len(self.values) and (order == np.arange(len(order))).all()
+            identity = len(order) == self.values.shape[0] and (order == np.arange(len(order))).all()
             object.__setattr__(self, "order", None if identity else order)
 
     @property
@@ -59,9 +62,14 @@ class Rows:
         """Type of the values."""
         return self.values.dtype
 
+    @property
+    def is_sparse(self):
+        """Whether the values are a CSR matrix; so is what is gathered from them then."""
+        return issparse(self.values)
+
     def __len__(self):
         """Return the number of rows."""
-        return len(self.values) if self.order is None else len(self.order)
+        return self.values.shape[0] if self.order is None else len(self.order)
 
     def row(self, i):
         """Return one row, without a copy where the layout allows."""
@@ -78,17 +86,35 @@ class Rows:
         return take_rows(self.values, indices if self.order is None else self.order[indices])
 
     def array(self):
-        """Return all rows as one array: ``values`` itself where the order is the same."""
+        """Return all rows as one matrix: ``values`` itself where the order is the same."""
         return self.values if self.order is None else take_rows(self.values, self.order)
 
 
-def as_rows(X):
-    """Return ``X`` itself if it is a view of rows already, else a view of all its rows."""
-    return X if isinstance(X, Rows) else Rows(np.asarray(X))
+def as_rows(X, *, sparse=False):
+    """Return ``X`` itself if it is a view of rows already, else a view of all its rows.
+
+    Sparse matrices are refused, unless the caller says that it reads those, too.
+    """
+    rows = X if isinstance(X, Rows) else Rows(as_csr(X) if issparse(X) else np.asarray(X))
+    if rows.is_sparse and not sparse:
+        raise TypeError(
+            "X must be dense for a feature part that reads no sparse matrices; "
+            f"got {type(rows.values)}."
+        )
+    return rows
+
+
+def stored_as(values, *, sparse):
+    """Return the same numbers as a CSR matrix or as an array."""
+    if issparse(values) == sparse:
+        return values
+    return csr_matrix(values) if sparse else values.toarray()
 
 
 def take_rows(values, indices):
     """Gather rows along the layout of memory: ``numpy.take`` would copy all of ``values`` first."""
+    if issparse(values):
+        return values[indices]
     if values.flags.c_contiguous:
         return values.take(indices, axis=0)
     if values.flags.f_contiguous:

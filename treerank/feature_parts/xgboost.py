@@ -4,11 +4,16 @@ import json
 from pathlib import Path
 
 import numpy as np
+from scipy.sparse import issparse
 
 from treerank.feature_parts.boosting import BoostedTrees, check_choice, check_free
 from treerank.feature_parts.columns import column_indices, interaction_groups, monotone_signs
+from treerank.feature_parts.rows import stored_as
 
 _GROW_POLICIES = ("depthwise", "lossguide")
+#: The booster's attribute that says what a zero was in ``fit``: a number, or missing.
+_ZEROS = "treerank_zeros"
+_DENSE_ROWS = 4096
 _MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
 #: Our arguments that are XGBoost's parameters as they stand.
 _SHARED = (
@@ -56,6 +61,10 @@ class XGBoostTrees(BoostedTrees):
 
     Parameters bear XGBoost's names and defaults. The trees are the same, bit for bit, for any
     ``n_jobs``; see :mod:`treerank.feature_parts.fixed_point`.
+
+    ``X`` may be a sparse matrix. XGBoost then takes zeros for missing values, which every split
+    sends to the better side, as a fit to an array with NaN in their place does; and so they are
+    to the trees from then on, whether ``transform`` gets a sparse matrix or an array.
 
     Parameters
     ----------
@@ -206,8 +215,10 @@ class XGBoostTrees(BoostedTrees):
 
         from treerank.feature_parts.xgboost_boundary import ProgressCallback, make_matrix
 
+        zeros = _meaning_of_zeros(rows, earlier)
         options = {
             "categorical": self._categorical(rows),
+            "sparse": rows.is_sparse,
             "whole": earlier is not None,
             "max_bin": self.max_bin,
             "n_threads": self.n_threads,
@@ -229,26 +240,23 @@ class XGBoostTrees(BoostedTrees):
             xgb_model=earlier,
         )
         kept = progress.kept()
-        return booster if kept is None else booster[:kept]
+        booster = booster if kept is None else booster[:kept]
+        booster.set_attr(**{_ZEROS: zeros})
+        return booster
 
     def predict_scores(self, values):
         """Return the scores, of shape (n_documents, n_scores_)."""
-        scores = self.booster_.inplace_predict(values, predict_type="margin")
-        return scores.astype(np.float64, copy=False).reshape(len(values), self.n_scores_)
+        blocks = [
+            self.booster_.inplace_predict(block, predict_type="margin")
+            for block in self._as_fitted(values)
+        ]
+        scores = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+        return scores.astype(np.float64, copy=False).reshape(values.shape[0], self.n_scores_)
 
     def predict_nodes(self, values):
         """Return the node of every tree that each document falls into."""
-        import xgboost
-
-        matrix = xgboost.DMatrix(
-            values,
-            feature_names=self.booster_.feature_names,
-            feature_types=self.booster_.feature_types,
-            nthread=self.n_threads,
-            enable_categorical=True,
-        )
-        nodes = self.booster_.predict(matrix, pred_leaf=True)
-        return nodes.reshape(len(values), -1).astype(np.int64)
+        nodes = np.concatenate([self._nodes(block) for block in self._as_fitted(values)])
+        return nodes.reshape(values.shape[0], -1).astype(np.int64)
 
     def leaf_values(self):
         """Return the values of all nodes, NaN where they are no leaves, one array per tree."""
@@ -289,6 +297,32 @@ class XGBoostTrees(BoostedTrees):
         """Return how many outputs the trees have."""
         config = json.loads(booster.save_config())
         return max(1, int(config["learner"]["learner_model_param"]["num_target"]))
+
+    def _nodes(self, values):
+        import xgboost
+
+        matrix = xgboost.DMatrix(
+            values,
+            feature_names=self.booster_.feature_names,
+            feature_types=self.booster_.feature_types,
+            nthread=self.n_threads,
+            enable_categorical=True,
+        )
+        return self.booster_.predict(matrix, pred_leaf=True)
+
+    def _as_fitted(self, values):
+        """Yield ``values`` in blocks that are sparse if ``fit`` had a sparse matrix, else dense."""
+        sparse = self.booster_.attr(_ZEROS) == "missing"
+        if sparse or not issparse(values):
+            yield stored_as(values, sparse=sparse)
+            return
+        for start in range(0, values.shape[0], _DENSE_ROWS):
+            yield stored_as(values[start : start + _DENSE_ROWS], sparse=False)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
 
     def _check_parameters(self, validation):
         super()._check_parameters(validation)
@@ -332,6 +366,19 @@ class XGBoostTrees(BoostedTrees):
             groups = interaction_groups(self.interaction_constraints, n_features, names)
             params["interaction_constraints"] = json.dumps(groups)
         return params | (self.engine_params or {})
+
+
+def _meaning_of_zeros(rows, earlier):
+    """Return what XGBoost makes of zeros, unless an earlier fit made something else of them."""
+    zeros = "missing" if rows.is_sparse else "numbers"
+    known = (zeros, None)
+    if earlier is not None and earlier.attr(_ZEROS) not in known:
+        form, other = ("dense", "sparse") if rows.is_sparse else ("sparse", "dense")
+        raise ValueError(
+            f"X must be {form}, as in the earlier fit: to XGBoost a zero is a number in an array "
+            f"and missing in a sparse matrix; got a {other} one."
+        )
+    return zeros
 
 
 def _node_values(tree):

@@ -7,6 +7,7 @@ import numpy as np
 import xgboost
 
 from treerank.feature_parts.columns import engine_names
+from treerank.feature_parts.rows import stored_as
 
 _BATCH = 65_536
 _FORBIDDEN = "[]<"
@@ -15,8 +16,8 @@ _FORBIDDEN = "[]<"
 class RowIterator(xgboost.DataIter):
     """Rows in batches. XGBoost passes over them four times, so a batch is kept cheap."""
 
-    def __init__(self, rows, **description):
-        self.rows, self.description = rows, description
+    def __init__(self, rows, sparse, **description):
+        self.rows, self.sparse, self.description = rows, sparse, description
         self.position = 0
         super().__init__()
 
@@ -29,13 +30,16 @@ class RowIterator(xgboost.DataIter):
         if self.position >= len(self.rows):
             return False
         batch = self.rows.batch(self.position, self.position + _BATCH)
-        self.position += len(batch)
-        label = np.zeros(len(batch), dtype=np.float32)
+        self.position += batch.shape[0]
+        label = np.zeros(batch.shape[0], dtype=np.float32)
+        batch = stored_as(batch, sparse=self.sparse)
         input_data(data=batch, label=label, **self.description)
         return True
 
 
-def make_matrix(rows, categorical, *, whole=False, reference=None, max_bin=256, n_threads=1):
+def make_matrix(
+    rows, categorical, *, sparse=False, whole=False, reference=None, max_bin=256, n_threads=1
+):
     """Return the rows as XGBoost's matrix, quantised unless ``whole``, as continuation needs it.
 
     A quantised matrix knows values only by their bins, and trees of an earlier fit to other data
@@ -48,8 +52,9 @@ def make_matrix(rows, categorical, *, whole=False, reference=None, max_bin=256, 
     options = {"nthread": n_threads, "enable_categorical": bool(categorical)}
     if whole:
         label = np.zeros(len(rows), dtype=np.float32)
-        return xgboost.DMatrix(rows.array(), label=label, **description, **options)
-    iterator = RowIterator(rows, **description)
+        values = stored_as(rows.array(), sparse=sparse)
+        return xgboost.DMatrix(values, label=label, **description, **options)
+    iterator = RowIterator(rows, sparse, **description)
     return xgboost.QuantileDMatrix(iterator, ref=reference, max_bin=max_bin, **options)
 
 

@@ -1,0 +1,311 @@
+"""A sparse matrix is the matrix of numbers that it stands for, and is never made dense."""
+
+import tracemalloc
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils import get_tags
+
+from treerank import load
+from treerank.baselines.ranksvm import RankSVM
+from treerank.columns import as_csr
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.model_selection import QueryKFold
+from treerank.tree_direct_ranker import TreeDirectRanker
+
+PARTS = {
+    "lightgbm": LightGBMTrees(n_estimators=8, min_child_samples=5, n_jobs=1),
+    "xgboost": XGBoostTrees(n_estimators=8, n_jobs=1),
+}
+every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+
+
+def make_data(seed=0, n_documents=400, n_features=12):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_documents, n_features)).round(2)
+    X[rng.random(X.shape) < 0.7] = 0
+    X[rng.random(X.shape) < 0.02] = np.nan
+    y = np.clip(np.round(np.nan_to_num(2 * X[:, 0] + X[:, 1] - X[:, 2])), 0, 3)
+    return X, y, np.arange(n_documents) // 20
+
+
+X, Y, QID = make_data()
+SPARSE = sparse.csr_matrix(X)
+
+
+def a_ranker(part, **settings):
+    return TreeDirectRanker(part, random_state=0, **settings)
+
+
+@dataclass
+class Targets:
+    """Half the squared distance to a target."""
+
+    target: np.ndarray
+    n_outputs: int = 1
+
+    def derivatives(self, scores, *, iteration=0):
+        return scores - self.target, np.ones_like(scores)
+
+
+# -- what is stored --------------------------------------------------------------------------
+
+
+def stored_otherwise():
+    """Return the same numbers: unsorted, stored twice, with zeros, with wide indices."""
+    unsorted = SPARSE.copy()
+    for start, stop in zip(SPARSE.indptr[:-1], SPARSE.indptr[1:], strict=True):
+        unsorted.indices[start:stop] = SPARSE.indices[start:stop][::-1]
+        unsorted.data[start:stop] = SPARSE.data[start:stop][::-1]
+    unsorted.has_sorted_indices = unsorted.has_canonical_format = False
+    entries = SPARSE.tocoo()
+    half = np.tile(entries.data / 2, 2), (np.tile(entries.row, 2), np.tile(entries.col, 2))
+    n_rows, n_columns = X.shape
+    every_entry = (
+        X.ravel(),
+        np.tile(np.arange(n_columns), n_rows),
+        np.arange(n_rows + 1) * n_columns,
+    )
+    wide = SPARSE.copy()
+    wide.indices, wide.indptr = SPARSE.indices.astype(np.int64), SPARSE.indptr.astype(np.int64)
+    return {
+        "unsorted": unsorted,
+        "twice": sparse.coo_matrix(half, shape=X.shape),
+        "zeros": sparse.csr_matrix(every_entry, shape=X.shape),
+        "wide": wide,
+        "csc": SPARSE.tocsc(),
+        "array": sparse.csr_array(SPARSE),
+    }
+
+
+@pytest.mark.parametrize("how", stored_otherwise())
+def test_how_a_matrix_is_stored_is_none_of_its_properties(how):
+    given = stored_otherwise()[how]
+    before = given.copy()
+    plain = as_csr(given)
+    assert plain.has_canonical_format
+    assert plain.nnz == SPARSE.nnz
+    np.testing.assert_array_equal(plain.toarray(), X)
+    for part in PARTS.values():
+        ranker = a_ranker(part).fit(given, Y, QID)
+        same = a_ranker(part).fit(SPARSE, Y, QID).predict(SPARSE)
+        np.testing.assert_array_equal(ranker.predict(given), same)
+    assert given.nnz == before.nnz
+    if how in ("unsorted", "zeros"):
+        np.testing.assert_array_equal(given.indices, before.indices)
+
+
+def test_what_is_in_order_already_is_not_copied():
+    assert np.shares_memory(as_csr(SPARSE).data, SPARSE.data)
+
+
+# -- the same model --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("output", ["score", "trees", "leaves"])
+def test_lightgbm_learns_the_same_from_a_sparse_matrix_as_from_the_array(output):
+    part = clone(PARTS["lightgbm"]).set_params(output=output)
+    dense, from_sparse = a_ranker(part).fit(X, Y, QID), a_ranker(part).fit(SPARSE, Y, QID)
+    np.testing.assert_array_equal(from_sparse.predict(SPARSE), dense.predict(X))
+
+
+def test_lightgbm_draws_the_same_sample_for_its_bins():
+    part = LightGBMTrees(n_estimators=5, n_jobs=1, engine_params={"bin_construct_sample_cnt": 50})
+    part.set_params(max_bin=15, min_child_samples=5)
+    dense, from_sparse = a_ranker(part).fit(X, Y, QID), a_ranker(part).fit(SPARSE, Y, QID)
+    np.testing.assert_array_equal(from_sparse.predict(SPARSE), dense.predict(X))
+
+
+def test_xgboost_takes_zeros_of_a_sparse_matrix_for_missing_values():
+    with_nan = np.where(X == 0, np.nan, X)
+    part, objective = PARTS["xgboost"], Targets(Y)
+    expected = clone(part).fit(with_nan, objective).transform(with_nan)
+    fitted = clone(part).fit(SPARSE, objective)
+    np.testing.assert_array_equal(fitted.transform(SPARSE), expected)
+    np.testing.assert_array_equal(fitted.transform(X), expected)
+    assert not np.array_equal(clone(part).fit(X, objective).transform(X), expected)
+
+
+@every_part
+@pytest.mark.parametrize("output", ["score", "trees", "leaves"])
+@pytest.mark.parametrize("fitted_to", [X, SPARSE], ids=["array", "sparse"])
+def test_the_same_numbers_get_the_same_scores_in_either_form(part, output, fitted_to):
+    part = clone(part).set_params(output=output)
+    ranker = a_ranker(part).fit(fitted_to, Y, QID)
+    np.testing.assert_array_equal(ranker.predict(X), ranker.predict(SPARSE))
+    np.testing.assert_array_equal(ranker.rank(X, QID), ranker.rank(SPARSE, QID))
+    np.testing.assert_array_equal(ranker.compare(X, X[:1]), ranker.compare(SPARSE, SPARSE[:1]))
+
+
+def test_xgboost_makes_few_rows_at_a_time_dense_where_fit_had_an_array(monkeypatch):
+    monkeypatch.setattr("treerank.feature_parts.xgboost._DENSE_ROWS", 150)
+    ranker = a_ranker(PARTS["xgboost"]).fit(X, Y, QID)
+    np.testing.assert_array_equal(ranker.predict(SPARSE), ranker.predict(X))
+
+
+@every_part
+@pytest.mark.parametrize("weighted", [False, True])
+def test_neither_the_order_of_sparse_rows_nor_the_names_of_queries_matter(part, weighted):
+    rng = np.random.default_rng(1)
+    weight = rng.integers(3, size=len(Y)).astype(float) if weighted else np.ones(len(Y))
+    ranker = a_ranker(part, calibration=0.3).fit(SPARSE, Y, QID, sample_weight=weight)
+    shuffle = rng.permutation(len(Y))
+    names = np.array([f"query {(q * 31) % 97}" for q in QID])
+    again = clone(ranker).fit(
+        SPARSE[shuffle], Y[shuffle], names[shuffle], sample_weight=weight[shuffle]
+    )
+    np.testing.assert_array_equal(again.predict(SPARSE), ranker.predict(SPARSE))
+    assert again.steepness_ == ranker.steepness_
+
+
+@every_part
+@pytest.mark.parametrize("held_out", ["array", "sparse"])
+@pytest.mark.parametrize("own", ["array", "sparse"])
+def test_an_eval_set_may_have_either_form(part, own, held_out):
+    forms = {"array": lambda data: data[0], "sparse": lambda data: sparse.csr_matrix(data[0])}
+    other = make_data(seed=1)
+    fits = [
+        a_ranker(part).fit(forms[own]((X,)), Y, QID, eval_set=(forms[form](other), *other[1:]))
+        for form in (held_out, own)
+    ]
+    assert fits[0].evals_result_ == fits[1].evals_result_
+    values = fits[0].evals_result_["validation"]["ndcg@10"]
+    assert values[-1] == pytest.approx(fits[0].score(*other), abs=1e-12)
+
+
+# -- continuation, files, searches -----------------------------------------------------------
+
+
+@every_part
+def test_warm_start_goes_on_from_sparse_to_sparse(part):
+    ranker = a_ranker(clone(part).set_params(n_estimators=4), warm_start=True).fit(SPARSE, Y, QID)
+    ranker.feature_part.set_params(n_estimators=8)
+    ranker.fit(SPARSE, Y, QID)
+    whole = a_ranker(part).fit(SPARSE, Y, QID)
+    np.testing.assert_allclose(ranker.predict(SPARSE), whole.predict(SPARSE), rtol=1e-5)
+
+
+@pytest.mark.parametrize(("first", "second"), [(X, SPARSE), (SPARSE, X)])
+def test_xgboost_does_not_change_its_mind_about_zeros(first, second):
+    part, objective = PARTS["xgboost"], Targets(Y)
+    earlier = clone(part).fit(first, objective)
+    form = "dense" if first is X else "sparse"
+    with pytest.raises(ValueError, match=f"X must be {form}, as in the earlier fit"):
+        clone(part).set_params(init_model=earlier).fit(second, objective)
+
+
+@every_part
+def test_a_model_file_remembers_what_a_zero_was(part, tmp_path):
+    ranker = a_ranker(part).fit(SPARSE, Y, QID)
+    ranker.save(tmp_path / "model")
+    again = load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(SPARSE), ranker.predict(SPARSE))
+    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
+
+
+@every_part
+def test_a_grid_search_splits_sparse_rows_by_query(part):
+    with sklearn.config_context(enable_metadata_routing=True):
+        search = GridSearchCV(a_ranker(part), {"loss": ["logistic"]}, cv=QueryKFold(3))
+        search.fit(SPARSE, Y, qid=QID)
+    assert search.best_score_ > 0.7
+
+
+# -- memory ----------------------------------------------------------------------------------
+
+
+@every_part
+def test_a_wide_matrix_is_never_made_dense(part):
+    rng = np.random.default_rng(0)
+    wide = sparse.random(2000, 20_000, density=1e-3, format="csr", random_state=rng)
+    y = (wide[:, 0].toarray().ravel() > 0).astype(float)
+    y[::20] = 1
+    part = clone(part).set_params(n_estimators=1)
+    tracemalloc.start()
+    ranker = a_ranker(part).fit(wide, y, np.arange(2000) // 20)
+    ranker.predict(wide)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2000 * 20_000  # an eighth of the array in double precision
+
+
+def test_views_of_sparse_rows_gather_sparse_rows():
+    order = np.random.default_rng(0).permutation(len(X))[:90]
+    rows = Rows(SPARSE, order)
+    assert rows.is_sparse
+    assert rows.shape == (90, 12)
+    for gathered, expected in (
+        (rows.array(), X[order]),
+        (rows.batch(5, 17), X[order][5:17]),
+        (rows.take(np.array([3, 3, 1])), X[order][[3, 3, 1]]),
+    ):
+        np.testing.assert_array_equal(gathered.toarray(), expected)
+    assert Rows(SPARSE, np.arange(len(X))).array() is SPARSE
+
+
+# -- refusals --------------------------------------------------------------------------------
+
+
+class Dense(BaseEstimator):
+    """A feature part that says nothing of sparse matrices."""
+
+    def fit(self, X, objective, *, validation=None):
+        raise AssertionError
+
+    def transform(self, X):
+        raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("ranker", "name"),
+    [
+        (TreeDirectRanker(HistogramTrees()), "HistogramTrees"),
+        (TreeDirectRanker("histogram"), "HistogramTrees"),
+        (TreeDirectRanker(Dense()), "Dense"),
+        (RankSVM(), "RankSVM"),
+    ],
+    ids=["part", "name", "own", "ranker"],
+)
+def test_what_reads_no_sparse_matrix_is_named(ranker, name):
+    assert not get_tags(ranker).input_tags.sparse
+    with pytest.raises(TypeError, match=f"X must be dense for {name}, which .*; got .*csr_matrix"):
+        ranker.fit(SPARSE, Y, QID)
+
+
+def test_a_feature_part_that_reads_none_refuses_them_by_itself():
+    with pytest.raises(TypeError, match=r"X must be dense for a feature part .*csr_matrix"):
+        HistogramTrees().fit(SPARSE, Targets(Y))
+    with pytest.raises(TypeError, match="X must be dense"):
+        as_rows(Rows(SPARSE))
+    fitted = HistogramTrees(n_estimators=1, n_jobs=1).fit(X, Targets(Y))
+    with pytest.raises(TypeError, match="X must be dense"):
+        fitted.transform(SPARSE)
+
+
+def test_a_sparse_matrix_is_checked_as_an_array_is():
+    ranker = a_ranker(PARTS["lightgbm"])
+    infinite = SPARSE.copy()
+    infinite.data[0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        ranker.fit(infinite, Y, QID)
+    ranker.fit(SPARSE, Y, QID)
+    with pytest.raises(ValueError, match="11 features, but TreeDirectRanker is expecting 12"):
+        ranker.predict(SPARSE[:, :11])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ranker.fit(SPARSE[:-1], Y, QID)
+
+
+def test_a_matrix_without_names_cannot_stand_for_a_frame_with_categories():
+    shop = pd.DataFrame({"colour": np.where(Y > 0, "red", "blue"), "price": X[:, 1]})
+    ranker = a_ranker(PARTS["lightgbm"]).fit(shop, Y, QID)
+    with pytest.raises(TypeError, match="X must be a data frame, as in fit"):
+        ranker.predict(SPARSE[:, :2])
