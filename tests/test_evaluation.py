@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -19,11 +20,12 @@ from sklearn.tree import DecisionTreeRegressor
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import write_letor
 from treerank.datasets.ranking_data import RankingData
-from treerank.evaluation import Split, compare, join
+from treerank.evaluation import Comparison, Split, compare, join
+from treerank.evaluation.comparison import Outcome
 from treerank.metrics import ndcg_score, with_convention
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.ranker import Ranker
-from treerank.statistics import corrected_resampled_t_test, randomization_test
+from treerank.statistics import adjust_holm, corrected_resampled_t_test, randomization_test
 
 FITS = []
 
@@ -400,7 +402,7 @@ def test_summary_marks_what_is_significant():
     text = str(summary)
     assert "↓" in text.splitlines()[3]
     assert "5 splits, 60 queries tested" in text
-    assert "corrected resampled t-test, adjusted by Holm" in text
+    assert "corrected resampled t-test, adjusted by Holm for all pairs" in text
     assert "gains 2^y - 1" in text
 
 
@@ -413,6 +415,43 @@ def test_summary_adjusts_for_the_number_of_rankers(data):
         cells = comparison.summary(reference="line", alpha=factor * smallest).cells
         assert sum(cells[name, "map"].verdict == "worse" for name in rankers) >= n_worse
         assert n_worse or all(cells[name, "map"].verdict == "same" for name in rankers)
+
+
+def null_comparison(rng, n_rankers=6, n_queries=60):
+    """Rankers that are equally good."""
+    names = [f"ranker {i}" for i in range(n_rankers)]
+    outcomes = [
+        Outcome(name, "a", np.arange(n_queries), {"map": values}, "", 1.0, {}, (0.0, 0.0, 0.0))
+        for name, values in zip(names, rng.normal(size=(n_rankers, n_queries)), strict=True)
+    ]
+    return Comparison.of(tuple(names), ("map",), "treerank", outcomes)
+
+
+def test_a_best_that_the_values_chose_is_adjusted_for_all_pairs():
+    comparison = null_comparison(np.random.default_rng(0))
+    result = comparison.test("map", "wilcoxon")  # adjusted for all pairs
+    best = int(np.argmax(comparison.by_split("map")))
+    smallest = np.nanmin(result.p_values[best])
+    for factor, verdict in [(0.999, "same"), (1.001, "worse")]:
+        cells = comparison.summary(test="wilcoxon", alpha=factor * smallest).cells
+        worst = comparison.rankers[int(np.nanargmin(result.p_values[best]))]
+        assert cells[worst, "map"].verdict == verdict
+    single = comparison.test("map", "wilcoxon", adjust=False).p_values[best]
+    own = adjust_holm(single[~np.isnan(single)]).min()
+    assert own < smallest
+    named = comparison.summary(reference=comparison.rankers[best], test="wilcoxon", alpha=own)
+    assert sum(cell.verdict == "worse" for cell in named.cells.values()) >= 1
+    assert "for its pairs" in str(named)
+
+
+@pytest.mark.slow
+def test_summaries_find_no_more_in_pure_chance_than_their_level():
+    rng = np.random.default_rng(0)
+    n_wrong = 0
+    for _ in range(1000):
+        summary = null_comparison(rng).summary(test="wilcoxon")
+        n_wrong += any(cell.verdict != "same" for cell in summary.cells.values())
+    assert n_wrong <= stats.binom.ppf(0.999, 1000, 0.05)
 
 
 def test_summaries_are_exported(tmp_path, data):
@@ -430,6 +469,10 @@ def test_summaries_are_exported(tmp_path, data):
     assert "<td>a_&amp;_b</td>" in summary.to_html()
     assert r"| a\_&\_b |" in summary.to_markdown()
     assert "**" in summary.to_markdown()
+    odd = compare({"<i>|k_5`": Weigher(), "b": LinearRegression()}, data, cv=2).summary()
+    assert r"\textless{}i\textgreater{}\textbar{}k\_5`" in odd.to_latex()
+    assert r"| \<i>\|k\_5\` |" in odd.to_markdown()
+    assert "<td>&lt;i&gt;|k_5`</td>" in odd.to_html()
     with pytest.raises(ValueError, match=r"path must end in one of .*; got"):
         summary.save(tmp_path / "table.doc")
 

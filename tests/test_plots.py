@@ -19,7 +19,7 @@ from treerank.plots import (
     score_histograms,
     size_path,
 )
-from treerank.plots.style import COLUMN, line_styles
+from treerank.plots.style import COLUMN, line_styles, shown
 from treerank.statistics import nemenyi_test, pairwise_tests
 
 plt = pytest.importorskip("matplotlib.pyplot")
@@ -38,6 +38,13 @@ class Sure:
 
     def predict_pair_proba(self, X_a, X_b):
         return 1 / (1 + np.exp(X_b[:, 0] - X_a[:, 0]))
+
+
+class Blind:
+    """Knows no probability."""
+
+    def predict_pair_proba(self, X_a, X_b):
+        return np.full(len(X_a), np.nan)
 
 
 CALLS = {
@@ -140,6 +147,37 @@ def test_boundaries_are_drawn_where_they_are_found():
     assert [line.get_xdata()[0] for line in ax.lines[1:]] == [100, 200]
 
 
+def test_every_ranker_is_drawn_however_many_there_are():
+    rankers = {f"ranker {i}": Sure() for i in range(9)}
+    ax = pair_calibration(rankers, SCORES[:, None], Y, QID)
+    assert len(ax.lines) == 1 + len(ax.get_legend().texts) == 10
+
+
+def test_names_are_drawn_as_they_are_and_long_ones_by_both_ends():
+    assert shown("a $ b") == r"a \$ b"
+    assert shown("_private") == " _private"
+    long = [f"gradient boosted trees, {n} leaves" for n in (15, 31)]
+    assert max(map(len, map(shown, long))) <= 26 < len(long[0])
+    assert shown(long[0]) != shown(long[1])
+    ax = learning_curves({"_private": [0.1, 0.2]})
+    assert len(ax.get_legend().texts) == 1
+
+
+@pytest.mark.parametrize(("k", "width"), [(2, COLUMN), (12, 5.04), (40, 2 * COLUMN)])
+def test_a_matrix_of_many_rankers_takes_two_columns(k, width):
+    values = np.random.default_rng(0).normal(size=(20, k))
+    result = pairwise_tests(values, [f"a rather long name, {i}" for i in range(k)], test="wilcoxon")
+    figure = p_value_matrix(result).figure
+    assert figure.get_figwidth() == pytest.approx(width)
+    figure.canvas.draw()  # without a warning that there is no room
+
+
+def test_a_single_query_a_single_place_and_a_constant_score_are_drawn():
+    ax = ndcg_over_k(Y[:10], {"a": SCORES[:10]}, k_max=1)
+    assert len(ax.collections) == 0  # one query has no spread
+    assert len(score_histograms(Y, 0 * Y).patches) == 6
+
+
 def test_no_two_lines_look_alike():
     looks = [(look["color"], str(look["linestyle"])) for look in line_styles(40)]
     assert len(set(looks)) == 40
@@ -154,11 +192,28 @@ def test_no_two_lines_look_alike():
         (lambda: query_gains([np.nan], [1.0]), "at least one query in common; got none"),
         (lambda: score_histograms([1], [1.0, 2.0]), "scores must be one per label; got"),
         (lambda: pair_calibration(Sure(), [[1.0], [2.0]], [1, 1]), "two different labels; got no"),
+        (lambda: pair_calibration(Blind(), SCORES[:, None], Y, QID), "0 to 1; that of 'ranker' do"),
+        (lambda: learning_curves({"a": [np.nan, np.nan]}), "not NaN; got none for 'a'"),
+        (lambda: learning_curves({"a": SimpleNamespace(evals_result_={})}), "'a' was fitted witho"),
+        (lambda: ndcg_over_k(0 * Y, {"a": SCORES}, QID), "a relevant document; got none"),
+        (lambda: ndcg_over_k(Y, {"a": SCORES}, QID, k_max=0), "k_max must be"),
+        (lambda: size_path([1, 2], [0.5]), r"one per size; got \(1,\) for \(2,\)"),
+        (lambda: score_histograms(Y, Y * np.nan), "scores must be finite; got NaN"),
+        (lambda: score_histograms(Y * np.nan, Y), "y must be finite; got NaN"),
+        (lambda: neighbours(Y[:5], SCORES), r"one per label; got \(200,\) for \(5,\)"),
     ],
 )
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("given", [{}, [0.1, 0.2]])
+def test_curves_without_names_are_refused(given):
+    with pytest.raises(TypeError, match="curves must be a dict by name of ranker; got"):
+        learning_curves(given)
+    with pytest.raises(TypeError, match="scores must be a dict by name of ranker; got"):
+        ndcg_over_k(Y, given, QID)
 
 
 def test_matplotlib_is_imported_only_to_draw():

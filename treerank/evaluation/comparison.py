@@ -232,7 +232,8 @@ class Comparison:
         test, **settings
             As in :meth:`test`.
         alpha : float, default=0.05
-            Level, adjusted by Holm for the number of rankers.
+            Level for each metric, adjusted by Holm: for the pairs with a ranker named, for all
+            pairs with ``"best"``, which the same values have chosen.
 
         Returns
         -------

@@ -17,6 +17,9 @@ _LATEX = {
     "}": r"\}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     "±": r"$\pm$",
     "↑": r"$\uparrow$",
     "↓": r"$\downarrow$",
@@ -89,7 +92,8 @@ SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}
 
 
 def _marked_down(cell, bold=False):
-    cell = cell.replace("|", r"\|").replace("_", r"\_").replace("*", r"\*")
+    for character in "\\|_*`<[":
+        cell = cell.replace(character, "\\" + character)
     return f"**{cell}**" if bold else cell
 
 

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from treerank.datasets.arguments import check_count
 from treerank.metrics.ndcg import NDCG
-from treerank.plots.style import GREY, legend, line_styles, make_axes, tidy
+from treerank.plots.style import GREY, legend, line_styles, make_axes, shown, tidy
 
 
 def learning_curves(curves, *, metric="ndcg@10", x="iteration", mark_best=True, ax=None):
@@ -36,11 +37,13 @@ def learning_curves(curves, *, metric="ndcg@10", x="iteration", mark_best=True, 
     >>> ax.get_ylabel()
     'ndcg@10'
     """
+    _check_named(curves, "curves")
+    found = {name: _as_curve(curve, name) for name, curve in curves.items()}
     ax = make_axes(ax)
     widest = 1.0
-    for (name, curve), look in zip(curves.items(), line_styles(len(curves)), strict=True):
-        places, values, errors = _as_curve(curve, name)
-        ax.plot(places, values, label=name, linewidth=1.4, **look)
+    for (name, curve), look in zip(found.items(), line_styles(len(found)), strict=True):
+        places, values, errors = curve
+        ax.plot(places, values, label=shown(name), linewidth=1.4, **look)
         if errors is not None:
             bounds = (values - errors, values + errors)
             ax.fill_between(places, *bounds, color=look["color"], alpha=0.15, linewidth=0)
@@ -78,16 +81,20 @@ def ndcg_over_k(y, scores, qid=None, *, k_max=20, errors=True, ax=None, **polici
     -------
     Axes
     """
+    _check_named(scores, "scores")
+    check_count("k_max", k_max)
     ks = np.arange(1, k_max + 1)
     curves = {}
     for name, values in scores.items():
         table = np.array([NDCG(k=int(k), **policies).per_query(y, values, qid) for k in ks])
         table = table[:, ~np.isnan(table[0])]
+        if table.size == 0:
+            raise ValueError("y must have a query with a relevant document; got none.")
         error = table.std(axis=1, ddof=1) / np.sqrt(table.shape[1]) if table.shape[1] > 1 else None
         curves[name] = (ks, table.mean(axis=1), error) if errors else (ks, table.mean(axis=1))
     ax = learning_curves(curves, metric="NDCG@k", x="k", mark_best=False, ax=ax)
     ax.set_xscale("linear")
-    ax.set_xlim(1, k_max)
+    ax.set_xlim(1, max(k_max, 2))
     ax.set_xticks([1, *range(5, k_max + 1, 5)])
     return ax
 
@@ -114,8 +121,10 @@ def size_path(sizes, values, *, errors=None, chosen=None, size="trees", metric="
     -------
     Axes
     """
-    ax = make_axes(ax)
     sizes, values = np.asarray(sizes, dtype=float), np.asarray(values, dtype=float)
+    if sizes.shape != values.shape or sizes.ndim != 1 or sizes.size == 0:
+        raise ValueError(f"values must be one per size; got {values.shape} for {sizes.shape}.")
+    ax = make_axes(ax)
     order = np.argsort(sizes)
     (look,) = line_styles(1)
     ax.plot(sizes[order], values[order], marker="o", markersize=3, linewidth=1.4, **look)
@@ -134,17 +143,31 @@ def size_path(sizes, values, *, errors=None, chosen=None, size="trees", metric="
     return tidy(ax, x=size, y=metric)
 
 
+def _check_named(given, name):
+    if not isinstance(given, Mapping) or not given:
+        raise TypeError(f"{name} must be a dict by name of ranker; got {type(given)}.")
+
+
 def _as_curve(curve, name):
     if hasattr(curve, "evals_result_"):
-        (found,) = curve.evals_result_.values()
-        curve = next(iter(found.values()))
+        curve = _history(curve.evals_result_, name)
     if not isinstance(curve, tuple):
         curve = (np.arange(1, len(curve) + 1), curve)
     places, values, errors = (*curve, None)[:3]
     places, values = np.asarray(places, dtype=float), np.asarray(values, dtype=float)
-    if isinstance(curve, Mapping) or places.shape != values.shape or values.size == 0:
+    if places.shape != values.shape or values.size == 0:
         raise ValueError(
             f"curves must have as many values as places; got {places.shape} and {values.shape} "
             f"for {name!r}."
         )
+    if np.isnan(values).all():
+        raise ValueError(f"curves must have a value that is not NaN; got none for {name!r}.")
     return places, values, None if errors is None else np.asarray(errors, dtype=float)
+
+
+def _history(evals_result, name):
+    if not evals_result:
+        raise ValueError(
+            f"curves must be of rankers fitted with an eval_set; {name!r} was fitted without."
+        )
+    return next(iter(next(iter(evals_result.values())).values()))

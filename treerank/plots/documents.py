@@ -4,7 +4,7 @@ import numpy as np
 
 from treerank.classes.neighbours import find_boundaries
 from treerank.grouping import QueryGroups
-from treerank.plots.style import COLOURS, GREY, legend, make_axes, tidy
+from treerank.plots.style import GREY, legend, line_styles, make_axes, shown, tidy
 
 #: Pairs of documents that a calibration curve looks at, at most.
 _PAIRS = 200_000
@@ -37,7 +37,7 @@ def score_histograms(y, scores, *, bins=40, ax=None):
     y, scores = _checked(y, scores)
     ax = make_axes(ax)
     labels = np.unique(y)
-    edges = np.linspace(scores.min(), scores.max(), bins + 1)
+    edges = np.histogram_bin_edges(scores, bins)
     for label, colour in zip(labels, label_colours(len(labels)), strict=True):
         share, _ = np.histogram(scores[y == label], edges, density=True)
         ax.stairs(share, edges, fill=True, color=colour, alpha=0.25)
@@ -74,17 +74,18 @@ def pair_calibration(ranker, X, y, qid=None, *, bins=10, random_state=0, ax=None
         raise ValueError("y must have a query with two different labels; got none.")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     rankers = ranker if isinstance(ranker, dict) else {"ranker": ranker}
-    for (name, fitted), colour in zip(rankers.items(), COLOURS, strict=False):
+    for (name, fitted), look in zip(rankers.items(), line_styles(len(rankers)), strict=True):
         said = fitted.predict_pair_proba(_rows(X, i), _rows(X, j))
+        if not ((said >= 0) & (said <= 1)).all():
+            raise ValueError(f"predict_pair_proba must return 0 to 1; that of {name!r} does not.")
         place = np.minimum((said * bins).astype(int), bins - 1)
         n = np.bincount(place, minlength=bins)
         drawn = n > 0
         was = np.bincount(place, y[i] > y[j], minlength=bins)[drawn] / n[drawn]
         mean = np.bincount(place, said, minlength=bins)[drawn] / n[drawn]
         off = np.sum(n[drawn] * np.abs(was - mean)) / len(i)
-        label = f"{name}: off by {off:.3f}"
-        ax.plot(mean, was, color=colour, linewidth=1.2, label=label)
-        ax.scatter(mean, was, s=60 * n[drawn] / n.max() + 4, color=colour, linewidth=0)
+        ax.plot(mean, was, linewidth=1.2, label=f"{shown(name)}: off by {off:.3f}", **look)
+        ax.scatter(mean, was, s=60 * n[drawn] / n.max() + 4, color=look["color"], linewidth=0)
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)
     ax.set_aspect("equal")
@@ -110,6 +111,8 @@ def neighbours(y, scores, *, span=None, n_classes=None, ax=None):
     -------
     Axes
     """
+    if y is not None:
+        y, scores = _checked(y, scores)
     scores = np.asarray(scores, dtype=float)
     found = find_boundaries(scores, span=span, n_classes=n_classes)
     ax = make_axes(ax)
@@ -119,7 +122,8 @@ def neighbours(y, scores, *, span=None, n_classes=None, ax=None):
     for position in found.positions:
         ax.axvline(position, color=GREY, linewidth=0.8, linestyle="--")
     if y is not None:
-        labels, codes = np.unique(np.asarray(y)[np.argsort(-scores)], return_inverse=True)
+        falling = np.argsort(-scores, kind="stable")
+        labels, codes = np.unique(y[falling], return_inverse=True)
         band = (0, len(scores), -0.14 * top, -0.03 * top)
         ax.imshow(_colour_row(codes, len(labels)), extent=band, aspect="auto", interpolation="none")
         _name_labels(ax, labels)
@@ -167,7 +171,10 @@ def _rows(X, rows):
 
 
 def _checked(y, scores):
-    y, scores = np.asarray(y), np.asarray(scores, dtype=float)
+    y, scores = np.asarray(y, dtype=float), np.asarray(scores, dtype=float)
     if y.shape != scores.shape or y.ndim != 1 or len(y) == 0:
         raise ValueError(f"scores must be one per label; got {scores.shape} for {y.shape}.")
+    for name, values in {"y": y, "scores": scores}.items():
+        if not np.isfinite(values).all():
+            raise ValueError(f"{name} must be finite; got NaN or infinity.")
     return y, scores

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treerank.plots.style import COLOURS, COLUMN, GREY, LIGHT, make_axes, tidy
+from treerank.plots.style import COLOURS, COLUMN, GREY, LIGHT, make_axes, shown, tidy
 from treerank.statistics.paired import format_p
 
 #: Inches that a letter takes at 7 points.
@@ -38,6 +38,7 @@ def critical_difference_diagram(result, names, *, ax=None):
     ranks, cliques = result.mean_ranks, result.cliques
     if len(names) != len(ranks):
         raise ValueError(f"names must be one per ranker, {len(ranks)}; got {len(names)}.")
+    names = [shown(name) for name in names]
     order = np.argsort(ranks, kind="stable")
     n_left = (len(ranks) + 1) // 2
     sides = (order[:n_left], order[n_left:][::-1])
@@ -80,8 +81,9 @@ def p_value_matrix(result, *, alpha=0.05, ax=None):
     -------
     Axes
     """
-    k = len(result.names)
-    ax = make_axes(ax, height=max(1.6, 0.42 * k + 0.7))
+    k, names = len(result.names), [shown(name) for name in result.names]
+    width = min(max(COLUMN, 1.2 + 0.32 * k), 2 * COLUMN)
+    ax = make_axes(ax, height=max(1.6, 0.42 * k + 0.7), width=width)
     for row in range(1, k):
         for column in range(row):
             p_value = result.p_values[row, column]
@@ -103,8 +105,8 @@ def p_value_matrix(result, *, alpha=0.05, ax=None):
     ax.set_xlim(-0.5, k - 1.5)
     ax.set_ylim(k - 1.5, -0.5)
     ax.set_aspect("equal" if k > 12 else "auto")
-    ax.set_xticks(range(k - 1), result.names[:-1], rotation=30, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(k - 1), result.names[1:])
+    ax.set_xticks(range(k - 1), names[:-1], rotation=30, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(k - 1), names[1:])
     tidy(ax, grid="")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
@@ -149,11 +151,11 @@ def query_gains(a, b, *, names=("a", "b"), metric="ndcg@10", ax=None):
     ax.axhline(gains.mean(), color="black", linewidth=0.8, linestyle="--")
     corner = {"transform": ax.transAxes, "fontsize": 7}
     won, lost = np.mean(gains > 0), np.mean(gains < 0)
-    ax.text(0.03, 0.06, f"{names[0]} better: {won:.0%}", color=COLOURS[0], **corner)
+    ax.text(0.03, 0.06, f"{shown(names[0])} better: {won:.0%}", color=COLOURS[0], **corner)
     ax.text(
         0.97,
         0.94,
-        f"{names[1]} better: {lost:.0%}",
+        f"{shown(names[1])} better: {lost:.0%}",
         color=COLOURS[1],
         ha="right",
         va="top",

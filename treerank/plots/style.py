@@ -15,6 +15,9 @@ LIGHT = "#E4E4E4"
 #: Inches: a column of a paper.
 COLUMN = 3.4
 
+#: Letters of a name that a column has room for.
+_LETTERS = 26
+
 
 def make_axes(ax=None, *, height=2.4, width=COLUMN):
     """Return ``ax``, or the Axes of a new figure of a column's width."""
@@ -41,6 +44,20 @@ def tidy(ax, *, x=None, y=None, grid="y"):
     if grid:
         ax.grid(axis=grid, color=LIGHT, linewidth=0.6)
     return ax
+
+
+def shown(name):
+    """Return a name as it is drawn: both ends of a long one, and every letter as it is.
+
+    Examples
+    --------
+    >>> shown("LambdaMART, 200 trees of 15 leaves")
+    'LambdaMART, 2…of 15 leaves'
+    """
+    if len(name) > _LETTERS:
+        name = f"{name[: _LETTERS // 2]}…{name[1 - _LETTERS // 2 :]}"
+    name = name.replace("$", r"\$")  # which begins a formula
+    return f" {name}" if name.startswith("_") else name  # whom legends would leave out
 
 
 def line_styles(n_lines):
