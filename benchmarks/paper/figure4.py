@@ -6,7 +6,7 @@ sets, (d) documents in the training set. The full protocol trains on 100,000 doc
 sets per point; the quick one on 20,000, and three.
 """
 
-from protocol import measure, parser_of
+from protocol import add_sets, measure, parser_of
 from synthetic import DEFAULTS, drawn_sets, normal, star, subset_ndcg
 
 N_TRAIN = {"full": 100_000, "quick": 20_000, "tiny": 300}
@@ -27,6 +27,7 @@ PANELS = {
 
 def main(argv=None):
     parser = parser_of(__doc__)
+    add_sets(parser)
     parser.add_argument("--panels", nargs="+", choices="abcd", default=list("abcd"))
     arguments = parser.parse_args(argv)
     protocol = arguments.protocol
@@ -41,7 +42,7 @@ def main(argv=None):
             "n_epochs": N_EPOCHS[protocol],
             "metric": "mean NDCG@20 of 50 test subsets of 50 to 150 documents",
         }
-        seeds = range(N_SETS[protocol])
+        seeds = range(arguments.sets or N_SETS[protocol])
         points = [{"value": value, "seed": seed} for value in values[:few] for seed in seeds]
         measure(arguments, f"figure4{panel}-{protocol}", about, points, run_point)
 

@@ -9,7 +9,7 @@ rare classes; so RankNet* is there with equal weights for all documents and for 
 
 import numpy as np
 from data_sets import name_of, read_splits
-from protocol import measure, parser_of
+from protocol import add_sets, measure, parser_of
 from sklearn.utils.class_weight import compute_sample_weight
 from synthetic import DEFAULTS, drawn_sets, normal, star, subset_ndcg
 
@@ -38,6 +38,7 @@ N_STEPS = {"full": 2_000, "quick": 1_000, "tiny": 2}
 
 def main(argv=None):
     parser = parser_of(__doc__)
+    add_sets(parser)
     parser.add_argument("--panels", nargs="+", choices="abcd", default=list("abcd"))
     parser.add_argument("--data", default="synthetic", help="folder for panels b and d")
     arguments = parser.parse_args(argv)
@@ -61,7 +62,7 @@ def run_panel(arguments, panel):
     points = [
         {"ranker": ranker, "value": value, "seed": seed}
         for value in values
-        for seed in range(N_SETS[protocol])
+        for seed in range(arguments.sets or N_SETS[protocol])
         for ranker in (RANKERS_SHOWN if by_size else (*RANKERS_SHOWN, BALANCED))
     ]
     data = f"-{name_of(arguments.data)}" if on_folder else ""

@@ -12,7 +12,7 @@ documents (panels b and c).
 
 import numpy as np
 from data_sets import binarized, name_of, read_splits
-from protocol import measure, parser_of
+from protocol import add_sets, measure, parser_of
 from sklearn.metrics import adjusted_rand_score
 from synthetic import drawn_sets, normal, star
 
@@ -29,6 +29,7 @@ N_DRAWN = 400
 
 def main(argv=None):
     parser = parser_of(__doc__)
+    add_sets(parser)
     parser.add_argument("--data", nargs="*", default=[], help="folders for panels b and c")
     arguments = parser.parse_args(argv)
     protocol = arguments.protocol
@@ -43,7 +44,7 @@ def main(argv=None):
     points = [
         {"merged": merged, "seed": seed}
         for merged in (False, True)
-        for seed in range(N_SETS[protocol])
+        for seed in range(arguments.sets or N_SETS[protocol])
     ]
     measure(arguments, f"figure6-{protocol}", about, points, run_gaussian)
     for folder in arguments.data:

@@ -56,6 +56,13 @@ def parser_of(description):
     return parser
 
 
+def add_sets(parser):
+    """Add the number of data sets of scripts that draw them."""
+    parser.add_argument(
+        "--sets", type=int, help="data sets per point; more than before are added to the file"
+    )
+
+
 def measure(arguments, experiment, about, points, function, *, jobs=None):
     """Fill the file of an experiment and return what it holds.
 

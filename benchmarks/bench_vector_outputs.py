@@ -1,0 +1,130 @@
+"""What are vector-valued feature parts good for? Against one score, on real folds and synthetic.
+
+``python benchmarks/bench_vector_outputs.py --quick --data ../MQ2008``: per-level outputs (trees of
+their own, or leaves that are vectors); every tree, or every leaf, as a feature under a head that is
+fitted convexly. The same trees for everybody; head_alpha is chosen on the fold's validation set.
+What differs from one score of the same engine is tested by randomisation over queries, adjusted by
+Holm. Then 100 trees under either penalty by its strength, and as few from the start as L1 kept.
+Resumes; it writes ``results/vector-outputs-*.json``.
+"""
+
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+
+from treerank import TreeDirectRanker, ndcg_score
+from treerank.evaluation import compare
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.statistics import adjust_holm
+
+sys.path.append(str(Path(__file__).resolve().parent / "paper"))
+data_sets = importlib.import_module("data_sets")
+protocol = importlib.import_module("protocol")
+
+TREES = {"full": 500, "quick": 200, "tiny": 3}
+ALPHAS = {
+    "full": {"l1": (0.01, 0.03, 0.1, 0.2), "l2": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
+    "quick": {"l1": (0.03, 0.1, 0.2), "l2": (1e-3, 0.1, 1.0, 10.0)},
+    "tiny": {"l1": (0.1,), "l2": (1.0,)},
+}
+FORMS = (("levels", "l2"), ("trees", "l1"), ("trees", "l2"), ("leaves", "l1"), ("leaves", "l2"))
+METRICS = ("ndcg@10", "map")
+
+
+def ranker_of(part, output, penalty="l2", **settings):
+    """Return a ranker over one score, over levels, or over trees or leaves."""
+    if output not in ("score", "levels"):
+        part = clone(part).set_params(output=output)
+    return TreeDirectRanker(
+        part, per_level=output == "levels", head_penalty=penalty, random_state=0, **settings
+    )
+
+
+def trees_of(protocol_name, **settings):
+    return {"n_estimators": TREES[protocol_name], "num_leaves": 15, "n_jobs": 1} | settings
+
+
+def run_comparison(arguments, folder, about):
+    """Choose alpha on the validation set, stop early by it, and test against one score."""
+    stopped = trees_of(arguments.protocol, early_stopping_rounds=50)
+    lightgbm, histogram = LightGBMTrees(**stopped), HistogramTrees(**stopped)
+    rankers = {f"LightGBM, {o} {p}": ranker_of(lightgbm, o, p) for o, p in FORMS}
+    rankers["Histogram, levels l2"] = ranker_of(histogram, "levels")
+    alphas = {p: list(values) for p, values in ALPHAS[arguments.protocol].items()}
+    grid = {name: {"head_alpha": alphas[name[-2:]]} for name in rankers}
+    rankers["LightGBM, score"] = ranker_of(lightgbm, "score")
+    rankers["Histogram, score"] = ranker_of(histogram, "score")
+    splits = data_sets.read_splits(folder, tiny=arguments.protocol == "tiny")
+    comparison = compare(
+        rankers, splits, metrics=METRICS, grid=grid, n_jobs=arguments.jobs,
+        store=protocol.STORE / "vector-outputs",
+        progress=lambda done, last: protocol.say(f"{done}: {last}"),
+    )  # fmt: skip
+    return {metric: against_scores(comparison, metric) for metric in METRICS}
+
+
+def against_scores(comparison, metric):
+    """Return mean, seconds, and difference from the score of the same engine with its p-value."""
+    queries = comparison.by_query(metric)
+    columns = dict(zip(comparison.rankers, queries.T, strict=True))
+    found, tested = {}, []
+    for name, values in columns.items():
+        base = f"{name.split(',')[0]}, score"
+        gain = (values - columns[base])[~np.isnan(values)]
+        fits = comparison.fits.where(ranker=name)
+        found[name] = {"mean": float(np.nanmean(values)), "gain": float(gain.mean())}
+        found[name] |= {"error": float(gain.std(ddof=1) / np.sqrt(len(gain)))}
+        found[name] |= {"seconds": float(fits["fit_seconds"].mean())}
+        found[name] |= {"parameters": fits["best_params"].tolist()}
+        if name != base:
+            test = comparison.test(metric, "randomization", rankers=(name, base), adjust=False)
+            tested.append((name, test.p_values[0, 1]))
+    for (name, _), p in zip(tested, adjust_holm([p for _, p in tested]), strict=True):
+        found[name]["p_value"] = float(p)
+    return found
+
+
+def run_penalty(arguments, folder, about, output, penalty, alpha, fold):
+    """Fit 100 trees to one fold: as one score, under a penalty, and as few as L1 left."""
+    split = data_sets.read_splits(folder, tiny=arguments.protocol == "tiny")[fold]
+
+    def fitted(output="score", n_trees=100, **settings):
+        part = LightGBMTrees(**trees_of("tiny", n_estimators=n_trees))
+        ranker = ranker_of(part, output, **settings).fit(*split.train)
+        scores = ranker.predict(split.test.X)
+        return ranker.head_.weight, ndcg_score(split.test.y, scores, split.test.qid, k=10)
+
+    weight, value = fitted(output, penalty=penalty, head_alpha=alpha)
+    n_kept = int(np.count_nonzero(weight))
+    found = {"n_kept": n_kept, "n_outputs": len(weight), "ndcg@10": value, "score": fitted()[1]}
+    few = {"few": fitted(n_trees=max(n_kept, 1))[1]} if (output, penalty) == FORMS[1] else {}
+    return found | few
+
+
+def main(argv=None):
+    parser = protocol.parser_of(__doc__)
+    parser.add_argument("--data", nargs="+", default=["synthetic"], help="folders")
+    arguments = parser.parse_args(argv)
+    n_folds = 1 if arguments.protocol == "tiny" else 5
+    points = [{}] + [
+        {"output": output, "penalty": penalty, "alpha": alpha, "fold": fold}
+        for output, penalty in FORMS
+        for alpha in ALPHAS[arguments.protocol][penalty]
+        for fold in range(n_folds)
+    ]
+    for folder in arguments.data:
+
+        def run(about, folder=folder, **point):
+            return (run_penalty if point else run_comparison)(arguments, folder, about, **point)
+
+        about = {"data": data_sets.name_of(folder), "n_trees": TREES[arguments.protocol]}
+        experiment = f"vector-outputs-{about['data']}-{arguments.protocol}"
+        protocol.measure(arguments, experiment, about, points, run, jobs=1)
+
+
+if __name__ == "__main__":
+    main()
