@@ -13,6 +13,7 @@ from treerank.statistics import (
     PAIRED_TESTS,
     adjust_holm,
     bootstrap_interval,
+    corrected_interval,
     corrected_resampled_t_test,
     friedman_test,
     nemenyi_test,
@@ -62,7 +63,7 @@ def test_friedman_is_as_published():
     assert round(result.chi_squared, 2) == 9.28
     assert round(result.f_statistic, 2) == 3.69
     assert stats.f.isf(0.05, 3, 39) == pytest.approx(2.85, abs=0.005)
-    assert 0.01 < result.f_p_value < 0.05
+    assert result.f_p_value == pytest.approx(stats.f.sf(result.f_statistic, 3, 39))
 
 
 @pytest.mark.parametrize(("alpha", "published"), [(0.05, 1.25), (0.10, 1.12)])
@@ -98,6 +99,17 @@ def test_corrected_t_test_without_correction_is_scipys():
     result = corrected_resampled_t_test(a, b, test_to_train=1e-12)
     assert result.statistic == pytest.approx(expected.statistic)
     assert result.p_value == pytest.approx(expected.pvalue)
+
+
+@given(st.integers(0, 200), st.sampled_from([0.5, 0.9, 0.99]))
+def test_corrected_interval_leaves_out_zero_where_the_test_finds_a_difference(seed, level):
+    a, b = drawn(n=8, shift=0.5, seed=seed)
+    interval = corrected_interval(a - b, test_to_train=0.25, level=level)
+    p_value = corrected_resampled_t_test(a, b, test_to_train=0.25).p_value
+    assert (interval.low > 0 or interval.high < 0) == (p_value < 1 - level)
+    assert interval.estimate == pytest.approx((interval.low + interval.high) / 2)
+    with_gaps = corrected_interval([*(a - b), np.nan], test_to_train=0.25, level=level)
+    assert with_gaps == interval
 
 
 @given(st.lists(st.tuples(*[st.integers(0, 3)] * 3), min_size=2, max_size=12))
@@ -146,6 +158,21 @@ def test_holm_steps_down_as_defined(p_values):
         assert set(np.flatnonzero(adjusted <= alpha)) == rejected
 
 
+def test_rankers_in_the_same_order_everywhere_are_as_different_as_can_be():
+    values = np.arange(12.0).reshape(4, 3)
+    result = friedman_test(values)
+    assert result.chi_squared == pytest.approx(8.0)  # n (k - 1), the most there is
+    assert result.f_statistic == math.inf
+    assert result.f_p_value == 0.0
+
+
+def test_rows_that_are_nan_for_all_are_left_out_of_mean_ranks():
+    gap = np.full((2, 4), np.nan)
+    with_gaps = nemenyi_test(np.vstack([gap, DEMSAR, gap]))
+    assert with_gaps.n == len(DEMSAR)
+    np.testing.assert_array_equal(with_gaps.mean_ranks, nemenyi_test(DEMSAR).mean_ranks)
+
+
 @every_test
 def test_swapping_the_rankers_turns_the_difference_and_nothing_else(name):
     a, b = drawn(shift=0.4)
@@ -175,6 +202,7 @@ def test_queries_with_nothing_to_find_are_left_out(name):
     [
         ([1.0, 2.0], [1.0], r"a and b must be paired; got 2 and 1 values\."),
         ([1.0, np.nan, 2.0], [1.0, 2.0, 3.0], r"paired; got NaN in one of them alone, .* at 1\."),
+        ([1.0, 2.0], [1.0, np.nan], r"paired; got NaN in one of them alone, .* at 1\."),
         ([1.0], [2.0], r"at least two pairs; got 1\."),
         ([1.0, 2.0], [1.0, 2.0], r"constant difference of 0 in all 2\."),
         ([1.1, 2.1, 0.3], [1.0, 2.0, 0.2], r"constant difference of 0\.1 in all 3\."),
@@ -204,6 +232,18 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
         (
             lambda: corrected_resampled_t_test([1, 2], [2, 1], test_to_train=0),
             "test_to_train must be a positive number; got 0",
+        ),
+        (
+            lambda: corrected_interval([1, np.nan], test_to_train=0.25),
+            "at least two that are not NaN; got 1",
+        ),
+        (
+            lambda: corrected_interval([1, 2], test_to_train=0.25, level=95),
+            "level must be between 0 and 1; got 95",
+        ),
+        (
+            lambda: corrected_interval([1, 2], test_to_train=True),
+            "test_to_train must be a positive number; got True",
         ),
         (lambda: pairwise_tests([[1, 2], [2, 1]], test="sign"), "one of .*; got 'sign'"),
         (lambda: pairwise_tests([[1, 2], [2, 1]], ["a"]), "one per column; got"),

@@ -7,7 +7,9 @@ chance would find is told by as many cuts at random. Classes that were merged in
 back as far as the discovered classes agree with the true ones *within* each merged class: by the
 adjusted Rand index, whose expectation under chance is 0, and against shuffled labels. With
 ``--data``, one query of a folder is sorted, too: that of the first test set with the most relevant
-documents (panels b and c).
+documents (panels b and c). There, labels are cuts of one relevance, and what was merged keeps an
+order: told by the share of pairs within a merged class, of one query and of different labels, that
+are sorted right, on all folds; chance has one half.
 """
 
 import numpy as np
@@ -17,12 +19,14 @@ from sklearn.metrics import adjusted_rand_score
 from synthetic import drawn_sets, normal, star
 
 from treerank.classes import find_boundaries
+from treerank.metrics import get_metric
 
 N_TRAIN = {"full": 100_000, "quick": 20_000, "tiny": 300}
 N_TEST = {"full": 10_000, "quick": 10_000, "tiny": 200}
 N_SETS = {"full": 10, "quick": 5, "tiny": 1}
 N_EPOCHS = {"full": 10, "quick": 10, "tiny": 1}
 N_CLASSES = 5
+SORTED_RIGHT = get_metric("pairwise_accuracy")
 #: Documents and scores of this many places are kept, for the figure.
 N_DRAWN = 400
 
@@ -48,7 +52,12 @@ def main(argv=None):
     ]
     measure(arguments, f"figure6-{protocol}", about, points, run_gaussian)
     for folder in arguments.data:
-        points = [{"merged": merged} for merged in (False, True)]
+        n_folds = 1 if protocol == "tiny" else 5
+        points = [
+            {"merged": merged} | part
+            for part in ({}, *({"fold": fold} for fold in range(n_folds)))
+            for merged in (False, True)
+        ]
         about = {"data": str(folder), "n_epochs": 3 * N_EPOCHS[protocol]}
         measure(arguments, f"figure6-{name_of(folder)}-{protocol}", about, points, run_folder)
 
@@ -83,19 +92,39 @@ def run_gaussian(about, merged, seed):
     return result | (drawn_list(y, scores, true, found) if seed == 0 else {})
 
 
-def run_folder(about, merged):
-    """Sort the query with the most relevant documents of a folder's first test set."""
-    split = read_splits(about["data"], tiny=about["n_epochs"] < 10)[0]
+def run_folder(about, merged, fold=None):
+    """Sort the test set of a fold, or draw the query with the most relevant documents of the first.
+
+    All folds tell how well the classes within a merged one are sorted.
+    """
+    split = read_splits(about["data"], tiny=about["n_epochs"] < 10)[fold or 0]
     X, y, qid = split.train
-    labels = binarized(y, y.max()) if merged else y
-    codes = np.unique(split.test.qid, return_inverse=True)[1]
-    rows = np.flatnonzero(codes == np.bincount(codes, split.test.y > 0).argmax())
-    train_X, test_X = normal(X, split.test.X[rows])
+    highest = y.max()
+    labels = binarized(y, highest) if merged else y
+    train_X, test_X = normal(X, split.test.X)
     n_classes = len(np.unique(y))
     ranker = star(n_classes, about["n_epochs"], 0).fit(train_X, labels, qid)
-    test_y, scores = split.test.y[rows], ranker.predict(test_X)
+    scores = ranker.predict(test_X)
+    if fold is not None:
+        return order_within(split.test, scores, highest)
+    codes = np.unique(split.test.qid, return_inverse=True)[1]
+    rows = np.flatnonzero(codes == np.bincount(codes, split.test.y > 0).argmax())
+    test_y, scores = split.test.y[rows], scores[rows]
     found = found_positions(scores, n_classes)
     return drawn_list(test_y, scores, class_boundaries(test_y, scores), found)
+
+
+def order_within(test, scores, highest):
+    """Return by merged class the share of pairs sorted right, the mean over queries."""
+    is_upper = binarized(test.y, highest) == 1
+    found = {}
+    for name, rows in (("lower", ~is_upper), ("upper", is_upper)):
+        if len(np.unique(test.y[rows])) > 1:
+            values = SORTED_RIGHT.per_query(test.y[rows], scores[rows], test.qid[rows])
+            values = values[~np.isnan(values)]
+            error = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+            found[name] = {"mean": float(values.mean()), "error": error, "n_queries": len(values)}
+    return {"sorted_right": found}
 
 
 def class_boundaries(y, scores):

@@ -18,8 +18,8 @@ from treerank.statistics.adjustment import adjust_holm
 METRIC, LEVEL = "ndcg@10", 0.05
 MARKS = {"over folds": " ↓", "over queries": " †"}
 WORDS = {
-    "over folds": "by the corrected t-test over folds, adjusted by Holm",
-    "over queries": "by the randomisation test over queries, the models given, adjusted by Holm",
+    "over folds": "by the corrected t-test over folds, adjusted by Holm for all pairs",
+    "over queries": "by the randomisation test over queries, the models given, adjusted likewise",
 }
 
 
@@ -88,14 +88,18 @@ def cells_of(result):
 
 
 def adjusted_p_values(best, test):
-    """Return the p-value of each other ranker against the best, adjusted by Holm if not yet."""
+    """Return the p-value of each other ranker against the best.
+
+    Adjusted by Holm for all pairs, if not yet: the same values have chosen the best.
+    """
     if test is None:
         return {}
-    at = test["names"].index
-    others = [name for name in test["names"] if name != best]
-    p_values = [test["p_values"][at(best)][at(name)] for name in others]
-    p_values = p_values if test["adjusted"] else adjust_holm(p_values).tolist()
-    return dict(zip(others, p_values, strict=True))
+    p_values = np.array(test["p_values"], dtype=float)
+    if not test["adjusted"]:
+        above = np.triu_indices(len(p_values), 1)
+        p_values[above] = p_values.T[above] = adjust_holm(p_values[above])
+    names, row = test["names"], p_values[test["names"].index(best)]
+    return {name: p for name, p in zip(names, row.tolist(), strict=True) if name != best}
 
 
 def row_of(ranker, columns, with_megabytes):

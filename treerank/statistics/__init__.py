@@ -1,6 +1,7 @@
 """Statistics: tests of whether one ranker is better than another, and intervals."""
 
 from treerank.statistics.adjustment import adjust_holm
+from treerank.statistics.interval import Interval
 from treerank.statistics.mean_ranks import (
     FriedmanResult,
     NemenyiResult,
@@ -9,8 +10,8 @@ from treerank.statistics.mean_ranks import (
 )
 from treerank.statistics.paired import PairedResult
 from treerank.statistics.pairwise import PAIRED_TESTS, PairwiseResult, pairwise_tests
-from treerank.statistics.randomization import Interval, bootstrap_interval, randomization_test
-from treerank.statistics.resampled import corrected_resampled_t_test
+from treerank.statistics.randomization import bootstrap_interval, randomization_test
+from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 from treerank.statistics.signed_ranks import wilcoxon_test
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "PairwiseResult",
     "adjust_holm",
     "bootstrap_interval",
+    "corrected_interval",
     "corrected_resampled_t_test",
     "friedman_test",
     "nemenyi_test",

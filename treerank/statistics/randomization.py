@@ -6,37 +6,15 @@ every draw: no state is shared, so results are the same in any number of threads
 """
 
 import numbers
-from dataclasses import dataclass
 
 import numpy as np
 from scipy import stats
 
+from treerank.statistics.interval import Interval, check_level
 from treerank.statistics.paired import PairedResult, check_values, paired_differences
 
 #: Numbers drawn at a time, which bounds the memory.
 _BATCH = 4_000_000
-
-
-@dataclass(frozen=True)
-class Interval:
-    """An estimate between two bounds.
-
-    Attributes
-    ----------
-    estimate, low, high : float
-        The mean and its bounds.
-    level : float
-        Share of such intervals that hold the true mean.
-    """
-
-    estimate: float
-    low: float
-    high: float
-    level: float
-
-    def __str__(self):
-        """Say it in one line."""
-        return f"{self.estimate:.4f} ({100 * self.level:g} %: {self.low:.4f} to {self.high:.4f})"
 
 
 def randomization_test(a, b, *, n_resamples=9999, random_state=0):
@@ -121,8 +99,7 @@ def bootstrap_interval(values, *, level=0.95, n_resamples=9999, random_state=0):
         raise ValueError(
             f"values must be at least two that are not all equal; got {len(values)} of them."
         )
-    if not (isinstance(level, float) and 0 < level < 1):
-        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+    check_level(level)
     _check_count(n_resamples, "n_resamples")
     found = stats.bootstrap(
         (values,),

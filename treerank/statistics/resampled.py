@@ -15,7 +15,8 @@ import numbers
 import numpy as np
 from scipy import stats
 
-from treerank.statistics.paired import PairedResult, paired_differences
+from treerank.statistics.interval import Interval, check_level
+from treerank.statistics.paired import PairedResult, check_values, paired_differences
 
 
 def corrected_resampled_t_test(a, b, *, test_to_train):
@@ -50,6 +51,40 @@ def corrected_resampled_t_test(a, b, *, test_to_train):
     p_value = 2 * stats.t.sf(abs(statistic), len(differences) - 1)
     name = "corrected resampled t-test"
     return PairedResult(name, len(differences), float(mean), float(statistic), float(p_value))
+
+
+def corrected_interval(values, *, test_to_train, level=0.95):
+    """Return an interval for a mean over splits; of a difference, if given differences.
+
+    It leaves out 0 exactly where :func:`corrected_resampled_t_test` finds a difference.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_splits,)
+        One value per split, or one difference of two rankers; NaN is left out.
+    test_to_train : float
+        As in the test.
+    level : float, default=0.95
+        Share of such intervals that are to hold the true mean.
+
+    Returns
+    -------
+    Interval
+
+    Examples
+    --------
+    >>> print(corrected_interval([0.02, 0.03, 0.04, 0.01], test_to_train=1 / 4))
+    0.0250 (95 %: -0.0041 to 0.0541)
+    """
+    values = check_values(values, "values")
+    values = values[~np.isnan(values)]
+    if len(values) < 2:
+        raise ValueError(f"values must be at least two that are not NaN; got {len(values)}.")
+    check_level(level)
+    quantile = stats.t.ppf((1 + level) / 2, len(values) - 1)
+    reach = float(quantile * corrected_standard_error(values, test_to_train))
+    mean = float(values.mean())
+    return Interval(mean, mean - reach, mean + reach, float(level))
 
 
 def corrected_standard_error(values, test_to_train):
