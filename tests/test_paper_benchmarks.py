@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import stats
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
@@ -52,6 +53,7 @@ def check_whole(content):
         ("figure4", [], {f"figure4{panel}-tiny" for panel in "abcd"}),
         ("figure5", ["--panels", "a", "d"], {"figure5a-tiny", "figure5d-synthetic-tiny"}),
         ("figure6", ["--data", "synthetic"], {"figure6-tiny", "figure6-synthetic-tiny"}),
+        ("bench_vector_outputs", [], {"vector-outputs-synthetic-tiny"}),
         ("table2", [], {"table2-synthetic-tiny"}),
         ("table3", [], {"table3-synthetic-tiny"}),
         ("ranknet_tables", ["--tables", "2"], {"ranknet-table2-tiny"}),
@@ -168,6 +170,82 @@ def test_the_best_cuts_of_a_sorted_list_are_its_class_boundaries():
     y, scores = np.array([0, 0, 1, 1, 2]), np.array([0.0, 1.0, 2.0, 3.0, 4.0])
     np.testing.assert_array_equal(figure6.class_boundaries(y, scores), [1, 3])
     assert figure6.share_found(np.array([10, 50]), np.array([12, 90]), 20) == 0.5
+
+
+def entry(result, **point):
+    return {"point": point, "result": result, "seconds": 0.0}
+
+
+def test_shapes_hold_rankers_against_the_listwise_one_on_the_same_data_sets():
+    shapes = importlib.import_module("shapes")
+    values = {"ListNet": [0.1, 0.2, 0.3], "RankNet": [0.2, 0.4, 0.6]}
+    results = [
+        entry({"ndcg@20": value}, ranker=ranker, value=100, seed=seed)
+        for ranker, found in values.items()
+        for seed, value in reversed(list(enumerate(found)))
+    ]
+    ((name, ours, theirs, p_value, overlap),) = shapes.figure5_rows(results)
+    assert name == "100: RankNet against ListNet"
+    np.testing.assert_array_equal(ours, values["RankNet"])
+    np.testing.assert_array_equal(theirs, values["ListNet"])
+    assert p_value == pytest.approx(2 * stats.t.sf(0.2 / (0.1 / math.sqrt(3)), 2))
+    assert overlap == 0
+    assert "+0.200 ± 0.058 |" in shapes.table_of([(name, ours, theirs, p_value, overlap)])
+
+
+def test_shapes_choose_a_rate_by_validation_and_never_by_test():
+    shapes = importlib.import_module("shapes")
+    by_rate = {0.1: [(0.5, 0.1), (0.5, 0.2), (0.9, 0.3)], 0.2: [(0.6, 0.4), (0.4, 0.9), (0.1, 1.0)]}
+    results = [
+        entry(
+            {"validation": validation, "test": test + (optimizer == "Adam") * 0.1 * fold},
+            optimizer=optimizer,
+            activation="tanh",
+            learning_rate=rate,
+            fold=fold,
+        )
+        for optimizer in ("Adam", "gradient descent")
+        for rate, folds in by_rate.items()
+        for fold, (validation, test) in enumerate(folds)
+    ]
+    rows = {name: (ours, theirs) for name, ours, theirs, *_ in shapes.table2_rows(results)}
+    assert list(rows) == ["tanh, both at 0.1", "tanh, both at 0.2", "tanh, each at its best"]
+    np.testing.assert_allclose(rows["tanh, both at 0.1"][1], [0.1, 0.2, 0.3])
+    np.testing.assert_allclose(rows["tanh, each at its best"][1], [0.4, 0.2, 0.3])
+    np.testing.assert_allclose(rows["tanh, each at its best"][0], [0.4, 0.3, 0.5])
+
+
+def test_shares_of_folds_are_weighed_by_their_queries():
+    shapes = importlib.import_module("shapes")
+    shares = [(0.5, 0.1, 30), (0.8, 0.2, 10)]
+    results = [
+        entry(
+            {"sorted_right": {"upper": dict(zip(("mean", "error", "n"), share, strict=True))}},
+            merged=True,
+            fold=fold,
+        )
+        for fold, share in enumerate(shares)
+    ]
+    expected = "trained on merged, within the upper: 0.575 ± 0.090 of pairs, 40 queries"
+    assert shapes.figure6_lines(results) == expected
+
+
+def test_classes_within_a_merged_one_are_sorted_right_by_query():
+    figure6 = importlib.import_module("figure6")
+    ranking_data = importlib.import_module("treerank.datasets.ranking_data")
+    y, qid = np.array([0.0, 1, 2, 3, 4, 0, 1, 2]), np.array([0, 0, 0, 0, 0, 1, 1, 1])
+    test = ranking_data.RankingData(np.zeros((8, 1)), y, qid)
+    found = figure6.order_within(test, np.array([1.0, 0, 2, 3, 4, 0, 1, 0]), 4)["sorted_right"]
+    assert found["lower"] == {"mean": 0.5, "error": 0.5, "n_queries": 2}
+    assert found["upper"] == {"mean": 1.0, "error": None, "n_queries": 1}
+
+
+def test_the_best_of_the_readme_table_is_adjusted_for_all_pairs():
+    readme_table = importlib.import_module("readme_table")
+    p_values = [[None, 0.01, 0.5], [0.01, None, 0.04], [0.5, 0.04, None]]
+    test = {"names": ["a", "b", "c"], "p_values": p_values, "adjusted": False}
+    assert readme_table.adjusted_p_values("b", test) == {"a": 0.03, "c": 0.08}
+    assert readme_table.adjusted_p_values("b", test | {"adjusted": True}) == {"a": 0.01, "c": 0.04}
 
 
 def test_ranklib_is_timed_by_its_own_command(tmp_path):

@@ -21,6 +21,7 @@ from treerank.statistics import (
     randomization_test,
     wilcoxon_test,
 )
+from treerank.statistics.paired import format_p
 
 SETTINGS = {"corrected_t": {"test_to_train": 0.25}, "randomization": {"n_resamples": 499}}
 every_test = pytest.mark.parametrize("name", list(PAIRED_TESTS))
@@ -256,6 +257,13 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    ("p_value", "text"), [(1.0, "1.000"), (0.0012, "0.001"), (0.001, "0.001"), (0.0009, "< 0.001")]
+)
+def test_p_values_are_said_with_three_decimals(p_value, text):
+    assert format_p(p_value) == text
 
 
 def test_words_are_no_values():
