@@ -87,6 +87,14 @@ def test_wilcoxon_is_as_published():
     assert result.difference > 0
 
 
+def test_wilcoxon_ties_what_differs_by_rounding_alone():
+    a, b = np.array([3, 2, 7, 1, 9, 6, 5]), np.array([2, 1, 3, 2, 4, 7, 3])
+    exact, rounded = wilcoxon_test(a, b), wilcoxon_test(a / 10, b / 10)
+    assert len({*(a / 10 - b / 10)}) > len({*(a - b)})
+    assert rounded.statistic == exact.statistic
+    assert rounded.p_value == exact.p_value
+
+
 def test_corrected_t_test_worked_by_hand():
     # differences 1, 2, 3: mean 2, variance 1, standard error sqrt(1/3 + 1/2)
     result = corrected_resampled_t_test([2, 4, 6], [1, 2, 3], test_to_train=0.5)
@@ -144,6 +152,7 @@ def test_interval_comes_near_the_t_interval_for_many_queries():
     expected = stats.ttest_1samp(values, 0).confidence_interval(0.9)
     np.testing.assert_allclose([interval.low, interval.high], expected, atol=0.01)
     assert interval.low < interval.estimate < interval.high
+    assert bootstrap_interval([np.nan, *values, np.nan], level=0.9) == interval
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
