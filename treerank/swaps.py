@@ -4,8 +4,9 @@ For the present order of one query and its scores in that order, ``falling``, ea
 fills two numbers per document such that the change is ``up_i - up_j`` when the more relevant
 ``i`` stands above ``j`` and ``down_j - down_i`` below it, the wrong one of the two never being
 the larger; and a third, ``tie``, that stands in for the difference when the two have equal
-scores. All three are expectations over random tie-breaking: exact for NDCG, MAP and MRR; for
-ERR every document of a tied block stands for the block's mean.
+scores. They are 0 at first; what no weight reads stays so. All three are expectations over
+random tie-breaking: exact for NDCG, MAP and MRR; for ERR every document of a tied block stands
+for the block's mean.
 
 To add a metric, write its function here and list it in :mod:`treerank.weights`.
 """
@@ -24,16 +25,14 @@ def no_swaps(order, falling, discount, gain, up, down, tie, scratch):
 def ndcg_ranks(order, falling, discount, gain, up, down, tie, scratch):
     """Mean discount of each block of ties; inside one, the mean gap of its discounts."""
     for rank in range(len(order)):
-        document = order[rank]
-        up[document] = down[document] = discount[rank]
-        tie[document] = 0
+        up[order[rank]] = discount[rank]
     for start in range(len(order) - 1):
         opens = start == 0 or falling[start] != falling[start - 1]
         if opens and falling[start] == falling[start + 1]:
             end = end_of_block(start, falling)
             mean, gap = mean_of(discount, start, end), mean_gap(discount, start, end)
             for rank in range(start, end):
-                up[order[rank]] = down[order[rank]] = mean
+                up[order[rank]] = mean
                 tie[order[rank]] = gap
 
 

@@ -40,8 +40,9 @@ def _ndcg_change(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
 
 @register_jitable
 def _swap_change(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
-    change = max(up_i - up_j, down_j - down_i)
-    return (gain_i - gain_j) * (tie if tied else max(change, tie - tie))
+    # Both ways computed, one kept by a product: a branch would keep the loop from vectorising.
+    change = max(up_i - up_j, down_j - down_i, tie - tie)
+    return (gain_i - gain_j) * (tied * tie + (not tied) * change)
 
 
 @register_jitable
