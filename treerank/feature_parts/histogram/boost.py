@@ -51,7 +51,8 @@ class Held:
         if earlier is not None:
             for start in range(0, len(rows), _BATCH):
                 batch = rows.batch(start, start + _BATCH)
-                add_scores(earlier, batch, scores[start : start + len(batch)])
+                own = scores[start : start + len(batch)]
+                add_scores(earlier, batch, own, n_threads=nb.get_num_threads())
         return cls(bin_rows(rows, bins, signs), scores)
 
     def add(self, tree, values, rows):

@@ -1,8 +1,11 @@
 """Forest: the fitted trees, in terms of features rather than bins, as arrays over all nodes."""
 
 from dataclasses import dataclass, fields, replace
+from functools import cached_property
 
 import numpy as np
+
+from treerank.feature_parts.histogram.strikes import find_strikes
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +68,25 @@ class Forest:
     def is_leaf(self):
         """Whether each node is a leaf."""
         return self.first == np.arange(len(self.first))
+
+    @cached_property
+    def most_leaves(self):
+        """Most leaves of a tree; every split adds one."""
+        return (int(np.diff(self.starts).max(initial=1)) + 1) // 2
+
+    @cached_property
+    def strikes(self):
+        """The splits, as they are predicted with."""
+        return find_strikes(self)
+
+    @cached_property
+    def values_of_leaves(self):
+        """The values of leaves, in the order of those of ``strikes``."""
+        return self.values[self.strikes.leaves]
+
+    def __getstate__(self):
+        """Leave out what follows from the rest."""
+        return self.as_state()
 
     def first_trees(self, n_trees):
         """Keep the first trees."""

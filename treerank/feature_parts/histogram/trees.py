@@ -10,7 +10,6 @@ from treerank.feature_parts.boosting import (
     BoostedTrees,
     check_choice,
     check_count,
-    kernel_threads,
 )
 from treerank.feature_parts.columns import column_indices, monotone_signs
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
@@ -196,8 +195,7 @@ class HistogramTrees(BoostedTrees):
     def predict_scores(self, values):
         """Return the scores, of shape (n_documents, n_scores_)."""
         scores = np.zeros((len(values), self.n_scores_))
-        with kernel_threads(self.n_threads):
-            add_scores(self.booster_, _float_array(values), scores)
+        add_scores(self.booster_, _float_array(values), scores, n_threads=self.n_threads)
         return scores
 
     def predict_nodes(self, values):
