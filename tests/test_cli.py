@@ -145,6 +145,39 @@ def test_options_reach_the_ranker_and_all_else_is_its_default(files, tmp_path, o
     assert repr(found) == repr(expected)
 
 
+@pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
+def test_sparse_features_stay_sparse_all_the_way(files, tmp_path, part):
+    model = tmp_path / "model"
+    own = ["--feature-part", part, *SMALL, "--sparse"]
+    result = run("fit", files.train, "--valid", files.valid, "--model", model, *own)
+    assert result.exit_code == 0, result.stderr
+    expected = treerank.load(model)
+    by_hand = treerank.load(model).set_params(feature_part=grown_to(part, 6, 4, 0.1))
+    by_hand.feature_part.set_params(random_state=0, n_jobs=1)
+    valid = tuple(read_letor(files.valid, n_features=8, sparse=True))
+    by_hand.fit(*read_letor(files.train, sparse=True), eval_set=valid)
+    X = read_letor(files.test, sparse=True).X
+    np.testing.assert_array_equal(by_hand.predict(X), expected.predict(X))
+    for command in ("rank", "evaluate"):
+        assert (
+            run(command, model, files.test, "--sparse").stdout
+            == run(command, model, files.test).stdout
+            != ""
+        )
+
+
+def test_sparse_in_vain_is_refused(files, tmp_path):
+    model = tmp_path / "model"
+    own = ["--feature-part", "histogram", *SMALL]
+    result = run("fit", files.train, "--model", model, *own, "--sparse")
+    assert result.exit_code == 2
+    assert "must come with a --feature-part that reads sparse features" in result.stderr
+    assert run("fit", files.train, "--model", model, *own).exit_code == 0
+    result = run("rank", model, files.test, "--sparse")
+    assert result.exit_code == 1
+    assert "X must be dense for HistogramTrees" in result.stderr
+
+
 def test_xgboost_grows_as_many_leaves(files, tmp_path):
     part = ["--feature-part", "xgboost"]
     result = run("fit", files.train, "-m", tmp_path / "m", *SMALL, *part)

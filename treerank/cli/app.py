@@ -65,7 +65,7 @@ class Commands(TyperGroup):
             except KeyboardInterrupt as interrupt:
                 complain("interrupted")
                 raise typer.Exit(130) from interrupt
-            except (ValueError, OSError, ImportError) as error:
+            except (ValueError, TypeError, OSError, ImportError) as error:
                 # A reader that has had enough, such as `head`, is nobody's bad input.
                 if ctx.params["traceback"] or getattr(error, "errno", None) == errno.EPIPE:
                     raise

@@ -14,6 +14,7 @@ from treerank.cli.options import (
     DataFile,
     ModelFile,
     Quiet,
+    Sparse,
     check_metrics,
     read_model_and_data,
 )
@@ -38,6 +39,7 @@ def evaluate(
         bool, typer.Option("--per-query", help="Also the values of each query.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
+    sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
 ):
@@ -46,7 +48,8 @@ def evaluate(
     Means are over the queries that have something to find; the value of any other query is nan,
     or null in JSON.
     """
-    ranker, documents = read_model_and_data(Reporter(quiet), model, data, cache=cache)
+    options = {"sparse": sparse, "cache": cache}
+    ranker, documents = read_model_and_data(Reporter(quiet), model, data, **options)
     X, y, qid = documents
     scores = ranker.predict(X)
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]

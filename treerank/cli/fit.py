@@ -6,10 +6,18 @@ from typing import Annotated
 import typer
 
 from treerank.cli.console import Reporter
-from treerank.cli.options import Cache, Quiet, check_metric, check_positive, one_of, read_data
+from treerank.cli.options import (
+    Cache,
+    Quiet,
+    Sparse,
+    check_metric,
+    check_positive,
+    one_of,
+    read_data,
+)
 from treerank.cli.trees import SIZES, grown_to
 from treerank.cli.watching import fit_watched
-from treerank.feature_parts.registry import make_feature_part
+from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.losses import PAIR_LOSSES
 from treerank.objectives.listwise import LISTWISE
 from treerank.pairs import PAIRS
@@ -79,6 +87,7 @@ def fit(
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn.")] = 0,
     threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
+    sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
 ):
@@ -86,24 +95,29 @@ def fit(
 
     The model file appears, or is replaced, only once it is whole.
     """
-    _refuse_before_reading(model, valid, early_stopping)
+    part = grown_to(feature_part, trees, leaves, learning_rate)
+    _refuse_before_reading(model, valid, early_stopping, sparse and not reads_sparse(part))
     settings = _objective_settings(loss, weight, pairs, smoothing)
     ranker = TreeDirectRanker(**settings, metric=metric, random_state=seed)
-    part = grown_to(feature_part, trees, leaves, learning_rate)
     part.set_params(early_stopping_rounds=early_stopping, random_state=seed, n_jobs=threads)
     reporter = Reporter(quiet)
-    data = read_data(reporter, train, n_features=features, cache=cache)
+    reading = {"sparse": sparse, "cache": cache}
+    data = read_data(reporter, train, n_features=features, **reading)
     held_out = None
     if valid is not None:
-        held_out = tuple(read_data(reporter, valid, n_features=data.X.shape[1], cache=cache))
+        held_out = tuple(read_data(reporter, valid, n_features=data.X.shape[1], **reading))
     with reporter.counting(f"growing {trees} trees", trees) as show:
         fit_watched(ranker, part, show, *data, eval_set=held_out)
     ranker.save(model)
     reporter.say(f"wrote {model}: {ranker.best_iteration_} trees")
 
 
-def _refuse_before_reading(model, valid, early_stopping):
+def _refuse_before_reading(model, valid, early_stopping, sparse_in_vain):
     """Refuse what would only fail after a long training."""
+    if sparse_in_vain:
+        raise typer.BadParameter(
+            "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
+        )
     if early_stopping is not None and valid is None:
         raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping")
     if not model.absolute().parent.is_dir():

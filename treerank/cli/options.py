@@ -49,6 +49,12 @@ DataFile = Annotated[Path, typer.Argument(help="LETOR file, plain or gzip.")]
 Cache = Annotated[
     bool, typer.Option("--cache", help="Keep a binary copy beside the data, to read faster.")
 ]
+Sparse = Annotated[
+    bool,
+    typer.Option(
+        "--sparse", help="Keep features sparse in memory, for files of very many of them."
+    ),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
 
 

@@ -10,7 +10,15 @@ import numpy as np
 import typer
 
 from treerank.cli.console import Reporter
-from treerank.cli.options import Cache, DataFile, ModelFile, Quiet, one_of, read_model_and_data
+from treerank.cli.options import (
+    Cache,
+    DataFile,
+    ModelFile,
+    Quiet,
+    Sparse,
+    one_of,
+    read_model_and_data,
+)
 from treerank.datasets.files import replaced_file
 from treerank.grouping import QueryGroups
 
@@ -37,6 +45,7 @@ def rank(
             help="tsv: tab-separated, with a header. trec: lines as trec_eval reads them.",
         ),
     ] = "tsv",
+    sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
 ):
@@ -46,7 +55,7 @@ def rank(
     of its comment or, where there is none, by its number in the file, from 1. Queries come as in
     the file; of equal scores, the earlier document comes first.
     """
-    options = {"comments": True, "cache": cache}
+    options = {"comments": True, "sparse": sparse, "cache": cache}
     ranker, documents = read_model_and_data(Reporter(quiet), model, data, **options)
     scores = ranker.predict(documents.X)
     rows, ranks = best_first(scores, documents.qid)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sklearn.base import clone
+from sklearn.utils import get_tags
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,10 @@ class WatchedPart:
         """Return nothing that the ranker could set."""
         del deep
         return {}
+
+    def __sklearn_tags__(self):
+        """Read what the real part reads."""
+        return get_tags(self.part)
 
     def __sklearn_clone__(self):
         """Stay the one that is watched."""

@@ -4,7 +4,7 @@ To add one, write a function that imports and returns its class and list it, und
 name and its class's name.
 """
 
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils import get_tags
 
 
@@ -106,4 +106,4 @@ def reads_sparse(part):
     >>> reads_sparse(make_feature_part("lightgbm")), reads_sparse(make_feature_part("histogram"))
     (True, False)
     """
-    return isinstance(part, BaseEstimator) and get_tags(part).input_tags.sparse
+    return hasattr(part, "__sklearn_tags__") and get_tags(part).input_tags.sparse
