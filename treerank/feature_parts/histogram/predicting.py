@@ -24,17 +24,20 @@ _LOWEST_BIT = np.array([0, *((b & -b).bit_length() - 1 for b in range(1, 256))],
 
 def add_scores(forest, X, scores, *, n_threads=1):
     """Add the outputs of all trees to ``scores``, tree after tree."""
-    if forest.most_leaves > _MOST_LEAVES:
-        add, arguments = walking.add_scores, (forest,)
-    else:
-        add, arguments = _add_scores, (forest.strikes, forest.values_of_leaves)
     if n_threads == 1 or len(X) <= _FEW:
-        add(X, *arguments, scores)
+        _add(forest, X, scores)
         return
     bounds = np.linspace(0, len(X), n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:  # each thread has rows of its own
         parts = [slice(*ends) for ends in pairwise(bounds)]
-        list(pool.map(lambda part: add(X[part], *arguments, scores[part]), parts))
+        list(pool.map(lambda part: _add(forest, X[part], scores[part]), parts))
+
+
+def _add(forest, X, scores):
+    if forest.most_leaves > _MOST_LEAVES:
+        walking.add_scores(X, forest, scores)
+    else:
+        _add_scores(X, forest.strikes, forest.values_of_leaves, scores)
 
 
 def find_leaves(forest, X):
