@@ -243,9 +243,30 @@ def test_what_a_nested_ranker_ranks_again_stays_on_top():
         assert ranks[top].max() == 6
         second = ranker.rankers_[1].predict(DATA.X[top])
         assert ranks[top[np.argsort(-second)[:3]]].max() == 3
-    for sizes in ((3, 6), (1,), (2.5,)):
+    for sizes in ((3, 6), (1,), (2.5,), 5):
         with pytest.raises(ValueError, match="sizes must be falling"):
             NestedRanker(RankNet(), sizes=sizes).fit(DATA.X, DATA.y, DATA.qid)
+
+
+def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
+    held_out = make_ranking_sample(20, random_state=3)
+    first = RankNet((), n_epochs=9, early_stopping_rounds=2)
+    ranker = NestedRanker(first, sizes=(6,), calibration=None, random_state=0)
+    ranker.fit(DATA.X, DATA.y, DATA.qid, eval_set=(held_out.X, held_out.y, held_out.qid))
+    values = [r.evals_result_["validation"]["ndcg@10"] for r in ranker.rankers_]
+    assert [len(v) for v in values] == [r.best_iteration_ + 2 for r in ranker.rankers_]
+    scores = ranker.rankers_[0].predict(held_out.X)
+    tops = [rows[np.argsort(-scores[rows])[:6]] for rows in held_out.rows_by_query]
+    rows = np.concatenate([top for top in tops if np.ptp(held_out.y[top])])
+    again = ranker.rankers_[1].predict(held_out.X[rows])
+    reached = ndcg_score(held_out.y[rows], again, held_out.qid[rows], k=10)
+    assert reached == pytest.approx(max(values[1]), abs=0.05)
+
+
+def test_a_rate_of_sortnet_is_a_positive_number():
+    for rate in ("fast", 0.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="learning_rate must be a positive number"):
+            SortNet(learning_rate=rate).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_pairs_of_the_users_own_are_refused_where_there_are_none():

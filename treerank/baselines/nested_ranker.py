@@ -1,12 +1,13 @@
 """Nested ranker: the top of each list ranked again, by a ranker trained on tops alone."""
 
+from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.documents import check_features
+from treerank.documents import check_eval_set, check_features
 from treerank.grouping import QueryGroups
 from treerank.metrics.ndcg import ndcg_score
 from treerank.ranker import Ranker
@@ -19,6 +20,9 @@ class NestedRanker(Ranker):
     before has ranked among the first ``sizes`` of their query: it spends all it has on the
     differences that are left. The order of a list is that of the last ranker for its top, of the
     one before for what follows, and so on.
+
+    An ``eval_set`` is handed on to rankers whose ``fit`` takes one, cut down to the tops likewise,
+    so that each may stop early.
 
     What is on top depends on the list, so ``predict`` takes ``qid`` too, and the score of a
     document depends on which others are scored with it.
@@ -72,6 +76,11 @@ class NestedRanker(Ranker):
             raise ValueError("sample_weight must be None for NestedRanker.")
         return ndcg_score(y, self.predict(X, qid), qid)
 
+    def _set_aside(self, data, eval_set, seed):
+        """Hand on the documents themselves, since every stage has an order of its own to check."""
+        data, _, held_out = super()._set_aside(data, eval_set, seed)
+        return data, None if eval_set is None else check_eval_set(self, eval_set), held_out
+
     def _learn(self, data, validation, seed):
         X, y = data.X[data.rows], data.y
         kept = np.arange(len(y))
@@ -87,10 +96,12 @@ class NestedRanker(Ranker):
             weights = {name: weight for name, weight in weights.items() if weight is not None}
             if data.pairs is not None:
                 weights["pair_weight"] = data.taking(kept).weights()["pair_weight"]
+            if validation is not None and "eval_set" in signature(ranker.fit).parameters:
+                weights["eval_set"] = (*validation[:2], validation[2].codes)
             self.rankers_.append(ranker.fit(X[kept], y[kept], data.query[kept], **weights))
             if size is not None:
-                scores = ranker.predict(X[kept])
-                kept = kept[_on_top(scores, QueryGroups.from_qid(data.query[kept]), size)]
+                kept = kept[_best(ranker, X[kept], data.query[kept], size)]
+                validation = _top_of(validation, ranker, size)
 
     def _scores(self, X):
         return self._nested_scores(X, QueryGroups.from_qid(None, len(X)))
@@ -123,8 +134,9 @@ class NestedRanker(Ranker):
 
     def _check_settings(self):
         super()._check_settings()
-        whole = all(isinstance(n, int | np.integer) and n >= 2 for n in self.sizes)
-        if not whole or list(self.sizes) != sorted(set(self.sizes), reverse=True):
+        sizes = list(self.sizes) if np.iterable(self.sizes) else [None]
+        whole = all(isinstance(n, int | np.integer) and n >= 2 for n in sizes)
+        if not whole or sizes != sorted(set(sizes), reverse=True):
             raise ValueError(f"sizes must be falling integers of at least 2; got {self.sizes!r}.")
 
 
@@ -134,6 +146,21 @@ def _on_top(scores, groups, size):
     start = groups.indptr[:-1]
     last = scores[order][start + np.minimum(size, groups.sizes) - 1]
     return np.flatnonzero(scores >= last[groups.codes])
+
+
+def _best(ranker, X, query, size):
+    return _on_top(ranker.predict(X), QueryGroups.from_qid(query), size)
+
+
+def _top_of(validation, ranker, size):
+    """Return the tops of held-out lists, ``None`` once they have nothing to order any more."""
+    if validation is None:
+        return None
+    X, y, groups = validation
+    kept = _on_top(ranker.predict(X), groups, size)
+    if not _has_pairs(y[kept], groups.codes[kept]):
+        return None
+    return X[kept], y[kept], QueryGroups.from_qid(groups.codes[kept])
 
 
 def _has_pairs(y, query):

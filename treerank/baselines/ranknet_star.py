@@ -1,5 +1,6 @@
 """RankNet*: the DirectRanker of the paper this library is built on."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -62,7 +63,7 @@ class RankNetStar(NeuralRanker):
 
     def _check_settings(self):
         super()._check_settings()
-        if len(self.hidden) == 0:
+        if not isinstance(self.hidden, Sequence | np.ndarray) or len(self.hidden) == 0:
             raise ValueError(f"hidden must name at least one layer; got {self.hidden!r}.")
 
     def _make_objective(self, data, seed, **changed):

@@ -1,6 +1,8 @@
 """SortNet: a neural comparator, trained on the pairs that sorting by it gets wrong."""
 
+import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -245,8 +247,9 @@ class SortNet(Ranker):
     def _check_parameters(self, data):
         for name in ("n_hidden", "max_iter", "n_epochs", "batch_size"):
             check_count(name, getattr(self, name))
-        if not self.learning_rate > 0:
-            raise ValueError(f"learning_rate must be positive; got {self.learning_rate!r}.")
+        rate = self.learning_rate
+        if not isinstance(rate, Real) or not 0 < float(rate) < math.inf:
+            raise ValueError(f"learning_rate must be a positive number; got {rate!r}.")
         if data.pairs is not None:
             raise ValueError(
                 "pair_weight must be None for SortNet, which chooses its pairs itself."

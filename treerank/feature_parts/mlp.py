@@ -1,6 +1,8 @@
 """Multilayer perceptron: the neural feature part of RankNet and of the DirectRanker paper."""
 
 import itertools
+from collections.abc import Iterable
+from numbers import Real
 
 import torch
 
@@ -95,12 +97,15 @@ class MLP(NetworkPart):
 
     def _check_parameters(self, validation):
         super()._check_parameters(validation)
+        if isinstance(self.hidden, str) or not isinstance(self.hidden, Iterable):
+            raise TypeError(f"hidden must be a sequence of integers; got {self.hidden!r}.")
         for n_units in self.hidden:
             check_count("hidden", n_units)
         check_choice("start", self.start, STARTS)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_choice("output_activation", self.output_activation, ACTIVATIONS)
-        if not 0 <= self.dropout < 1:
+        real = isinstance(self.dropout, Real) and not isinstance(self.dropout, bool)
+        if not real or not 0 <= float(self.dropout) < 1:
             raise ValueError(f"dropout must be at least 0 and below 1; got {self.dropout!r}.")
 
 

@@ -7,6 +7,7 @@ inputs, batches, early stopping, continuation, model files.
 
 import copy
 import math
+import warnings
 from numbers import Real
 from typing import Any
 
@@ -51,6 +52,9 @@ class NetworkPart(BaseEstimator):
     Training on a CPU takes one thread, and scores are computed in double precision, in blocks of
     equal size, and rounded to single precision: so the model and its scores do not depend on
     threads, on the order of rows, or on which documents are scored together.
+
+    Ctrl-C ends a fit after its first epoch early, with a warning: the best weights so far are
+    kept with ``early_stopping_rounds``, else those of the moment.
 
     Parameters
     ----------
@@ -273,17 +277,22 @@ class NetworkPart(BaseEstimator):
         start, stop = self._n_epochs_done, self._n_epochs_done + n_epochs
         progress = Progress(validation and validation[1], self.early_stopping_rounds, start)
         trainer = self._make_trainer(device)
-        best = None
+        best, n_done = None, start
         with own_generator(self._seed, device), one_thread():
-            for epoch in range(start, stop):
-                torch.manual_seed(self._seed + 2**31 * epoch)  # epochs draw alike in any fit
-                trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
-                enough = self._look(held_out, progress, epoch + 1)
-                if progress.kept() == epoch + 1:
-                    best = copy.deepcopy(self._model.state_dict())
-                if enough:
-                    break
-        return self._remember(trainer, progress, best, epoch + 1 if n_epochs else start)
+            try:
+                for epoch in range(start, stop):
+                    torch.manual_seed(self._seed + 2**31 * epoch)  # epochs draw alike in any fit
+                    trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
+                    n_done, enough = epoch + 1, self._look(held_out, progress, epoch + 1)
+                    if progress.kept() == n_done:
+                        best = copy.deepcopy(self._model.state_dict())
+                    if enough:
+                        break
+            except KeyboardInterrupt:
+                if n_done == start:
+                    raise
+                _warn_of_interruption(n_done, progress.kept())
+        return self._remember(trainer, progress, best, n_done)
 
     def _look(self, held_out, progress, n_done):
         if held_out is not None:
@@ -348,6 +357,8 @@ class NetworkPart(BaseEstimator):
     def _check_parameters(self, validation):
         for name in ("n_outputs", "n_epochs", "batch_size"):
             check_count(name, getattr(self, name))
+        if self.batch_size == 1:  # nothing would ever be learned, without a word
+            raise ValueError("batch_size must be at least 2, which makes a pair; got 1.")
         for name in ("learning_rate", "decay_rate", "decay_epochs"):
             _check_real(name, getattr(self, name), positive=True)
         for name in ("momentum", "weight_decay"):
@@ -365,6 +376,15 @@ class NetworkPart(BaseEstimator):
                 raise ValueError(
                     "validation must be given where early_stopping_rounds is; got None."
                 )
+
+
+def _warn_of_interruption(n_done, kept):
+    weights = "of the moment" if kept is None else f"of epoch {kept}"
+    warnings.warn(
+        f"Training was interrupted after {n_done} epochs; the weights are those {weights}.",
+        UserWarning,
+        stacklevel=4,
+    )
 
 
 def _check_real(name, value, *, positive=False):
