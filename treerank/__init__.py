@@ -1,5 +1,6 @@
 """Learning to rank by comparing two documents at a time, with any function approximator."""
 
+from treerank import kernel_cache as kernel_cache
 from treerank.grouping import QueryGroups
 from treerank.head import AntisymmetricHead
 from treerank.metrics import make_ranking_scorer, ndcg_score

@@ -1,0 +1,45 @@
+"""Kernels on disk: kept within a version, compiled anew by the next, and nobody else's business."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import importlib.metadata as metadata, sys
+metadata.version = lambda name, known=metadata.version: (
+    sys.argv[1] if name == "treerank" else known(name)
+)
+import numpy as np
+from treerank.metrics.relevance import _look_up
+assert _look_up(np.array([1.0]), np.array([0.0, 3.0]))[0] == [3.0]
+print(sum(_look_up.stats.cache_hits.values()))
+"""
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
+def test_another_version_compiles_its_own_kernels(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    hits = [
+        subprocess.run(
+            [sys.executable, "-c", SCRIPT, version],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
+        for version in ("1", "1", "2", "2")
+    ]
+    assert hits == ["0", "1", "0", "1"]
+
+
+def test_the_stamps_of_other_packages_stay_as_they_are(tmp_path, monkeypatch):
+    (tmp_path / "foreign.py").write_text(
+        "import numba\n\n\n@numba.njit(cache=True)\ndef one():\n    return 1\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import foreign
+
+    assert foreign.one() == 1
+    assert not isinstance(foreign.one._cache._cache_file._source_stamp, tuple)

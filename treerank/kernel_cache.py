@@ -1,0 +1,28 @@
+"""Kernel cache: machine code on disk is that of this version of treerank, not of an earlier one.
+
+numba keeps a kernel's machine code until the file that holds the kernel changes. It does not see
+that a function of another file, compiled into the kernel, has changed, nor does an upgrade remove
+what it has kept: a new version would go on with the mathematics of the old one wherever only the
+other file is new. So the stamp of our own files bears our version, too, from the moment that this
+room is imported, which is before any kernel is. (While you edit a function that kernels of other
+files call, delete the ``*.nbi`` files below ``treerank``.)
+"""
+
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from numba.core.caching import _SourceFileBackedLocatorMixin
+
+_Locator: Any = _SourceFileBackedLocatorMixin
+_PACKAGE = Path(__file__).parent
+_VERSION = version("treerank")
+_stamp_of_file = _Locator.get_source_stamp
+
+
+def _stamp_with_version(locator):
+    stamp = _stamp_of_file(locator)
+    return (stamp, _VERSION) if _PACKAGE in Path(locator._py_file).parents else stamp
+
+
+_Locator.get_source_stamp = _stamp_with_version
