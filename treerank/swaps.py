@@ -45,25 +45,33 @@ def map_ranks(order, falling, discount, gain, up, down, tie, scratch):
         size, relevant = end - start, 0
         for rank in range(start, end):
             relevant += gain[order[rank]] > 0
-        rest = max(size - 1, 1)
-        # Of the other documents of the block, how many are relevant on average?
-        mates = ((relevant - 1) / rest, relevant / rest)
-        high, low, above, mean = 0.0, 0.0, 0.0, 0.0
-        for t in range(size):
-            d = discount[start + t]
-            high += (seen + 1 + mates[0] * t) * d - (gained + d + mates[0] * above)
-            low += (seen + mates[1] * t) * d - (gained + mates[1] * above)
-            above += d
-        mean = above / size
+        high, low, mean = _map_block(discount, start, size, relevant, seen, gained)
         gap = _map_gap(discount, start, size, relevant, seen)
         for rank in range(start, end):
             document = order[rank]
-            up[document] = (high if gain[document] > 0 else low) / size
+            up[document] = high if gain[document] > 0 else low
             down[document] = up[document] + mean
             tie[document] = gap
         seen += relevant
-        gained += above * relevant / size
+        gained += mean * relevant
         start = end
+
+
+@register_jitable
+def _map_block(discount, start, size, relevant, seen, gained):
+    """What a place in the block is worth to a relevant document and to another; its discount."""
+    if size == 1:
+        worth = seen * discount[start] - gained
+        return worth, worth, discount[start]
+    # Of the other documents of the block, how many are relevant on average?
+    mates = ((relevant - 1) / (size - 1), relevant / (size - 1))
+    high, low, above = 0.0, 0.0, 0.0
+    for t in range(size):
+        d = discount[start + t]
+        high += (seen + 1 + mates[0] * t) * d - (gained + d + mates[0] * above)
+        low += (seen + mates[1] * t) * d - (gained + mates[1] * above)
+        above += d
+    return high / size, low / size, above / size
 
 
 @register_jitable
@@ -92,8 +100,10 @@ def mrr_ranks(order, falling, discount, gain, up, down, tie, scratch):
         relevant = 0
         for rank in range(start, end):
             relevant += gain[order[rank]] > 0
-        mean = mean_of(discount, start, end)
-        here, better, runner_up = _first_relevant(discount, start, end, relevant)
+        mean, here, better, runner_up = 0.0, 0.0, 0.0, 0.0
+        if first < 0 or (alone and second < 0):  # else nothing below changes anything
+            mean = mean_of(discount, start, end)
+            here, better, runner_up = _first_relevant(discount, start, end, relevant)
         opens = first < 0 and relevant > 0
         follows = alone and second < 0 and relevant > 0
         for rank in range(start, end):
@@ -147,7 +157,8 @@ def err_ranks(order, falling, discount, gain, up, down, tie, scratch):
         stop = 0.0
         for rank in range(start, end):
             stop += gain[order[rank]]
-        stop /= end - start
+        if end > start + 1:
+            stop /= end - start
         for rank in range(start, end):
             scratch[rank] = reach * discount[rank] + gained
             gained += reach * stop * discount[rank]
