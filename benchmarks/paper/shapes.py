@@ -31,7 +31,11 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     for pattern, rows_of in SHAPES.items():
         for path in sorted(arguments.results.glob(pattern)):
-            print(f"{path.stem}\n{table_of(rows_of(read(path)['results']))}\n")
+            try:
+                table = table_of(rows_of(read(path)["results"]))
+            except ValueError as error:  # a run that has but begun
+                table = str(error)
+            print(f"{path.stem}\n{table}\n")
     for path in sorted(arguments.results.glob("figure6-*-*.json")):
         print(f"{path.stem}\n{figure6_lines(read(path)['results'])}\n")
 
@@ -92,14 +96,18 @@ def corrected(ours, theirs):
 
 
 def by_setting(results, *names):
-    """Return values by settings, then by data set or fold; pairs where a fold has two."""
+    """Return values by settings, then by data set or fold; pairs where a fold has two.
+
+    Only data sets that all settings have: the others are under way.
+    """
     values = defaultdict(dict)
     for entry in results:
         point, found = entry["point"], entry["result"]
         place = point.get("seed", point.get("fold"))
         value = found.get("ndcg@20", (found.get("validation"), found.get("test")))
         values[tuple(point[name] for name in names)][place] = value
-    return {setting: dict(sorted(found.items())) for setting, found in values.items()}
+    shared = sorted(set.intersection(*map(set, values.values())))
+    return {setting: {place: found[place] for place in shared} for setting, found in values.items()}
 
 
 def table_of(rows):

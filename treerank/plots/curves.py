@@ -41,9 +41,11 @@ def learning_curves(curves, *, metric="ndcg@10", x="iteration", mark_best=True, 
     found = {name: _as_curve(curve, name) for name, curve in curves.items()}
     ax = make_axes(ax)
     widest = 1.0
-    for (name, curve), look in zip(found.items(), line_styles(len(found)), strict=True):
+    for label, curve, look in zip(
+        shown(found), found.values(), line_styles(len(found)), strict=True
+    ):
         places, values, errors = curve
-        ax.plot(places, values, label=shown(name), linewidth=1.4, **look)
+        ax.plot(places, values, label=label, linewidth=1.4, **look)
         if errors is not None:
             bounds = (values - errors, values + errors)
             ax.fill_between(places, *bounds, color=look["color"], alpha=0.15, linewidth=0)

@@ -74,7 +74,8 @@ def pair_calibration(ranker, X, y, qid=None, *, bins=10, random_state=0, ax=None
         raise ValueError("y must have a query with two different labels; got none.")
     ax.plot([0, 1], [0, 1], color=GREY, linewidth=0.8, linestyle=":")
     rankers = ranker if isinstance(ranker, dict) else {"ranker": ranker}
-    for (name, fitted), look in zip(rankers.items(), line_styles(len(rankers)), strict=True):
+    labels, looks = shown(rankers), line_styles(len(rankers))
+    for (name, fitted), label, look in zip(rankers.items(), labels, looks, strict=True):
         said = fitted.predict_pair_proba(_rows(X, i), _rows(X, j))
         if not ((said >= 0) & (said <= 1)).all():
             raise ValueError(f"predict_pair_proba must return 0 to 1; that of {name!r} does not.")
@@ -84,7 +85,7 @@ def pair_calibration(ranker, X, y, qid=None, *, bins=10, random_state=0, ax=None
         was = np.bincount(place, y[i] > y[j], minlength=bins)[drawn] / n[drawn]
         mean = np.bincount(place, said, minlength=bins)[drawn] / n[drawn]
         off = np.sum(n[drawn] * np.abs(was - mean)) / len(i)
-        ax.plot(mean, was, linewidth=1.2, label=f"{shown(name)}: off by {off:.3f}", **look)
+        ax.plot(mean, was, linewidth=1.2, label=f"{label}: off by {off:.3f}", **look)
         ax.scatter(mean, was, s=60 * n[drawn] / n.max() + 4, color=look["color"], linewidth=0)
     ax.set_xlim(0, 1)
     ax.set_ylim(0, 1)

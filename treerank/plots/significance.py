@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from treerank.plots.style import COLOURS, COLUMN, GREY, LIGHT, make_axes, shown, tidy
+from treerank.plots.style import COLOURS, COLUMN, GREY, LETTER, LIGHT, make_axes, shown, tidy
 from treerank.statistics.paired import format_p
 
-#: Inches that a letter takes at 7 points.
-_LETTER = 0.056
+#: Inches that a significant p-value takes.
+_CELL = 0.46
 
 
 def critical_difference_diagram(result, names, *, ax=None):
@@ -38,16 +38,17 @@ def critical_difference_diagram(result, names, *, ax=None):
     ranks, cliques = result.mean_ranks, result.cliques
     if len(names) != len(ranks):
         raise ValueError(f"names must be one per ranker, {len(ranks)}; got {len(names)}.")
-    names = [shown(name) for name in names]
+    names = shown(names)
     order = np.argsort(ranks, kind="stable")
     n_left = (len(ranks) + 1) // 2
     sides = (order[:n_left], order[n_left:][::-1])
     first = 0.55 + 0.22 * len(cliques)
     depth = first + 0.4 * (n_left - 1)
-    ax = make_axes(ax, height=0.36 * (depth + 1.5))
+    room = (max(map(len, names)) + 6) * LETTER  # for a name and its rank, on either side
+    ax = make_axes(ax, height=0.36 * (depth + 1.5), width=_width(2.4 * room))
     low, high = np.floor(ranks.min()), np.ceil(ranks.max())
     high = max(high, low + 1)
-    edges = _draw_scale(ax, names, int(low), int(high))
+    edges = _draw_scale(ax, room, int(low), int(high))
     for side, edge, alignment in zip(sides, edges, ("right", "left"), strict=True):
         for place, ranker in enumerate(side):
             y = first + 0.4 * place
@@ -81,9 +82,11 @@ def p_value_matrix(result, *, alpha=0.05, ax=None):
     -------
     Axes
     """
-    k, names = len(result.names), [shown(name) for name in result.names]
-    width = min(max(COLUMN, 1.2 + 0.32 * k), 2 * COLUMN)
+    k, names = len(result.names), shown(result.names)
+    room = max(map(len, names)) * LETTER
+    width = _width(room + _CELL * (k - 1))
     ax = make_axes(ax, height=max(1.6, 0.42 * k + 0.7), width=width)
+    size = 7 * min(1, (width - room) / (k - 1) / _CELL)
     for row in range(1, k):
         for column in range(row):
             p_value = result.p_values[row, column]
@@ -98,7 +101,7 @@ def p_value_matrix(result, *, alpha=0.05, ax=None):
                 f"{arrow} {format_p(p_value)}".strip().replace("0.", "."),
                 ha="center",
                 va="center",
-                fontsize=7,
+                fontsize=size,
                 color="white" if significant else "black",
                 fontweight="bold" if significant else "normal",
             )
@@ -150,12 +153,12 @@ def query_gains(a, b, *, names=("a", "b"), metric="ndcg@10", ax=None):
     ax.axhline(0, color="black", linewidth=0.6)
     ax.axhline(gains.mean(), color="black", linewidth=0.8, linestyle="--")
     corner = {"transform": ax.transAxes, "fontsize": 7}
-    won, lost = np.mean(gains > 0), np.mean(gains < 0)
-    ax.text(0.03, 0.06, f"{shown(names[0])} better: {won:.0%}", color=COLOURS[0], **corner)
+    won, lost, names = np.mean(gains > 0), np.mean(gains < 0), shown(names)
+    ax.text(0.03, 0.06, f"{names[0]} better: {won:.0%}", color=COLOURS[0], **corner)
     ax.text(
         0.97,
         0.94,
-        f"{shown(names[1])} better: {lost:.0%}",
+        f"{names[1]} better: {lost:.0%}",
         color=COLOURS[1],
         ha="right",
         va="top",
@@ -172,10 +175,13 @@ def _square(column, row, colour):
     return Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=colour, linewidth=0)
 
 
-def _draw_scale(ax, names, low, high):
+def _width(inches):
+    return min(max(COLUMN, inches), 2 * COLUMN)
+
+
+def _draw_scale(ax, room, low, high):
     """Draw the line of ranks, leaving room for the names; return where they end."""
-    letters = max(len(name) for name in names) + 6
-    share = min(letters * _LETTER / COLUMN, 0.42)  # of the width, on each side
+    share = min(room / ax.figure.get_figwidth(), 0.42)  # of the width, on each side
     margin = (high - low) * share / (1 - 2 * share)
     ax.set_xlim(low - margin, high + margin)
     ax.plot([low, high], [0, 0], color="black", linewidth=1)

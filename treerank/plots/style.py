@@ -15,8 +15,8 @@ LIGHT = "#E4E4E4"
 #: Inches: a column of a paper.
 COLUMN = 3.4
 
-#: Letters of a name that a column has room for.
-_LETTERS = 26
+#: Letters of a name that a column has room for, and inches that one takes at 7 points.
+_LETTERS, LETTER = 26, 0.056
 
 
 def make_axes(ax=None, *, height=2.4, width=COLUMN):
@@ -46,18 +46,27 @@ def tidy(ax, *, x=None, y=None, grid="y"):
     return ax
 
 
-def shown(name):
-    """Return a name as it is drawn: both ends of a long one, and every letter as it is.
+def shown(names):
+    """Return names as they are drawn: both ends of long ones, and every letter as it is.
+
+    They are cut less where that would make two of them one.
 
     Examples
     --------
-    >>> shown("LambdaMART, 200 trees of 15 leaves")
-    'LambdaMART, 2…of 15 leaves'
+    >>> shown(["LambdaMART, 200 trees of 15 leaves", "a line"])
+    ['LambdaMART, 2…of 15 leaves', 'a line']
     """
-    if len(name) > _LETTERS:
-        name = f"{name[: _LETTERS // 2]}…{name[1 - _LETTERS // 2 :]}"
-    name = name.replace("$", r"\$")  # which begins a formula
-    return f" {name}" if name.startswith("_") else name  # whom legends would leave out
+    names = list(names)
+    longest = max(map(len, names), default=0)
+    rooms = range(_LETTERS, longest + 1, 4)
+    cut = next((c for c in (_cut(names, n) for n in rooms) if len({*c}) == len({*names})), names)
+    cut = [name.replace("$", r"\$") for name in cut]  # which begins a formula
+    return [f" {name}" if name.startswith("_") else name for name in cut]  # else in no legend
+
+
+def _cut(names, n_letters):
+    half = n_letters // 2
+    return [n if len(n) <= n_letters else f"{n[:half]}…{n[1 - half :]}" for n in names]
 
 
 def line_styles(n_lines):
