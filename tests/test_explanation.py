@@ -1,0 +1,88 @@
+"""Explanations: parts that add up to the margin, whoever ranks."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.sparse import csr_matrix
+
+from treerank import TreeDirectRanker
+from treerank.baselines.ranksvm import RankSVM
+from treerank.explanation import parts_of_margin
+from treerank.feature_parts.lightgbm import LightGBMTrees
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(200, 6)).round(1)
+y = ((X[:, 0] * X[:, 1] > 0) + (X[:, 2] > 0)).astype(int)
+QID = np.repeat(np.arange(10), 20)
+
+
+@pytest.fixture(scope="module")
+def trees():
+    part = LightGBMTrees(n_estimators=20, min_child_samples=5, n_jobs=1)
+    return TreeDirectRanker(part, random_state=0).fit(X, y, QID)
+
+
+def test_parts_add_up_to_the_margin(trees):
+    parts = trees.explain(X[:5], X[5:10])
+    assert parts.shape == (5, 6)
+    margins = trees.predict(X[:5]) - trees.predict(X[5:10])
+    np.testing.assert_allclose(parts.sum(axis=1), margins, atol=1e-12)
+
+
+def test_parts_change_sign_with_the_order_of_the_pair(trees):
+    there, back = trees.explain(X[:5], X[5:10]), trees.explain(X[5:10], X[:5])
+    assert there.any()
+    np.testing.assert_array_equal(there, -back)
+
+
+def test_a_single_row_meets_all_others(trees):
+    one_to_all = trees.explain(X[:1], X[1:4])
+    np.testing.assert_array_equal(one_to_all[1:2], trees.explain(X[:1], X[2:3]))
+
+
+def test_parts_do_not_depend_on_the_other_pairs(trees):
+    np.testing.assert_array_equal(trees.explain(X[:4], X[4:8])[3:], trees.explain(X[3:4], X[7:8]))
+
+
+def test_what_does_not_differ_does_nothing(trees):
+    a, b = X[:1].copy(), X[1:2].copy()
+    b[0, 2] = a[0, 2]
+    assert trees.explain(a, b)[0, 2] == 0
+    a[0, 2] = b[0, 2] = np.nan
+    assert trees.explain(a, b)[0, 2] == 0
+
+
+def test_two_that_work_together_share_by_half():
+    parts = parts_of_margin(lambda X: X[:, 0] * X[:, 1], np.array([1.0, 3.0, 0]), np.zeros(3))
+    assert parts.tolist() == [1.5, 1.5, 0.0]
+
+
+def test_three_that_work_together_share_as_all_six_orders_say():
+    def scores_of(X):
+        return X[:, 0] * X[:, 1] + 5 * X[:, 2] * X[:, 0]
+
+    parts = parts_of_margin(scores_of, np.ones(3), np.zeros(3), n_orders=4000)
+    np.testing.assert_allclose(parts, [3.0, 0.5, 2.5], atol=0.1)
+
+
+def test_a_linear_ranker_is_explained_by_its_weights():
+    ranker = RankSVM().fit(X, y, QID)
+    expected = (X[:3] - X[3:6]) * ranker.coef_
+    np.testing.assert_allclose(ranker.explain(X[:3], X[3:6], n_orders=1), expected, atol=1e-12)
+
+
+def test_sparse_rows_and_frames_are_explained_alike(trees):
+    dense = trees.explain(X[:2], X[2:4])
+    frame = pd.DataFrame(X, columns=list("abcdef"))
+    of_frame = TreeDirectRanker(trees.feature_part, random_state=0).fit(frame, y, QID)
+    np.testing.assert_array_equal(of_frame.explain(frame[:2], frame[2:4]), dense)
+    np.testing.assert_allclose(
+        trees.explain(csr_matrix(X[:2]), csr_matrix(X[2:4])), dense, atol=1e-12
+    )
+
+
+def test_bad_arguments_are_named(trees):
+    with pytest.raises(ValueError, match=r"X_a and X_b must have equally many rows.*2 and 3"):
+        trees.explain(X[:2], X[:3])
+    with pytest.raises(ValueError, match=r"n_orders must be .*got 0"):
+        trees.explain(X[:2], X[:2], n_orders=0)
