@@ -353,6 +353,10 @@ def test_tests_go_over_what_is_random(data):
     by_split, by_query = comparison.by_split("map"), comparison.by_query("map")
     expected = corrected_resampled_t_test(*by_split.T, test_to_train=1 / 4)
     assert comparison.test("map").p_values[0, 1] == expected.p_value
+    wider = corrected_resampled_t_test(*by_split.T, test_to_train=1)
+    found = comparison.test("map", test_to_train=1).p_values[0, 1]
+    assert found == wider.p_value > expected.p_value
+    assert compare(lines(), data, cv=2).default_test() == "corrected_t"
     expected = randomization_test(*by_query.T, random_state=5)
     found = comparison.test("map", "randomization", random_state=5)
     assert found.p_values[0, 1] == expected.p_value

@@ -3,6 +3,11 @@
 Output ``c`` ranks the documents that reach level ``c`` above those that do not, over pairs of
 its own. So the outputs differ, which vector-valued boosting needs: under one common gradient
 all outputs would grow proportional trees. The head then weighs the outputs.
+
+It is for those who want a score for each threshold, not for a better ranking: on MQ2008 and OHSUMED
+(``bench_vector_outputs.py --quick``) NDCG@10 differs from that of one score by -.002 ± .005 and
+-.004 ± .008, with leaves that are vectors by -.001 ± .005 and +.014 ± .008, in 1.3 to 2.1 times
+the time.
 """
 
 from dataclasses import dataclass
