@@ -45,7 +45,7 @@ def main():
     y = rng.integers(5, size=N_DOCUMENTS)
     merged = make_objective(y, loss="half_squared_tanh", pairs="adjacent")
     within = make_objective(y, np.arange(len(y)) // 120, loss="half_squared_tanh", pairs="adjacent")
-    part = RankNetStar(device="cpu").feature_part.set_params(random_state=0)
+    part = RankNetStar(activation="tanh", device="cpu").feature_part.set_params(random_state=0)
     tensor = torch.from_numpy(X)
     parts = {"across queries": (part.partial_fit(X[:2048], make_objective(y[:2048])), merged)}
     parts["within queries"] = (parts["across queries"][0], within)

@@ -107,7 +107,8 @@ def test_parameters_are_spelt_out():
 
 
 def test_the_head_of_ranknet_star_is_trained_and_squashes():
-    ranker = RankNetStar((6, 3), **SMALL, random_state=0).fit(DATA.X, DATA.y, DATA.qid)
+    ranker = RankNetStar((6, 3), activation="tanh", **SMALL, random_state=0)
+    ranker.fit(DATA.X, DATA.y, DATA.qid)
     features = ranker.transform(DATA.X)
     assert features.shape == (len(DATA.y), 3)
     assert (np.abs(features) < 1).all()

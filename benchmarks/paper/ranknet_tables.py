@@ -5,8 +5,7 @@ from 100 to 12,500 vectors in queries of 50; 5,000 vectors choose the epoch, 5,0
 ten hidden units on the polynomial, with and without pairs of equal labels.
 
 The paper has one draw of each function and does not say all about it. What it leaves open is read
-so: the trained nets have a transfer function, tanh, at the output too, as in its section 4; no
-product of the polynomial holds a feature twice; the test pairs of the network are those of
+so: no product of the polynomial holds a feature twice; the test pairs of the network are those of
 different levels, and those of the polynomial, for which the text names no bins, all pairs, by the
 value of the function. Training pairs are of different levels in both: the numbers of pairs in
 Table 2 show them. Functions are drawn for each seed anew, so there is a deviation to compare with.
@@ -30,6 +29,10 @@ the same, output tanh, rate 0.03                    62.9 / 61.3
 polynomial, terms divided by their variances        61.6 / 60.1   67.5 / 65.2   70.0 / 67.4
 the paper's polynomial                              59.6          66.7          69.0
 ==================================================  ============  ============  =============
+
+A tanh at the output, which section 4 allows, brings the network's row of 100 vectors to the paper's
+82.4, but two layers then learn no more from 2,500 than a linear net: 89.9 where the paper has 96.9,
+against 96.1 with a linear output (means of 4 and 3 draws). So the output is linear here.
 
 By level, no draw of twelve left a linear function less than 71.9 on a polynomial of unit terms, and
 theory has 72.5: its linear third correlates by 1/sqrt(3), and by value it must get to 1/2 +
@@ -55,23 +58,16 @@ TABLE1 = {
 TABLE2 = {100: (59.5, 59.6), 500: (67.0, 66.9), 1000: (68.1, 68.2), 5000: (69.0, 68.8)}
 #: What test pairs go by.
 COMPARED = {"net": "by_level", "poly": "by_value"}
-N_SEEDS = {"full": dict.fromkeys(SIZES, 10), "quick": {100: 10, 500: 10, 2500: 4, 12500: 2}}
+N_SEEDS = {"full": dict.fromkeys(SIZES, 10), "quick": {100: 10, 500: 10, 2500: 3, 12500: 1}}
 N_EPOCHS = {"full": 100, "quick": 100, "tiny": 1}
 #: Epochs without a better one; the paper goes on to the hundredth.
-PATIENCE = {"full": 100, "quick": 20, "tiny": 1}
+PATIENCE = {"full": 100, "quick": 40, "tiny": 1}
+#: In our unit, a batch's cost per document at the start, and with momentum.
+RATE = 0.1
 METRIC = get_metric("pairwise_accuracy")
 
 
-class BoundedRankNet(RankNet):
-    """RankNet with a transfer function at the output."""
-
-    @property
-    def feature_part(self):
-        """The network that these parameters describe, unfitted."""
-        return super().feature_part.set_params(output_activation="tanh")
-
-
-class TiesRankNet(BoundedRankNet):
+class TiesRankNet(RankNet):
     """RankNet that also compares documents of equal labels, with a target of one half."""
 
     pairs = "with_ties"
@@ -84,7 +80,7 @@ def main(argv=None):
     protocol, few = arguments.protocol, 1 if arguments.protocol == "tiny" else None
     for table in arguments.tables:
         about = {"n_epochs": N_EPOCHS[protocol], "patience": PATIENCE[protocol]}
-        about |= {"output": "tanh", "compared": COMPARED, "paper": PAPER[table]}
+        about |= {"learning_rate": RATE, "compared": COMPARED, "paper": PAPER[table]}
         points = [
             point | {"seed": seed}
             for point in POINTS[table][:few]
@@ -123,11 +119,11 @@ def run_point(about, data, model, n_vectors, ties, seed):
     """Train one net; return the share of test pairs in the right order, by level and by value."""
     X, qid, truths = drawn(data, seed)
     train, validation, test = slice(n_vectors), slice(-10_000, -5_000), slice(-5_000, None)
-    ranker = (TiesRankNet if ties else BoundedRankNet)(
+    ranker = (TiesRankNet if ties else RankNet)(
         HIDDEN[model],
         n_epochs=about["n_epochs"],
         batch_size=50,
-        learning_rate=0.3,
+        learning_rate=about["learning_rate"],
         decay="step",
         decay_epochs=max(1, about["n_epochs"] // 4),
         early_stopping_rounds=about["patience"],
