@@ -273,6 +273,8 @@ def test_failures_are_recorded_and_keep_the_ranker_out_of_tests(data):
     assert comparison.complete == ("line", "first")
     with pytest.raises(ValueError, match=r"for all splits to be paired; 'broken' has none for"):
         comparison.test("map")
+    with pytest.raises(ValueError, match=r"for all splits to be paired; 'broken' has none for"):
+        comparison.nemenyi("map")
     assert comparison.test("map", rankers=["line", "first"]).names == ("line", "first")
     text = str(comparison.summary())
     assert text.count("broken failed on split") == 2
