@@ -365,6 +365,14 @@ def test_tests_go_over_what_is_random(data):
     assert comparison.nemenyi("map").n == np.count_nonzero(~np.isnan(by_query[:, 0]))
 
 
+def test_splits_of_different_size_share_their_mean_ratio():
+    def outcome(split, ratio):
+        return Outcome("a", split, np.arange(2), {"map": np.ones(2)}, "", ratio, {}, (0, 0, 0))
+
+    outcomes = [outcome("1", 0.25), outcome("2", 0.75)]
+    assert Comparison.of(("a",), ("map",), "treerank", outcomes).test_to_train == 0.5
+
+
 def test_queries_of_several_splits_count_by_their_mean(data):
     comparison = compare(lines(), data, cv=QueryShuffleSplit(4, test_size=0.5, random_state=0))
     values = comparison.values.where(ranker="line", metric="map")
