@@ -91,17 +91,21 @@ def _sample(rows, seed):
     return rows.take(np.flatnonzero(keys < SAMPLE_SIZE / len(rows)))
 
 
-@njit(cache=True, nogil=True)
 def place_bounds(values, most, bounds):
     """Write the bounds of sorted values; return the number of bins."""
-    distinct, counts = _distinct(values)
-    n_bins, n_left, n_rest = 0, most, len(values)
+    starts = np.flatnonzero(np.append(values[:1] == values[:1], values[1:] != values[:-1]))
+    distinct, counts = values[starts], np.diff(starts, append=len(values))
     alone = counts >= len(values) / most  # frequent values have their own bin
     if len(distinct) <= most:
         alone[:] = True
-    for i in range(len(distinct)):
-        if alone[i]:
-            n_left, n_rest = n_left - 1, n_rest - counts[i]
+    n_left, n_rest = most - np.count_nonzero(alone), len(values) - counts[alone].sum()
+    return _place_bounds(distinct, counts, alone, most, n_left, n_rest, bounds)
+
+
+@njit(cache=True, nogil=True)
+def _place_bounds(distinct, counts, alone, most, n_left, n_rest, bounds):
+    """Write the bounds between distinct values; return the number of bins."""
+    n_bins = 0
     size, room = 0, n_rest / max(n_left, 1)
     for i in range(len(distinct) - 1):
         if n_bins == most - 1:
@@ -124,19 +128,6 @@ def place_codes(values, most, codes):
     frequent = np.sort(np.argsort(-counts, kind="stable")[:most])
     codes[: len(frequent)] = distinct[frequent]
     return len(frequent)
-
-
-@njit(cache=True, nogil=True)
-def _distinct(values):
-    """Return the different ones among sorted values, and how often each is there."""
-    starts = np.empty(len(values) + 1, dtype=np.int64)
-    n = 0
-    for i in range(len(values)):
-        if i == 0 or values[i] != values[i - 1]:
-            starts[n] = i
-            n += 1
-    starts[n] = len(values)
-    return values[starts[:n]], starts[1 : n + 1] - starts[:n]
 
 
 @njit(cache=True, nogil=True)

@@ -147,7 +147,8 @@ def grow(binned, words, layout, rules, shape, rows, room):
 def _grow(binned, words, layout, rules, shape, rows, room, nodes, best, goes_left):
     """Grow the tree; return the number of its nodes."""
     _add_up_root(words, rows, layout, room.sums, nodes)
-    pair, n_nodes = np.array([0, -1]), 1
+    pair, n_nodes = np.full(2, -1), np.int64(1)  # a literal would be a type of its own
+    pair[0] = 0
     while True:
         small, large = pair[0], pair[1]
         may_part = _may_part(nodes[small], rules, shape.max_depth)
@@ -174,7 +175,7 @@ def _add_up_root(words, rows, layout, sums, nodes):
         for k in range(layout.n_words):
             total[k] += words[np.int64(rows[i]) * layout.n_words + k]
     root = np.empty((4, 1))
-    add_up(total, 1, layout, root)
+    add_up(total, np.int64(1), layout, root)
     nodes[0].gradient, nodes[0].hessian, nodes[0].count = root[0, 0], root[1, 0], root[2, 0]
     nodes[0].end = len(rows)
 

@@ -17,13 +17,13 @@ def part_rows(rows, bins, shift, goes_left, spare):
     n_chunks = (len(rows) + _CHUNK - 1) // _CHUNK
     if n_chunks == 1:  # threads would take longer to wake
         n = _part(rows, bins, shift, goes_left, spare[: len(rows)])
-        _join(spare[: len(rows)], n, rows, 0, n)
+        _join(spare[: len(rows)], n, rows, np.int64(0), n)
         return n
     before = np.zeros(n_chunks + 1, dtype=np.int64)
-    _part_chunks(rows, bins, shift, goes_left, spare, before)
-    for c in range(n_chunks):
-        before[c + 1] += before[c]
-    _join_chunks(rows, spare, before)
+    for parted in range(2):  # one parallel loop for both steps is compiled once
+        _part_or_join_chunks(parted, rows, bins, shift, goes_left, spare, before)
+        for c in range(n_chunks if parted == 0 else 0):
+            before[c + 1] += before[c]
     return before[n_chunks]
 
 
@@ -52,15 +52,12 @@ def _join(parted, n_left, rows, left, right):
 
 
 @njit(parallel=True, cache=True, error_model="numpy")
-def _part_chunks(rows, bins, shift, goes_left, spare, before):
+def _part_or_join_chunks(parted, rows, bins, shift, goes_left, spare, before):
+    """Part each chunk, or join them once parted; ``before`` is how many go left before each."""
     for c in prange(len(before) - 1):
         begin, end = c * _CHUNK, min((c + 1) * _CHUNK, len(rows))
-        before[c + 1] = _part(rows[begin:end], bins, shift, goes_left, spare[begin:end])
-
-
-@njit(parallel=True, cache=True, error_model="numpy")
-def _join_chunks(rows, spare, before):
-    for c in prange(len(before) - 1):
-        begin, end = c * _CHUNK, min((c + 1) * _CHUNK, len(rows))
-        right = before[len(before) - 1] + begin - before[c]
-        _join(spare[begin:end], before[c + 1] - before[c], rows, before[c], right)
+        if parted:
+            right = before[len(before) - 1] + begin - before[c]
+            _join(spare[begin:end], before[c + 1] - before[c], rows, before[c], right)
+        else:
+            before[c + 1] = _part(rows[begin:end], bins, shift, goes_left, spare[begin:end])
