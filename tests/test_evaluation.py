@@ -336,6 +336,9 @@ def test_what_cannot_be_tested_is_said(data):
         one.test("map", "corrected_t")
     assert one.test("map").test == "paired randomisation test"
     assert "standard error over queries" in str(one.summary())
+    queries = one.by_query("map")[:, 0]
+    expected = stats.sem(queries[~np.isnan(queries)])
+    assert one.summary().cells["line", "map"].error == pytest.approx(expected)
     copies = compare({"a": Weigher(), "b": Weigher()}, data, cv=2)
     with pytest.raises(ValueError, match=r"a and b cannot be compared: .* constant difference"):
         copies.test("map")
