@@ -368,12 +368,15 @@ def test_tests_go_over_what_is_random(data):
     assert comparison.nemenyi("map").n == np.count_nonzero(~np.isnan(by_query[:, 0]))
 
 
-def test_splits_of_different_size_share_their_mean_ratio():
-    def outcome(split, ratio):
-        return Outcome("a", split, np.arange(2), {"map": np.ones(2)}, "", ratio, {}, (0, 0, 0))
+def test_splits_share_their_mean_ratio_and_their_mean_seconds_of_search_and_fit():
+    def outcome(split, ratio, seconds):
+        values = {"map": np.array([0.5, 1.0])}
+        return Outcome("a", split, np.arange(2), values, "", ratio, {}, seconds)
 
-    outcomes = [outcome("1", 0.25), outcome("2", 0.75)]
-    assert Comparison.of(("a",), ("map",), "treerank", outcomes).test_to_train == 0.5
+    outcomes = [outcome("1", 0.25, (1.0, 2.0, 9.0)), outcome("2", 0.75, (3.0, 4.0, 9.0))]
+    comparison = Comparison.of(("a",), ("map",), "treerank", outcomes)
+    assert comparison.test_to_train == 0.5
+    assert comparison.summary().seconds == {"a": 5.0}
 
 
 def test_queries_of_several_splits_count_by_their_mean(data):
