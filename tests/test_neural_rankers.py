@@ -249,6 +249,15 @@ def test_what_a_nested_ranker_ranks_again_stays_on_top():
             NestedRanker(RankNet(), sizes=sizes).fit(DATA.X, DATA.y, DATA.qid)
 
 
+def test_a_stage_however_sure_cannot_undo_the_one_before():
+    ranker = NestedRanker(RankNet((), n_epochs=1), sizes=(6,), random_state=0)
+    ranker.fit(DATA.X, DATA.y, DATA.qid)
+    for stage, weight in zip(ranker.rankers_, (1e9, -1e9), strict=True):
+        stage.predict = lambda X, weight=weight: weight * X[:, 0]
+    X = np.arange(-10.0, 10.0)[:, None] * np.ones(DATA.X.shape[1])
+    assert set(np.argsort(-ranker.predict(X))[:6]) == set(range(14, 20))
+
+
 def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
     held_out = make_ranking_sample(20, random_state=3)
     first = RankNet((), n_epochs=9, early_stopping_rounds=2)

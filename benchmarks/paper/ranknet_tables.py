@@ -61,9 +61,10 @@ COMPARED = {"net": "by_level", "poly": "by_value"}
 N_SEEDS = {"full": dict.fromkeys(SIZES, 10), "quick": {100: 10, 500: 10, 2500: 3, 12500: 1}}
 N_EPOCHS = {"full": 100, "quick": 100, "tiny": 1}
 #: Epochs without a better one; the paper goes on to the hundredth.
-PATIENCE = {"full": 100, "quick": 40, "tiny": 1}
-#: In our unit, a batch's cost per document at the start, and with momentum.
-RATE = 0.1
+PATIENCE = {"full": 100, "quick": 100, "tiny": 1}
+#: At 0.1 and with a patience of 40, two layers on 2,500 vectors of the network stop at the linear
+#: net's level in some draws: 92.5 +- 2.7 for three. In our unit, a batch's cost per document at the start, and with momentum.
+RATE = 0.03
 METRIC = get_metric("pairwise_accuracy")
 
 
