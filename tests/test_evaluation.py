@@ -22,6 +22,7 @@ from treerank.datasets.letor import write_letor
 from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation import Comparison, Split, compare, join
 from treerank.evaluation.comparison import Outcome
+from treerank.evaluation.fitting import checked_scores
 from treerank.metrics import ndcg_score, with_convention
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.ranker import Ranker
@@ -415,6 +416,7 @@ def test_summary_marks_what_is_significant():
     cells = summary.cells
     assert cells["down_&_out", "map"].verdict == "worse"
     assert cells["up", "map"].is_best
+    assert not cells["down_&_out", "map"].is_best
     assert comparison.summary(reference="down_&_out").cells["up", "map"].verdict == "better"
     assert comparison.summary(alpha=1e-300).cells["down_&_out", "map"].verdict == "same"
     means = comparison.by_split("map").mean(axis=0)
@@ -462,6 +464,22 @@ def test_a_best_that_the_values_chose_is_adjusted_for_all_pairs():
     named = comparison.summary(reference=comparison.rankers[best], test="wilcoxon", alpha=own)
     assert sum(cell.verdict == "worse" for cell in named.cells.values()) >= 1
     assert "for its pairs" in str(named)
+
+
+def test_two_that_are_alike_are_noted_only_against_the_reference():
+    queries = np.arange(5)
+    values = {"a": queries / 10, "copy": queries / 10, "best": np.sqrt(queries)}
+    outcomes = [
+        Outcome(name, "1", queries, {"map": found}, "", 1.0, {}, (0.0, 0.0, 0.0))
+        for name, found in values.items()
+    ]
+    comparison = Comparison.of(tuple(values), ("map",), "treerank", outcomes)
+    assert "Not tested" not in str(comparison.summary())
+    assert str(comparison.summary(reference="a")).count("Not tested") == 1
+
+
+def test_a_single_document_needs_no_other_to_be_told_from():
+    np.testing.assert_array_equal(checked_scores([2], 1), [2.0])
 
 
 @pytest.mark.slow
