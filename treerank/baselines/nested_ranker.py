@@ -134,7 +134,7 @@ class NestedRanker(Ranker):
 
     def _check_settings(self):
         super()._check_settings()
-        sizes = list(self.sizes) if np.iterable(self.sizes) else [None]
+        sizes: list[Any] = list(self.sizes) if np.iterable(self.sizes) else [None]
         whole = all(isinstance(n, int | np.integer) and n >= 2 for n in sizes)
         if not whole or sizes != sorted(set(sizes), reverse=True):
             raise ValueError(f"sizes must be falling integers of at least 2; got {self.sizes!r}.")
