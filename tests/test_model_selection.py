@@ -89,7 +89,7 @@ def test_size_counts_queries(test_size, expected):
 @pytest.mark.parametrize(
     ("splitter", "metadata", "message"),
     [
-        (QueryKFold(2), {}, r"qid must be given, or else groups in its place; got neither\."),
+        (QueryKFold(2), {}, r"groups in its place; got neither\. .*enable_metadata_routing=True"),
         (QueryKFold(2), {"qid": [1, 2], "groups": [1, 2]}, r"groups in its place; got both\."),
         (QueryKFold(2), {"qid": [1]}, r"qid must have one entry per row of X; got 1 for 2 rows\."),
         (QueryKFold(3), {"qid": [1, 2]}, r"n_splits must be at most .* queries, 2; got 3\."),

@@ -22,6 +22,7 @@ from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.xgboost import XGBoostTrees
 from treerank.metrics import ndcg_score
 from treerank.model_selection import QueryKFold
+from treerank.objectives.factory import make_objective
 from treerank.tree_direct_ranker import TreeDirectRanker
 
 PARTS = {
@@ -265,6 +266,19 @@ def test_weights_matter(data, fitted):
     for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
         ranker = some_ranker().fit(X, y, qid, **{name: values})
         assert not np.array_equal(ranker.predict(X), fitted["lightgbm"].predict(X))
+
+
+@pytest.mark.parametrize(("weight", "is_repetition"), [("uniform", True), ("ndcg", False)])
+def test_a_weight_of_two_is_a_document_twice_where_ranks_play_no_part(weight, is_repetition):
+    y, scores = np.array([2.0, 0, 1, 0]), np.array([0.3, 0.9, -0.2, 0.4])
+    twice = np.array([0, 1, 2, 3, 1])
+    weighted = make_objective(y, weight=weight, document_weight=[1.0, 2, 1, 1])
+    repeated = make_objective(y[twice], weight=weight)
+    value, gradient, _ = weighted(scores)
+    value_of_copies, gradients, _ = repeated(scores[twice])
+    of_copies = np.bincount(twice, gradients)
+    assert np.allclose(gradient, of_copies, rtol=1e-6) == is_repetition
+    assert np.isclose(value, value_of_copies, rtol=1e-6) == is_repetition
 
 
 def test_the_users_own_pairs_replace_those_of_the_labels():

@@ -82,9 +82,9 @@ class Columns:
             return _numbers_from_objects(column)
         if all(value is None or value != value for value in column.to_list()):
             return np.nan  # a column without values has no type to be held against it
-        raise TypeError(
-            f"Column {column.name!r} of X must hold {expected}, as in fit; got {column.dtype}."
-        )
+        known = column.dtype.is_numeric() or column.dtype in (*_CATEGORICAL, nw.Boolean, nw.Object)
+        rule = f"{expected}, as in fit" if known else "numbers, text or categories"
+        raise TypeError(f"Column {column.name!r} of X must hold {rule}; got {column.dtype}.")
 
     def _refuse_bare_codes(self):
         if self.categories:

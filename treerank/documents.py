@@ -65,7 +65,8 @@ def check_labels(y, n_documents, name="y"):
 def check_eval_set(estimator, eval_set):
     """Return features, labels and queries of ``(X, y)`` or ``(X, y, qid)``."""
     if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
-        raise ValueError(f"eval_set must be (X, y) or (X, y, qid); got {type(eval_set)}.")
+        size = f" of {len(eval_set)}" if isinstance(eval_set, tuple | list) else ""
+        raise ValueError(f"eval_set must be (X, y) or (X, y, qid); got {type(eval_set)}{size}.")
     X, y, qid = (*eval_set, None)[:3]
     X = check_features(estimator, X)
     y = check_labels(y, X.shape[0], "y of eval_set")

@@ -45,7 +45,8 @@ class QuerySplitter(BaseCrossValidator):
         del y
         if (qid is None) == (groups is None):
             given = "neither" if qid is None else "both"
-            raise ValueError(f"qid must be given, or else groups in its place; got {given}.")
+            hint = " A search hands qid on under enable_metadata_routing=True." * (qid is None)
+            raise ValueError(f"qid must be given, or else groups in its place; got {given}.{hint}")
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(groups if qid is None else qid, n_documents)
         for queries in self._test_queries(query_groups):

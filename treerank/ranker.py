@@ -86,6 +86,11 @@ class Ranker(BaseEstimator):
             Query of each document, of any dtype and in any order; ``None`` is one query.
         sample_weight : array-like of shape (n_documents,), default=None
             Weight of each document; that of a pair is the product. Rows of weight 0 are dropped.
+            A document of weight 2 adds to the losses what two copies of it would, but it stays one
+            row: it takes one rank, not two, where pairs are weighed by ranks (``weight="ndcg"``
+            and the like), is found once by the ideal ranking, and is one of the documents that a
+            leaf must have. So weights equal repetition only where ranks and leaf sizes play no
+            part.
         query_weight : array-like of shape (n_documents,), default=None
             Weight of the query of each row, the same in all rows of a query.
         pair_weight : array-like of shape (n_pairs, 3) or (n_pairs, 4), default=None

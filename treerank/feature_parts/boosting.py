@@ -133,7 +133,8 @@ class BoostedTrees(BaseEstimator):
             check_count("early_stopping_rounds", self.early_stopping_rounds)
             if validation is None:
                 raise ValueError(
-                    "validation must be given where early_stopping_rounds is; got None."
+                    "validation must be given where early_stopping_rounds is; got None. "
+                    "A ranker takes it as eval_set."
                 )
 
     def _count_new(self, start):
