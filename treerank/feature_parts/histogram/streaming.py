@@ -3,6 +3,11 @@
 A batch is seen once. Its trees start from the scores that the trees before give it, and so mend
 what has changed; old trees fade, and the oldest go. Learners of streams that take one labelled
 document at a time, as Hoeffding trees do, cannot descend an objective over queries.
+
+That of River 0.26 (``HoeffdingTreeRegressor``) learned 559 documents per second with the 136
+features of ``make_web_search``, these trees 22,427 in batches of 40 queries; NDCG@10 on fresh
+queries was 0.37 and 0.47. On the first folds of OHSUMED and MQ2008 it was 0.17 and 0.36, 0.67 and
+0.65. Batches of 10 queries are too small: 0.42, 0.28 and 0.60. (One run each, one CPU core.)
 """
 
 from treerank.feature_parts.boosting import check_count
