@@ -4,8 +4,15 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from treerank.losses import PAIR_LOSSES
+from treerank.metrics.ranked import totals_kernel
+from treerank.metrics.registry import METRICS
+from treerank.objectives.pair_kernels import exact_kernel
+
+LOSSES = list(PAIR_LOSSES.values())
 SCRIPT = """
 import importlib.metadata as metadata, sys
 metadata.version = lambda name, known=metadata.version: (
@@ -43,3 +50,12 @@ def test_the_stamps_of_other_packages_stay_as_they_are(tmp_path, monkeypatch):
 
     assert foreign.one() == 1
     assert not isinstance(foreign.one._cache._cache_file._source_stamp, tuple)
+
+
+@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
+def test_kernels_for_different_leaves_never_share_a_file():
+    kernels = [totals_kernel(type(metric).of_list) for metric in METRICS.values()]
+    kernels += [exact_kernel(loss.of_margin, np.maximum, False, False) for loss in LOSSES]
+    kernels += [exact_kernel(LOSSES[0].of_margin, np.maximum, True, False)]
+    names = {kernel.py_func.__qualname__ for kernel in kernels}
+    assert len(names) == len(METRICS) + len(LOSSES) + 1

@@ -1,4 +1,4 @@
-"""Kernel cache: machine code on disk is that of this version of treerank, not of an earlier one.
+"""Kernel cache: machine code on disk is what was asked for: of this version, for these leaves.
 
 numba keeps a kernel's machine code until the file that holds the kernel changes. It does not see
 that a function of another file, compiled into the kernel, has changed, nor does an upgrade remove
@@ -26,3 +26,18 @@ def _stamp_with_version(locator):
 
 
 _Locator.get_source_stamp = _stamp_with_version
+
+
+def kept_apart(*leaves):
+    """Give the kernel made for these leaves, functions and flags, a file of its own.
+
+    numba numbers the kernels of one name. Two processes that compiled it for different leaves at
+    the same time would take the same number, and one would run the other's mathematics.
+    """
+    names = [getattr(leaf, "__qualname__", repr(leaf)) for leaf in leaves]
+
+    def decorate(function):
+        function.__qualname__ += "[" + ",".join(names) + "]"
+        return function
+
+    return decorate

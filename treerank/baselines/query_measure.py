@@ -13,6 +13,7 @@ import numpy as np
 from numba import njit, prange
 
 from treerank.grouping import QueryGroups
+from treerank.kernel_cache import kept_apart
 from treerank.metrics.base import PreparedMetric
 from treerank.metrics.ranked import FEW, TIES, rank_query
 from treerank.metrics.registry import FunctionMetric
@@ -125,6 +126,7 @@ def shortlist_kernel(of_list):
     """Make the kernel that ranks what can be among the first of each query, and adds up."""
 
     @njit(parallel=True, cache=True)
+    @kept_apart(of_list)
     def totals(scores, worth, indptr, top, is_top, kept, by_worth, share, discounts):
         total = np.empty(len(indptr) - 1)
         for q in prange(len(total)):

@@ -21,6 +21,8 @@ import functools
 import numpy as np
 from numba import njit, prange
 
+from treerank.kernel_cache import kept_apart
+
 #: Policy to (sort ties by worth, tied documents share a block).
 TIES = {"average": (True, True), "pessimistic": (True, False), "stable": (False, False)}
 
@@ -50,6 +52,7 @@ def totals_kernel(of_list):
     """
 
     @njit(cache=True, parallel=True)
+    @kept_apart(of_list)
     def totals(scores, worth, indptr, k, by_worth, share, discounts):
         total = np.empty(len(indptr) - 1)
         for q in prange(len(total)):

@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit, prange
 from numba.extending import register_jitable
 
+from treerank.kernel_cache import kept_apart
 from treerank.losses import hinge, squared_hinge
 from treerank.objectives.level_sums import add_moments
 
@@ -35,6 +36,7 @@ def hinge_kernel(of_sums, adjacent):
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @njit(parallel=True, error_model="numpy", cache=True)
+    @kept_apart(of_sums, adjacent)
     def over_sorted(x, shift, labels, weight, upper, g, h, value):
         for q in prange(len(labels.indptr) - 1):
             a, b = labels.indptr[q], labels.indptr[q + 1]

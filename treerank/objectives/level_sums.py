@@ -14,6 +14,7 @@ import numpy as np
 from numba import njit, prange
 from numba.extending import register_jitable
 
+from treerank.kernel_cache import kept_apart
 from treerank.losses import exponential, half_squared
 
 
@@ -55,6 +56,7 @@ def level_kernel(add, of_sums, adjacent):
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @njit(parallel=True, error_model="numpy", cache=True)
+    @kept_apart(add, of_sums, adjacent)
     def over_levels(x, shift, labels, weight, upper, g, h, value):
         for q in prange(len(labels.indptr) - 1):
             a, b = labels.indptr[q], labels.indptr[q + 1]

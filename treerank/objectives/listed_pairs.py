@@ -7,6 +7,7 @@ import numpy as np
 from numba import njit, prange
 from numba.core.dispatcher import Dispatcher
 
+from treerank.kernel_cache import kept_apart
 from treerank.objectives.pair_kernels import weigh
 from treerank.random_keys import uniform
 
@@ -58,6 +59,7 @@ def listed_kernel(of_margin, of_pair, truncated):
     cache = not isinstance(of_margin, Dispatcher) and not isinstance(of_pair, Dispatcher)
 
     @njit(parallel=True, error_model="numpy", cache=cache)
+    @kept_apart(of_margin, of_pair, truncated)
     def over_list(x, shift, pairs, labels, weights, ranks, g, h, mass, value):
         for q in prange(len(labels.indptr) - 1):
             g[labels.indptr[q] : labels.indptr[q + 1]] = 0

@@ -19,6 +19,7 @@ from numba import njit, prange
 from numba.core.dispatcher import Dispatcher
 from numba.extending import register_jitable
 
+from treerank.kernel_cache import kept_apart
 from treerank.objectives.ranking import Ranks, rank_query
 
 #: What the vectoriser needs: order of sums free; NaN and infinity still mean what they mean.
@@ -58,6 +59,7 @@ def fast_kernel(of_upset, of_pair, fill, ranked, ties_matter, truncated, weighte
     cache = not isinstance(of_pair, Dispatcher) and not isinstance(fill, Dispatcher)
 
     @njit(parallel=True, error_model="numpy", fastmath=FASTMATH, cache=cache)
+    @kept_apart(of_upset, of_pair, fill, ranked, ties_matter, truncated, weighted, normalized)
     def over_runs(
         x, steepness, shift, labels, weights, names, iteration, rule, order, g, h, mass, wide
     ):
@@ -159,6 +161,7 @@ def exact_kernel(of_margin, of_pair, truncated, ties):
     cache = not isinstance(of_margin, Dispatcher) and not isinstance(of_pair, Dispatcher)
 
     @njit(parallel=True, error_model="numpy", cache=cache)
+    @kept_apart(of_margin, of_pair, truncated, ties)
     def over_runs(wanted, x, shift, labels, weights, ranks, g, h, mass, value):
         for n in prange(len(wanted)):
             q = wanted[n]

@@ -12,6 +12,7 @@ from numba import njit, prange
 from numba.core.dispatcher import Dispatcher
 from numba.extending import register_jitable
 
+from treerank.kernel_cache import kept_apart
 from treerank.random_keys import gumbel
 from treerank.ties import end_of_block
 
@@ -140,6 +141,7 @@ def rank_kernel(fill, truncated, weighs_ties):
     """Make the kernel that ranks all queries, for those that visit pairs one by one."""
 
     @njit(parallel=True, error_model="numpy", cache=not isinstance(fill, Dispatcher))
+    @kept_apart(fill, truncated, weighs_ties)
     def rank_queries(x, gain, names, indptr, iteration, rule, ranks):
         for q in prange(len(indptr) - 1):
             a, b = indptr[q], indptr[q + 1]
