@@ -172,8 +172,8 @@ def test_too_few_iterations_are_said_so(features, objective):
     ("settings", "message"),
     [
         ({"penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2'\]; got 'l0'"),
-        ({"alpha": -1}, "head_alpha must be non-negative; got -1"),
-        ({"alpha": np.nan}, "head_alpha must be non-negative; got nan"),
+        ({"alpha": -1}, "head_alpha must be None or non-negative; got -1"),
+        ({"alpha": np.nan}, "head_alpha must be None or non-negative; got nan"),
     ],
 )
 def test_a_wrong_setting_is_named(features, objective, settings, message):

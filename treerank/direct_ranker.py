@@ -72,7 +72,7 @@ class DirectRanker(TransformerMixin, Ranker):
     query_normalization: Any = None
     per_level: Any = False
     head_penalty: Any = "l2"
-    head_alpha: Any = 1e-3
+    head_alpha: Any = None
     warm_start: Any = False
 
     def transform(self, X):

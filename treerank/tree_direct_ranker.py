@@ -43,9 +43,8 @@ class TreeDirectRanker(DirectRanker):
         What early stopping watches on ``eval_set``.
     head_penalty : {"l2", "l1"}, default="l2"
         Penalty on w where the feature part has several outputs; "l1" prunes them.
-    head_alpha : float, default=1e-3
-        Strength of that penalty; over single trees or leaves take about 10, or 0.1 to 0.2 under
-        "l1". See :func:`treerank.head.fit_head` and :mod:`treerank.feature_parts.tree_outputs`.
+    head_alpha : float, default=None
+        Strength of that penalty; ``None`` is 10 under "l2" and 0.1 under "l1". See :func:`treerank.head.fit_head` and :mod:`treerank.feature_parts.tree_outputs`.
     calibration : "eval_set", float or None, default="eval_set"
         Where ``predict_pair_proba`` takes its steepness from: from ``eval_set`` if there is one,
         or from that share of the queries, which is then kept out of training, or, with
@@ -110,7 +109,7 @@ class TreeDirectRanker(DirectRanker):
         per_level=False,
         metric="ndcg@10",
         head_penalty="l2",
-        head_alpha=1e-3,
+        head_alpha=None,
         calibration="eval_set",
         warm_start=False,
         random_state=None,
