@@ -155,6 +155,8 @@ def test_a_sparse_matrix_has_the_entries_that_are_named(file):
         (["7", "007", "+7"], ["7", "007", "+7"]),
         (["1", "-0", "1.0"], ["1", "-0", "1.0"]),
         (["1", "1" * 30, "a:b"], ["1", "1" * 30, "a:b"]),
+        (["1", "9" * 18, "-" + "9" * 18], [1, 10**18 - 1, 1 - 10**18]),
+        (["1", "9" * 19, "-" + "9" * 19], ["1", "9" * 19, "-" + "9" * 19]),  # int64 ends between
         (["1", "größe", "12:5"], ["1", "größe", "12:5"]),
     ],
 )
@@ -166,6 +168,14 @@ def test_qids_are_integers_if_all_are_else_strings(file, monkeypatch, ids, expec
     assert X.shape == (3, 0)
     assert qid.tolist() == expected
     assert qid.dtype.kind == ("i" if isinstance(expected[0], int) else "U")
+
+
+@pytest.mark.parametrize("index", ["2147483647", "1234567890", "0000000012"])
+def test_the_highest_index_says_how_wide_a_sparse_matrix_is(file, index):
+    file.write_text(f"1 qid:1 2:1 {index}:0.5\n")
+    X = read_letor(file, sparse=True).X
+    assert X.shape == (1, int(index))
+    assert X[0, int(index) - 1] == 0.5
 
 
 ERRORS = [
@@ -189,7 +199,9 @@ ERRORS = [
     (b"1 qid:1 0:1\n", 1, 9, "index from 1 to 2147483647; got '0:1'"),
     (b"1 qid:1 -1:1\n", 1, 9, "index from 1"),
     (b"1 qid:1 2147483648:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 9999999999:1\n", 1, 9, "index from 1"),
     (b"1 qid:1 99999999999999999999:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 00000000001:1\n", 1, 9, "index from 1"),
     (b"1 qid:1 1:1 word\n", 1, 13, "index from 1 to 2147483647; got 'word'"),
     (b"1 qid:1 1 2\n", 1, 9, "index from 1"),
     (b"1 qid:1 :2\n", 1, 9, "index from 1"),

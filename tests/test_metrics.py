@@ -343,6 +343,8 @@ def test_max_label_fixes_the_scale_of_err():
     assert err_score([1], [0.0], max_label=4) == 1 / 16
     with pytest.raises(ValueError, match=r"y must be at most max_label=1\.0; got 2"):
         err_score([2], [0.0], max_label=1)
+    with pytest.raises(ValueError, match=r"y must be at most max_label=2\.0; got 2\.5"):
+        err_score([2.5], [0.0], max_label=2)
 
 
 def test_err_of_a_long_tie_is_the_sum_over_subsets_cut_off_where_it_vanishes():
