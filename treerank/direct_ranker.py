@@ -102,7 +102,9 @@ class DirectRanker(TransformerMixin, Ranker):
 
     def dense_reader(self):
         """Return the name of the feature part if it reads no sparse ``X``, or ``None``."""
-        part = make_feature_part(self.feature_part)
+        part = self.feature_part
+        if isinstance(part, str):
+            part = make_feature_part(part)
         return None if reads_sparse(part) else type(part).__name__
 
     def _continues(self):

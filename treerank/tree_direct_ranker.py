@@ -44,7 +44,8 @@ class TreeDirectRanker(DirectRanker):
     head_penalty : {"l2", "l1"}, default="l2"
         Penalty on w where the feature part has several outputs; "l1" prunes them.
     head_alpha : float, default=None
-        Strength of that penalty; ``None`` is 10 under "l2" and 0.1 under "l1". See :func:`treerank.head.fit_head` and :mod:`treerank.feature_parts.tree_outputs`.
+        Strength of that penalty; ``None`` is 10 under "l2" and 0.1 under "l1". See
+        :func:`treerank.head.fit_head` and :mod:`treerank.feature_parts.tree_outputs`.
     calibration : "eval_set", float or None, default="eval_set"
         Where ``predict_pair_proba`` takes its steepness from: from ``eval_set`` if there is one,
         or from that share of the queries, which is then kept out of training, or, with

@@ -5,6 +5,7 @@ new engine is a :class:`BoostedTrees` with the methods listed there; continuatio
 stopping, checks and the forms of output are here.
 """
 
+import functools
 from contextlib import contextmanager
 from numbers import Integral
 
@@ -88,7 +89,7 @@ class BoostedTrees(BaseEstimator):
     def n_threads(self):
         """Threads of engine and kernels; as with the engines, ``n_jobs=None`` is all cores."""
         if self.n_jobs is None or self.n_jobs < 0:
-            return max(1, joblib.cpu_count() + 1 + (-1 if self.n_jobs is None else self.n_jobs))
+            return max(1, _cpu_count() + 1 + (-1 if self.n_jobs is None else self.n_jobs))
         return self.n_jobs
 
     def leaf_table(self):
@@ -199,6 +200,12 @@ def kernel_threads(n_threads):
         yield
     finally:
         nb.set_num_threads(before)
+
+
+@functools.cache
+def _cpu_count():
+    """Count the cores once: asking the system takes longer than scoring a query."""
+    return joblib.cpu_count()
 
 
 def check_count(name, value):
