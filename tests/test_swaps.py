@@ -23,7 +23,7 @@ def weights_of_pairs(name, labels, scores, k):
     weight, options = PAIR_WEIGHTS[name], WeightOptions(k, largest_label=max(labels))
     gain = np.asarray(weight.gains(y[order], groups, options), dtype=float)
     x = np.array(scores, dtype=float)[order]
-    ranks = Ranks(np.arange(len(y), dtype=np.int32), *np.empty((6, len(y))))
+    ranks = Ranks(np.arange(len(y), dtype=np.int32), *np.zeros((6, len(y))))
     rule = RankRule(options.discounts(weight.discount, groups), 0, 0.0, 0)
     kernel = rank_kernel(weight.ranks, False, False)
     kernel(x, gain, order, groups.indptr, 0, rule, ranks)
