@@ -2,7 +2,8 @@
 
 The double loop is numba's, parallel over queries and with fastmath. LightGBM's objective time
 is that of a lambdarank fit less that of a fit of as many trees whose gradients are a constant
-array, over the number of trees.
+array, over the number of trees; on a few columns only, so that the objective does not drown in
+the noise of growing trees.
 """
 
 import argparse
@@ -14,6 +15,8 @@ from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank.datasets.synthetic import make_web_search
 from treerank.objectives import make_objective
+
+COLUMNS = 8
 
 
 @numba.njit(parallel=True, fastmath=True)
@@ -48,7 +51,7 @@ def main():
     uniform, ndcg = make_objective(y, qid), make_objective(y, qid, weight="ndcg")
     indptr, out = ndcg.groups.indptr, np.empty((2, len(y)))
     constant = [array.astype(np.float32) for array in ndcg.derivatives(scores)]
-    data = lightgbm.Dataset(X, y, group=np.diff(indptr)).construct()
+    data = lightgbm.Dataset(X[:, :COLUMNS], y, group=np.diff(indptr)).construct()
     say_versions("numba", "lightgbm")
     print(f"{len(y)} documents, {uniform.n_pairs / 1e6:.1f} M pairs")
     kernels = {
