@@ -15,7 +15,7 @@ from numba import njit, prange
 from treerank.grouping import QueryGroups
 from treerank.kernel_cache import kept_apart
 from treerank.metrics.base import PreparedMetric
-from treerank.metrics.ranked import FEW, TIES, rank_query
+from treerank.metrics.ranked import FEW, TIES, sort_into_blocks
 from treerank.metrics.registry import FunctionMetric
 
 
@@ -67,7 +67,7 @@ class QueryMeasure:
 
     def mean(self, values):
         """Return the weighted mean over queries; its sum is rounded once."""
-        return math.fsum(self.weight * values) / self.total_weight
+        return math.fsum((self.weight * values).tolist()) / self.total_weight
 
     def _start_shortlist(self, n_documents):
         metric = self.metric
@@ -134,9 +134,12 @@ def shortlist_kernel(of_list):
             if b - a > k:
                 b = a + _pick_of_query(scores, a, b, top[q], is_top, kept[a:b])
             else:
-                kept[a:b] = np.arange(a, b)
-            rows = kept[a:b]
-            ranked, ends = rank_query(scores[rows], worth[rows], k, by_worth, share)
+                for i in range(a, b):
+                    kept[i] = i
+            first, ranked = np.empty(b - a), np.empty(b - a)
+            for n in range(b - a):
+                first[n], ranked[n] = scores[kept[a + n]], worth[kept[a + n]]
+            ends = sort_into_blocks(first, ranked, by_worth, share)
             total[q] = of_list(ranked, ends, k, discounts)
         return total
 

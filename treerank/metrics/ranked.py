@@ -74,9 +74,15 @@ def rank_query(scores, worth, k, by_worth, share):
             return first, _ends(first_scores, share)
         in_block = scores >= first_scores[-1]  # which goes on beyond the first k
         scores, worth = scores[in_block], worth[in_block]
-    falling, ranked = scores.copy(), worth.copy()
-    _sort_falling(falling, ranked, by_worth)
-    return ranked, _ends(falling, share)
+    ranked = worth.copy()
+    return ranked, sort_into_blocks(scores.copy(), ranked, by_worth, share)
+
+
+@njit(cache=True)
+def sort_into_blocks(scores, worth, by_worth, share):
+    """Sort both by falling score, in place, and return where blocks end."""
+    _sort_falling(scores, worth, by_worth)
+    return _ends(scores, share)
 
 
 @njit(cache=True)
