@@ -8,7 +8,7 @@ room is imported, which is before any kernel is. (While you edit a function that
 files call, delete the ``*.nbi`` files below ``treerank``.)
 """
 
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,10 @@ from numba.core.caching import _SourceFileBackedLocatorMixin
 
 _Locator: Any = _SourceFileBackedLocatorMixin
 _PACKAGE = Path(__file__).parent
-_VERSION = version("treerank")
+try:
+    _VERSION = version("treerank")
+except PackageNotFoundError:  # run from its source, without having been installed
+    _VERSION = ""
 _stamp_of_file = _Locator.get_source_stamp
 
 
