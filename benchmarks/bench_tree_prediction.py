@@ -13,6 +13,14 @@ from treerank.baselines.lambdamart import LambdaMART
 from treerank.datasets.synthetic import make_web_search
 
 
+def fit_both(X, y, qid, n_trees, n_leaves, n_jobs):
+    """Return LambdaMART and LightGBM's ranker of the same size, fitted."""
+    common = {"n_jobs": n_jobs, "random_state": 0}
+    ours = LambdaMART(n_trees, n_leaves=n_leaves, **common).fit(X, y, qid)
+    theirs = lightgbm.LGBMRanker(n_estimators=n_trees, num_leaves=n_leaves, verbosity=-1, **common)
+    return ours, theirs.fit(X, y, group=np.unique(qid, return_counts=True)[1])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=1500)
@@ -23,13 +31,8 @@ def main():
     arguments = parser.parse_args()
     X, y, qid = make_web_search(arguments.queries, random_state=0)
     few = qid < min(300, arguments.queries)
-    common = {"n_jobs": arguments.jobs, "random_state": 0}
-    ours = LambdaMART(arguments.trees, n_leaves=arguments.leaves, **common)
-    ours.fit(X[few], y[few], qid[few])
-    theirs = lightgbm.LGBMRanker(
-        n_estimators=arguments.trees, num_leaves=arguments.leaves, verbosity=-1, **common
-    )
-    theirs.fit(X[few], y[few], group=np.unique(qid[few], return_counts=True)[1])
+    shape = arguments.trees, arguments.leaves, arguments.jobs
+    ours, theirs = fit_both(X[few], y[few], qid[few], *shape)
     query, part = X[:100].copy(), ours.feature_part_
     say_versions("lightgbm", "numba")
     print(f"{X.shape}, {arguments.trees} trees of {arguments.leaves} leaves")

@@ -169,8 +169,9 @@ def _minimise_l1(relative_value, n_outputs, alpha, tolerance, max_iter):
 
 PENALTIES = {"l2": _minimise_l2, "l1": _minimise_l1}
 
-#: Strengths that did well over trees and leaves on each of four data sets; 1e-3 under
-#: "l2" lost .01 to .09 of NDCG@10 to the plain sum of the trees.
+#: Under "l2" no worse than the plain sum, over trees and over leaves, on each of four data sets
+#: within its error, where 1e-3 lost .01 to .09 of NDCG@10; under "l1" 0.1 to
+#: 0.2 kept 8 to 35 of 100 trees on two of them.
 USUAL_ALPHA = {"l2": 10.0, "l1": 0.1}
 
 

@@ -4,31 +4,34 @@ numba keeps a kernel's machine code until the file that holds the kernel changes
 that a function of another file, compiled into the kernel, has changed, nor does an upgrade remove
 what it has kept: a new version would go on with the mathematics of the old one wherever only the
 other file is new. So the stamp of our own files bears our version, too, from the moment that this
-room is imported, which is before any kernel is. (While you edit a function that kernels of other
-files call, delete the ``*.nbi`` files below ``treerank``.)
+room is imported, which is before any kernel is; a numba that asks for stamps elsewhere is left
+alone. (While you edit a function that kernels of other files call, delete the ``*.nbi`` files
+below ``treerank``.)
 """
 
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
 
-from numba.core.caching import _SourceFileBackedLocatorMixin
+from numba.core import caching
 
-_Locator: Any = _SourceFileBackedLocatorMixin
 _PACKAGE = Path(__file__).parent
 try:
     _VERSION = version("treerank")
 except PackageNotFoundError:  # run from its source, without having been installed
     _VERSION = ""
-_stamp_of_file = _Locator.get_source_stamp
 
 
-def _stamp_with_version(locator):
-    stamp = _stamp_of_file(locator)
-    return (stamp, _VERSION) if _PACKAGE in Path(locator._py_file).parents else stamp
+def _with_version(stamp_of_file):
+    def get_source_stamp(locator):
+        stamp = stamp_of_file(locator)
+        return (stamp, _VERSION) if _PACKAGE in Path(locator._py_file).parents else stamp
+
+    return get_source_stamp
 
 
-_Locator.get_source_stamp = _stamp_with_version
+_Locator = getattr(caching, "_SourceFileBackedLocatorMixin", None)
+if _Locator is not None:
+    _Locator.get_source_stamp = _with_version(_Locator.get_source_stamp)
 
 
 def kept_apart(*leaves):

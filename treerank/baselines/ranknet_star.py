@@ -28,8 +28,8 @@ class RankNetStar(NeuralRanker):
         documents each, "linear", which learns no more than a weighted sum of the features, was
         ahead of "tanh" by .02, .03, .04 and .07 of NDCG@10 after 20 epochs.
     across_queries : bool, default=True
-        Whether to compare documents of different queries too, as the paper does. Where features
-        mean something else in each query, as in OHSUMED, False is better.
+        Whether to compare documents of different queries too, as the paper does. False was ahead
+        by .04 ± .02 of NDCG@10 on OHSUMED, and no different on the other three sets.
     **rest
         See :class:`~treerank.baselines.neural.NeuralRanker`.
 
