@@ -4,8 +4,8 @@ import lightgbm
 import numpy as np
 import pytest
 
-from treerank.feature_parts import lightgbm_boundary
-from treerank.feature_parts.bin_sample import nonzero_columns
+from treerank.feature_parts import bin_sample, lightgbm_boundary
+from treerank.feature_parts.bin_sample import nonzero_columns, sample_of
 from treerank.feature_parts.rows import Rows
 
 
@@ -48,3 +48,38 @@ def test_the_dataset_is_lightgbms_own_of_the_gathered_rows(tmp_path, monkeypatch
         dataset.save_binary(tmp_path / name)
     assert asked, "LightGBM no longer asks for our sample"
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+def test_a_sample_is_drawn_of_many_rows_only(monkeypatch):
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 200)
+    few, many = Rows(np.arange(200.0)[:, None]), Rows(np.arange(2000.0)[:, None])
+    assert sample_of(few, 0) is few
+    drawn = sample_of(many, 0).array()[:, 0]
+    assert 150 < len(drawn) < 250
+    assert (np.diff(drawn) > 0).all()
+    np.testing.assert_array_equal(sample_of(many, 0).array()[:, 0], drawn)
+    assert len(np.setxor1d(sample_of(many, 1).array()[:, 0], drawn)) > 0
+
+
+def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch):
+    xgboost_boundary = pytest.importorskip("treerank.feature_parts.xgboost_boundary")
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 200)
+    X = np.random.default_rng(0).normal(size=(2000, 3))
+    order = np.random.default_rng(1).permutation(2000)
+    rows = Rows(X, order)
+    matrix = xgboost_boundary.make_matrix(rows, (), max_bin=20)
+    sample = Rows(sample_of(rows, 0).array())
+    monkeypatch.undo()
+    of_sample = xgboost_boundary.make_matrix(sample, (), max_bin=20)
+    for cuts, expected in zip(matrix.get_quantile_cut(), of_sample.get_quantile_cut(), strict=True):
+        np.testing.assert_array_equal(cuts, expected)
+    assert matrix.num_row() == 2000
+    assert matrix.num_nonmissing() == X.size  # those beyond the sample's extremes, too
+
+
+def test_xgboost_sees_all_rows_where_a_sample_might_lack_a_category(monkeypatch):
+    xgboost_boundary = pytest.importorskip("treerank.feature_parts.xgboost_boundary")
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 20)
+    X = np.arange(2000.0)[:, None] // 10  # each of 200 categories ten times
+    matrix = xgboost_boundary.make_matrix(Rows(X), (0,))
+    assert len(matrix.get_quantile_cut()[1]) == 200

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from treerank.feature_parts.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
-from treerank.feature_parts.histogram.bins import SAMPLE_SIZE, find_bins
+from treerank.feature_parts.histogram.bins import find_bins
 from treerank.feature_parts.rows import Rows, as_rows
 
 

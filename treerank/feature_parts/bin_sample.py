@@ -1,12 +1,38 @@
-"""Bin sample: the rows from which LightGBM finds its bins, as columns of what is not zero."""
+"""Bin sample: the rows that bins are found from, drawn alike for every engine.
+
+Bounds of bins are quantiles, and those of a sample are as good: with a quarter or a ninth of
+180,000 rows, and with a quarter of 5,500, NDCG@10 stayed where it was. Only a sample of less
+than two rows per bin lost any. LightGBM takes 200,000 rows, and XGBoost all, which cost a
+sixth to a tenth of a fit.
+"""
 
 import numpy as np
 from numba import njit, prange
 
+from treerank.random_keys import uniforms
+
+#: Rows that bins are found from; about two hundred in each of 255 bins.
+SAMPLE_SIZE = 50_000
 #: What LightGBM takes for zero.
 ZERO = 1e-35
 #: Columns that one thread sorts out together: a cache line of single precision.
 _COLUMNS = 16
+
+
+def sample_of(rows, seed):
+    """Return a view of about as many rows as suffice, each with the same chance.
+
+    Examples
+    --------
+    >>> from treerank.feature_parts.rows import as_rows
+    >>> rows = as_rows(np.zeros((100_000, 1)))
+    >>> len(sample_of(rows, 0))
+    50022
+    """
+    if len(rows) <= SAMPLE_SIZE:
+        return rows
+    keys = uniforms(seed, 0, np.arange(len(rows)))
+    return rows.of(np.flatnonzero(keys < SAMPLE_SIZE / len(rows)))
 
 
 def nonzero_columns(batches, n_rows, n_columns):

@@ -42,7 +42,7 @@ class BatchedDataset(lightgbm.Dataset):
         (sequence,) = seqs
         indices = self._create_sample_indices(total_nrow=total_nrow)
         starts = range(0, len(indices), _BATCH)
-        batches = (sequence.rows.take(indices[start : start + _BATCH]) for start in starts)
+        batches = (sequence.rows.of(indices[start : start + _BATCH]).array() for start in starts)
         return nonzero_columns(batches, len(indices), sequence.rows.shape[1])
 
 

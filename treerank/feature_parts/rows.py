@@ -5,7 +5,7 @@ the memory of a fit, so feature parts read batches instead. A feature part that 
 of the kind asks for ``as_rows(X).array()``.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -81,9 +81,10 @@ class Rows:
             return self.values[start:stop]
         return take_rows(self.values, self.order[start:stop])
 
-    def take(self, indices):
-        """Return the rows at the given positions of the view."""
-        return take_rows(self.values, indices if self.order is None else self.order[indices])
+    def of(self, positions):
+        """Return a view of some of these rows."""
+        order = positions if self.order is None else self.order[positions]
+        return replace(self, order=order)
 
     def array(self):
         """Return all rows as one matrix: ``values`` itself where the order is the same."""

@@ -90,7 +90,8 @@ class XGBoostTrees(BoostedTrees):
     gamma : float, default=0.0
         Smallest gain of a split.
     max_bin : int, default=256
-        Most bins of a feature.
+        Most bins of a feature. They are found from about 50,000 rows, unless there are
+        categories; XGBoost itself takes all.
     tree_method : {"hist"}, default="hist"
         Only histograms: other methods would need a copy of the data.
     device : str, default="cpu"
@@ -222,6 +223,7 @@ class XGBoostTrees(BoostedTrees):
             "whole": earlier is not None,
             "max_bin": self.max_bin,
             "n_threads": self.n_threads,
+            "seed": seed,
         }
         data = make_matrix(rows, **options)
         held_out = []

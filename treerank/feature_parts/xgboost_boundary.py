@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import xgboost
 
+from treerank.feature_parts.bin_sample import sample_of
 from treerank.feature_parts.columns import engine_names
 from treerank.feature_parts.rows import stored_as
 
@@ -38,7 +39,15 @@ class RowIterator(xgboost.DataIter):
 
 
 def make_matrix(
-    rows, categorical, *, sparse=False, whole=False, reference=None, max_bin=256, n_threads=1
+    rows,
+    categorical,
+    *,
+    sparse=False,
+    whole=False,
+    reference=None,
+    max_bin=256,
+    n_threads=1,
+    seed=0,
 ):
     """Return the rows as XGBoost's matrix, quantised unless ``whole``, as continuation needs it.
 
@@ -54,8 +63,16 @@ def make_matrix(
         label = np.zeros(len(rows), dtype=np.float32)
         values = stored_as(rows.array(), sparse=sparse)
         return xgboost.DMatrix(values, label=label, **description, **options)
-    iterator = RowIterator(rows, sparse, **description)
-    return xgboost.QuantileDMatrix(iterator, ref=reference, max_bin=max_bin, **options)
+
+    def quantised(view, reference):
+        iterator = RowIterator(view, sparse, **description)
+        return xgboost.QuantileDMatrix(iterator, ref=reference, max_bin=max_bin, **options)
+
+    sample = sample_of(rows, seed)
+    # A sample may lack a category, and codes that the reference does not have are refused.
+    if reference is None and sample is not rows and not categorical:
+        reference = quantised(sample, None)
+    return quantised(rows, reference)
 
 
 def feature_types(categorical, n_features):

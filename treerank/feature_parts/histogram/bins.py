@@ -12,12 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from treerank.random_keys import uniforms
+from treerank.feature_parts.bin_sample import sample_of
 
 #: Most bins of values: one of the 256 that a byte can tell apart is for missing ones.
 MOST_BINS = 255
-#: Rows that bounds are found from; about two hundred in a bin.
-SAMPLE_SIZE = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +63,7 @@ def find_bins(rows, *, most=MOST_BINS, categorical=(), seed=0, n_threads=1):
     >>> bins.n_values, bins.bounds[0, :3]
     (array([3, 1]), array([1.5, 3. , inf]))
     """
-    sample = _sample(rows, seed)
+    sample = sample_of(rows, seed).array()
     n_features = sample.shape[1]
     bounds = np.full((n_features, 256), np.inf)
     is_category = np.zeros(n_features, dtype=bool)
@@ -81,14 +79,6 @@ def find_bins(rows, *, most=MOST_BINS, categorical=(), seed=0, n_threads=1):
         found = list(pool.map(of_feature, range(n_features)))
     n_values, complete = np.array(found, dtype=np.int64).reshape(-1, 2).T
     return Bins(bounds, n_values.copy(), is_category, (n_values == 1) & (complete == 1))
-
-
-def _sample(rows, seed):
-    """Return about as many rows as suffice, each with the same chance."""
-    if len(rows) <= SAMPLE_SIZE:
-        return rows.array()
-    keys = uniforms(seed, 0, np.arange(len(rows)))
-    return rows.take(np.flatnonzero(keys < SAMPLE_SIZE / len(rows)))
 
 
 def place_bounds(values, most, bounds):
