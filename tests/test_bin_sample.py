@@ -83,3 +83,10 @@ def test_xgboost_sees_all_rows_where_a_sample_might_lack_a_category(monkeypatch)
     X = np.arange(2000.0)[:, None] // 10  # each of 200 categories ten times
     matrix = xgboost_boundary.make_matrix(Rows(X), (0,))
     assert len(matrix.get_quantile_cut()[1]) == 200
+
+
+def test_a_small_share_of_the_rows_is_sampled_without_a_word(capfd):
+    rows = Rows(np.zeros((300_000, 1)), np.arange(300_000)[::-1])
+    params = {"bin_construct_sample_cnt": bin_sample.SAMPLE_SIZE, "verbosity": -1}
+    lightgbm_boundary.make_dataset(rows, params=params).construct()
+    assert capfd.readouterr() == ("", "")

@@ -8,6 +8,7 @@ from lightgbm.callback import EarlyStopException
 from treerank.feature_parts.bin_sample import nonzero_columns
 
 _BATCH = 16_384
+_MANNERS = ("num_threads", "verbosity")
 
 
 class RowSequence(lightgbm.Sequence):
@@ -35,8 +36,17 @@ class RowSequence(lightgbm.Sequence):
 class BatchedDataset(lightgbm.Dataset):
     """A dataset whose sample of rows is read in batches and sorted out into columns by us.
 
-    Where LightGBM no longer asks this method, it does so itself, row by row, to the same bins.
+    Where LightGBM no longer asks these methods, it does so itself, row by row, to the same bins.
     """
+
+    def get_params(self):
+        """Return what a dataset knows of the parameters, how loud and how wide ones among it.
+
+        LightGBM leaves these out where it finds bins from a sample, and then warns of samples
+        that are small for it, and takes all cores.
+        """
+        ours = {name: self.params[name] for name in _MANNERS if name in (self.params or {})}
+        return super().get_params() | ours
 
     def _Dataset__sample(self, seqs, total_nrow):
         (sequence,) = seqs
