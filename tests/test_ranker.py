@@ -1,5 +1,6 @@
 """What a ranker promises, whatever its feature part."""
 
+import copy
 import pickle
 import warnings
 
@@ -21,6 +22,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.xgboost import XGBoostTrees
 from treerank.metrics import ndcg_score
+from treerank.metrics.ndcg import NDCG
+from treerank.metrics.registry import get_metric
 from treerank.model_selection import QueryKFold
 from treerank.objectives.factory import make_objective
 from treerank.tree_direct_ranker import TreeDirectRanker
@@ -160,6 +163,24 @@ def test_score_is_ndcg_at_10(data, fitted):
     X, y, qid = data
     expected = ndcg_score(y, fitted["lightgbm"].predict(X), qid, k=10)
     assert fitted["lightgbm"].score(X, y, qid) == expected > 0.9
+
+
+def test_score_is_the_metric_of_the_ranker(data, fitted):
+    X, y, qid = data
+    ranker = fitted["lightgbm"]
+    for metric in ("map", "p@5", NDCG(k=3, gain="linear")):
+        expected = get_metric(metric)(y, ranker.predict(X), qid)
+        measured = copy.copy(ranker).set_params(metric=metric).score(X, y, qid)
+        assert measured == expected
+        weighted = copy.copy(ranker).set_params(metric=metric)
+        assert weighted.score(X, y, qid, sample_weight=np.ones(len(X))) == pytest.approx(expected)
+
+
+def test_labels_of_any_size_are_scored_by_a_gain_that_bears_them(data):
+    X, y, qid = data
+    metric = NDCG(k=10, gain="linear")
+    ranker = some_ranker(gain="linear", metric=metric).fit(X, 1000 * y, qid)
+    assert ranker.score(X, 1000 * y, qid) == metric(y, ranker.predict(X), qid)
 
 
 def test_score_weighs_queries_by_their_documents(data, fitted):
@@ -400,6 +421,20 @@ def test_grid_search_routes_qid_to_fit_and_score_and_splitter(data):
     search = GridSearchCV(some_ranker(), grid, cv=QueryKFold(3)).fit(X, y, qid=qid)
     assert search.best_score_ > 0.8
     assert search.score(X, y, qid=qid) == search.best_estimator_.score(X, y, qid)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
+def test_a_feature_part_given_by_name_can_be_searched_over(data, part):
+    X, y, qid = data
+    grid = {"feature_part__n_estimators": [1, 4]}
+    search = GridSearchCV(TreeDirectRanker(part, random_state=0), grid, cv=QueryKFold(3))
+    search.fit(X, y, qid=qid)
+    chosen = search.best_estimator_.feature_part_
+    assert chosen.best_iteration_ == search.best_params_["feature_part__n_estimators"]
+    assert TreeDirectRanker(part).set_params(sigma=2.0).feature_part == part
+    with pytest.raises(ValueError, match="Invalid parameter 'n_tree'"):
+        TreeDirectRanker(part).set_params(feature_part__n_tree=3)
 
 
 @pytest.mark.usefixtures("routing")

@@ -75,6 +75,14 @@ class DirectRanker(TransformerMixin, Ranker):
     head_alpha: Any = None
     warm_start: Any = False
 
+    def set_params(self, **params):
+        """Set parameters; a feature part that is but a name becomes one, if its own are set."""
+        if any(name.startswith("feature_part__") for name in params):
+            part = params.get("feature_part", self.feature_part)
+            if isinstance(part, str):
+                params = params | {"feature_part": make_feature_part(part)}
+        return super().set_params(**params)
+
     def transform(self, X):
         """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)

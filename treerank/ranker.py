@@ -22,7 +22,6 @@ from treerank.explanation import parts_of_margin
 from treerank.feature_parts.boosting import check_count
 from treerank.grouping import QueryGroups
 from treerank.head import AntisymmetricHead
-from treerank.metrics.ndcg import ndcg_score
 from treerank.metrics.registry import get_metric
 from treerank.model_file import save
 from treerank.training_set import check_weight, training_set
@@ -143,19 +142,11 @@ class Ranker(BaseEstimator):
         return best_first[within < k]
 
     def score(self, X, y, qid=None, *, sample_weight=None):
-        """Return the mean NDCG@10 over the queries that have something to find.
+        """Return the mean of ``metric``, usually NDCG@10, over queries with something to find.
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        scores = self.predict(X)
-        if sample_weight is None:
-            return ndcg_score(y, scores, qid)
-        values = ndcg_score(y, scores, qid, per_query=True)
-        groups = QueryGroups.from_qid(qid, len(scores))
-        weight = check_weight(sample_weight, "sample_weight", len(scores))
-        weight = np.bincount(groups.codes, weight) / groups.sizes
-        counted = ~np.isnan(values)
-        return float(np.average(values[counted], weights=weight[counted]))
+        return self._measured(self.predict(X), y, qid, sample_weight)
 
     def compare(self, X_a, X_b):
         """Return r(a, b), row by row: positive if a is better, and r(b, a) is its negative.
@@ -284,6 +275,17 @@ class Ranker(BaseEstimator):
                 f"{len(held_out[1])} documents."
             )
         return data, validation, held_out
+
+    def _measured(self, scores, y, qid, sample_weight):
+        metric = get_metric(self.metric)
+        if sample_weight is None:
+            return metric(y, scores, qid)
+        values = metric.per_query(y, scores, qid)
+        groups = QueryGroups.from_qid(qid, len(scores))
+        weight = check_weight(sample_weight, "sample_weight", len(scores))
+        weight = np.bincount(groups.codes, weight) / groups.sizes
+        counted = ~np.isnan(values)
+        return float(np.average(values[counted], weights=weight[counted]))
 
     def _two_scores(self, X_a, X_b):
         scores_a, scores_b = self.predict(X_a), self.predict(X_b)

@@ -40,7 +40,7 @@ class TreeDirectRanker(DirectRanker):
         ``per_level`` the feature part has one output per threshold between neighbouring labels;
         early stopping goes by their sum, and the head then weighs them.
     metric : str or Metric, default="ndcg@10"
-        What early stopping watches on ``eval_set``.
+        What ``score`` measures, and what early stopping watches on ``eval_set``.
     head_penalty : {"l2", "l1"}, default="l2"
         Penalty on w where the feature part has several outputs; "l1" prunes them.
     head_alpha : float, default=None

@@ -42,7 +42,7 @@ class AdaRank(LinearRanker):
     Parameters
     ----------
     metric : str or Metric, default="ndcg@10"
-        What is optimised, and what early stopping watches; values from 0 to 1.
+        What is optimised, what ``score`` measures and early stopping watches; values from 0 to 1.
     n_rounds : int, default=500
         Largest number of rounds.
     weak_ranker : {"feature", "stump"}, default="feature"

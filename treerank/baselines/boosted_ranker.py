@@ -27,7 +27,7 @@ class BoostedRanker(DirectRanker):
     early_stopping_rounds : int, default=None
         With an ``eval_set``: stop after so many trees without a better ``metric``.
     metric : str or Metric, default="ndcg@10"
-        What early stopping watches.
+        What ``score`` measures, and what early stopping watches.
     tree_options : dict, default=None
         Further parameters of the trees.
     warm_start : bool, default=False

@@ -36,7 +36,7 @@ class ESRank(LinearRanker):
     n_generations : int, default=1300
         Number of children, one per generation.
     metric : str or Metric, default="ndcg@10"
-        What is optimised, and what early stopping watches.
+        What is optimised, what ``score`` measures and early stopping watches.
     early_stopping_rounds : int or None, default=None
         Stop after so many generations without a better value on ``eval_set``, and go back to the
         best.

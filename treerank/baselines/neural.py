@@ -36,7 +36,7 @@ class NeuralRanker(DirectRanker):
         Stop after so many epochs without a better value of ``metric`` on the ``eval_set``, and
         go back to the best.
     metric : str or Metric, default="ndcg@10"
-        What early stopping watches.
+        What ``score`` measures, and what early stopping watches.
     calibration : {"eval_set", None} or float, default="eval_set"
         What pair probabilities are calibrated on; a float sets a share of the queries aside.
     warm_start : bool, default=False

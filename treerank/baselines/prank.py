@@ -34,7 +34,7 @@ class PRank(LinearRanker):
         Stop after so many epochs without a better one: by the metric on ``eval_set``, else by the
         errors made while learning.
     metric : str or Metric, default="ndcg@10"
-        What is watched on ``eval_set``.
+        What ``score`` measures, and what is watched on ``eval_set``.
     calibration : "eval_set", float or None, default="eval_set"
         See :class:`~treerank.tree_direct_ranker.TreeDirectRanker`.
     random_state : int, RandomState instance or None, default=None

@@ -19,7 +19,6 @@ from treerank.feature_parts.boosting import check_count
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.grouping import QueryGroups
-from treerank.metrics.ndcg import ndcg_score
 from treerank.metrics.registry import get_metric
 from treerank.ranker import Ranker
 
@@ -72,7 +71,7 @@ class SortNet(Ranker):
     learning_rate : float, default=1e-2
         Of Adam.
     metric : str or Metric, default="map"
-        Quality of a ranking: "map", "precision@10", "ndcg@10" or any other metric.
+        Quality of a ranking, such as "map", "p@10" or "ndcg@10"; ``score`` measures it, too.
     calibration : {"eval_set", None} or float, default="eval_set"
         What pair probabilities are calibrated on; a float sets a share of the queries aside.
     random_state : int, RandomState instance or None, default=None
@@ -124,12 +123,11 @@ class SortNet(Ranker):
         self.random_state = random_state
 
     def score(self, X, y, qid=None, *, sample_weight=None):
-        """Return the mean NDCG@10 of the lists sorted by the comparator."""
-        if sample_weight is not None:
-            raise ValueError(
-                "sample_weight must be None for SortNet, which has no scores to weigh."
-            )
-        return ndcg_score(y, -self.rank(X, qid), qid)
+        """Return the mean of ``metric`` over the lists sorted by the comparator.
+
+        With ``sample_weight``, a query counts by the mean weight of its documents.
+        """
+        return self._measured(-self.rank(X, qid), y, qid, sample_weight)
 
     def compare(self, X_a, X_b):
         """Return the comparator's preference for a, row by row; one may be a single row."""

@@ -29,7 +29,7 @@ class StumpRanker(Ranker):
     n_thresholds : int, default=254
         Thresholds per feature, at its quantiles.
     metric : str or Metric, default="ndcg@10"
-        What early stopping watches on ``eval_set``.
+        What ``score`` measures, and what early stopping watches on ``eval_set``.
     early_stopping_rounds : int or None, default=None
         Stop after so many rounds without a better value and go back to the best.
     calibration : "eval_set", float or None, default="eval_set"
