@@ -15,8 +15,8 @@ from treerank.baselines.query_measure import measurable, measure_of
 from treerank.baselines.standard_features import FeatureScale
 from treerank.baselines.weak_rankers import features_themselves
 from treerank.datasets.synthetic import make_web_search
-from treerank.feature_parts.progress import Progress
 from treerank.metrics import get_metric
+from treerank.progress import Progress
 from treerank.training_set import training_set
 
 SETTINGS = {"tolerance": None}

@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.linear_model import Ridge
 from timing import say_versions
 
-from treerank import TreeDirectRanker
+from treerank import TreeDirectRanker, show_progress
 from treerank.datasets.letor import read_letor
 from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation import compare
@@ -46,15 +46,15 @@ def main():
     grid = {loss: {"feature_part": parts} for loss in LOSSES}
     grid["line"] = {"alpha": np.logspace(-2, 5, 8).tolist()}
     wall, cpu = time.perf_counter(), time.process_time()
-    comparison = compare(
-        rankers,
-        all_queries(arguments.folder),
-        cv=QueryShuffleSplit(arguments.splits, random_state=0),
-        grid=grid,
-        n_jobs=arguments.jobs,
-        store=arguments.store,
-        progress=lambda done, note: print(f"  {done}  {note}", flush=True),
-    )
+    with show_progress("comparing"):
+        comparison = compare(
+            rankers,
+            all_queries(arguments.folder),
+            cv=QueryShuffleSplit(arguments.splits, random_state=0),
+            grid=grid,
+            n_jobs=arguments.jobs,
+            store=arguments.store,
+        )
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     print(comparison.summary())
     print(f"{wall / 60:.1f} minutes by wall, {cpu / 60:.1f} of CPU in this process")

@@ -19,6 +19,7 @@ from treerank import TreeDirectRanker, ndcg_score
 from treerank.evaluation import compare
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.progress import listening
 from treerank.statistics import adjust_holm
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
@@ -59,11 +60,11 @@ def run_comparison(arguments, folder, about):
     rankers["LightGBM, score"] = ranker_of(lightgbm, "score")
     rankers["Histogram, score"] = ranker_of(histogram, "score")
     splits = data_sets.read_splits(folder, tiny=arguments.protocol == "tiny")
-    comparison = compare(
-        rankers, splits, metrics=METRICS, grid=grid, n_jobs=arguments.jobs,
-        store=protocol.STORE / "vector-outputs",
-        progress=lambda done, last: protocol.say(f"{done}: {last}"),
-    )  # fmt: skip
+    with listening(lambda done, _, last: protocol.say(f"{done}: {last}")):
+        comparison = compare(
+            rankers, splits, metrics=METRICS, grid=grid, n_jobs=arguments.jobs,
+            store=protocol.STORE / "vector-outputs",
+        )  # fmt: skip
     return {metric: against_scores(comparison, metric) for metric in METRICS}
 
 

@@ -13,14 +13,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from sklearn.base import BaseEstimator
 from typer.testing import CliRunner
 
 import treerank
 from treerank.cli import console, demo, rank
 from treerank.cli.app import COMMANDS, EXIT_CODES, app
 from treerank.cli.trees import grown_to
-from treerank.cli.watching import fit_watched
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.metrics import get_metric
@@ -191,35 +189,6 @@ def test_xgboost_grows_by_leaf_as_lightgbm_does():
     part = grown_to("xgboost", trees=3, leaves=8, learning_rate=0.2)
     assert settings.items() <= part.get_params().items()
     assert part.learning_rate == 0.2
-
-
-class Steps(BaseEstimator):
-    """A feature part that takes steps and measures."""
-
-    n_outputs_ = 1
-
-    def fit(self, X, objective, *, validation=None):
-        scores = np.zeros(objective.groups.n_documents)
-        for step in range(3):
-            self.gradient_, _ = objective.derivatives(scores, iteration=step)
-            self.value_ = objective(scores, iteration=step)[0]
-            if validation:
-                validation[1](np.arange(len(validation[0]), dtype=float))
-        self.best_iteration_ = 3
-        return self
-
-    def transform(self, X):
-        return np.asarray(X)[:, :1]
-
-
-def test_a_watched_fit_shows_each_step_and_leaves_no_trace():
-    X, y, shown = np.arange(4.0)[:, None], np.array([0, 1, 0, 1]), []
-    ranker = treerank.TreeDirectRanker()
-    fit_watched(ranker, Steps(), lambda *told: shown.append(told), X, y, None, eval_set=(X, y))
-    value = f"ndcg@10 {get_metric('ndcg@10')(y, X[:, 0]):.4f}"
-    assert shown == [(0, ""), (1, value), (2, value), (3, value)]
-    assert type(ranker.feature_part) is type(ranker.feature_part_) is Steps
-    assert ranker.best_iteration_ == 3
 
 
 # -- rank ----------------------------------------------------------------------------------
@@ -442,7 +411,7 @@ def test_a_terminal_gets_bars_and_tables(files, tmp_path):
 def test_brackets_in_names_are_no_markup_and_long_lines_stay_whole(capsys):
     name = "[bold]x[/bold] " * 20
     with console.Reporter().counting(name, 1) as show:
-        show(1, "[red]")
+        show(1, 1, "[red]")
     assert capsys.readouterr().err == f"{name}\n  1/1  [red]\n"
 
 

@@ -23,10 +23,13 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation import Comparison, Split, compare, join
 from treerank.evaluation.comparison import Outcome
 from treerank.evaluation.fitting import checked_scores
+from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.metrics import ndcg_score, with_convention
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
+from treerank.progress import listening
 from treerank.ranker import Ranker
 from treerank.statistics import adjust_holm, corrected_resampled_t_test, randomization_test
+from treerank.tree_direct_ranker import TreeDirectRanker
 
 FITS = []
 
@@ -525,9 +528,11 @@ def test_values_come_as_data_frames(data, frame):
 
 def test_progress_is_told(data):
     told = []
-    compare(lines(), data, cv=2, progress=lambda done, note: told.append((done, note)))
-    assert told[0] == (1, "line on 1")
-    assert told[-1][0] == 4
+    with listening(lambda *what: told.append(what)):
+        compare(lines(), data, cv=2)
+        TreeDirectRanker(LightGBMTrees(1)).fit(*data)
+    assert told[0] == (1, 4, "line on 1")
+    assert [done for done, _, _ in told] == [1, 2, 3, 4, 1]
 
 
 DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[2] / "shared" / "data"))

@@ -6,6 +6,7 @@ from treerank.head import AntisymmetricHead
 from treerank.metrics import make_ranking_scorer, ndcg_score
 from treerank.model_selection import QueryKFold
 from treerank.objectives import make_objective
+from treerank.progress_bar import show_progress
 from treerank.rankers import load
 from treerank.tree_direct_ranker import TreeDirectRanker
 
@@ -18,4 +19,5 @@ __all__ = [
     "make_objective",
     "make_ranking_scorer",
     "ndcg_score",
+    "show_progress",
 ]

@@ -8,19 +8,22 @@ from protocol import STORE, say
 
 from treerank.evaluation import compare
 from treerank.evaluation.store import described
+from treerank.progress import listening
 from treerank.statistics.resampled import corrected_standard_error
 
 
 def compared(arguments, experiment, rankers, data, **options):
     """Compare rankers, going on from what the store has, and return JSON values."""
-    with warnings.catch_warnings():
+    with (
+        warnings.catch_warnings(),
+        listening(lambda done, _, last: say(f"{experiment} {done}: {last}")),
+    ):
         warnings.simplefilter("ignore")
         comparison = compare(
             rankers,
             data,
             n_jobs=arguments.jobs,
             store=STORE / experiment,
-            progress=lambda done, last: say(f"{experiment} {done}: {last}"),
             **options,
         )
     return as_result(comparison)

@@ -119,7 +119,7 @@ class AdaRank(LinearRanker):
 
     def _weigh(self, data, scale, validation, seed):
         refuse_weights(self, data, WHOLE_QUERIES)
-        progress, metric = watch(self, validation), get_metric(self.metric)
+        progress, metric = watch(self, validation, self.n_rounds), get_metric(self.metric)
         data = measurable(data, metric)
         rounds = []
         if data is None:
@@ -207,8 +207,8 @@ class Boosting:
             if held_out is not None:
                 held_out_scores = self.weak.add_to(held_out_scores, number, step, held_out)
                 progress.measure(held_out_scores)
-                if progress.record(len(rounds)):
-                    break
+            if progress.record(len(rounds)):
+                break
         return rounds
 
     def _worsened(self, before, trained):

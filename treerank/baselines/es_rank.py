@@ -85,7 +85,8 @@ class ESRank(LinearRanker):
 
     def _weigh(self, data, scale, validation, seed):
         refuse_weights(self, data, WHOLE_QUERIES)
-        progress, metric, rng = watch(self, validation), get_metric(self.metric), _rng(seed)
+        progress = watch(self, validation, self.n_generations)
+        metric, rng = get_metric(self.metric), _rng(seed)
         rankable = measurable(data, metric)
         if rankable is None:
             warn_of_nothing_to_learn(f"In no query does {metric.name} depend on the order")

@@ -9,7 +9,7 @@ import numba as nb
 import numpy as np
 
 from treerank.feature_parts.boosting import check_count, kernel_threads
-from treerank.feature_parts.progress import Progress
+from treerank.progress import Progress
 
 #: Why a weight may have no meaning to a ranker that measures whole queries.
 WHOLE_QUERIES = {
@@ -54,14 +54,14 @@ def threads_for(n_documents):
     return kernel_threads(1 if n_documents < _FEW else nb.get_num_threads())
 
 
-def watch(ranker, validation):
-    """Return the record of the metric on ``eval_set``, once early stopping is known to have one."""
+def watch(ranker, validation, total):
+    """Return the progress of ``total`` steps, once early stopping is known to have a metric."""
     rounds = ranker.early_stopping_rounds
     if rounds is not None:
         check_count("early_stopping_rounds", rounds)
         if validation is None:
             raise ValueError("eval_set must be given where early_stopping_rounds is; got None.")
-    return Progress(validation and validation[1], rounds)
+    return Progress(validation and validation[1], rounds, total=total)
 
 
 def warn_of_nothing_to_learn(reason):

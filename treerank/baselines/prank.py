@@ -13,7 +13,7 @@ from treerank.baselines.linear_ranker import LinearRanker
 from treerank.baselines.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.standard_features import linear_scores
 from treerank.feature_parts.boosting import check_count
-from treerank.feature_parts.progress import Progress
+from treerank.progress import Progress
 
 _ONE_BY_ONE = "documents are shown one by one, each as often as any other"
 #: Every document is held against every threshold.
@@ -100,7 +100,8 @@ class PRank(LinearRanker):
         refuse_weights(self, data, _NO_WEIGHTS)
         self.levels_, level = np.unique(data.y, return_inverse=True)
         _refuse_many(self.levels_)
-        progress = Progress(_negative if validation is None else validation[1], self.patience)
+        metric = _negative if validation is None else validation[1]
+        progress = Progress(metric, self.patience, total=self.n_epochs)
         n_weights = n_products(len(scale.mean), self._quadratic)
         best = np.zeros(n_weights), np.zeros(len(self.levels_) - 1)
         if len(self.levels_) == 1:

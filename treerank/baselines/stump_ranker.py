@@ -73,7 +73,7 @@ class StumpRanker(Ranker):
         return share / max(share.sum(), np.finfo(np.float64).tiny)
 
     def _learn(self, data, validation, seed):
-        progress = watch(self, validation)
+        progress = watch(self, validation, self.n_rounds)
         objective = make_objective(data.y, data.query, **self._objective, **data.weights())
         with threads_for(len(data.y)):
             features = BinnedFeatures.of(data.X, data.rows, self.n_thresholds)
@@ -99,8 +99,8 @@ class StumpRanker(Ranker):
             if validation is not None:
                 held_out = held_out + Stumps.of(steps[-1:]).scores(validation[0])
                 progress.measure(held_out)
-                if progress.record(len(steps)):
-                    break
+            if progress.record(len(steps)):
+                break
         return steps
 
     def _step(self, descent, is_above, r):

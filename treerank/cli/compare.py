@@ -8,6 +8,7 @@ import typer
 from treerank.cli.console import Reporter
 from treerank.cli.options import Cache, Quiet, check_metrics, one_of, read_data
 from treerank.metrics.conventions import CONVENTIONS
+from treerank.progress import listening
 from treerank.rankers import RANKERS
 
 DEFAULT_METRICS = ("ndcg@10", "map")
@@ -76,7 +77,7 @@ def compare(
         cv = folds if hold_outs is None else QueryShuffleSplit(hold_outs, random_state=seed)
     rankers = {name: RANKERS[name]()() for name in ranker}
     n_fits = len(rankers) * len(make_splits(documents, cv, random_state=seed))
-    with reporter.counting(f"comparing {', '.join(rankers)}", n_fits) as show:
+    with reporter.counting(f"comparing {', '.join(rankers)}", n_fits) as show, listening(show):
         comparison = compare_rankers(
             rankers,
             documents,
@@ -85,7 +86,6 @@ def compare(
             convention=convention,
             n_jobs=jobs,
             store=store,
-            progress=show,
             random_state=seed,
         )
     summary = comparison.summary()

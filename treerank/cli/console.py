@@ -6,14 +6,11 @@ are plain lines, and tables are tab-separated.
 
 import csv
 import sys
-from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-#: Lines about one training in a pipe.
-LINES = 5
+from treerank.progress_bar import make_console, progress_bar
 
 
 def complain(message):
@@ -31,50 +28,15 @@ class Reporter:
     """
 
     def __init__(self, quiet=False):
-        # Wrapping at the width of a terminal would break lines in a pipe.
-        self.console = Console(stderr=True, quiet=quiet, soft_wrap=True, highlight=False)
+        self.console = make_console(quiet)
 
     def say(self, text):
         """Print a line."""
         self.console.print(text, markup=False)
 
-    @contextmanager
     def counting(self, text, total=None):
-        """Show a bar, or now and then a line.
-
-        Parameters
-        ----------
-        text : str
-            What is being done.
-        total : int, default=None
-            Steps; ``None`` if nobody will count them.
-
-        Yields
-        ------
-        callable
-            To be told the number of steps done and, if there is something to say, a note.
-        """
-        if not self.console.is_terminal:
-            self.say(text)
-            yield self._lines(total)
-            return
-        columns = [TextColumn("{task.description}", markup=False), BarColumn(), TimeElapsedColumn()]
-        columns += [MofNCompleteColumn()] if total else []
-        columns += [TextColumn("{task.fields[note]}", markup=False)]
-        with Progress(*columns, console=self.console, disable=self.console.quiet) as bars:
-            bar = bars.add_task(text, total=total, note="")
-            yield lambda done, note="": bars.update(bar, completed=done, note=note)
-            bars.update(bar, total=bars.tasks[0].completed or 1)
-            bars.update(bar, completed=bars.tasks[0].total)
-
-    def _lines(self, total):
-        every = max((total or 1) // LINES, 1)
-
-        def show(done, note=""):
-            if done % every == 0 and done > 0:
-                self.say(f"  {done}/{total}  {note}".rstrip())
-
-        return show
+        """Show a bar, or now and then a line; see :func:`treerank.progress_bar.progress_bar`."""
+        return progress_bar(text, total, self.console)
 
 
 def print_table(columns, rows, *, right=()):

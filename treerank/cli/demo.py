@@ -17,10 +17,10 @@ import typer
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.options import Quiet
 from treerank.cli.trees import grown_to, size_of_trees
-from treerank.cli.watching import fit_watched
 from treerank.datasets.web_search import make_web_search
 from treerank.metrics.average_precision import map_score
 from treerank.metrics.ndcg import ndcg_score
+from treerank.progress import listening
 from treerank.tree_direct_ranker import TreeDirectRanker
 
 LEAVES = 31
@@ -70,7 +70,8 @@ class Contestant:
 
 def _fit_ours(engine, X, y, qid, trees, seed, show):
     part = grown_to(engine, trees, LEAVES, LEARNING_RATE)
-    return fit_watched(TreeDirectRanker(random_state=seed), part, show, X, y, qid)
+    with listening(show):
+        return TreeDirectRanker(part, random_state=seed).fit(X, y, qid)
 
 
 def _fit_lightgbm(X, y, qid, trees, seed, show):

@@ -16,11 +16,11 @@ from treerank.cli.options import (
     read_data,
 )
 from treerank.cli.trees import SIZES, grown_to
-from treerank.cli.watching import fit_watched
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.losses import PAIR_LOSSES
 from treerank.objectives.listwise import LISTWISE
 from treerank.pairs import PAIRS
+from treerank.progress import listening
 from treerank.tree_direct_ranker import TreeDirectRanker
 from treerank.weights import PAIR_WEIGHTS
 
@@ -98,7 +98,7 @@ def fit(
     part = grown_to(feature_part, trees, leaves, learning_rate)
     _refuse_before_reading(model, valid, early_stopping, sparse and not reads_sparse(part))
     settings = _objective_settings(loss, weight, pairs, smoothing)
-    ranker = TreeDirectRanker(**settings, metric=metric, random_state=seed)
+    ranker = TreeDirectRanker(part, **settings, metric=metric, random_state=seed)
     part.set_params(early_stopping_rounds=early_stopping, random_state=seed, n_jobs=threads)
     reporter = Reporter(quiet)
     reading = {"sparse": sparse, "cache": cache}
@@ -106,8 +106,8 @@ def fit(
     held_out = None
     if valid is not None:
         held_out = tuple(read_data(reporter, valid, n_features=data.X.shape[1], **reading))
-    with reporter.counting(f"growing {trees} trees", trees) as show:
-        fit_watched(ranker, part, show, *data, eval_set=held_out)
+    with reporter.counting(f"growing {trees} trees", trees) as show, listening(show):
+        ranker.fit(*data, eval_set=held_out)
     ranker.save(model)
     reporter.say(f"wrote {model}: {ranker.best_iteration_} trees")
 

@@ -17,6 +17,7 @@ from treerank.evaluation.fitting import Search, fit_and_predict
 from treerank.evaluation.splits import make_splits
 from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.conventions import with_convention
+from treerank.progress import listener, listening, nobody
 
 ON_ERROR = ("record", "raise")
 
@@ -34,10 +35,11 @@ def compare(
     n_jobs=1,
     store=None,
     on_error="record",
-    progress=None,
     random_state=0,
 ):
     """Fit and score rankers on the same splits.
+
+    Within :func:`treerank.show_progress` the fits done are counted.
 
     Parameters
     ----------
@@ -68,8 +70,6 @@ def compare(
         Folder that keeps what is finished: the same call after a kill goes on from there.
     on_error : {"record", "raise"}, default="record"
         What to do about a ranker that fails on a split: warn and go on without it, or stop.
-    progress : callable, default=None
-        Called with the number of fits done and what was done last.
     random_state : int, default=0
         Seed of the splits and of rankers without one.
 
@@ -103,7 +103,7 @@ def compare(
         for split in splits
         for name, ranker in seeded.items()
     ]
-    outcomes = _run(jobs, n_jobs, progress)
+    outcomes = _run(jobs, n_jobs)
     return Comparison.of(tuple(rankers), tuple(scored), convention, outcomes)
 
 
@@ -157,15 +157,15 @@ def _stored_or_fitted(job, split):
     return fitted
 
 
-def _run(jobs, n_jobs, progress):
+def _run(jobs, n_jobs):
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    outcomes = []
-    for outcome in parallel(joblib.delayed(run_job)(job) for job in jobs):
-        outcomes.append(outcome)
-        if isinstance(outcome, Failure):
-            warnings.warn(str(outcome), UserWarning, stacklevel=3)
-        if progress is not None:
-            progress(len(outcomes), f"{outcome.ranker} on {outcome.split}")
+    outcomes, tell = [], listener()
+    with listening(nobody):  # whole fits are counted here, not the iterations of each
+        for outcome in parallel(joblib.delayed(run_job)(job) for job in jobs):
+            outcomes.append(outcome)
+            if isinstance(outcome, Failure):
+                warnings.warn(str(outcome), UserWarning, stacklevel=3)
+            tell(len(outcomes), len(jobs), f"{outcome.ranker} on {outcome.split}")
     place = {(job.name, job.split.name): i for i, job in enumerate(jobs)}
     return sorted(outcomes, key=lambda outcome: place[outcome.ranker, outcome.split])
 

@@ -17,9 +17,9 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.feature_parts.fixed_point import FixedPointDerivatives
-from treerank.feature_parts.progress import Progress
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.tree_outputs import OUTPUTS, LeafTable
+from treerank.progress import Progress
 
 IMPORTANCE_TYPES = ("gain", "split")
 _STATE = ("n_features_in_", "n_scores_", "best_iteration_", "evals_result_")
@@ -56,7 +56,8 @@ class BoostedTrees(BaseEstimator):
         n_new = self._count_new(start)
         if n_new == 0:
             return self
-        progress = Progress(validation and validation[1], self.early_stopping_rounds, start)
+        metric, rounds = validation and validation[1], self.early_stopping_rounds
+        progress = Progress(metric, rounds, start, start + n_new)
         validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)

@@ -45,8 +45,8 @@ class BatchedDataset(lightgbm.Dataset):
         LightGBM leaves these out where it finds bins from a sample, and then warns of samples
         that are small for it, and takes all cores.
         """
-        ours = {name: self.params[name] for name in _MANNERS if name in (self.params or {})}
-        return super().get_params() | ours
+        given = self.params or {}
+        return super().get_params() | {name: given[name] for name in _MANNERS if name in given}
 
     def _Dataset__sample(self, seqs, total_nrow):
         (sequence,) = seqs

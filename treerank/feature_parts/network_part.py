@@ -23,7 +23,6 @@ except ImportError as error:
 
 from treerank.feature_parts.boosting import check_choice, check_count
 from treerank.feature_parts.inherited_parameters import spell_out
-from treerank.feature_parts.progress import Progress
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.feature_parts.training import (
@@ -38,6 +37,7 @@ from treerank.feature_parts.training import (
     own_generator,
 )
 from treerank.objectives.batches import BATCHES
+from treerank.progress import Progress
 
 #: Rows that a network may look at before it is trained.
 _SAMPLE = 4096
@@ -275,7 +275,8 @@ class NetworkPart(BaseEstimator):
             standard = self._standardization(self._rows_of_width(validation[0]))
             held_out = torch.from_numpy(standard).to(device)
         start, stop = self._n_epochs_done, self._n_epochs_done + n_epochs
-        progress = Progress(validation and validation[1], self.early_stopping_rounds, start)
+        metric, rounds = validation and validation[1], self.early_stopping_rounds
+        progress = Progress(metric, rounds, start, stop)
         trainer = self._make_trainer(device)
         best, n_done = None, start
         with own_generator(self._seed, device), one_thread():

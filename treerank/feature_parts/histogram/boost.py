@@ -101,8 +101,8 @@ def boost(rows, bins, signs, derivatives, n_new, earlier, validation, progress, 
         if watched is not None:
             watched.add(tree, of_leaves, np.arange(len(validation)))
             progress.measure(watched.scores[:, 0] if n_outputs == 1 else watched.scores)
-            if progress.record(n_trees):
-                break
+        if progress.record(n_trees):
+            break
     forest = make_forest(trees, values, held.binned, bins)
     forest = forest if earlier is None else earlier.followed_by(forest)
     return forest if progress.kept() is None else forest.first_trees(progress.kept())

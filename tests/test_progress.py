@@ -1,0 +1,107 @@
+"""Progress: whoever listens is told of every iteration, by whatever takes iterations."""
+
+import io
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from treerank import show_progress
+from treerank.baselines.adarank import AdaRank
+from treerank.baselines.es_rank import ESRank
+from treerank.baselines.lambdamart import LambdaMART
+from treerank.baselines.prank import PRank
+from treerank.baselines.rankboost import RankBoost
+from treerank.baselines.ranknet import RankNet
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.progress import Progress, listener, listening, nobody
+from treerank.progress_bar import progress_bar
+from treerank.tree_direct_ranker import TreeDirectRanker
+
+RANKERS = {
+    "LightGBM": lambda n: TreeDirectRanker(LightGBMTrees(n), random_state=0),
+    "XGBoost": lambda n: TreeDirectRanker(XGBoostTrees(n), random_state=0),
+    "LambdaMART": lambda n: LambdaMART(n, random_state=0),
+    "RankNet": lambda n: RankNet(n_epochs=n, random_state=0),
+    "RankBoost": lambda n: RankBoost(n_rounds=n),
+    "AdaRank": lambda n: AdaRank(n_rounds=n),
+    "ES-Rank": lambda n: ESRank(n_generations=n, random_state=1),
+    "PRank": lambda n: PRank(n_epochs=n, patience=3, random_state=0),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 3))
+    y = (X @ [2.0, 1.0, 0.5] + rng.normal(size=120) > 1).astype(int)
+    return X, y, np.repeat(np.arange(6), 20)
+
+
+@pytest.mark.parametrize("name", RANKERS)
+@pytest.mark.parametrize("watched", [False, True], ids=["alone", "with an eval_set"])
+def test_each_iteration_is_told_with_the_total_and_the_last_value(data, name, watched):
+    told = []
+    ranker = RANKERS[name](3)
+    with listening(lambda *what: told.append(what)):
+        ranker.fit(*data, eval_set=data if watched else None)
+    assert [done for done, _, _ in told] == [1, 2, 3]
+    assert {total for _, total, _ in told} == {3}
+    if watched:
+        values = ranker.evals_result_["validation"]["ndcg@10"]
+        assert told[-1][2] == (f"ndcg@10 {values[-1]:.4f}" if values else "")
+
+
+def test_a_continued_fit_counts_on(data):
+    told = []
+    part = LightGBMTrees(2, warm_start=True)
+    ranker = TreeDirectRanker(part, warm_start=True).fit(*data)
+    with listening(lambda done, total, _: told.append((done, total))):
+        ranker.set_params(feature_part__n_estimators=4).fit(*data)
+    assert told == [(3, 4), (4, 4)]
+
+
+def test_nobody_listens_before_after_and_after_an_error():
+    heard = []
+    Progress(None, None).record(1)
+    with pytest.raises(ZeroDivisionError), listening(lambda *what: heard.append(what)):
+        1 / (listener() is nobody)
+    Progress(None, None).record(2)
+    assert listener() is nobody
+    assert heard == []
+
+
+def test_the_innermost_listener_is_told():
+    outer, inner = [], []
+    with listening(lambda *what: outer.append(what)):
+        with listening(lambda *what: inner.append(what)):
+            Progress(None, None, total=9).record(1)
+        Progress(None, None).record(2)
+    assert inner == [(1, 9, "")]
+    assert outer == [(2, None, "")]
+
+
+def test_a_pipe_gets_five_lines_and_the_metric(data, capsys):
+    with show_progress("growing"):
+        TreeDirectRanker(LightGBMTrees(10), random_state=0).fit(*data, eval_set=data)
+    text, *lines = capsys.readouterr().err.splitlines()
+    assert text == "growing"
+    assert [line.split()[0] for line in lines] == ["2/10", "4/10", "6/10", "8/10", "10/10"]
+    assert all(" ndcg@10 0." in line or " ndcg@10 1." in line for line in lines)
+
+
+def test_a_terminal_gets_a_bar_that_ends_full():
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    with progress_bar("growing", console=console) as show:
+        show(1, 4, "a note")
+        show(3, 4, "[red]")
+    shown = console.file.getvalue()
+    assert "growing" in shown
+    assert "3/4  [red]" in shown
+
+
+def test_work_that_nobody_counts_has_a_name_only(capsys):
+    with progress_bar("reading"):
+        pass
+    assert capsys.readouterr().err == "reading\n"
