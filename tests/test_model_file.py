@@ -11,7 +11,9 @@ import pytest
 from numba import njit
 from sklearn.base import BaseEstimator
 
+from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.mlp import MLP
 from treerank.feature_parts.xgboost import XGBoostTrees
 from treerank.metrics import get_metric
 from treerank.rankers import load
@@ -96,6 +98,25 @@ def test_a_loaded_ranker_can_be_fitted_again(data, tmp_path):
     ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
     again = round_trip(ranker, tmp_path / "model").fit(*data)
     np.testing.assert_array_equal(again.predict(data[0]), ranker.predict(data[0]))
+
+
+LONGER = {
+    "lightgbm": (PARTS["lightgbm"], {"feature_part__n_estimators": 8}),
+    "xgboost": (PARTS["xgboost"], {"feature_part__n_estimators": 8}),
+    "histogram": (HistogramTrees(3, min_child_samples=5), {"feature_part__n_estimators": 5}),
+    "MLP": (MLP((4,), n_epochs=2, optimizer="sgd"), {"feature_part__n_epochs": 4}),
+}
+
+
+@pytest.mark.parametrize(("part", "longer"), LONGER.values(), ids=LONGER)
+def test_a_loaded_ranker_goes_on_as_the_saved_one_would(data, tmp_path, part, longer):
+    ranker = TreeDirectRanker(part, warm_start=True, random_state=0).fit(*data)
+    ranker.save(tmp_path / "model")
+    loaded = load(tmp_path / "model").set_params(**longer).fit(*data)
+    before = ranker.predict(data[0])
+    after = ranker.set_params(**longer).fit(*data).predict(data[0])
+    np.testing.assert_array_equal(loaded.predict(data[0]), after)
+    assert (before != after).any()
 
 
 def test_loading_and_saving_gives_the_same_bytes(data, tmp_path):

@@ -226,17 +226,19 @@ class NetworkPart(BaseEstimator):
         check_is_fitted(self)
         weights = {name: t.cpu().numpy().copy() for name, t in self._model.state_dict().items()}
         inputs = {"mean": self._standardization.mean, "scale": self._standardization.scale}
-        return {"weights": weights, **inputs, **{name: getattr(self, name) for name in _STATE}}
+        going_on = {"seed": self._seed, "unit": self._unit}
+        return {"weights": weights, **inputs, **going_on, **{n: getattr(self, n) for n in _STATE}}
 
     def set_state(self, state):
-        """Restore what :meth:`get_state` returned."""
+        """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
         for name in _STATE:
             setattr(self, name, state[name])
+        self._seed, self._unit = state["seed"], state["unit"]
         self._standardization = Standardization(state["mean"], state["scale"])
         self._build(None, seed=0)
         weights = {name: torch.as_tensor(values) for name, values in state["weights"].items()}
         self._model.load_state_dict(weights)
-        self._n_epochs_done, self._optimizer_state, self._unit = self.best_iteration_, None, 1.0
+        self._n_epochs_done, self._optimizer_state = self.best_iteration_, None
         return self
 
     def __sklearn_is_fitted__(self):
