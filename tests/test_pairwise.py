@@ -13,10 +13,11 @@ import pytest
 from pair_oracle import pairwise_sums
 from scipy.optimize import approx_fprime
 
+from treerank.grouping import QueryGroups
 from treerank.losses import PAIR_LOSSES, logistic
 from treerank.metrics.ndcg import ndcg_score
 from treerank.objectives import make_objective
-from treerank.pairs import PAIRS, Pairs
+from treerank.pairs import PAIRS, GivenPairs, Pairs, get_pairs
 from treerank.weights import PAIR_WEIGHTS
 
 COMPILED = not numba.config.DISABLE_JIT
@@ -201,6 +202,64 @@ def test_given_pairs_are_taken_whatever_the_labels_say():
     only_b = objective.restricted_to(np.array([1]))
     np.testing.assert_allclose(only_b(SCORES[QID == "b"])[1], expected[QID == "b"])
     assert only_b.n_pairs == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ([0, 1], (0, 1, 1.0, 1.0)),
+        ([3, 2, 0.5], (3, 2, 0.5, 1.0)),
+        ([1, 0, 0.0, 0.0], (1, 0, 0.0, 0.0)),
+    ],
+)
+def test_a_given_pair_has_weight_and_target_one_unless_they_are_given(row, expected):
+    given = GivenPairs.from_table([row], QueryGroups.from_qid([0, 0, 1, 1]))
+    assert (given.i[0], given.j[0], given.weight[0], given.target[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "rule"),
+    [
+        ([0.5, 1], "rows must be integers"),
+        ([-1, 0], "rows must be integers"),
+        ([0, 4], "rows must be integers"),
+        ([0, 1, np.inf], "weights must be finite"),
+        ([0, 1, 1, -0.1], "targets must be in"),
+        ([0, 1, 1, np.nan], "targets must be in"),
+    ],
+)
+def test_the_first_given_pair_that_is_wrong_is_named(row, rule):
+    table = [[0, 1, 1, 1][: len(row)], row]
+    with pytest.raises(ValueError, match=rf"pair_weight: {rule}.* got \[.*\] in row 1\."):
+        GivenPairs.from_table(table, QueryGroups.from_qid([0, 0, 1, 1]))
+
+
+@pytest.mark.parametrize("n_columns", [1, 5])
+def test_given_pairs_have_two_to_four_columns(n_columns):
+    with pytest.raises(ValueError, match=rf"must have the columns.*got shape \(1, {n_columns}\)"):
+        GivenPairs.from_table(np.ones((1, n_columns)), QueryGroups.from_qid(None, 9))
+
+
+def test_given_pairs_of_some_rows_are_counted_anew():
+    table = [[3, 1, 2.0, 0.5], [4, 5, 3.0, 1.0], [1, 2, 4.0, 0.0]]
+    given = GivenPairs.from_table(table, QueryGroups.from_qid(None, 9))
+    kept = given.restricted_to(np.array([1, 8, 2, 3]))
+    found = list(zip(kept.i, kept.j, kept.weight, kept.target, strict=True))
+    assert found == [(3, 0, 2.0, 0.5), (0, 2, 4.0, 0.0)]
+    assert len(given.restricted_to(np.array([0])).i) == 0
+
+
+def test_policies_come_by_name_and_are_their_own():
+    assert get_pairs("top_10") == Pairs(top=10)
+    given = GivenPairs.from_table([[0, 1]], QueryGroups.from_qid(None, 2))
+    assert get_pairs(given) is given
+    for wrong in ("some", ["all"], None):
+        with pytest.raises(ValueError, match="pairs must be a Pairs or one of"):
+            get_pairs(wrong)
+    with pytest.raises(ValueError, match=r"sampled must be a positive integer or None; got 0"):
+        Pairs(sampled=0)
+    with pytest.raises(ValueError, match=r"top must be a positive integer or None; got 2.0"):
+        Pairs(top=2.0)
 
 
 def test_label_gap_asks_for_a_margin_as_wide_as_the_gap():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from treerank.objectives import ranking
 from treerank.objectives.ranking import sort_by_score
 
 _RNG = np.random.default_rng(0)
@@ -22,7 +23,61 @@ KEYS = {
 def test_the_order_falls_from_any_start(name, nearly_sorted):
     key = KEYS[name]
     order = np.random.default_rng(1).permutation(len(key)).astype(np.int32)
-    falling = sort_by_score(order, key, nearly_sorted)
+    with np.errstate(over="ignore"):  # the gap of both extremes is infinite; numba says nothing
+        falling = sort_by_score(order, key, nearly_sorted)
     np.testing.assert_array_equal(np.sort(order), np.arange(len(key)))
     np.testing.assert_array_equal(falling, key[order])
     np.testing.assert_array_equal(falling, np.sort(key)[::-1])
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """What a sort does: "bins", and the gap of every insertion sort."""
+    done = []
+    throw, insert = ranking._throw_into_bins, ranking._insertion_sort
+
+    def recording_throw(order, falling):
+        done.append("bins")
+        return throw(order, falling)
+
+    def recording_insert(order, falling, gap, patience):
+        done.append(gap)
+        return insert(order, falling, gap, patience)
+
+    monkeypatch.setattr(ranking, "_throw_into_bins", recording_throw)
+    monkeypatch.setattr(ranking, "_insertion_sort", recording_insert)
+    return done
+
+
+_EVEN = np.arange(60.0)
+_UNEVEN = np.append(1e9, _EVEN)
+
+
+@pytest.mark.parametrize(
+    ("key", "order", "nearly_sorted", "expected"),
+    [
+        (_EVEN, np.append(np.arange(1, 60)[::-1], 0), True, [1]),
+        (np.zeros(60), np.arange(60), True, [1]),
+        (_EVEN, np.arange(60), True, [1, "bins", 1]),
+        (_EVEN, np.arange(60), False, ["bins", 1]),
+        (_UNEVEN, np.arange(61), False, ["bins", 1, 40, 13, 4, 1]),
+    ],
+)
+def test_a_sort_does_no_more_than_it_must(steps, key, order, nearly_sorted, expected):
+    plain = getattr(sort_by_score, "py_func", sort_by_score)
+    np.testing.assert_array_equal(plain(order, key, nearly_sorted), np.sort(key)[::-1])
+    assert steps == expected
+
+
+def test_bins_leave_to_sort_only_what_shares_one():
+    order, falling = np.arange(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
+    ranking._throw_into_bins(order, falling)
+    # Four bins are one wide, the last is for the smallest key: 3.9 and 4.0 share the first.
+    assert falling.tolist() == [3.9, 4.0, 2.1, 1.0, 0.0]
+    assert order.tolist() == [1, 3, 4, 2, 0]
+
+
+def test_an_insertion_sort_moves_no_more_than_patience_allows():
+    for patience, lasts in ((3, True), (2, False)):
+        order, falling = np.arange(3), np.array([1.0, 2.0, 3.0])
+        assert ranking._insertion_sort(order, falling, 1, patience) is lasts

@@ -1,5 +1,7 @@
 """The worth of ranks: what a swap changes, ties broken in every way and averaged."""
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -44,6 +46,52 @@ def test_a_weight_is_the_expected_change_of_its_metric(name, k, documents):
     labels, scores = zip(*documents, strict=True)
     for (i, j), weight in weights_of_pairs(name, labels, scores, k).items():
         expected = swap_change(METRIC_OF_WEIGHT[name], labels, scores, i, j, k)
+        np.testing.assert_allclose(weight, expected, atol=1e-12)
+
+
+def standings(largest):
+    """Every way in which so many documents, relevant or not, can stand, ties and all, once."""
+    for n in range(2, largest + 1):
+        ways = itertools.product((0, 1), repeat=2 * n - 1)
+        for labels, falls in ((way[:n], way[n:]) for way in ways):
+            scores = [-place for place in itertools.accumulate(falls, initial=0)]
+            documents = list(zip(scores, labels, strict=True))
+            if documents == sorted(documents, reverse=True) and 0 < sum(labels) < n:
+                yield labels, scores
+
+
+@pytest.mark.parametrize("name", METRIC_OF_WEIGHT)
+@pytest.mark.parametrize("k", [None, 2])
+def test_a_weight_is_right_however_few_documents_stand(name, k):
+    for labels, scores in standings(4):
+        for (i, j), weight in weights_of_pairs(name, labels, scores, k).items():
+            expected = swap_change(METRIC_OF_WEIGHT[name], labels, scores, i, j, k)
+            assert weight == pytest.approx(expected, abs=1e-12), (labels, scores, i, j)
+
+
+def err_change_of_mean_stops(labels, scores, i, j, k):
+    """Change of ERR were every document of a tied block as good as the block's mean."""
+    gains = (2.0 ** np.array(labels) - 1) / 2.0 ** max(labels)
+    reach, gained, worth = 1.0, 0.0, []
+    for rank, score in enumerate(sorted(scores, reverse=True)):
+        stop = np.mean([gain for gain, own in zip(gains, scores, strict=True) if own == score])
+        discount = 1 / (rank + 1) if rank < (k or len(labels)) else 0.0
+        worth.append(reach * discount + gained)
+        gained, reach = gained + reach * stop * discount, reach * (1 - stop)
+    falling = sorted(scores, reverse=True)
+    places = [[r for r, score in enumerate(falling) if score == scores[t]] for t in (i, j)]
+    gaps = [abs(worth[r] - worth[s]) for r, s in itertools.product(*places) if r != s]
+    upper = i if scores[i] >= scores[j] else j
+    return (gains[i] - gains[j]) * np.mean(gaps) / (1 - gains[upper])
+
+
+@pytest.mark.parametrize("k", [None, 2])
+@settings(max_examples=60)
+@given(documents=documents)
+def test_tied_documents_stand_for_the_mean_of_their_block_in_err(k, documents):
+    labels, scores = zip(*documents, strict=True)
+    for (i, j), weight in weights_of_pairs("err", labels, scores, k).items():
+        expected = err_change_of_mean_stops(labels, scores, i, j, k)
         np.testing.assert_allclose(weight, expected, atol=1e-12)
 
 
