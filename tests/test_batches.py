@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from treerank.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import deal, pair_batches, query_batches, restricted_to_rows
+from treerank.pairs import Pairs
 
 
 @given(
@@ -33,14 +34,31 @@ def test_queries_that_fit_are_never_cut():
         assert (np.bincount(groups.codes[rows])[np.unique(groups.codes[rows])] == 7).all()
 
 
-def test_a_large_query_is_dealt_anew_every_time():
+def test_batches_are_filled_as_far_as_whole_queries_go():
+    groups = QueryGroups.from_qid(np.repeat(np.arange(8), 3))
+    for batch_size, expected in ((6, [6] * 4), (8, [6] * 4), (9, [9, 9, 6])):
+        rng = np.random.default_rng(0)
+        assert [len(rows) for rows in deal(groups, batch_size, rng)] == expected
+
+
+@pytest.mark.parametrize("batch_size", [10, 20])
+def test_a_large_query_is_dealt_anew_every_time(batch_size):
     objective = make_objective(np.arange(40) % 3)
+    before = objective.groups.order.copy()
     rng = np.random.default_rng(0)
     deals = [
-        {frozenset(batch.rows.tolist()) for batch in query_batches(objective, 10, rng)}
+        {frozenset(batch.rows.tolist()) for batch in query_batches(objective, batch_size, rng)}
         for _ in range(2)
     ]
     assert not deals[0] & deals[1]
+    np.testing.assert_array_equal(objective.groups.order, before)
+
+
+def test_queries_meet_others_every_time():
+    groups = QueryGroups.from_qid(np.repeat(np.arange(30), 2))
+    rng = np.random.default_rng(0)
+    deals = [{tuple(rows) for rows in deal(groups, 10, rng)} for _ in range(2)]
+    assert deals[0] != deals[1]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +68,8 @@ def test_a_large_query_is_dealt_anew_every_time():
         {"loss": "listnet"},
         {"loss": "logistic", "per_level": True},
         {"loss": "half_squared_tanh", "pairs": "adjacent"},
+        {"loss": "logistic", "weight": "ndcg", "smoothing": 1.0},
+        {"loss": "logistic", "pairs": Pairs(sampled=2)},
     ],
 )
 def test_a_batch_of_whole_queries_costs_what_they_cost_in_the_whole(settings):
@@ -76,6 +96,18 @@ def test_a_piece_of_a_query_costs_what_its_own_pairs_cost():
     )
 
 
+def test_given_pairs_go_with_their_queries():
+    table = [[1, 0, 2.0, 0.75], [3, 4, 1.0, 1.0], [0, 1, 1.0, 0.5], [2, 5, 3.0, 0.0]]
+    qid, scores = [0, 0, 1, 2, 2, 1], np.linspace(-1, 2, 6)
+    objective = make_objective(np.zeros(6), qid, pair_weight=table)
+    expected = objective(scores)[1]
+    batches = list(query_batches(objective, 4, np.random.default_rng(0)))
+    assert len(batches) == 2
+    for batch in batches:
+        found = batch.objective(scores[batch.rows])[1]
+        np.testing.assert_allclose(found, expected[batch.rows], atol=1e-14)
+
+
 class Foreign:
     """An objective of the user's own."""
 
@@ -90,6 +122,19 @@ def test_an_objective_of_the_users_own_is_asked_for_whole_queries():
     assert restricted_to_rows(Foreign(), np.array([3])) == ("restricted", [1])
     with pytest.raises(ValueError, match=r"batch_size must be at least .* 3"):
         restricted_to_rows(Foreign(), np.array([0, 2]))
+    with pytest.raises(ValueError, match=r"batch_size must be at least .* 3"):
+        restricted_to_rows(Foreign(), np.array([0, 2, 3]))
+
+
+class ForeignInPieces(Foreign):
+    """One that can be cut."""
+
+    def restricted_to_rows(self, rows):
+        return "cut", list(rows)
+
+
+def test_an_objective_of_the_users_own_may_be_cut():
+    assert restricted_to_rows(ForeignInPieces(), np.array([0, 2])) == ("cut", [0, 2])
 
 
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
@@ -116,6 +161,57 @@ def test_drawn_pairs_are_pairs_of_the_objective_and_all_are_drawn_alike(pairs):
     assert np.ptp(counts) < 0.35 * counts.mean()
 
 
-def test_pairs_that_need_ranks_of_whole_queries_are_not_drawn():
+def test_a_batch_of_drawn_pairs_costs_what_they_cost():
+    y, qid = np.array([2, 1, 0, 0, 1, 0, 2]), np.array(list("aabaabb"))
+    objective = make_objective(y, qid, loss="half_squared")
+    rng, scores = np.random.default_rng(0), np.linspace(-1, 1, 7)
+    for batch in pair_batches(objective, 7, rng):
+        given_pairs, codes = batch.objective.pairs, objective.groups.codes[batch.rows]
+        assert np.count_nonzero(np.diff(codes)) == len(np.unique(codes)) - 1
+        expected = np.zeros(7)
+        for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
+            slope = scores[i] - scores[j] - 1
+            expected[[i, j]] += slope, -slope
+        found = batch.objective(scores[batch.rows])[1]
+        np.testing.assert_allclose(found, expected[batch.rows], atol=1e-14)
+
+
+def test_given_pairs_are_drawn_as_they_were_given():
+    table = [(1, 0, 2.0, 0.75), (3, 4, 1.0, 1.0), (0, 1, 1.0, 0.5)]
+    objective = make_objective(np.zeros(5), [0, 0, 1, 2, 2], pair_weight=table)
+    rng, seen = np.random.default_rng(0), set()
+    for _ in range(20):
+        for batch in pair_batches(objective, 4, rng):
+            drawn = batch.objective.pairs
+            rows = batch.rows[drawn.i], batch.rows[drawn.j]
+            seen |= set(zip(*rows, drawn.weight, drawn.target, strict=True))
+    assert seen == set(table)
+    assert not list(pair_batches(objective.restricted_to(np.array([1])), 4, rng))
+
+
+@pytest.mark.parametrize(
+    ("batch_size", "n_batches", "n_pairs"),
+    [(2, 4, 1), (3, 3, 1), (4, 2, 2), (1, 7, 1), (10**9, 1, 3)],
+)
+def test_drawn_pairs_show_each_row_about_once(batch_size, n_batches, n_pairs):
+    batches = list(pair_batches(make_objective(np.arange(7)), batch_size, np.random.default_rng(0)))
+    assert [len(batch.objective.pairs.i) for batch in batches] == [n_pairs] * n_batches
+
+
+def test_where_no_pair_counts_there_is_no_batch_of_pairs():
+    assert not list(pair_batches(make_objective([1, 1]), 2, np.random.default_rng(0)))
+
+
+def test_pairs_are_drawn_from_more_than_an_integer_of_32_bits_counts():
+    y = np.arange(70_000)
+    batch = next(pair_batches(make_objective(y), 100, np.random.default_rng(0)))
+    assert (y[batch.rows[batch.objective.pairs.i]] > y[batch.rows[batch.objective.pairs.j]]).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"weight": "ndcg"}, {"pairs": "with_ties"}, {"pairs": "top_10"}, {"loss": "listnet"}],
+)
+def test_pairs_that_need_ties_or_ranks_of_whole_queries_are_not_drawn(settings):
     with pytest.raises(ValueError, match=r"batches must be 'queries'"):
-        next(pair_batches(make_objective([1, 0], weight="ndcg"), 2, np.random.default_rng(0)))
+        next(pair_batches(make_objective([1, 0], **settings), 2, np.random.default_rng(0)))

@@ -63,7 +63,7 @@ BATCHES = {"queries": query_batches, "pairs": pair_batches}
 
 def deal(groups, batch_size, rng):
     """Deal all rows into batches of at most ``batch_size``, queries and pieces in random order."""
-    n_pieces = np.maximum(1, -(-groups.sizes // batch_size))
+    n_pieces = -(-groups.sizes // batch_size)
     order = groups.order.copy()
     for q in np.flatnonzero(n_pieces > 1):
         rng.shuffle(order[groups.indptr[q] : groups.indptr[q + 1]])
