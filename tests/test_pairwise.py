@@ -10,7 +10,7 @@ import pickle
 import numba
 import numpy as np
 import pytest
-from pair_oracle import pairwise_sums
+from pair_oracle import METRIC_OF_WEIGHT, pairwise_sums, swap_change
 from scipy.optimize import approx_fprime
 
 from treerank.grouping import QueryGroups
@@ -60,6 +60,24 @@ def test_equals_the_definition_written_out(loss, weight):
         PAIR_LOSSES[loss].of_margin, LABEL_WEIGHTS[weight], Y, SCORES, QUERIES
     )
     assert_same(objective(SCORES), definition, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight", METRIC_OF_WEIGHT)
+def test_weights_of_metrics_equal_the_definition_written_out(weight):
+    scores = np.array([0.3, 0.3, 0.7, -0.2, 1.1, -0.4, 0.7, 0.7, 5.0])
+    of_query = {
+        row: (query.tolist(), place) for query in QUERIES for place, row in enumerate(query)
+    }
+
+    def weigh(i, j):
+        query, place = of_query[i]
+        metric, other = METRIC_OF_WEIGHT[weight], of_query[j][1]
+        return swap_change(metric, Y[query], scores[query], place, other)
+
+    definition = pairwise_sums(PAIR_LOSSES["logistic"].of_margin, weigh, Y, scores, QUERIES)
+    objective = make_objective(Y, QID, weight=weight)
+    assert_same(objective(scores), definition, rtol=1e-12, atol=1e-12)
+    assert_same(objective.derivatives(scores), definition[1:], rtol=2e-5, atol=1e-6)
 
 
 @every_combination

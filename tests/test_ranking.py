@@ -1,10 +1,13 @@
 """Ranking inside training: every way to sort gives the order of the scores."""
 
+import itertools
+
 import numpy as np
 import pytest
+from pair_oracle import orders
 
 from treerank.objectives import ranking
-from treerank.objectives.ranking import sort_by_score
+from treerank.objectives.ranking import RankRule, chance_in_top, sort_by_score, sort_noisy
 
 _RNG = np.random.default_rng(0)
 KEYS = {
@@ -81,3 +84,41 @@ def test_an_insertion_sort_moves_no_more_than_patience_allows():
     for patience, lasts in ((3, True), (2, False)):
         order, falling = np.arange(3), np.array([1.0, 2.0, 3.0])
         assert ranking._insertion_sort(order, falling, 1, patience) is lasts
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 6])
+@pytest.mark.parametrize(
+    "scores", [[4, 3, 2, 1], [3, 3, 2, 2], [5, 2, 2, 2, 2], [2, 2, 2, 1, 1, 0]]
+)
+def test_the_chance_to_be_in_the_top_is_the_share_of_orders(scores, top):
+    n = len(scores)
+    inside, tie = np.empty((2, n))
+    chance_in_top(np.arange(n), np.array(scores, dtype=float), top, inside, tie)
+    tops = [set(order[:top]) for order in orders(scores)]
+    np.testing.assert_allclose(inside, [np.mean([i in kept for kept in tops]) for i in range(n)])
+    for i, j in itertools.permutations(range(n), 2):
+        if scores[i] == scores[j]:
+            assert tie[i] == pytest.approx(np.mean([bool({i, j} & kept) for kept in tops]))
+
+
+def noisy_order(scores, names, iteration, *, smoothing=0.5, seed=0):
+    order = np.arange(len(scores), dtype=np.int32)
+    rule = RankRule(np.ones(1), 0, smoothing, seed)
+    sort_noisy(order, np.array(scores, dtype=float), np.array(names), iteration, rule)
+    return order.tolist()
+
+
+def test_noise_draws_the_order_of_plackett_and_luce():
+    scores, smoothing, n_draws = [0.5, 0.0, -0.5], 0.7, 4000
+    first = [noisy_order(scores, [0, 1, 2], t, smoothing=smoothing)[0] for t in range(n_draws)]
+    odds = np.exp(np.array(scores) / smoothing)
+    shares = np.bincount(first, minlength=3) / n_draws
+    np.testing.assert_allclose(shares, odds / odds.sum(), atol=4 * 0.5 / np.sqrt(n_draws))
+
+
+def test_noise_goes_by_the_name_of_a_document_and_not_by_its_place():
+    scores, names = [0.0, 0.3, 0.1, 0.2, 0.0], [7, 3, 9, 4, 5]
+    shuffle = np.array([2, 0, 4, 1, 3])
+    for t in range(20):
+        order = noisy_order(np.array(scores)[shuffle], np.array(names)[shuffle], t)
+        assert shuffle[order].tolist() == noisy_order(scores, names, t)

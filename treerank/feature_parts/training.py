@@ -17,7 +17,7 @@ from treerank.feature_parts.boosting import kernel_threads
 from treerank.feature_parts.objective_function import score_gradient
 from treerank.objectives.batches import BATCHES
 
-#: Batches that the unit of an objective is taken from.
+#: Batches after the first that the unit of an objective is taken from.
 _UNIT_BATCHES = 16
 
 
@@ -144,7 +144,7 @@ class Trainer:
             self.model.network.start_epoch(epoch, n_epochs)
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
-        n_steps = max(1, -(-len(X) // self.batch_size))
+        n_steps = -(-len(X) // self.batch_size)
         for step, batch in enumerate(BATCHES[self.batches](objective, self.batch_size, rng)):
             self._set_learning_rate(self.schedule.at(epoch + min(1.0, step / n_steps)))
             self._take_step(X, batch, epoch * n_steps + step)

@@ -1,0 +1,273 @@
+"""Training step by step: what a batch moves, at which rate, and what is drawn for it."""
+
+import numba
+import numpy as np
+import pytest
+import torch
+
+from treerank.feature_parts import training
+from treerank.feature_parts.objective_function import score_gradient
+from treerank.feature_parts.training import (
+    OPTIMIZERS,
+    Schedule,
+    ScoredNetwork,
+    Trainer,
+    choose_device,
+    objective_unit,
+    one_thread,
+    own_generator,
+)
+from treerank.grouping import QueryGroups
+from treerank.objectives import make_objective
+
+
+class Pull:
+    """An objective that pulls each score by as much, whatever it is."""
+
+    def __init__(self, sizes, pull=1.0, n_outputs=1):
+        self.groups = QueryGroups.from_qid(np.repeat(np.arange(len(sizes)), sizes))
+        self.pull, self.n_outputs, self.iterations = pull, n_outputs, []
+
+    def restricted_to_rows(self, rows):
+        return self
+
+    def derivatives(self, scores, *, iteration=0):
+        assert scores.dtype == np.float64
+        self.iterations.append(iteration)
+        gradient = np.full(scores.shape, self.pull)
+        return gradient, np.ones_like(gradient)
+
+
+class Watched(torch.nn.Linear):
+    """A weight for one feature; it remembers epochs and whether it was training."""
+
+    def __init__(self):
+        super().__init__(1, 1, bias=False)
+        torch.nn.init.constant_(self.weight, 1.0)
+        self.epochs, self.modes = [], []
+
+    def start_epoch(self, epoch, n_epochs):
+        self.epochs.append((epoch, n_epochs))
+
+    def forward(self, X):
+        self.modes.append(self.training)
+        return super().forward(X)
+
+
+class Clock:
+    """A schedule that remembers when it was asked, and each time doubles its rate."""
+
+    learning_rate = 0.1
+
+    def __init__(self):
+        self.times = []
+
+    def at(self, epoch):
+        self.times.append(epoch)
+        return 0.1 * 2 ** (len(self.times) - 1)
+
+
+def make_trainer(network=None, **settings):
+    model = ScoredNetwork(network or Watched(), 1, 1)
+    optimizer = OPTIMIZERS["sgd"](model.parameters(), 0.0, 0.0)
+    usual = {"schedule": Schedule(0.1), "batches": "queries", "batch_size": 5, "unit": 1.0}
+    settings = usual | {"gradient_clip": None, "seed": 0} | settings
+    return Trainer(model=model, optimizer=optimizer, **settings)
+
+
+def weight_after_an_epoch(trainer, objective, X):
+    trainer.run_epoch(X, objective, 0, 1)
+    return trainer.model.network.weight.item()
+
+
+def test_a_step_goes_by_rate_unit_and_rows():
+    # The gradient by the weight is 3 * (1 + 2 + 4), over unit 2 and three rows.
+    X = torch.tensor([[1.0], [2.0], [4.0]])
+    found = weight_after_an_epoch(make_trainer(unit=2.0), Pull([3], 3.0), X)
+    assert found == pytest.approx(1 - 0.1 * 3 * 7 / (2 * 3))
+
+
+def test_a_step_forgets_the_gradients_before_it_and_takes_the_rate_of_its_moment():
+    # Three queries of two rows, two of them at a time: 0.1 for the first step, then 0.2.
+    trainer = make_trainer(schedule=Clock())
+    found = weight_after_an_epoch(trainer, Pull([2, 2, 2]), torch.ones(6, 1))
+    assert found == pytest.approx(1 - 0.1 - 0.2)
+
+
+def test_clipping_shortens_a_gradient_and_keeps_its_direction():
+    model = torch.nn.Linear(2, 1, bias=False)
+    torch.nn.init.zeros_(model.weight)
+    trainer = make_trainer(model, gradient_clip=1.0)
+    trainer.run_epoch(torch.tensor([[3.0, 4.0]]), Pull([1]), 0, 1)
+    np.testing.assert_allclose(model.weight.detach()[0], [-0.1 * 3 / 5, -0.1 * 4 / 5], rtol=1e-5)
+
+
+def test_time_and_iterations_go_on_from_epoch_to_epoch():
+    # Five queries of three rows leave no room for two in a batch of five: more steps than 15 / 5.
+    objective, clock = Pull([3] * 5), Clock()
+    trainer = make_trainer(schedule=clock)
+    trainer.model.eval()
+    trainer.run_epoch(torch.ones(15, 1), objective, 2, 7)
+    assert clock.times == pytest.approx([2, 2 + 1 / 3, 2 + 2 / 3, 3, 3])
+    assert objective.iterations == [6, 7, 8, 9, 10]
+    network = trainer.model.network
+    assert network.epochs == [(2, 7)]
+    assert network.modes == [True] * 5
+
+
+def test_steps_of_an_epoch_are_batches_even_if_the_last_is_not_full():
+    clock = Clock()
+    make_trainer(schedule=clock).run_epoch(torch.ones(4, 1), Pull([2, 2]), 0, 1)
+    assert clock.times == [0]
+    clock.times.clear()
+    make_trainer(schedule=clock).run_epoch(torch.ones(7, 1), Pull([4, 3]), 0, 1)
+    assert clock.times == [0, 1 / 2]
+
+
+def test_batches_are_drawn_by_seed_and_epoch():
+    def first_batch(seed, epoch):
+        network = torch.nn.Linear(20, 1, bias=False)
+        torch.nn.init.zeros_(network.weight)
+        trainer = make_trainer(network, seed=seed, schedule=Clock())
+        trainer.run_epoch(torch.eye(20), Pull([1] * 20), epoch, 9)
+        return network.weight.detach()[0].tolist()  # of each row, the rate of its batch
+
+    assert first_batch(0, 0) == first_batch(0, 0)
+    assert first_batch(0, 0) != first_batch(1, 0)
+    assert first_batch(0, 0) != first_batch(0, 1)
+
+
+@pytest.mark.parametrize("pull", [np.inf, np.nan])
+def test_a_gradient_that_is_not_finite_is_an_error(pull):
+    with pytest.raises(ValueError, match=r"learning_rate must be low enough.* got 0\.1"):
+        weight_after_an_epoch(make_trainer(), Pull([2], pull), torch.ones(2, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [("adam", torch.optim.Adam), ("adamw", torch.optim.AdamW), ("sgd", torch.optim.SGD)],
+)
+def test_optimisers_take_weight_decay_and_momentum(name, kind):
+    optimizer = OPTIMIZERS[name]([torch.zeros(1, requires_grad=True)], 0.25, 0.5)
+    assert type(optimizer) is kind
+    assert optimizer.defaults["weight_decay"] == 0.25
+    if name == "sgd":
+        assert optimizer.defaults["momentum"] == 0.5
+
+
+@pytest.mark.parametrize(
+    ("decay", "expected"), [(None, 1), ("step", 0.25), ("exponential", 0.25**1.5)]
+)
+def test_a_rate_falls_by_its_factor_in_every_unit_of_time(decay, expected):
+    assert Schedule(2.0, decay, 0.25, 10).at(15) == pytest.approx(2 * expected)
+    assert Schedule(2.0, "inverse_time", 0.25, 10).at(15) == pytest.approx(2 / (1 + 0.25 * 1.5))
+
+
+def test_a_head_of_equal_weights_is_put_over_several_outputs_for_one_score():
+    outputs = torch.tensor([[1.0, 2.0, 3.0, 4.0]])
+    assert ScoredNetwork(torch.nn.Identity(), 4, 1)(outputs).tolist() == [[5.0]]
+    for n_outputs, n_scores in ((1, 1), (4, 4)):
+        network = ScoredNetwork(torch.nn.Identity(), n_outputs, n_scores)
+        assert network.head is None
+        assert network(outputs[:, :n_outputs]).tolist() == outputs[:, :n_outputs].tolist()
+
+
+def test_one_document_in_a_batch_keeps_its_several_outputs():
+    objective = Pull([1], n_outputs=2)
+    network = torch.nn.Linear(1, 2, bias=False)
+    model = ScoredNetwork(network, 2, 2)
+    optimizer = OPTIMIZERS["sgd"](model.parameters(), 0.0, 0.0)
+    torch.nn.init.zeros_(network.weight)
+    Trainer(model, optimizer, Schedule(1.0), "queries", 5, None, 1.0, 0).run_epoch(
+        torch.ones(1, 1), objective, 0, 1
+    )
+    assert network.weight.tolist() == [[-1.0], [-1.0]]
+
+
+class Priced:
+    """Queries of two rows each, of which only the last costs anything."""
+
+    n_outputs = 1
+
+    def __init__(self, n_queries, price):
+        self.groups = QueryGroups.from_qid(np.repeat(np.arange(n_queries), 2))
+        self.price, self.asked = price, 0
+
+    def restricted_to_rows(self, rows):
+        def objective(scores):
+            self.asked += 1
+            price = self.price(rows[0] // 2)
+            return price, np.full(2, price), np.ones(2)
+
+        return objective
+
+
+def test_the_unit_is_the_mean_price_of_the_documents_that_cost_something():
+    priced = Priced(8, lambda query: 3.0 if query % 2 else 0.0)
+    assert objective_unit(priced, "queries", 2, 0) == 3.0 / 2
+    # The value of a metric to raise is negative.
+    assert objective_unit(Priced(8, lambda query: -3.0), "queries", 2, 0) == 3.0 / 2
+
+
+def test_the_unit_comes_from_a_few_batches_but_not_from_none_that_costs():
+    priced = Priced(100, lambda query: 1.0)
+    objective_unit(priced, "queries", 2, 0)
+    assert priced.asked == training._UNIT_BATCHES + 1
+    assert objective_unit(Priced(100, lambda query: float(query == 99)), "queries", 2, 0) == 0.5
+    assert objective_unit(Priced(9, lambda query: 0.0), "queries", 2, 0) == 1.0
+
+
+def test_the_batches_of_the_unit_are_drawn_by_the_seed():
+    def unit(seed):
+        return objective_unit(Priced(100, lambda query: 1.0 + query), "queries", 2, seed)
+
+    assert unit(1) == unit(1)
+    assert unit(1) != unit(2)
+
+
+def n_threads():
+    return torch.get_num_threads(), numba.get_num_threads()
+
+
+def test_training_takes_one_thread_and_gives_back_what_there_was():
+    before = n_threads()
+    torch.set_num_threads(2)
+    try:
+        with one_thread():
+            inside = n_threads()
+        after = n_threads()
+        with pytest.raises(ZeroDivisionError), one_thread():
+            raise ZeroDivisionError
+        assert (inside, after, n_threads()) == ((1, 1), (2, before[1]), (2, before[1]))
+    finally:
+        torch.set_num_threads(before[0])
+
+
+def test_an_own_generator_draws_by_its_seed_and_leaves_torchs_alone():
+    state = torch.get_rng_state()
+    with own_generator(3, torch.device("cpu")):
+        drawn = torch.rand(4)
+    expected = torch.rand(4, generator=torch.Generator().manual_seed(3))
+    assert torch.equal(drawn, expected)
+    assert torch.equal(torch.get_rng_state(), state)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_a_device_is_chosen_by_name_and_by_what_there_is(monkeypatch, there):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    assert choose_device("cpu").type == "cpu"
+    assert choose_device("auto").type == ("cuda" if there else "cpu")
+    if there:
+        assert choose_device("cuda").type == "cuda"
+    with pytest.raises(ValueError, match=r"device must be one of \['auto', 'cpu', 'cuda'\]"):
+        choose_device("tpu")
+
+
+def test_a_gradient_comes_in_the_precision_of_the_scores_and_of_the_iteration():
+    objective = make_objective([2, 1, 0], weight="ndcg", smoothing=1.0)
+    scores = torch.tensor([0.1, 0.2, 0.3])
+    gradients = [score_gradient(scores, objective, iteration) for iteration in range(8)]
+    assert all(gradient.dtype == torch.float32 for gradient in gradients)
+    assert len({tuple(gradient.tolist()) for gradient in gradients}) > 1
+    expected, _ = objective.derivatives(scores.double().numpy(), iteration=5)
+    np.testing.assert_allclose(gradients[5], expected, rtol=1e-6)
