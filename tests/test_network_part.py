@@ -354,11 +354,13 @@ def test_parameters_of_training_are_parameters_of_every_part():
     assert repr(MLP((3,), n_epochs=2)) == "MLP(hidden=(3,), n_epochs=2)"
 
 
-def test_autograd_sees_value_and_gradient_of_the_objective():
+@pytest.mark.parametrize("iteration", [0, 5])
+def test_autograd_sees_value_and_gradient_of_the_objective(iteration):
+    objective = make_objective(Y, QID, weight="ndcg", smoothing=1.0)
     scores = torch.from_numpy(rng.normal(size=120)).requires_grad_()
-    value = ObjectiveFunction.apply(scores, OBJECTIVE, 0)
+    value = ObjectiveFunction.apply(scores, objective, iteration)
     (3 * value).backward()
-    expected_value, gradient, _ = OBJECTIVE(scores.detach().numpy())
+    expected_value, gradient, _ = objective(scores.detach().numpy(), iteration=iteration)
     assert value.item() == pytest.approx(expected_value)
     np.testing.assert_allclose(scores.grad.numpy(), 3 * gradient, rtol=1e-12)
 

@@ -185,19 +185,19 @@ def test_one_document_in_a_batch_keeps_its_several_outputs():
 
 
 class Priced:
-    """Queries of two rows each, of which only the last costs anything."""
+    """Queries of two rows each, at a price each, which is also their pull unless given."""
 
     n_outputs = 1
 
-    def __init__(self, n_queries, price):
+    def __init__(self, n_queries, price, pull=None):
         self.groups = QueryGroups.from_qid(np.repeat(np.arange(n_queries), 2))
-        self.price, self.asked = price, 0
+        self.price, self.pull, self.asked = price, pull or price, 0
 
     def restricted_to_rows(self, rows):
         def objective(scores):
             self.asked += 1
-            price = self.price(rows[0] // 2)
-            return price, np.full(2, price), np.ones(2)
+            query = rows[0] // 2
+            return self.price(query), np.full(2, self.pull(query)), np.ones(2)
 
         return objective
 
@@ -214,7 +214,8 @@ def test_the_unit_comes_from_a_few_batches_but_not_from_none_that_costs():
     objective_unit(priced, "queries", 2, 0)
     assert priced.asked == training._UNIT_BATCHES + 1
     assert objective_unit(Priced(100, lambda query: float(query == 99)), "queries", 2, 0) == 0.5
-    assert objective_unit(Priced(9, lambda query: 0.0), "queries", 2, 0) == 1.0
+    for free in Priced(9, lambda query: 0.0), Priced(9, lambda query: 0.0, lambda query: 1.0):
+        assert objective_unit(free, "queries", 2, 0) == 1.0
 
 
 def test_the_batches_of_the_unit_are_drawn_by_the_seed():

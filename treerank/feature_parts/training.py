@@ -150,8 +150,8 @@ class Trainer:
             self._take_step(X, batch, epoch * n_steps + step)
 
     def _take_step(self, X, batch, iteration):
-        scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)])
-        scores = scores.squeeze(1) if batch.objective.n_outputs == 1 else scores
+        # Where there is one score per document, objectives want it without a second axis.
+        scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
         gradient = score_gradient(scores, batch.objective, iteration)
         if not torch.isfinite(gradient).all():
             raise ValueError(
