@@ -359,6 +359,7 @@ def test_autograd_sees_value_and_gradient_of_the_objective(iteration):
     objective = make_objective(Y, QID, weight="ndcg", smoothing=1.0)
     scores = torch.from_numpy(rng.normal(size=120)).requires_grad_()
     value = ObjectiveFunction.apply(scores, objective, iteration)
+    assert value.dtype == torch.float64  # as the scores are
     (3 * value).backward()
     expected_value, gradient, _ = objective(scores.detach().numpy(), iteration=iteration)
     assert value.item() == pytest.approx(expected_value)

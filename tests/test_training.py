@@ -272,3 +272,12 @@ def test_a_gradient_comes_in_the_precision_of_the_scores_and_of_the_iteration():
     assert len({tuple(gradient.tolist()) for gradient in gradients}) > 1
     expected, _ = objective.derivatives(scores.double().numpy(), iteration=5)
     np.testing.assert_allclose(gradients[5], expected, rtol=1e-6)
+
+
+def test_a_gradient_on_a_cpu_is_that_of_the_kernels_to_the_bit():
+    rng = np.random.default_rng(0)
+    objective = make_objective(rng.integers(3, size=50), rng.integers(4, size=50))
+    scores = torch.from_numpy(rng.normal(size=50).astype(np.float32))
+    expected, _ = objective.derivatives(scores.double().numpy())
+    found = score_gradient(scores, objective, 0).numpy()
+    np.testing.assert_array_equal(found, expected.astype(np.float32))
