@@ -57,12 +57,23 @@ def test_gamma_falls_from_the_first_to_the_last_epoch_geometrically():
 
 def test_gamma_stays_where_no_other_is_asked_for_and_one_epoch_is_the_first():
     assert float(fitted(gamma=0.5).network_.layer.gamma) == 0.5
-    assert float(fitted(final_gamma=0.1, n_epochs=1).network_.layer.gamma) == 1.0
+    assert float(fitted(gamma=1.0, final_gamma=0.1, n_epochs=1).network_.layer.gamma) == 1.0
+
+
+def test_the_wider_the_band_the_less_splits_turn():
+    def turned(gamma):
+        first, last = (
+            fitted(gamma=gamma, n_epochs=n, learning_rate=rate).network_.layer.weight.detach()
+            for n, rate in [(1, 1e-12), (10, 1e-2)]
+        )
+        return float(1 - torch.cosine_similarity(first, last, dim=2).mean())
+
+    assert turned(50.0) < turned(1.0) / 10
 
 
 def test_the_best_epoch_is_kept_with_its_gamma():
     best_first = iter([3.0, 2.0, 1.0, 0.0])
-    part = SoftTrees(**SMALL, final_gamma=0.1, early_stopping_rounds=3)
+    part = SoftTrees(**SMALL, gamma=1.0, final_gamma=0.1, early_stopping_rounds=3)
     part.fit(X, OBJECTIVE, validation=(X, lambda scores: next(best_first)))
     assert (part.best_iteration_, float(part.network_.layer.gamma)) == (1, 1.0)
 
@@ -79,7 +90,7 @@ def test_a_restored_part_gives_the_same_bits(conditional, params):
 
 @pytest.mark.parametrize("params", [{}, {"n_outputs": 3}, {"batch_norm": True}])
 def test_conditional_evaluation_gives_the_scores_of_the_dense_one(params):
-    soft = {"final_gamma": 0.05, **params}
+    soft = {"gamma": 1.0, "spread": 0.5, "final_gamma": 0.05, **params}
     dense, sparse = (fitted(conditional=c, **soft).transform(X) for c in ("never", "always"))
     np.testing.assert_allclose(sparse, dense, rtol=1e-6, atol=1e-7)
     assert fitted(conditional="always", **soft).transform(X[:0]).shape == dense[:0].shape
