@@ -165,11 +165,13 @@ def test_a_batch_of_drawn_pairs_costs_what_they_cost():
     y, qid = np.array([2, 1, 0, 0, 1, 0, 2]), np.array(list("aabaabb"))
     objective = make_objective(y, qid, loss="half_squared")
     rng, scores = np.random.default_rng(0), np.linspace(-1, 1, 7)
-    for batch in pair_batches(objective, 7, rng):
+    for batch in (next(pair_batches(objective, 7, rng)) for _ in range(20)):
         given_pairs, codes = batch.objective.pairs, objective.groups.codes[batch.rows]
         assert np.count_nonzero(np.diff(codes)) == len(np.unique(codes)) - 1
         expected = np.zeros(7)
         for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
+            assert qid[i] == qid[j]
+            assert y[i] > y[j]
             slope = scores[i] - scores[j] - 1
             expected[[i, j]] += slope, -slope
         found = batch.objective(scores[batch.rows])[1]
