@@ -106,7 +106,7 @@ class SoftTrees(NetworkPart):
     With a narrow band, splits move and fit the training queries: with ``depth=5, gamma=1,
     spread=0.5`` distances from them changed by .66 to .80 bands in 50 epochs, now by .03 to .04.
     NDCG@10 of the last epoch was lower then by .021 ± .007 on MQ2008, .083 ± .017 on OHSUMED,
-    .052 ± .010 on ClueWeb09 and .086 ± .007 on synthetic web search (five folds, error over
+    .052 ± .010 on ClueWeb09 and .087 ± .009 on synthetic web search (five folds, error over
     folds; ``benchmarks/bench_network_defaults.py``); stopped early, no difference was shown.
     Against LightGBMTrees no difference was shown on MQ2008 and ClueWeb09; soft trees were better
     on OHSUMED (.448 against .409), where linear functions are good, too, and worse on synthetic
