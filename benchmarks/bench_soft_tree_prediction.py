@@ -31,6 +31,8 @@ def main():
         arguments.trees,
         depth=arguments.depth,
         n_epochs=arguments.epochs,
+        gamma=1.0,
+        spread=0.5,
         final_gamma=arguments.final_gamma,
         random_state=0,
     ).fit(X, make_objective(y, qid))

@@ -108,6 +108,12 @@ def test_given_pairs_go_with_their_queries():
         np.testing.assert_allclose(found, expected[batch.rows], atol=1e-14)
 
 
+def test_a_piece_of_a_query_has_the_given_pairs_that_it_holds_whole():
+    objective = make_objective(np.arange(4), pair_weight=[[0, 1], [2, 3], [0, 3]])
+    part = restricted_to_rows(objective, np.array([0, 2, 3]))
+    assert list(zip(part.pairs.i, part.pairs.j, strict=True)) == [(1, 2), (0, 2)]
+
+
 class Foreign:
     """An objective of the user's own."""
 

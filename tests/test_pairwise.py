@@ -259,7 +259,7 @@ def test_given_pairs_have_two_to_four_columns(n_columns):
 
 
 def test_given_pairs_of_some_rows_are_counted_anew():
-    table = [[3, 1, 2.0, 0.5], [6, 5, 3.0, 1.0], [1, 2, 4.0, 0.0]]
+    table = [[3, 1, 2.0, 0.5], [6, 5, 3.0, 1.0], [1, 2, 4.0, 0.0], [3, 7, 1, 1], [7, 3, 1, 1]]
     given = GivenPairs.from_table(table, QueryGroups.from_qid(None, 9))
     kept = given.restricted_to(np.array([1, 8, 2, 3]))
     found = list(zip(kept.i, kept.j, kept.weight, kept.target, strict=True))

@@ -18,6 +18,7 @@ KEYS = {
     "an outlier, so that all others share a bin": np.append(1e9, _RNG.normal(size=2000)),
     "both extremes of the range": np.array([1e308, -1e308, 0.0, 1.0]),
     "backwards": np.arange(500.0),
+    "hardly apart": np.append(np.zeros(30), 5e-324),
 }
 
 

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 from treerank.feature_parts import training
+from treerank.feature_parts.linear import Linear
 from treerank.feature_parts.objective_function import score_gradient
 from treerank.feature_parts.training import (
     OPTIMIZERS,
@@ -281,3 +282,27 @@ def test_a_gradient_on_a_cpu_is_that_of_the_kernels_to_the_bit():
     expected, _ = objective.derivatives(scores.double().numpy())
     found = score_gradient(scores, objective, 0).numpy()
     np.testing.assert_array_equal(found, expected.astype(np.float32))
+
+
+@pytest.mark.parametrize("others", [("sgd", "adam"), ("adam", "sgd"), ("adamw", "sgd")])
+def test_another_optimizer_goes_on_afresh(others):
+    first, second = others
+    rng = np.random.default_rng(0)
+    X, objective = rng.normal(size=(40, 2)), make_objective(rng.integers(2, size=40))
+    part = Linear(n_epochs=1, optimizer=first, warm_start=True, random_state=0).fit(X, objective)
+    before = part.transform(X)
+    after = part.set_params(n_epochs=2, optimizer=second).fit(X, objective).transform(X)
+    assert (before != after).any()
+
+
+@pytest.mark.parametrize("name", ["momentum", "weight_decay"])
+def test_a_continued_fit_takes_the_settings_it_has_now(name):
+    rng = np.random.default_rng(0)
+    X, objective = rng.normal(size=(40, 2)), make_objective(rng.integers(2, size=40))
+
+    def continued(value):
+        part = Linear(n_epochs=1, optimizer="sgd", warm_start=True, batch_size=8, random_state=0)
+        part.fit(X, objective).set_params(n_epochs=3, **{name: value})
+        return part.fit(X, objective).transform(X)
+
+    assert (continued(0.0) != continued(0.9)).any()

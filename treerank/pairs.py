@@ -120,10 +120,10 @@ class GivenPairs:
         return cls(i, j, weight, target)
 
     def restricted_to(self, rows):
-        """Keep the pairs of the given rows, which are counted anew."""
+        """Keep the pairs with both documents among the given rows, which are counted anew."""
         new_row = np.full(max(self.i.max(), self.j.max(), rows.max(initial=0)) + 1, -1)
         new_row[rows] = np.arange(len(rows))
-        kept = new_row[self.i] >= 0
+        kept = (new_row[self.i] >= 0) & (new_row[self.j] >= 0)
         i, j = new_row[self.i[kept]], new_row[self.j[kept]]
         return GivenPairs(i, j, self.weight[kept], self.target[kept])
 

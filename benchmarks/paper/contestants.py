@@ -135,7 +135,8 @@ def grid_of(name, protocol):
     if name.endswith("Trees") and name != "SoftTrees":
         rates = {"feature_part__learning_rate": [0.03, 0.1]}
         return rates | ({"feature_part__n_estimators": [100, 200]} if full else {})
-    rates = {"feature_part__learning_rate": [3e-3, 1e-2]}
+    of_part = [1e-3, 3e-3] if name == "SoftTrees" else [3e-3, 1e-2]
+    rates = {"feature_part__learning_rate": of_part}
     return rates | ({"feature_part__weight_decay": [0.0, 1e-3]} if full else {})
 
 

@@ -43,6 +43,8 @@ from treerank.progress import Progress
 _SAMPLE = 4096
 #: Rows computed at a time, always so many: a product's last bits depend on the shape.
 _BLOCK = 256
+#: What a continued fit may have other than the fit before, of an optimizer's settings.
+_OWN = ("weight_decay", "momentum")
 _STATE = ("n_features_in_", "n_outputs_", "n_scores_", "best_iteration_", "evals_result_")
 
 
@@ -314,10 +316,11 @@ class NetworkPart(BaseEstimator):
         self._model.to(device)
         parameters = [p for p in self._model.parameters() if p.requires_grad]
         optimizer = OPTIMIZERS[self.optimizer](parameters, self.weight_decay, self.momentum)
-        if self._optimizer_state is not None:
-            optimizer.load_state_dict(self._optimizer_state)
-            for group in optimizer.param_groups:
-                group["weight_decay"] = self.weight_decay
+        name, state = self._optimizer_state or (None, None)
+        if name == self.optimizer:  # what another one remembers is of no use
+            settings = {k: optimizer.param_groups[0][k] for k in _OWN if k in optimizer.defaults}
+            optimizer.load_state_dict(state)
+            optimizer.param_groups[0].update(settings)
         schedule = Schedule(self.learning_rate, self.decay, self.decay_rate, self.decay_epochs)
         return Trainer(
             model=self._model,
@@ -338,7 +341,7 @@ class NetworkPart(BaseEstimator):
         earlier = self.evals_result_.get("validation", {}).get(progress.name, [])
         if progress.metric is not None:
             self.evals_result_ = {"validation": {progress.name: earlier + progress.values}}
-        self._optimizer_state = trainer.optimizer.state_dict()
+        self._optimizer_state = self.optimizer, trainer.optimizer.state_dict()
         self._model.to("cpu")
         self._model.eval()
         self._double_network = None

@@ -18,6 +18,8 @@ from treerank.ties import end_of_block
 
 #: Moves per document after which an insertion sort gives up and leaps.
 PATIENCE = 8
+#: Spread of keys below which the number of bins per unit of it might overflow.
+SMALLEST_SPREAD = 1e-280
 
 
 class Ranks(NamedTuple):
@@ -84,7 +86,7 @@ def _throw_into_bins(order, falling):
     """Bring the pairs of document and key into order, but for those within a bin."""
     n = len(order)
     top, bottom = falling.max(), falling.min()
-    if not top - bottom < np.inf or top == bottom:
+    if not SMALLEST_SPREAD < top - bottom < np.inf:
         return
     scale = (n - 1) / (top - bottom)
     place = np.zeros(n + 1, np.int32)
