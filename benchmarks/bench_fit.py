@@ -1,10 +1,10 @@
 """Is a whole fit faster than the engines' own rankers? Same trees, leaves and threads.
 
 Binning, objective and trees, from arrays to a fitted ranker: TreeDirectRanker (logistic x
-delta NDCG, without and with the default smoothing) against LGBMRanker (lambdarank) and
-XGBRanker (rank:ndcg). We find bins from fewer rows than LightGBM does by itself, so its ranker is
-timed with as few, too. The NDCG@10 of each on
-fresh queries is printed, so that speed cannot be bought with quality.
+delta NDCG, without and with the default smoothing) against LGBMRanker (lambdarank) and XGBRanker
+(rank:ndcg). We find bins from fewer rows than LightGBM does by itself, so its ranker is timed with
+as few, too. The NDCG@10 of each on fresh queries is printed, so that speed cannot be bought with
+quality.
 """
 
 import argparse
