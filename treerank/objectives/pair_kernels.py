@@ -89,17 +89,20 @@ def fast_kernel(of_upset, of_pair, fill, ranked, ties_matter, truncated, weighte
                 if filled < high or emptied < low:
                     filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
                 e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
+                # Read before the loop, which else must prove that it does not overwrite them.
+                gain_i, up_i, down_i, tie_i, block_i = gain[i], up[i], down[i], tie[i], block[i]
+                inside_i, inside_tie_i, document_i = inside[i], inside_tie[i], document[i]
                 # Whole vectors: an e of 0 makes u, and so all that follows from it, 0. (An
                 # unsigned j also spares a test for negative places, which would not vectorise.)
                 for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
                     r = one / (e_i + partner[j])
                     slope, curvature = of_upset(partner[j] * r, e_i * r)
-                    tied = block[i] == block[j]
-                    w = of_pair(gain[i], gain[j], up[i], up[j], down[i], down[j], tie[i], tied)
+                    tied = block_i == block[j]
+                    w = of_pair(gain_i, gain[j], up_i, up[j], down_i, down[j], tie_i, tied)
                     if truncated:
-                        w *= inside_tie[i] if tied else max(inside[i], inside[j])
+                        w *= inside_tie_i if tied else max(inside_i, inside[j])
                     if weighted:
-                        w *= document[i] * document[j]
+                        w *= document_i * document[j]
                     G[j] += slope * w
                     H[j] += curvature * w
                     slope_i += slope * w
