@@ -5,20 +5,14 @@ import math
 import pickle
 from dataclasses import replace
 
-import ir_measures
 import numba
 import numpy as np
 import pandas as pd
 import pytest
-import ranx
-import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator
+from metric_cases import NAMES, every_metric, make_judged
 from sklearn.exceptions import UndefinedMetricWarning
-from sklearn.metrics import ndcg_score as sklearn_ndcg_score
-from sklearn.metrics import roc_auc_score
-from sklearn.model_selection import cross_validate
 
 import treerank.metrics as public
 from treerank.grouping import QueryGroups
@@ -27,7 +21,6 @@ from treerank.metrics import (
     NDCG,
     err_score,
     get_metric,
-    make_ranking_scorer,
     map_score,
     mrr_score,
     ndcg_score,
@@ -37,9 +30,6 @@ from treerank.metrics import (
 from treerank.metrics.base import TIES
 from treerank.metrics.relevance import label_gains
 
-CUTS = ("", "@1", "@3", "@100")
-NAMES = [stem + cut for stem in METRICS for cut in CUTS if stem != "pairwise_accuracy" or not cut]
-every_metric = pytest.mark.parametrize("metric", [get_metric(n) for n in NAMES], ids=NAMES)
 judged = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=6)
 
 
@@ -98,16 +88,6 @@ def values_over_ties(metric, y, scores):
 
 def has_something_to_find(metric, y):
     return len(set(y)) > 1 if metric.stem == "pairwise_accuracy" else max(y) >= 1
-
-
-def make_judged(n_queries=40, n_documents=600, seed=0):
-    """Labels, scores and query ids, with ties of scores and queries without relevance."""
-    rng = np.random.default_rng(seed)
-    qid = rng.integers(n_queries, size=n_documents)
-    y = np.minimum(rng.poisson(0.8, n_documents), 4)
-    y[np.unique(qid, return_index=True)[1]] = 2
-    y[qid % 10 == 7] = 0
-    return y, np.round(y + 2 * rng.normal(size=n_documents), 1), qid
 
 
 @every_metric
@@ -291,6 +271,16 @@ def test_functions_agree_with_the_registry(function, stem):
     assert function.__name__ in public.__all__
 
 
+@settings(max_examples=30)
+@given(documents=judged, extra=st.integers(0, 3))
+def test_documents_below_the_cutoff_do_not_change_precision(documents, extra):
+    y, scores = zip(*documents, strict=True)
+    if max(y) >= 1:
+        below = (*scores, *[min(scores) - 1] * extra), (*y, *[3] * extra)
+        k = len(y)
+        assert precision_score(below[1], below[0], k=k) == precision_score(y, scores, k=k)
+
+
 # Values worked by hand -----------------------------------------------------------------------
 
 
@@ -354,222 +344,3 @@ def test_err_of_a_long_tie_is_the_sum_over_subsets_cut_off_where_it_vanishes():
     rare = np.arange(n) == 0  # one document of R = 1/2, anywhere
     expected = np.mean(0.5 / np.arange(1, n + 1))
     np.testing.assert_allclose(err_score(rare, np.zeros(n)), expected)
-
-
-# Agreement with others, where conventions coincide -------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def untied():
-    y, scores, qid = make_judged()
-    rows = qid % 10 != 7
-    return y[rows], scores[rows] + np.linspace(0, 0.01, rows.sum()), qid[rows]
-
-
-@pytest.mark.parametrize("k", [3, 10, None])
-def test_agrees_with_scikit_learn(k):
-    y, scores, qid = make_judged()  # ties included: scikit-learn takes the average too
-    values = ndcg_score(y, scores, qid, k=k, gain="linear", no_relevant=0, per_query=True)
-    expected = [sklearn_ndcg_score([y[qid == q]], [scores[qid == q]], k=k) for q in np.unique(qid)]
-    np.testing.assert_allclose(values, expected)
-
-
-def test_pairwise_accuracy_of_two_labels_is_the_area_under_the_roc_curve():
-    y, scores, _ = make_judged()
-    np.testing.assert_allclose(pairwise_accuracy_score(y > 0, scores), roc_auc_score(y > 0, scores))
-
-
-def test_agrees_with_ranx():
-    """Called below its dictionaries, whose kernels alone compile for a minute."""
-    rng = np.random.default_rng(0)
-    y, scores = np.minimum(rng.poisson(0.8, (20, 30)), 4), rng.normal(size=(20, 30))
-    names = np.broadcast_to(np.arange(30.0), y.shape)
-    qrels, run = (
-        np.take_along_axis(np.stack([names, x], axis=-1), np.argsort(-x)[:, :, None], axis=1)
-        for x in (y, scores)
-    )
-    flat = y.ravel(), scores.ravel(), np.repeat(np.arange(20), 30)
-    for name, function, k in [
-        ("ndcg@10", ranx.metrics.ndcg_burges, 10),
-        ("map", ranx.metrics.average_precision, 0),
-        ("mrr@2", ranx.metrics.reciprocal_rank, 2),
-        ("p@5", ranx.metrics.precision, 5),
-    ]:
-        np.testing.assert_allclose(get_metric(name).per_query(*flat), function(qrels, run, k))
-
-
-def as_dictionaries(y, scores, qid):
-    qrels, run = {}, {}
-    for row, (label, score, query) in enumerate(zip(y, scores, qid, strict=True)):
-        qrels.setdefault(str(query), {})[f"d{row}"] = int(label)
-        run.setdefault(str(query), {})[f"d{row}"] = float(score)
-    return qrels, run
-
-
-def ir_measures_mean(measure, y, scores, qid, provider):
-    qrels, run = as_dictionaries(y, scores, qid)
-    evaluator = ir_measures.providers.registry[provider].evaluator([measure], qrels)
-    return np.mean([metric.value for metric in evaluator.iter_calc(run)])
-
-
-@pytest.mark.parametrize(
-    ("metric", "measure"),
-    [
-        (NDCG(k=10, gain="linear"), ir_measures.nDCG @ 10),
-        (NDCG(gain="linear"), ir_measures.nDCG),
-        (get_metric("map"), ir_measures.AP),
-        (get_metric("map@3"), ir_measures.AP @ 3),
-        (replace(METRICS["map"], threshold=2), ir_measures.AP(rel=2)),
-        (get_metric("mrr"), ir_measures.RR),
-        (get_metric("p@5"), ir_measures.P @ 5),
-        (get_metric("p@30"), ir_measures.P @ 30),
-        (replace(METRICS["p"], threshold=2, k=5), ir_measures.P(rel=2) @ 5),
-    ],
-    ids=str,
-)
-def test_agrees_with_trec_eval(metric, measure, untied):
-    metric = replace(metric, no_relevant=0)
-    expected = ir_measures_mean(measure, *untied, provider="pytrec_eval")
-    np.testing.assert_allclose(metric(*untied), expected)
-
-
-@pytest.mark.parametrize(
-    ("name", "measure"),
-    [
-        ("err@5", ir_measures.ERR @ 5),
-        ("err@20", ir_measures.ERR @ 20),
-        ("ndcg@5", ir_measures.nDCG(dcg="exp-log2") @ 5),
-    ],
-)
-def test_agrees_with_gdeval(name, measure, untied):
-    if not ir_measures.providers.registry["gdeval"].is_available():
-        pytest.skip("gdeval needs perl")
-    metric = get_metric(name)
-    if metric.stem == "err":
-        metric = replace(metric, max_label=4)
-    expected = ir_measures_mean(measure, *untied, provider="gdeval")
-    np.testing.assert_allclose(metric(*untied), expected, atol=1e-5)  # it prints five decimals
-
-
-# Bad input -----------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([0, 1], [1.0]), r"scores must have one entry per document; got 1 for 2\."),
-        (([0, 1], [1.0, 2.0], [1]), r"qid must have one entry per row of X; got 1 for 2 rows\."),
-        (([0, np.nan], [1.0, 2.0]), r"y must be finite; got nan in row 1\."),
-        (([0, 1], [-np.inf, 2.0]), r"scores must be finite; got -inf in row 0\."),
-        (([], []), r"y must have at least one entry; got \[\]\."),
-        (([[1, 0]], [[1, 0]]), r"y must be one-dimensional; got shape \(1, 2\)\."),
-    ],
-)
-@every_metric
-def test_bad_input_is_named(metric, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        metric(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda: ndcg_score([-1], [0]), r"y must not be negative .*; got -1\.0\."),
-        (lambda: ndcg_score([1001], [0]), r"y must be at most 1000 for gain='exponential'; got"),
-        (lambda: ndcg_score([1e308], [0], gain="linear"), r"y must have gains below .*; got 1e"),
-        (lambda: ndcg_score([2], [0], gain=[0, 1]), r"y must be integers below 2, .*; got 2\.0\."),
-        (lambda: ndcg_score([0.5], [0], gain=[0, 1]), r"y must be integers .*; got 0\.5\."),
-        (lambda: NDCG(gain="cubic"), r"gain must be an array or one of \['exp.*; got 'cubic'\."),
-        (lambda: NDCG(gain=[0, -1]), r"gain must not be negative; got -1\.0\."),
-        (lambda: NDCG(gain=[0, np.inf]), r"gain must be finite; got inf in row 1\."),
-        (lambda: NDCG(k=0), r"k must be None or an integer of at least 1; got 0\."),
-        (lambda: NDCG(k=2.5), r"k must be None or an integer of at least 1; got 2\.5\."),
-        (lambda: NDCG(ties="best"), r"ties must be one of \['average', .*; got 'best'\."),
-        (lambda: NDCG(no_relevant="zero"), r"no_relevant must be 'exclude' or a number; got 'z"),
-        (lambda: NDCG(no_relevant=np.nan), r"no_relevant must be a finite number; got nan\."),
-        (lambda: map_score([1], [0], threshold=None), r"threshold must be a finite number; got N"),
-        (lambda: get_metric("ndgc@5"), r"metric must be one of ndcg, map, .*; got 'ndgc@5'\."),
-        (lambda: get_metric("ndcg@five"), r"metric must be one of .*; got 'ndcg@five'\."),
-        (lambda: get_metric("ndcg@0"), r"k must be None or an integer of at least 1; got 0\."),
-        (lambda: get_metric("pairwise_accuracy@5"), r"k must be None for pairwise_acc.*; got 5\."),
-        (lambda: make_ranking_scorer("auc"), r"metric must be one of .*; got 'auc'\."),
-        (
-            lambda: METRICS["map"].prepared([1, 0], QueryGroups.from_qid([1, 1, 2])),
-            r"got 3 for 2\.",
-        ),
-    ],
-)
-def test_bad_policies_are_named(build, message):
-    with pytest.raises(ValueError, match=message):
-        build()
-
-
-@pytest.mark.parametrize("build", [lambda: get_metric(5), lambda: ndcg_score(["good"], [0])])
-def test_wrong_types_are_type_errors(build):
-    with pytest.raises(TypeError, match=r"must be .*; got"):
-        build()
-
-
-# The user's own, and scikit-learn ------------------------------------------------------------
-
-
-def top_label(y, scores, qid):
-    assert qid is None or len(qid) == len(y)
-    return float(np.asarray(y)[np.argmax(scores)])
-
-
-def test_a_function_is_a_metric():
-    metric = get_metric(top_label)
-    assert metric.name == "top_label"
-    assert metric([1, 2], [0.1, 0.2]) == 2
-    np.testing.assert_array_equal(metric.per_query([1, 2, 3], [3, 2, 1], [1, 0, 0]), [2, 1])
-    for qid in ([7, 7], QueryGroups.from_qid([7, 7])):
-        prepared = pickle.loads(pickle.dumps(metric.prepared([1, 2], qid)))
-        assert (prepared.name, prepared([0.1, 0.2])) == ("top_label", 2)
-
-
-class FirstFeature(BaseEstimator):
-    """Ranks by its first feature."""
-
-    def fit(self, X, y):
-        self.is_fitted_ = True
-        return self
-
-    def predict(self, X):
-        return X[:, 0]
-
-
-def test_scorer_takes_qid_without_routing():
-    y, scores, qid = make_judged()
-    scorer = make_ranking_scorer("map")
-    value = scorer(FirstFeature(), scores[:, None], y, qid=qid)
-    assert value == map_score(y, scores, qid)
-
-
-@pytest.mark.parametrize("several", [False, True])
-def test_scorer_gets_qid_routed_by_default(several):
-    y, scores, qid = make_judged()
-    scoring = make_ranking_scorer("ndcg@10")
-    splits = [(np.arange(300), np.arange(300, 600))]
-    with sklearn.config_context(enable_metadata_routing=True):
-        result = cross_validate(
-            FirstFeature(),
-            scores[:, None],
-            y,
-            scoring={"a": scoring, "b": make_ranking_scorer("map")} if several else scoring,
-            cv=splits,
-            params={"qid": qid},
-            error_score="raise",
-        )
-    expected = ndcg_score(y[300:], scores[300:], qid[300:])
-    assert result["test_a" if several else "test_score"] == [expected]
-
-
-@settings(max_examples=30)
-@given(documents=judged, extra=st.integers(0, 3))
-def test_documents_below_the_cutoff_do_not_change_precision(documents, extra):
-    y, scores = zip(*documents, strict=True)
-    if max(y) >= 1:
-        below = (*scores, *[min(scores) - 1] * extra), (*y, *[3] * extra)
-        k = len(y)
-        assert precision_score(below[1], below[0], k=k) == precision_score(y, scores, k=k)

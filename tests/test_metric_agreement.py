@@ -1,0 +1,105 @@
+"""Metrics agree with those of others, where conventions coincide."""
+
+from dataclasses import replace
+
+import ir_measures
+import numpy as np
+import pytest
+import ranx
+from metric_cases import make_judged
+from sklearn.metrics import ndcg_score as sklearn_ndcg_score
+from sklearn.metrics import roc_auc_score
+
+from treerank.metrics import METRICS, NDCG, get_metric, ndcg_score, pairwise_accuracy_score
+
+
+@pytest.fixture(scope="module")
+def untied():
+    y, scores, qid = make_judged()
+    rows = qid % 10 != 7
+    return y[rows], scores[rows] + np.linspace(0, 0.01, rows.sum()), qid[rows]
+
+
+@pytest.mark.parametrize("k", [3, 10, None])
+def test_agrees_with_scikit_learn(k):
+    y, scores, qid = make_judged()  # ties included: scikit-learn takes the average too
+    values = ndcg_score(y, scores, qid, k=k, gain="linear", no_relevant=0, per_query=True)
+    expected = [sklearn_ndcg_score([y[qid == q]], [scores[qid == q]], k=k) for q in np.unique(qid)]
+    np.testing.assert_allclose(values, expected)
+
+
+def test_pairwise_accuracy_of_two_labels_is_the_area_under_the_roc_curve():
+    y, scores, _ = make_judged()
+    np.testing.assert_allclose(pairwise_accuracy_score(y > 0, scores), roc_auc_score(y > 0, scores))
+
+
+def test_agrees_with_ranx():
+    """Called below its dictionaries, whose kernels alone compile for a minute."""
+    rng = np.random.default_rng(0)
+    y, scores = np.minimum(rng.poisson(0.8, (20, 30)), 4), rng.normal(size=(20, 30))
+    names = np.broadcast_to(np.arange(30.0), y.shape)
+    qrels, run = (
+        np.take_along_axis(np.stack([names, x], axis=-1), np.argsort(-x)[:, :, None], axis=1)
+        for x in (y, scores)
+    )
+    flat = y.ravel(), scores.ravel(), np.repeat(np.arange(20), 30)
+    for name, function, k in [
+        ("ndcg@10", ranx.metrics.ndcg_burges, 10),
+        ("map", ranx.metrics.average_precision, 0),
+        ("mrr@2", ranx.metrics.reciprocal_rank, 2),
+        ("p@5", ranx.metrics.precision, 5),
+    ]:
+        np.testing.assert_allclose(get_metric(name).per_query(*flat), function(qrels, run, k))
+
+
+def as_dictionaries(y, scores, qid):
+    qrels, run = {}, {}
+    for row, (label, score, query) in enumerate(zip(y, scores, qid, strict=True)):
+        qrels.setdefault(str(query), {})[f"d{row}"] = int(label)
+        run.setdefault(str(query), {})[f"d{row}"] = float(score)
+    return qrels, run
+
+
+def ir_measures_mean(measure, y, scores, qid, provider):
+    qrels, run = as_dictionaries(y, scores, qid)
+    evaluator = ir_measures.providers.registry[provider].evaluator([measure], qrels)
+    return np.mean([metric.value for metric in evaluator.iter_calc(run)])
+
+
+@pytest.mark.parametrize(
+    ("metric", "measure"),
+    [
+        (NDCG(k=10, gain="linear"), ir_measures.nDCG @ 10),
+        (NDCG(gain="linear"), ir_measures.nDCG),
+        (get_metric("map"), ir_measures.AP),
+        (get_metric("map@3"), ir_measures.AP @ 3),
+        (replace(METRICS["map"], threshold=2), ir_measures.AP(rel=2)),
+        (get_metric("mrr"), ir_measures.RR),
+        (get_metric("p@5"), ir_measures.P @ 5),
+        (get_metric("p@30"), ir_measures.P @ 30),
+        (replace(METRICS["p"], threshold=2, k=5), ir_measures.P(rel=2) @ 5),
+    ],
+    ids=str,
+)
+def test_agrees_with_trec_eval(metric, measure, untied):
+    metric = replace(metric, no_relevant=0)
+    expected = ir_measures_mean(measure, *untied, provider="pytrec_eval")
+    np.testing.assert_allclose(metric(*untied), expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "measure"),
+    [
+        ("err@5", ir_measures.ERR @ 5),
+        ("err@20", ir_measures.ERR @ 20),
+        ("ndcg@5", ir_measures.nDCG(dcg="exp-log2") @ 5),
+    ],
+)
+def test_agrees_with_gdeval(name, measure, untied):
+    if not ir_measures.providers.registry["gdeval"].is_available():
+        pytest.skip("gdeval needs perl")
+    metric = get_metric(name)
+    if metric.stem == "err":
+        metric = replace(metric, max_label=4)
+    expected = ir_measures_mean(measure, *untied, provider="gdeval")
+    np.testing.assert_allclose(metric(*untied), expected, atol=1e-5)  # it prints five decimals

@@ -1,0 +1,64 @@
+"""What no metric can measure is refused by name."""
+
+import numpy as np
+import pytest
+from metric_cases import every_metric
+
+from treerank.grouping import QueryGroups
+from treerank.metrics import METRICS, NDCG, get_metric, make_ranking_scorer, map_score, ndcg_score
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([0, 1], [1.0]), r"scores must have one entry per document; got 1 for 2\."),
+        (([0, 1], [1.0, 2.0], [1]), r"qid must have one entry per row of X; got 1 for 2 rows\."),
+        (([0, np.nan], [1.0, 2.0]), r"y must be finite; got nan in row 1\."),
+        (([0, 1], [-np.inf, 2.0]), r"scores must be finite; got -inf in row 0\."),
+        (([], []), r"y must have at least one entry; got \[\]\."),
+        (([[1, 0]], [[1, 0]]), r"y must be one-dimensional; got shape \(1, 2\)\."),
+    ],
+)
+@every_metric
+def test_bad_input_is_named(metric, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        metric(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: ndcg_score([-1], [0]), r"y must not be negative .*; got -1\.0\."),
+        (lambda: ndcg_score([1001], [0]), r"y must be at most 1000 for gain='exponential'; got"),
+        (lambda: ndcg_score([1e308], [0], gain="linear"), r"y must have gains below .*; got 1e"),
+        (lambda: ndcg_score([2], [0], gain=[0, 1]), r"y must be integers below 2, .*; got 2\.0\."),
+        (lambda: ndcg_score([0.5], [0], gain=[0, 1]), r"y must be integers .*; got 0\.5\."),
+        (lambda: NDCG(gain="cubic"), r"gain must be an array or one of \['exp.*; got 'cubic'\."),
+        (lambda: NDCG(gain=[0, -1]), r"gain must not be negative; got -1\.0\."),
+        (lambda: NDCG(gain=[0, np.inf]), r"gain must be finite; got inf in row 1\."),
+        (lambda: NDCG(k=0), r"k must be None or an integer of at least 1; got 0\."),
+        (lambda: NDCG(k=2.5), r"k must be None or an integer of at least 1; got 2\.5\."),
+        (lambda: NDCG(ties="best"), r"ties must be one of \['average', .*; got 'best'\."),
+        (lambda: NDCG(no_relevant="zero"), r"no_relevant must be 'exclude' or a number; got 'z"),
+        (lambda: NDCG(no_relevant=np.nan), r"no_relevant must be a finite number; got nan\."),
+        (lambda: map_score([1], [0], threshold=None), r"threshold must be a finite number; got N"),
+        (lambda: get_metric("ndgc@5"), r"metric must be one of ndcg, map, .*; got 'ndgc@5'\."),
+        (lambda: get_metric("ndcg@five"), r"metric must be one of .*; got 'ndcg@five'\."),
+        (lambda: get_metric("ndcg@0"), r"k must be None or an integer of at least 1; got 0\."),
+        (lambda: get_metric("pairwise_accuracy@5"), r"k must be None for pairwise_acc.*; got 5\."),
+        (lambda: make_ranking_scorer("auc"), r"metric must be one of .*; got 'auc'\."),
+        (
+            lambda: METRICS["map"].prepared([1, 0], QueryGroups.from_qid([1, 1, 2])),
+            r"got 3 for 2\.",
+        ),
+    ],
+)
+def test_bad_policies_are_named(build, message):
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+@pytest.mark.parametrize("build", [lambda: get_metric(5), lambda: ndcg_score(["good"], [0])])
+def test_wrong_types_are_type_errors(build):
+    with pytest.raises(TypeError, match=r"must be .*; got"):
+        build()
