@@ -2,90 +2,32 @@
 
 import copy
 import pickle
-import warnings
 
-import numba
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import sklearn
+from example_rankers import PARTS, Column, every_part, fitted_rankers, ranking_data, some_ranker
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.base import BaseEstimator, clone
-from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_validate
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.utils.estimator_checks import parametrize_with_checks
+from sklearn.base import clone
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.xgboost import XGBoostTrees
 from treerank.metrics import ndcg_score
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.registry import get_metric
-from treerank.model_selection import QueryKFold
-from treerank.objectives.factory import make_objective
 from treerank.tree_direct_ranker import TreeDirectRanker
 
-PARTS = {
-    "lightgbm": LightGBMTrees(n_estimators=8, min_child_samples=5, n_jobs=1),
-    "xgboost": XGBoostTrees(n_estimators=8, n_jobs=1),
-}
-every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)  # threads that wait for work cost more than this work
-    yield
-    numba.set_num_threads(before)
-
-
-class Column(BaseEstimator):
-    """The smallest feature part: some columns of X, as they are."""
-
-    def __init__(self, columns=(0,)):
-        self.columns = columns
-
-    def fit(self, X, objective, *, validation=None):
-        self.n_outputs_ = len(self.columns)
-        self.objective_ = objective
-        return self
-
-    def transform(self, X):
-        return np.asarray(X, dtype=np.float64)[:, list(self.columns)]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")
 def data():
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(160, 4))
-    X[:, 3] = rng.integers(4, size=160)
-    y = np.clip(np.round(X[:, 0] + (X[:, 3] == 2) + 0.3 * rng.normal(size=160)), 0, 3)
-    return X, y, np.repeat(np.arange(8), 20)
+    return ranking_data()
 
 
 @pytest.fixture(scope="module")
-def fitted(data):
-    return {name: TreeDirectRanker(part, random_state=0).fit(*data) for name, part in PARTS.items()}
-
-
-def some_ranker(**settings):
-    return TreeDirectRanker(PARTS["lightgbm"], random_state=0, **settings)
-
-
-@parametrize_with_checks(
-    [
-        TreeDirectRanker(LightGBMTrees(n_estimators=3, n_jobs=1)),
-        # A weight of 2 is a row there twice only where ranks do not matter: twice the same
-        # document takes two ranks. LightGBM's 20 documents per leaf leave that check no split.
-        TreeDirectRanker(XGBoostTrees(n_estimators=3, n_jobs=1), weight="uniform"),
-    ]
-)
-def test_keeps_the_scikit_learn_contract(estimator, check):
-    check(estimator)
+def fitted():
+    return fitted_rankers()
 
 
 # -- an order ------------------------------------------------------------------------------
@@ -262,58 +204,6 @@ def test_a_column_of_text_is_split_as_categories(frame, part):
     assert ranker.compare(unseen[:1], unseen[1:]) == 0
 
 
-# -- weights -------------------------------------------------------------------------------
-
-
-def test_rows_of_weight_zero_might_as_well_not_be_there(data):
-    X, y, qid = data
-    weight = np.random.default_rng(0).integers(2, size=len(X)).astype(float)
-    kept = weight > 0
-    weighted = some_ranker().fit(X, y, qid, sample_weight=weight)
-    absent = some_ranker().fit(X[kept], y[kept], qid[kept])
-    np.testing.assert_array_equal(weighted.predict(X), absent.predict(X))
-
-
-def test_a_query_of_weight_zero_might_as_well_not_be_there(data):
-    X, y, qid = data
-    weighted = some_ranker().fit(X, y, qid, query_weight=(qid != 3).astype(float))
-    absent = some_ranker().fit(X[qid != 3], y[qid != 3], qid[qid != 3])
-    np.testing.assert_array_equal(weighted.predict(X), absent.predict(X))
-
-
-def test_weights_matter(data, fitted):
-    X, y, qid = data
-    weight = np.where(X[:, 1] > 0, 1.0, 0.1)
-    for name, values in {"sample_weight": weight, "query_weight": 1.0 + qid}.items():
-        ranker = some_ranker().fit(X, y, qid, **{name: values})
-        assert not np.array_equal(ranker.predict(X), fitted["lightgbm"].predict(X))
-
-
-@pytest.mark.parametrize(("weight", "is_repetition"), [("uniform", True), ("ndcg", False)])
-def test_a_weight_of_two_is_a_document_twice_where_ranks_play_no_part(weight, is_repetition):
-    y, scores = np.array([2.0, 0, 1, 0]), np.array([0.3, 0.9, -0.2, 0.4])
-    twice = np.array([0, 1, 2, 3, 1])
-    weighted = make_objective(y, weight=weight, document_weight=[1.0, 2, 1, 1])
-    repeated = make_objective(y[twice], weight=weight)
-    value, gradient, _ = weighted(scores)
-    value_of_copies, gradients, _ = repeated(scores[twice])
-    of_copies = np.bincount(twice, gradients)
-    assert np.allclose(gradient, of_copies, rtol=1e-6) == is_repetition
-    assert np.isclose(value, value_of_copies, rtol=1e-6) == is_repetition
-
-
-def test_the_users_own_pairs_replace_those_of_the_labels():
-    X = np.arange(40.0)[:, None]
-    qid = np.repeat([0, 1], 20)
-    i, j = np.nonzero((qid[:, None] == qid) & (X < X.T))  # the smaller is to win
-    ranker = some_ranker(weight="uniform")
-    ranker.fit(X, X[:, 0] // 10, qid, pair_weight=np.column_stack([i, j, np.ones(len(i))]))
-    assert ranker.compare([[0.0]], [[39.0]]) > 0
-    there_and_back = np.column_stack([j, i, np.ones(len(i)), np.zeros(len(i))])
-    again = clone(ranker).fit(X, X[:, 0] // 10, qid, pair_weight=there_and_back)
-    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
-
-
 # -- heads, probabilities, continuation -----------------------------------------------------
 
 
@@ -405,170 +295,9 @@ def test_warm_start_goes_on_to_the_same_trees(data, part):
     np.testing.assert_array_equal(grown.predict(X), whole.predict(X))
 
 
-# -- with scikit-learn ----------------------------------------------------------------------
-
-
-@pytest.fixture
-def routing():
-    with sklearn.config_context(enable_metadata_routing=True):
-        yield
-
-
-@pytest.mark.usefixtures("routing")
-def test_grid_search_routes_qid_to_fit_and_score_and_splitter(data):
-    X, y, qid = data
-    grid = {"sigma": [0.5, 2.0], "feature_part__n_estimators": [2, 4]}
-    search = GridSearchCV(some_ranker(), grid, cv=QueryKFold(3)).fit(X, y, qid=qid)
-    assert search.best_score_ > 0.8
-    assert search.score(X, y, qid=qid) == search.best_estimator_.score(X, y, qid)
-
-
-@pytest.mark.usefixtures("routing")
-@pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
-def test_a_feature_part_given_by_name_can_be_searched_over(data, part):
-    X, y, qid = data
-    grid = {"feature_part__n_estimators": [1, 4]}
-    search = GridSearchCV(TreeDirectRanker(part, random_state=0), grid, cv=QueryKFold(3))
-    search.fit(X, y, qid=qid)
-    chosen = search.best_estimator_.feature_part_
-    assert chosen.best_iteration_ == search.best_params_["feature_part__n_estimators"]
-    assert TreeDirectRanker(part).set_params(sigma=2.0).feature_part == part
-    with pytest.raises(ValueError, match="Invalid parameter 'n_tree'"):
-        TreeDirectRanker(part).set_params(feature_part__n_tree=3)
-
-
-@pytest.mark.usefixtures("routing")
-def test_cross_validation_carries_weights_along(data):
-    X, y, qid = data
-    ranker = some_ranker().set_fit_request(sample_weight=True, query_weight=True)
-    ranker.set_score_request(sample_weight=False)
-    params = {"qid": qid, "sample_weight": np.ones(len(X)), "query_weight": 1.0 + qid}
-    scores = cross_validate(ranker, X, y, cv=QueryKFold(2), params=params)["test_score"]
-    assert (scores > 0.8).all()
-
-
-@pytest.mark.usefixtures("routing")
-def test_a_pipeline_passes_qid_through(data, fitted):
-    X, y, qid = data
-    pipeline = make_pipeline(StandardScaler(), some_ranker()).fit(X, y, qid=qid)
-    assert pipeline.score(X, y, qid=qid) == pytest.approx(
-        fitted["lightgbm"].score(X, y, qid), abs=0.05
-    )
-    assert pipeline.predict(X).shape == (160,)
-
-
-def test_nothing_works_before_fit(data):
-    X = data[0]
-    ranker = TreeDirectRanker()
-    calls = [
-        lambda: ranker.predict(X),
-        lambda: ranker.rank(X),
-        lambda: ranker.top_k(X),
-        lambda: ranker.compare(X, X),
-        lambda: ranker.predict_pair_proba(X, X),
-        lambda: ranker.save("nowhere"),
-        lambda: ranker.feature_importances_,
-    ]
-    for call in calls:
-        with pytest.raises(NotFittedError):
-            call()
-
-
 @every_part
 def test_importances_find_the_feature_that_matters_most(data, fitted, part):
     name = next(name for name, known in PARTS.items() if known is part)
     importances = fitted[name].feature_importances_
     assert np.argmax(importances) == 0
     assert importances.sum() == pytest.approx(1)
-
-
-# -- bad input -----------------------------------------------------------------------------
-
-
-@every_part
-@pytest.mark.parametrize("y", [np.zeros(160), np.full(160, 2.0)])
-def test_labels_without_a_pair_make_a_constant_model_and_a_warning(data, part, y):
-    X, _, qid = data
-    with pytest.warns(UserWarning, match="the model is constant"):
-        ranker = TreeDirectRanker(part, random_state=0).fit(X, y, qid)
-    np.testing.assert_array_equal(ranker.predict(X), 0)
-
-
-def test_queries_of_one_document_make_a_constant_model_and_a_warning(data):
-    X, y, _ = data
-    with pytest.warns(UserWarning, match="the model is constant"):
-        ranker = some_ranker().fit(X, y, np.arange(160))
-    np.testing.assert_array_equal(ranker.predict(X), 0)
-
-
-def test_pair_losses_take_any_ordered_label(data):
-    X, y, qid = data
-    there = some_ranker(weight="uniform").fit(X, y, qid)
-    fractional = some_ranker(weight="uniform").fit(X, y / 7 - 1e6, qid)
-    np.testing.assert_allclose(fractional.predict(X), there.predict(X), rtol=1e-5)
-
-
-ONES = np.ones(160)
-
-
-@pytest.mark.parametrize(
-    ("changed", "error", "message"),
-    [
-        ({"y": ONES[:5]}, ValueError, "inconsistent numbers of samples"),
-        ({"qid": ONES[:5]}, ValueError, "qid must have one entry per row of X; got 5 for 160"),
-        ({"qid": [None] * 160}, ValueError, "qid must not be missing; got None in row 0"),
-        ({"y": ONES * np.nan}, ValueError, "Input y contains NaN"),
-        ({"y": ONES * np.inf}, ValueError, "Input y contains infinity"),
-        ({"y": -ONES}, ValueError, "y must not be negative where it has a gain; got -1"),
-        ({"y": np.arange(160) * 10}, ValueError, "y must .*; got 1590"),
-        ({"X": np.full((160, 2), np.inf)}, ValueError, "Input X contains infinity"),
-        ({"sample_weight": -ONES}, ValueError, "sample_weight must be finite and not negative"),
-        ({"query_weight": ONES * np.nan}, ValueError, "query_weight must be finite"),
-        ({"query_weight": np.arange(160)}, ValueError, "query_weight must be constant within a q"),
-        ({"pair_weight": [[0, 150, 1]]}, ValueError, "i and j must be of one query"),
-        ({"pair_weight": [[0, 1, -1]]}, ValueError, "weights must be finite and >= 0"),
-        ({"eval_set": 3}, ValueError, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
-        ({"eval_set": ([[1.0]], [1])}, ValueError, "X has 1 features, but TreeDirectRanker is exp"),
-        ({"eval_set": (np.eye(4), [1])}, ValueError, "y of eval_set must have one entry per row"),
-        ({"eval_set": (np.eye(4), [0] * 4)}, ValueError, "y must have something to find"),
-        ({"eval_set": (np.eye(4), [1] * 4)}, ValueError, "eval_set must hold out a query with two"),
-    ],
-)
-def test_bad_data_is_refused_before_any_training(data, changed, error, message):
-    given = dict(zip(["X", "y", "qid"], data, strict=True)) | changed
-    with pytest.raises(error, match=message):
-        some_ranker().fit(**given)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"loss": "logstic"}, "loss must be .*'logistic'.*; got 'logstic'"),
-        ({"weight": "ngcd"}, "weight must be .*'ndcg'.*; got 'ngcd'"),
-        ({"pairs": "some"}, "pairs must be .*'all'.*; got 'some'"),
-        ({"pairs": "with_ties"}, "weight must be one of .* for pairs of equal labels"),
-        ({"loss": "listnet"}, "weight must be None for the listwise loss 'listnet'"),
-        ({"head": "relu"}, r"head must be one of .*'tanh'\]; got 'relu'"),
-        ({"head_penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2'\]; got 'l0'"),
-        ({"sigma": 0}, "sigma must be positive; got 0"),
-        ({"metric": "ngcd"}, "metric must be one of ndcg.*; got 'ngcd'"),
-        ({"calibration": "cv"}, "calibration must be 'eval_set', None or a share .*; got 'cv'"),
-        ({"calibration": 1.0}, "calibration must be 'eval_set', None or a share .*; got 1.0"),
-        ({"calibration": 0.08}, "calibration must hold out .* two different"),
-        ({"feature_part": "catboost"}, r"one of .*'lightgbm'.*; got 'catboost'"),
-        ({"feature_part": 3}, r"one of .*'lightgbm'.*; got 3"),
-    ],
-)
-def test_unknown_settings_are_refused_with_the_known_ones(data, settings, message):
-    X, y, qid = data
-    qid = np.where(qid == 0, np.arange(160), qid + 1000)  # queries of one document to hold out
-    with pytest.raises(ValueError, match=message):
-        some_ranker().set_params(**settings).fit(X, y, qid)
-
-
-def test_missing_values_are_no_obstacle(data):
-    X, y, qid = data
-    X = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert some_ranker().fit(X, y, qid).score(X, y, qid) > 0.8

@@ -1,0 +1,88 @@
+"""A ranker is at home in scikit-learn: its checks, searches, pipelines and routing."""
+
+import numpy as np
+import pytest
+import sklearn
+from example_rankers import fitted_rankers, ranking_data, some_ranker
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.model_selection import QueryKFold
+from treerank.tree_direct_ranker import TreeDirectRanker
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return ranking_data()
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return fitted_rankers()
+
+
+@parametrize_with_checks(
+    [
+        TreeDirectRanker(LightGBMTrees(n_estimators=3, n_jobs=1)),
+        # A weight of 2 is a row there twice only where ranks do not matter: twice the same
+        # document takes two ranks. LightGBM's 20 documents per leaf leave that check no split.
+        TreeDirectRanker(XGBoostTrees(n_estimators=3, n_jobs=1), weight="uniform"),
+    ]
+)
+def test_keeps_the_scikit_learn_contract(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+def test_grid_search_routes_qid_to_fit_and_score_and_splitter(data):
+    X, y, qid = data
+    grid = {"sigma": [0.5, 2.0], "feature_part__n_estimators": [2, 4]}
+    search = GridSearchCV(some_ranker(), grid, cv=QueryKFold(3)).fit(X, y, qid=qid)
+    assert search.best_score_ > 0.8
+    assert search.score(X, y, qid=qid) == search.best_estimator_.score(X, y, qid)
+
+
+@pytest.mark.usefixtures("routing")
+@pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
+def test_a_feature_part_given_by_name_can_be_searched_over(data, part):
+    X, y, qid = data
+    grid = {"feature_part__n_estimators": [1, 4]}
+    search = GridSearchCV(TreeDirectRanker(part, random_state=0), grid, cv=QueryKFold(3))
+    search.fit(X, y, qid=qid)
+    chosen = search.best_estimator_.feature_part_
+    assert chosen.best_iteration_ == search.best_params_["feature_part__n_estimators"]
+    assert TreeDirectRanker(part).set_params(sigma=2.0).feature_part == part
+    with pytest.raises(ValueError, match="Invalid parameter 'n_tree'"):
+        TreeDirectRanker(part).set_params(feature_part__n_tree=3)
+
+
+@pytest.mark.usefixtures("routing")
+def test_cross_validation_carries_weights_along(data):
+    X, y, qid = data
+    ranker = some_ranker().set_fit_request(sample_weight=True, query_weight=True)
+    ranker.set_score_request(sample_weight=False)
+    params = {"qid": qid, "sample_weight": np.ones(len(X)), "query_weight": 1.0 + qid}
+    scores = cross_validate(ranker, X, y, cv=QueryKFold(2), params=params)["test_score"]
+    assert (scores > 0.8).all()
+
+
+@pytest.mark.usefixtures("routing")
+def test_a_pipeline_passes_qid_through(data, fitted):
+    X, y, qid = data
+    pipeline = make_pipeline(StandardScaler(), some_ranker()).fit(X, y, qid=qid)
+    assert pipeline.score(X, y, qid=qid) == pytest.approx(
+        fitted["lightgbm"].score(X, y, qid), abs=0.05
+    )
+    assert pipeline.predict(X).shape == (160,)
