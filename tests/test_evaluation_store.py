@@ -1,0 +1,95 @@
+"""What a comparison has stored is not fitted again, whatever ended it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from noting_rankers import FITS, Weigher, lines, ranking_data
+
+from treerank.evaluation import compare
+
+
+@pytest.fixture(autouse=True)
+def _no_fits_yet():
+    FITS.clear()
+
+
+@pytest.fixture
+def data():
+    return ranking_data()
+
+
+def test_what_is_stored_is_not_fitted_again(tmp_path, data):
+    options = {"cv": 3, "store": tmp_path / "store"}
+    first = compare(lines(), data, **options)
+    assert len(FITS) == 3
+    again = compare(lines(), data, metrics=("p@2",), **options)  # metrics cost no fit
+    assert len(FITS) == 3
+    assert again.metrics == ("p@2",)
+    np.testing.assert_array_equal(
+        compare(lines(), data, **options).values["value"], first.values["value"]
+    )
+    compare({"first": Weigher(weight=2.0)}, data, **options)
+    assert len(FITS) == 6
+    X, y, qid = data
+    compare({"first": Weigher()}, (X + 1, y, qid), **options)
+    assert len(FITS) == 9
+    compare({"first": Weigher()}, data, **options, grid={"first": {"weight": [1.0]}})
+    assert len(FITS) == 9 + 3 * (3 + 1)
+
+
+def test_damaged_files_are_done_again(tmp_path, data):
+    options = {"cv": 2, "store": tmp_path}
+    expected = compare({"first": Weigher()}, data, **options).by_query("map")
+    whole, *_ = files = sorted(tmp_path.iterdir())
+    assert len(files) == 2
+    with np.load(whole) as file:
+        about = json.loads(str(file["about"]))
+    assert about["configuration"]["ranker"]["params"] == {"random_state": 0, "weight": 1.0}
+    assert {"treerank", "numpy", "python"} <= set(about["versions"])
+    files[0].write_bytes(files[0].read_bytes()[:100])
+    files[1].write_bytes(b"")
+    np.testing.assert_array_equal(
+        compare({"first": Weigher()}, data, **options).by_query("map"), expected
+    )
+    assert len(FITS) == 4
+    assert sorted(tmp_path.iterdir()) == files
+
+
+KILLED = """
+import sys, time
+import numpy as np
+from sklearn.linear_model import Ridge
+from treerank.evaluation import compare
+
+class Slow(Ridge):
+    def fit(self, X, y):
+        print("fit", flush=True)
+        time.sleep(float(sys.argv[2]))
+        return super().fit(X, y)
+
+qid = np.repeat(np.arange(12), 4)
+X = np.random.default_rng(0).normal(size=(48, 2))
+compare({"slow": Slow()}, (X, (X[:, 0] > 0) * 1.0, qid), cv=4, store=sys.argv[1])
+"""
+
+
+def test_a_kill_costs_no_finished_fit(tmp_path):
+    def start(seconds):
+        command = [sys.executable, "-c", KILLED, str(tmp_path), seconds]
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+    process = start("0.2")
+    while len(list(tmp_path.glob("*.npz"))) < 2 and process.poll() is None:
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    n_finished = len(list(tmp_path.glob("*.npz")))
+    assert 2 <= n_finished < 4
+    again = start("0").communicate()[0]
+    assert again.split().count("fit") == 4 - n_finished

@@ -1,0 +1,171 @@
+"""Summaries of comparisons and their tests of significance: what they find, and what they say."""
+
+import numpy as np
+import pytest
+from noting_rankers import Weigher, lines, ranking_data
+from scipy import stats
+from sklearn.linear_model import LinearRegression
+from sklearn.tree import DecisionTreeRegressor
+
+from treerank.evaluation import Comparison, compare
+from treerank.evaluation.comparison import Outcome
+from treerank.model_selection import QueryShuffleSplit
+from treerank.statistics import adjust_holm, corrected_resampled_t_test, randomization_test
+
+
+@pytest.fixture
+def data():
+    return ranking_data()
+
+
+def test_what_cannot_be_tested_is_said(data):
+    rows = np.arange(180)
+    one = compare(lines(), data, cv=[(rows[:90], rows[90:])])
+    with pytest.raises(ValueError, match="over queries where there is one split only, '1'"):
+        one.test("map", "corrected_t")
+    assert one.test("map").test == "paired randomisation test"
+    assert "standard error over queries" in str(one.summary())
+    queries = one.by_query("map")[:, 0]
+    expected = stats.sem(queries[~np.isnan(queries)])
+    assert one.summary().cells["line", "map"].error == pytest.approx(expected)
+    copies = compare({"a": Weigher(), "b": Weigher()}, data, cv=2)
+    with pytest.raises(ValueError, match=r"a and b cannot be compared: .* constant difference"):
+        copies.test("map")
+    assert str(copies.summary()).count("Not tested by") == 2
+    with pytest.raises(ValueError, match=r"metric must be one of .*; got 'err'"):
+        copies.test("err")
+    with pytest.raises(ValueError, match=r"rankers must be among .*; got 'c'"):
+        copies.test("map", rankers=["a", "c"])
+
+
+def test_tests_go_over_what_is_random(data):
+    cv = QueryShuffleSplit(4, test_size=0.2, random_state=0)
+    comparison = compare(lines(), data, cv=cv)
+    by_split, by_query = comparison.by_split("map"), comparison.by_query("map")
+    expected = corrected_resampled_t_test(*by_split.T, test_to_train=1 / 4)
+    assert comparison.test("map").p_values[0, 1] == expected.p_value
+    wider = corrected_resampled_t_test(*by_split.T, test_to_train=1)
+    found = comparison.test("map", test_to_train=1).p_values[0, 1]
+    assert found == wider.p_value > expected.p_value
+    assert compare(lines(), data, cv=2).default_test() == "corrected_t"
+    expected = randomization_test(*by_query.T, random_state=5)
+    found = comparison.test("map", "randomization", random_state=5)
+    assert found.p_values[0, 1] == expected.p_value
+    assert comparison.nemenyi("map").n == np.count_nonzero(~np.isnan(by_query[:, 0]))
+
+
+def test_splits_share_their_mean_ratio_and_their_mean_seconds_of_search_and_fit():
+    def outcome(split, ratio, seconds):
+        values = {"map": np.array([0.5, 1.0])}
+        return Outcome("a", split, np.arange(2), values, "", ratio, {}, seconds)
+
+    outcomes = [outcome("1", 0.25, (1.0, 2.0, 9.0)), outcome("2", 0.75, (3.0, 4.0, 9.0))]
+    comparison = Comparison.of(("a",), ("map",), "treerank", outcomes)
+    assert comparison.test_to_train == 0.5
+    assert comparison.summary().seconds == {"a": 5.0}
+
+
+def test_summary_marks_what_is_significant():
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(60), 6)
+    X = rng.normal(size=(360, 1))
+    y = (X[:, 0] + 0.3 * rng.normal(size=360) > 0.7).astype(float)
+    rankers = {"up": Weigher(), "down_&_out": Weigher(weight=-1.0)}
+    comparison = compare(rankers, (X, y, qid), cv=5)
+    summary = comparison.summary()
+    cells = summary.cells
+    assert cells["down_&_out", "map"].verdict == "worse"
+    assert cells["up", "map"].is_best
+    assert not cells["down_&_out", "map"].is_best
+    assert comparison.summary(reference="down_&_out").cells["up", "map"].verdict == "better"
+    assert comparison.summary(alpha=1e-300).cells["down_&_out", "map"].verdict == "same"
+    means = comparison.by_split("map").mean(axis=0)
+    assert (cells["up", "map"].mean, cells["down_&_out", "map"].mean) == tuple(means)
+    text = str(summary)
+    assert "↓" in text.splitlines()[3]
+    assert "5 splits, 60 queries tested" in text
+    assert "corrected resampled t-test, adjusted by Holm for all pairs" in text
+    assert "gains 2^y - 1" in text
+
+
+def test_summary_adjusts_for_the_number_of_rankers(data):
+    rankers = {"line": LinearRegression(), "down": Weigher(-1.0), "tree": DecisionTreeRegressor()}
+    comparison = compare(rankers, data, cv=5)
+    pairs = [comparison.test("map", rankers=(n, "line"), adjust=False) for n in ("down", "tree")]
+    smallest = min(pair.p_values[0, 1] for pair in pairs)
+    for factor, n_worse in [(1.5, 0), (2.1, 1)]:
+        cells = comparison.summary(reference="line", alpha=factor * smallest).cells
+        assert sum(cells[name, "map"].verdict == "worse" for name in rankers) >= n_worse
+        assert n_worse or all(cells[name, "map"].verdict == "same" for name in rankers)
+
+
+def null_comparison(rng, n_rankers=6, n_queries=60):
+    """Rankers that are equally good."""
+    names = [f"ranker {i}" for i in range(n_rankers)]
+    outcomes = [
+        Outcome(name, "a", np.arange(n_queries), {"map": values}, "", 1.0, {}, (0.0, 0.0, 0.0))
+        for name, values in zip(names, rng.normal(size=(n_rankers, n_queries)), strict=True)
+    ]
+    return Comparison.of(tuple(names), ("map",), "treerank", outcomes)
+
+
+def test_a_best_that_the_values_chose_is_adjusted_for_all_pairs():
+    comparison = null_comparison(np.random.default_rng(0))
+    result = comparison.test("map", "wilcoxon")  # adjusted for all pairs
+    best = int(np.argmax(comparison.by_split("map")))
+    smallest = np.nanmin(result.p_values[best])
+    for factor, verdict in [(0.999, "same"), (1.001, "worse")]:
+        cells = comparison.summary(test="wilcoxon", alpha=factor * smallest).cells
+        worst = comparison.rankers[int(np.nanargmin(result.p_values[best]))]
+        assert cells[worst, "map"].verdict == verdict
+    single = comparison.test("map", "wilcoxon", adjust=False).p_values[best]
+    own = adjust_holm(single[~np.isnan(single)]).min()
+    assert own < smallest
+    named = comparison.summary(reference=comparison.rankers[best], test="wilcoxon", alpha=own)
+    assert sum(cell.verdict == "worse" for cell in named.cells.values()) >= 1
+    assert "for its pairs" in str(named)
+
+
+def test_two_that_are_alike_are_noted_only_against_the_reference():
+    queries = np.arange(5)
+    values = {"a": queries / 10, "copy": queries / 10, "best": np.sqrt(queries)}
+    outcomes = [
+        Outcome(name, "1", queries, {"map": found}, "", 1.0, {}, (0.0, 0.0, 0.0))
+        for name, found in values.items()
+    ]
+    comparison = Comparison.of(tuple(values), ("map",), "treerank", outcomes)
+    assert "Not tested" not in str(comparison.summary())
+    assert str(comparison.summary(reference="a")).count("Not tested") == 1
+
+
+@pytest.mark.slow
+def test_summaries_find_no_more_in_pure_chance_than_their_level():
+    rng = np.random.default_rng(0)
+    n_wrong = 0
+    for _ in range(1000):
+        summary = null_comparison(rng).summary(test="wilcoxon")
+        n_wrong += any(cell.verdict != "same" for cell in summary.cells.values())
+    assert n_wrong <= stats.binom.ppf(0.999, 1000, 0.05)
+
+
+def test_summaries_are_exported(tmp_path, data):
+    summary = compare({"a_&_b": LinearRegression(), "c": Weigher()}, data, cv=2).summary()
+    for suffix, method in {
+        ".txt": summary.to_text,
+        ".md": summary.to_markdown,
+        ".tex": summary.to_latex,
+        ".html": summary.to_html,
+    }.items():
+        summary.save(tmp_path / f"table{suffix}")
+        text = (tmp_path / f"table{suffix}").read_text(encoding="utf-8")
+        assert text == method() + "\n"
+    assert r"a\_\&\_b & " in summary.to_latex()
+    assert "<td>a_&amp;_b</td>" in summary.to_html()
+    assert r"| a\_&\_b |" in summary.to_markdown()
+    assert "**" in summary.to_markdown()
+    odd = compare({"<i>|k_5`": Weigher(), "b": LinearRegression()}, data, cv=2).summary()
+    assert r"\textless{}i\textgreater{}\textbar{}k\_5`" in odd.to_latex()
+    assert r"| \<i>\|k\_5\` |" in odd.to_markdown()
+    assert "<td>&lt;i&gt;|k_5`</td>" in odd.to_html()
+    with pytest.raises(ValueError, match=r"path must end in one of .*; got"):
+        summary.save(tmp_path / "table.doc")
