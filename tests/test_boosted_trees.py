@@ -1,11 +1,22 @@
 """Both engines obey the same laws, whatever the objective."""
 
 import pickle
-from dataclasses import dataclass, field
 
 import numba as nb
 import numpy as np
 import pytest
+from boosted_regression import (
+    HELD_OUT,
+    PARTS,
+    SMALL,
+    TARGET,
+    TARGETS,
+    Given,
+    HalfSquare,
+    X,
+    fitted,
+    held_out_fit,
+)
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -13,51 +24,7 @@ from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.xgboost import XGBoostTrees
 
-PARTS = [LightGBMTrees, XGBoostTrees]
-SMALL = {"n_estimators": 15, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
-
-
-@dataclass
-class HalfSquare:
-    """Half the squared distance to a target: what the engines' own regression fits."""
-
-    target: np.ndarray
-    seen: list = field(default_factory=list)
-
-    @property
-    def n_outputs(self):
-        return 1 if self.target.ndim == 1 else self.target.shape[1]
-
-    def derivatives(self, scores, *, iteration=0):
-        self.seen.append((iteration, scores.copy(), nb.get_num_threads()))
-        return scores - self.target, np.ones_like(scores)
-
-
-@dataclass
-class Given:
-    """An objective that returns what it is told."""
-
-    gradient: np.ndarray
-    hessian: np.ndarray
-    n_outputs: int = 1
-
-    def derivatives(self, scores, *, iteration=0):
-        return self.gradient, self.hessian
-
-
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(600, 4))
-TARGET = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * RNG.normal(size=600)
-TARGETS = np.column_stack([TARGET, X[:, 3], np.abs(X[:, 0])])
-HELD_OUT = RNG.normal(size=(200, 4))
-
-
-def held_out_fit(scores):
-    return -float(((scores - HELD_OUT[:, 0] - HELD_OUT[:, 1] * HELD_OUT[:, 2]) ** 2).mean())
-
-
-def fitted(part_class, target=TARGET, data=X, validation=None, **params):
-    return part_class(**{**SMALL, **params}).fit(data, HalfSquare(target), validation=validation)
+RNG = np.random.default_rng(1)
 
 
 @pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
@@ -192,98 +159,6 @@ def test_no_rows_give_no_outputs(part_class):
     assert fitted(part_class).transform(X[:0]).shape == (0, 1)
 
 
-# Continuation and early stopping
-
-
-@pytest.mark.parametrize("how", ["warm_start", "part", "booster", "state", "file"])
-def test_a_continued_fit_equals_one_long_fit(part_class, how, tmp_path):
-    objective = HalfSquare(TARGET)
-    first = fitted(part_class, n_estimators=9)
-    if how == "warm_start":
-        part = first.set_params(warm_start=True, n_estimators=15).fit(X, objective)
-    else:
-        path = tmp_path / "model.ubj"
-        first.booster_.save_model(path)
-        models = {"part": first, "booster": first.booster_, "file": path}
-        model = (models | {"state": first.get_state()["model"]})[how]
-        part = part_class(**{**SMALL, "n_estimators": 6}, init_model=model).fit(X, objective)
-    assert [iteration for iteration, _, _ in objective.seen] == list(range(9, 15))
-    assert part.best_iteration_ == 15
-    np.testing.assert_array_equal(part.transform(X), fitted(part_class).transform(X))
-
-
-def test_several_outputs_can_be_continued(part_class):
-    part = fitted(part_class, TARGETS, n_estimators=9, warm_start=True)
-    part.set_params(n_estimators=15).fit(X, HalfSquare(TARGETS))
-    expected = fitted(part_class, TARGETS).transform(X)
-    np.testing.assert_allclose(part.transform(X), expected, atol=1e-6)
-
-
-def test_continuing_on_other_data_starts_from_the_right_scores(part_class):
-    first = fitted(part_class)
-    other, objective = HELD_OUT, HalfSquare(HELD_OUT[:, 0])
-    part_class(**SMALL, init_model=first).fit(other, objective)
-    np.testing.assert_allclose(objective.seen[0][1], first.transform(other)[:, 0], atol=1e-5)
-
-
-def test_a_warm_start_without_more_trees_changes_nothing(part_class):
-    part = fitted(part_class, warm_start=True)
-    booster = part.booster_
-    assert part.fit(X, HalfSquare(TARGET)).booster_ is booster
-    with pytest.raises(ValueError, match="n_estimators must be at least 15"):
-        part.set_params(n_estimators=14).fit(X, HalfSquare(TARGET))
-
-
-def test_a_continued_fit_draws_other_rows(part_class):
-    params = {"subsample": 0.5}
-    params |= {"subsample_freq": 1} if part_class is LightGBMTrees else {}
-    objective = Given(TARGET, np.ones(600))  # every tree sees the same gradient
-    part = part_class(**{**SMALL, "n_estimators": 1}, **params, warm_start=True, output="trees")
-    part.fit(X, objective)
-    trees = part.set_params(n_estimators=2).fit(X, objective).transform(X)
-    assert np.abs(trees[:, 0] - trees[:, 1]).max() > 1e-3
-
-
-def test_early_stopping_keeps_the_trees_up_to_the_best(part_class):
-    validation = HELD_OUT, held_out_fit
-    params = {"n_estimators": 300, "learning_rate": 0.5}
-    part = fitted(part_class, validation=validation, early_stopping_rounds=4, **params)
-    values = part.evals_result_["validation"]["held_out_fit"]
-    best = int(np.argmax(values))
-    assert part.best_iteration_ == best + 1 == part.set_params(output="trees").n_outputs_
-    assert len(values) == best + 1 + 4 < 300
-    part.set_params(output="score")
-    assert held_out_fit(part.transform(HELD_OUT)[:, 0]) == pytest.approx(values[best], abs=1e-5)
-    whole = fitted(part_class, **{**params, "n_estimators": best + 1})
-    np.testing.assert_allclose(part.transform(X), whole.transform(X), atol=1e-6)
-
-
-def test_of_equal_values_the_fewest_trees_are_kept(part_class):
-    part = fitted(part_class, validation=(HELD_OUT, lambda _: 0.5), early_stopping_rounds=3)
-    assert part.best_iteration_ == 1
-    assert part.evals_result_ == {"validation": {"<lambda>": [0.5] * 4}}
-
-
-def test_validation_alone_is_written_down_and_stops_nothing(part_class):
-    part = fitted(part_class, validation=(HELD_OUT, held_out_fit), warm_start=True)
-    assert len(part.evals_result_["validation"]["held_out_fit"]) == 15 == part.best_iteration_
-    part.set_params(n_estimators=20)
-    part.fit(X, HalfSquare(TARGET), validation=(HELD_OUT, held_out_fit))
-    assert len(part.evals_result_["validation"]["held_out_fit"]) == 20 == part.best_iteration_
-    assert fitted(part_class).evals_result_ == {}
-
-
-def test_a_metric_of_several_outputs_sees_them_all(part_class):
-    shapes = []
-
-    def metric(scores):
-        shapes.append(scores.shape)
-        return 0.0
-
-    fitted(part_class, TARGETS, validation=(HELD_OUT, metric))
-    assert set(shapes) == {(200, 3)}
-
-
 # The same bits
 
 
@@ -396,92 +271,3 @@ def test_names_reach_the_engine_and_odd_ones_do_no_harm(part_class):
     part = fitted(part_class, data=Rows(X, None, ("a", "b", "c", "d")))
     np.testing.assert_array_equal(part.transform(X), fitted(part_class).transform(X))
     part.set_params(output="trees").transform(X)
-
-
-# Refusals
-
-
-@pytest.mark.parametrize(
-    ("gradient", "hessian", "message"),
-    [
-        (np.full(600, np.nan), np.ones(600), "gradient must be finite; got nan"),
-        (np.ones(600), np.full(600, np.inf), "hessian must be finite; got inf"),
-        (np.ones(600), -np.ones(600), "hessian must be non-negative"),
-        (np.ones(600), np.zeros(600), "hessian must be non-negative, and positive somewhere"),
-        (np.ones(599), np.ones(599), r"gradient must have shape \(600,\).*got \(599,\)"),
-        (np.ones(600), np.ones((600, 1)), r"hessian must have shape \(600,\)"),
-    ],
-)
-def test_derivatives_no_tree_can_grow_from_are_refused(part_class, gradient, hessian, message):
-    with pytest.raises(ValueError, match=message):
-        part_class(**SMALL).fit(X, Given(gradient, hessian))
-
-
-@pytest.mark.parametrize(
-    ("params", "message"),
-    [
-        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
-        ({"output": "tree"}, "output must be one of .*'leaves', 'score', 'trees'.* got 'tree'"),
-        ({"importance_type": "cover"}, "importance_type must be one of"),
-        ({"n_jobs": 0}, "n_jobs must be None or a whole number but 0"),
-        ({"early_stopping_rounds": 3}, "validation must be given where early_stopping_rounds is"),
-        ({"engine_params": {"no_such": 1}}, "engine_params must be known to .*; got 'no_such'"),
-        ({"engine_params": {"learning_rate": 1}}, "engine_params must not hold .*'learning_rate'"),
-        ({"engine_params": {"objective": "l2"}}, "engine_params must not hold .*'objective'"),
-        ({"monotone_constraints": [1, 0]}, "monotone_constraints must be -1, 0 or 1"),
-        ({"monotone_constraints": [2, 0, 0, 0]}, "monotone_constraints must be -1, 0 or 1"),
-        ({"categorical_features": [4]}, "categorical_features must be columns from 0 to 3; got 4"),
-        ({"categorical_features": ["a"]}, "categorical_features must name features of X"),
-        ({"categorical_features": [True]}, "categorical_features must have one entry per feature"),
-        ({"interaction_constraints": [[0, 9]]}, "interaction_constraints must be columns"),
-    ],
-)
-def test_parameters_that_make_no_sense_are_refused(part_class, params, message):
-    with pytest.raises(ValueError, match=message):
-        fitted(part_class, **params)
-
-
-def test_dropped_trees_and_early_stopping_exclude_each_other():
-    params = {"boosting": "dart", "early_stopping_rounds": 3}
-    with pytest.raises(ValueError, match="early_stopping_rounds must be None with boosting='dart'"):
-        fitted(LightGBMTrees, validation=(HELD_OUT, held_out_fit), **params)
-    with pytest.raises(ValueError, match="boosting must be one of"):
-        fitted(LightGBMTrees, boosting="rf")
-    dart = fitted(LightGBMTrees, boosting="dart")
-    trees = dart.set_params(output="trees").transform(X)
-    score = dart.set_params(output="score").transform(X)
-    np.testing.assert_allclose(trees.sum(axis=1), score[:, 0], atol=1e-9)
-
-
-def test_a_device_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="device must be one that XGBoost knows; got 'abacus'"):
-        fitted(XGBoostTrees, device="abacus")
-    with pytest.raises(ValueError, match="device must be one that is there; got 'cuda:99'"):
-        fitted(XGBoostTrees, device="cuda:99")
-
-
-def test_another_number_of_features_or_outputs_is_refused(part_class):
-    part = fitted(part_class)
-    with pytest.raises(ValueError, match="X must have 4 features; got 3"):
-        part.transform(X[:, :3])
-    with pytest.raises(ValueError, match="X must have 4 features; got 2"):
-        fitted(part_class, validation=(HELD_OUT[:, :2], held_out_fit))
-    with pytest.raises(ValueError, match="init_model must have as many features as X, 3; got 4"):
-        fitted(part_class, data=X[:, :3], init_model=part)
-    with pytest.raises(ValueError, match=r"init_model must have as many outputs .* 3; got 1"):
-        fitted(part_class, TARGETS, init_model=part)
-    with pytest.raises(NotFittedError):
-        fitted(part_class, init_model=part_class())
-
-
-def test_a_metric_that_is_no_number_is_refused(part_class):
-    nowhere = type("Nowhere", (), {"name": "nowhere", "__call__": lambda *_: np.nan})()
-    with pytest.raises(ValueError, match="metric 'nowhere' must return a number; got nan"):
-        fitted(part_class, validation=(HELD_OUT, nowhere))
-
-
-def test_a_leaf_that_is_a_line_has_no_single_value():
-    part = fitted(LightGBMTrees, engine_params={"linear_tree": True})
-    assert part.transform(X).shape == (600, 1)
-    with pytest.raises(ValueError, match="output must be 'score' with linear_tree"):
-        part.set_params(output="trees").transform(X)

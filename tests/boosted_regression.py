@@ -1,0 +1,55 @@
+"""A regression as an objective, for both engines: half the squared error, data and a small fit."""
+
+from dataclasses import dataclass, field
+
+import numba as nb
+import numpy as np
+
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.xgboost import XGBoostTrees
+
+PARTS = [LightGBMTrees, XGBoostTrees]
+SMALL = {"n_estimators": 15, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
+
+
+@dataclass
+class HalfSquare:
+    """Half the squared distance to a target: what the engines' own regression fits."""
+
+    target: np.ndarray
+    seen: list = field(default_factory=list)
+
+    @property
+    def n_outputs(self):
+        return 1 if self.target.ndim == 1 else self.target.shape[1]
+
+    def derivatives(self, scores, *, iteration=0):
+        self.seen.append((iteration, scores.copy(), nb.get_num_threads()))
+        return scores - self.target, np.ones_like(scores)
+
+
+@dataclass
+class Given:
+    """An objective that returns what it is told."""
+
+    gradient: np.ndarray
+    hessian: np.ndarray
+    n_outputs: int = 1
+
+    def derivatives(self, scores, *, iteration=0):
+        return self.gradient, self.hessian
+
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(600, 4))
+TARGET = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * RNG.normal(size=600)
+TARGETS = np.column_stack([TARGET, X[:, 3], np.abs(X[:, 0])])
+HELD_OUT = RNG.normal(size=(200, 4))
+
+
+def held_out_fit(scores):
+    return -float(((scores - HELD_OUT[:, 0] - HELD_OUT[:, 1] * HELD_OUT[:, 2]) ** 2).mean())
+
+
+def fitted(part_class, target=TARGET, data=X, validation=None, **params):
+    return part_class(**{**SMALL, **params}).fit(data, HalfSquare(target), validation=validation)

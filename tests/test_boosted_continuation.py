@@ -1,0 +1,112 @@
+"""Boosted trees go on where a fit ended, and stop where more of them do not help."""
+
+import numpy as np
+import pytest
+from boosted_regression import (
+    HELD_OUT,
+    PARTS,
+    SMALL,
+    TARGET,
+    TARGETS,
+    Given,
+    HalfSquare,
+    X,
+    fitted,
+    held_out_fit,
+)
+
+from treerank.feature_parts.lightgbm import LightGBMTrees
+
+
+@pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
+def part_class(request):
+    return request.param
+
+
+@pytest.mark.parametrize("how", ["warm_start", "part", "booster", "state", "file"])
+def test_a_continued_fit_equals_one_long_fit(part_class, how, tmp_path):
+    objective = HalfSquare(TARGET)
+    first = fitted(part_class, n_estimators=9)
+    if how == "warm_start":
+        part = first.set_params(warm_start=True, n_estimators=15).fit(X, objective)
+    else:
+        path = tmp_path / "model.ubj"
+        first.booster_.save_model(path)
+        models = {"part": first, "booster": first.booster_, "file": path}
+        model = (models | {"state": first.get_state()["model"]})[how]
+        part = part_class(**{**SMALL, "n_estimators": 6}, init_model=model).fit(X, objective)
+    assert [iteration for iteration, _, _ in objective.seen] == list(range(9, 15))
+    assert part.best_iteration_ == 15
+    np.testing.assert_array_equal(part.transform(X), fitted(part_class).transform(X))
+
+
+def test_several_outputs_can_be_continued(part_class):
+    part = fitted(part_class, TARGETS, n_estimators=9, warm_start=True)
+    part.set_params(n_estimators=15).fit(X, HalfSquare(TARGETS))
+    expected = fitted(part_class, TARGETS).transform(X)
+    np.testing.assert_allclose(part.transform(X), expected, atol=1e-6)
+
+
+def test_continuing_on_other_data_starts_from_the_right_scores(part_class):
+    first = fitted(part_class)
+    other, objective = HELD_OUT, HalfSquare(HELD_OUT[:, 0])
+    part_class(**SMALL, init_model=first).fit(other, objective)
+    np.testing.assert_allclose(objective.seen[0][1], first.transform(other)[:, 0], atol=1e-5)
+
+
+def test_a_warm_start_without_more_trees_changes_nothing(part_class):
+    part = fitted(part_class, warm_start=True)
+    booster = part.booster_
+    assert part.fit(X, HalfSquare(TARGET)).booster_ is booster
+    with pytest.raises(ValueError, match="n_estimators must be at least 15"):
+        part.set_params(n_estimators=14).fit(X, HalfSquare(TARGET))
+
+
+def test_a_continued_fit_draws_other_rows(part_class):
+    params = {"subsample": 0.5}
+    params |= {"subsample_freq": 1} if part_class is LightGBMTrees else {}
+    objective = Given(TARGET, np.ones(600))  # every tree sees the same gradient
+    part = part_class(**{**SMALL, "n_estimators": 1}, **params, warm_start=True, output="trees")
+    part.fit(X, objective)
+    trees = part.set_params(n_estimators=2).fit(X, objective).transform(X)
+    assert np.abs(trees[:, 0] - trees[:, 1]).max() > 1e-3
+
+
+def test_early_stopping_keeps_the_trees_up_to_the_best(part_class):
+    validation = HELD_OUT, held_out_fit
+    params = {"n_estimators": 300, "learning_rate": 0.5}
+    part = fitted(part_class, validation=validation, early_stopping_rounds=4, **params)
+    values = part.evals_result_["validation"]["held_out_fit"]
+    best = int(np.argmax(values))
+    assert part.best_iteration_ == best + 1 == part.set_params(output="trees").n_outputs_
+    assert len(values) == best + 1 + 4 < 300
+    part.set_params(output="score")
+    assert held_out_fit(part.transform(HELD_OUT)[:, 0]) == pytest.approx(values[best], abs=1e-5)
+    whole = fitted(part_class, **{**params, "n_estimators": best + 1})
+    np.testing.assert_allclose(part.transform(X), whole.transform(X), atol=1e-6)
+
+
+def test_of_equal_values_the_fewest_trees_are_kept(part_class):
+    part = fitted(part_class, validation=(HELD_OUT, lambda _: 0.5), early_stopping_rounds=3)
+    assert part.best_iteration_ == 1
+    assert part.evals_result_ == {"validation": {"<lambda>": [0.5] * 4}}
+
+
+def test_validation_alone_is_written_down_and_stops_nothing(part_class):
+    part = fitted(part_class, validation=(HELD_OUT, held_out_fit), warm_start=True)
+    assert len(part.evals_result_["validation"]["held_out_fit"]) == 15 == part.best_iteration_
+    part.set_params(n_estimators=20)
+    part.fit(X, HalfSquare(TARGET), validation=(HELD_OUT, held_out_fit))
+    assert len(part.evals_result_["validation"]["held_out_fit"]) == 20 == part.best_iteration_
+    assert fitted(part_class).evals_result_ == {}
+
+
+def test_a_metric_of_several_outputs_sees_them_all(part_class):
+    shapes = []
+
+    def metric(scores):
+        shapes.append(scores.shape)
+        return 0.0
+
+    fitted(part_class, TARGETS, validation=(HELD_OUT, metric))
+    assert set(shapes) == {(200, 3)}

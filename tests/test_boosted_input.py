@@ -1,0 +1,100 @@
+"""What neither engine could boost is refused by name."""
+
+import numpy as np
+import pytest
+from boosted_regression import HELD_OUT, PARTS, SMALL, TARGETS, Given, X, fitted, held_out_fit
+from sklearn.exceptions import NotFittedError
+
+from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.xgboost import XGBoostTrees
+
+
+@pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
+def part_class(request):
+    return request.param
+
+
+@pytest.mark.parametrize(
+    ("gradient", "hessian", "message"),
+    [
+        (np.full(600, np.nan), np.ones(600), "gradient must be finite; got nan"),
+        (np.ones(600), np.full(600, np.inf), "hessian must be finite; got inf"),
+        (np.ones(600), -np.ones(600), "hessian must be non-negative"),
+        (np.ones(600), np.zeros(600), "hessian must be non-negative, and positive somewhere"),
+        (np.ones(599), np.ones(599), r"gradient must have shape \(600,\).*got \(599,\)"),
+        (np.ones(600), np.ones((600, 1)), r"hessian must have shape \(600,\)"),
+    ],
+)
+def test_derivatives_no_tree_can_grow_from_are_refused(part_class, gradient, hessian, message):
+    with pytest.raises(ValueError, match=message):
+        part_class(**SMALL).fit(X, Given(gradient, hessian))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
+        ({"output": "tree"}, "output must be one of .*'leaves', 'score', 'trees'.* got 'tree'"),
+        ({"importance_type": "cover"}, "importance_type must be one of"),
+        ({"n_jobs": 0}, "n_jobs must be None or a whole number but 0"),
+        ({"early_stopping_rounds": 3}, "validation must be given where early_stopping_rounds is"),
+        ({"engine_params": {"no_such": 1}}, "engine_params must be known to .*; got 'no_such'"),
+        ({"engine_params": {"learning_rate": 1}}, "engine_params must not hold .*'learning_rate'"),
+        ({"engine_params": {"objective": "l2"}}, "engine_params must not hold .*'objective'"),
+        ({"monotone_constraints": [1, 0]}, "monotone_constraints must be -1, 0 or 1"),
+        ({"monotone_constraints": [2, 0, 0, 0]}, "monotone_constraints must be -1, 0 or 1"),
+        ({"categorical_features": [4]}, "categorical_features must be columns from 0 to 3; got 4"),
+        ({"categorical_features": ["a"]}, "categorical_features must name features of X"),
+        ({"categorical_features": [True]}, "categorical_features must have one entry per feature"),
+        ({"interaction_constraints": [[0, 9]]}, "interaction_constraints must be columns"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(part_class, params, message):
+    with pytest.raises(ValueError, match=message):
+        fitted(part_class, **params)
+
+
+def test_dropped_trees_and_early_stopping_exclude_each_other():
+    params = {"boosting": "dart", "early_stopping_rounds": 3}
+    with pytest.raises(ValueError, match="early_stopping_rounds must be None with boosting='dart'"):
+        fitted(LightGBMTrees, validation=(HELD_OUT, held_out_fit), **params)
+    with pytest.raises(ValueError, match="boosting must be one of"):
+        fitted(LightGBMTrees, boosting="rf")
+    dart = fitted(LightGBMTrees, boosting="dart")
+    trees = dart.set_params(output="trees").transform(X)
+    score = dart.set_params(output="score").transform(X)
+    np.testing.assert_allclose(trees.sum(axis=1), score[:, 0], atol=1e-9)
+
+
+def test_a_device_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="device must be one that XGBoost knows; got 'abacus'"):
+        fitted(XGBoostTrees, device="abacus")
+    with pytest.raises(ValueError, match="device must be one that is there; got 'cuda:99'"):
+        fitted(XGBoostTrees, device="cuda:99")
+
+
+def test_another_number_of_features_or_outputs_is_refused(part_class):
+    part = fitted(part_class)
+    with pytest.raises(ValueError, match="X must have 4 features; got 3"):
+        part.transform(X[:, :3])
+    with pytest.raises(ValueError, match="X must have 4 features; got 2"):
+        fitted(part_class, validation=(HELD_OUT[:, :2], held_out_fit))
+    with pytest.raises(ValueError, match="init_model must have as many features as X, 3; got 4"):
+        fitted(part_class, data=X[:, :3], init_model=part)
+    with pytest.raises(ValueError, match=r"init_model must have as many outputs .* 3; got 1"):
+        fitted(part_class, TARGETS, init_model=part)
+    with pytest.raises(NotFittedError):
+        fitted(part_class, init_model=part_class())
+
+
+def test_a_metric_that_is_no_number_is_refused(part_class):
+    nowhere = type("Nowhere", (), {"name": "nowhere", "__call__": lambda *_: np.nan})()
+    with pytest.raises(ValueError, match="metric 'nowhere' must return a number; got nan"):
+        fitted(part_class, validation=(HELD_OUT, nowhere))
+
+
+def test_a_leaf_that_is_a_line_has_no_single_value():
+    part = fitted(LightGBMTrees, engine_params={"linear_tree": True})
+    assert part.transform(X).shape == (600, 1)
+    with pytest.raises(ValueError, match="output must be 'score' with linear_tree"):
+        part.set_params(output="trees").transform(X)
