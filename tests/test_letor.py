@@ -1,9 +1,8 @@
-"""Reading LETOR files: what comes out, what is refused and where, and that nothing is lost."""
+"""Reading LETOR files: what comes out, and that nothing is lost."""
 
 import gzip
 import math
 import os
-import re
 from pathlib import Path
 
 import numpy as np
@@ -178,117 +177,10 @@ def test_the_highest_index_says_how_wide_a_sparse_matrix_is(file, index):
     assert X[0, int(index) - 1] == 0.5
 
 
-ERRORS = [
-    (b"1 1:0.5\n", 1, 3, "qid"),
-    (b"1 qid:1 1:2\n1\n", 2, 2, "qid"),
-    (b"1 qid: 1:0.5\n", 1, 3, "qid"),
-    (b"1 qi\n", 1, 3, "qid"),
-    (b"1 #qid:3\n", 1, 3, "qid"),
-    (b"\n# c\n1 qid:1 1:x\n", 3, 11, "number; got 'x'"),
-    (b"1 qid:1 1:\n", 1, 11, "number; got the end"),
-    (b"1 qid:1 1: 2:3\n", 1, 11, "number; got"),
-    (b"1 qid:1 1:1.2.3\n", 1, 11, "number; got '1.2.3'"),
-    (b"1 qid:1 1:1e\n", 1, 11, "number; got '1e'"),
-    (b"1 qid:1 1:--1\n", 1, 11, "number; got '--1'"),
-    (b"1 qid:1 1:0x1f\n", 1, 11, "number; got '0x1f'"),
-    (b"1 qid:1 1:1_0\n", 1, 11, "number; got '1_0'"),
-    (b"1 qid:1 1:2:3\n", 1, 11, "number; got '2:3'"),
-    (b"1 qid:1 1:1 7:2 8:4:5\n", 1, 19, "number; got '4:5'"),
-    (b"1 qid:1 8:12345678901234567890123 x:1\n", 1, 35, "got 'x:1'"),
-    (b"1 qid:1 1:nulls\n", 1, 11, "number; got 'nulls'"),
-    (b"1 qid:1 0:1\n", 1, 9, "index from 1 to 2147483647; got '0:1'"),
-    (b"1 qid:1 -1:1\n", 1, 9, "index from 1"),
-    (b"1 qid:1 2147483648:1\n", 1, 9, "index from 1"),
-    (b"1 qid:1 9999999999:1\n", 1, 9, "index from 1"),
-    (b"1 qid:1 99999999999999999999:1\n", 1, 9, "index from 1"),
-    (b"1 qid:1 00000000001:1\n", 1, 9, "index from 1"),
-    (b"1 qid:1 1:1 word\n", 1, 13, "index from 1 to 2147483647; got 'word'"),
-    (b"1 qid:1 1 2\n", 1, 9, "index from 1"),
-    (b"1 qid:1 :2\n", 1, 9, "index from 1"),
-    (b"1 qid:1 1:1 2:1 2:1\n", 1, 17, "rise within a row; got '2:1'"),
-    (b"1 qid:1 5:1 3:1\n", 1, 13, "rise within a row; got '3:1'"),
-    (b"abc qid:1 1:1\n", 1, 1, "label must be finite; got 'abc'"),
-    (b"1 qid:1\nnan qid:1 1:1\n", 2, 1, "label must be finite"),
-    (b"1 qid:1\n  inf qid:1 1:1\n", 2, 3, "label must be finite"),
-    (b"NULL qid:1 1:1\n", 1, 1, "label must be finite"),
-    (b"qid:1 1:1\n", 1, 1, "label must be finite"),
-    (b"1 qid:\xc3\xa4 1:x\n", 1, 11, "number; got 'x'"),
-    (b"1 qid:1 1:1\n2 qid:1 1:y 1:1\n3 4\n", 2, 11, "number; got 'y'"),
-]
-
-
-@pytest.mark.parametrize(("text", "line", "column", "rule"), ERRORS)
-def test_an_error_names_file_line_and_column(file, text, line, column, rule):
-    file.write_bytes(text)
-    for sparse in False, True:
-        with pytest.raises(ValueError, match=re.escape(rule)) as error:
-            read_letor(file, sparse=sparse)
-        assert f"{file}, line {line}, column {column}: " in str(error.value)
-
-
-@pytest.mark.usefixtures("tiny_blocks")
-def test_lines_are_counted_across_blocks_and_the_first_error_is_told(file):
-    rows = [b"1 qid:1 1:0.12345678901234567890123 2:1\n"] * 40
-    rows[30] = b"1 qid:1 1:2 1:5\n"
-    rows[35] = b"x qid:1\n"
-    file.write_bytes(b"".join(rows))
-    with pytest.raises(ValueError, match=r"line 31, column 13: .* rise"):
-        read_letor(file)
-
-
-def test_an_index_beyond_n_features_is_an_error(file):
-    file.write_bytes(b"1 qid:1 1:1 2:1\n1 qid:1 2:1 3:4\n")
-    for sparse in False, True:
-        with pytest.raises(ValueError, match=r"line 2, column 13: .*n_features=2; got '3:4'"):
-            read_letor(file, n_features=2, sparse=sparse)
-
-
-@pytest.mark.parametrize("text", [b"", b"\n\r\n", b"# only\n#comments"])
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-def test_a_file_without_rows_is_an_error(file, text, pack):
-    file.write_bytes(pack(text))
-    with pytest.raises(ValueError, match="must have rows"):
-        read_letor(file)
-
-
-def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_SIZE", 1000)
-    rng = np.random.default_rng(0)
-    text = b"".join(b"1 qid:1 1:%r\n" % value for value in rng.normal(size=3000).tolist())
-    whole = gzip.compress(text)
-    path = tmp_path / "cut.txt.gz"
-    for cut in [0, 1, 5, 11, 30, len(whole) // 2, len(whole) - 9, len(whole) - 1]:
-        path.write_bytes(whole[:cut])
-        with pytest.raises(ValueError, match=r"cut.txt.gz, line \d+, column \d+: ") as error:
-            read_letor(path)
-        line = int(str(error.value).split("line ")[1].split(",")[0])
-        assert line == 1 if cut < 30 else line <= 3001
-        assert line > 1000 if cut > 20000 else True
-    damaged = bytearray(whole)
-    damaged[len(whole) // 2] ^= 255
-    path.write_bytes(damaged)
-    with pytest.raises(ValueError, match=r"cut\.txt\.gz, line"):
-        read_letor(path)
-
-
 def test_gzip_is_known_by_its_content_and_may_have_several_members(tmp_path):
     path = tmp_path / "no_suffix"
     path.write_bytes(gzip.compress(b"1 qid:1 1:2\n0 qi") + gzip.compress(b"d:1 1:3\n"))
     assert read_letor(path).X.tolist() == [[2], [3]]
-
-
-def test_arguments_that_make_no_sense_are_refused(file):
-    file.write_bytes(b"1 qid:1\n")
-    with pytest.raises(ValueError, match="n_features must be at least 1; got 0"):
-        read_letor(file, n_features=0)
-    with pytest.raises(TypeError, match=r"n_features must be an int or None; got 2\.5"):
-        read_letor(file, n_features=2.5)
-    with pytest.raises(ValueError, match="dtype must be float64 or float32; got 'int8'"):
-        read_letor(file, dtype="int8")
-    with pytest.raises(FileNotFoundError):
-        read_letor(file.with_name("absent"))
-    with pytest.raises(ValueError, match="comments must be kept"):
-        _ = read_letor(file).doc_ids
 
 
 def tokens_of_numbers():
@@ -390,69 +282,6 @@ def test_the_reader_agrees_with_the_plain_parser(tmp_path_factory, contents):
     assert data.y.tolist() == labels
     assert data.qid.astype(str).tolist() == qids
     assert data.comments.tolist() == plain_comments
-
-
-def test_written_files_look_like_letor_files(file):
-    write_letor(
-        file, [[0.25, 3, -0.0], [np.nan, 1e20, 0]], [2, 0.5], [7, 7], comments=["a.0 b", ""]
-    )
-    assert file.read_text() == "2 qid:7 1:0.25 2:3 3:-0 # a.0 b\n0.5 qid:7 1:nan 2:1e+20 3:0\n"
-
-
-def test_a_sparse_matrix_is_written_in_order_and_left_as_it_was(file):
-    X = csr_matrix(([1.0, 2.0, 3.0], [2, 0, 2], [0, 3]), shape=(1, 3))
-    write_letor(file, X, [1], [1])
-    assert file.read_text() == "1 qid:1 1:2 3:4\n"
-    assert X.indices.tolist() == [2, 0, 2]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([1.0], [1], [1]), r"X must be two-dimensional; got shape \(1,\)"),
-        (([[1.0]], [1, 2], [1]), "y must have one entry per row of X; got 2 for 1"),
-        (([[1.0]], [np.nan], [1]), "y must be finite; got nan"),
-        (([[1.0]], [1], [1, 2]), "qid must have one entry per row"),
-        (([[1.0]], [1], ["a b"]), "qid must be a word without spaces and '#'; got 'a b'"),
-        (([[1.0]], [1], [""]), "qid must be a word"),
-        (([[1.0]], [1], ["a#"]), "qid must be a word"),
-        (([[1.0]], [1], [1], ["a\nb"]), "comments must be of one line"),
-        (([[1.0]], [1], [1], []), "comments must have one entry per row"),
-    ],
-)
-def test_the_writer_refuses_what_could_not_be_read_back(file, arguments, message):
-    X, y, qid, *comments = arguments
-    with pytest.raises(ValueError, match=message):
-        write_letor(file, X, y, qid, comments=comments[0] if comments else None)
-    assert not file.exists()
-
-
-class KilledError(Exception):
-    """Stands for a kill."""
-
-
-def killed(*_):
-    raise KilledError
-
-
-@pytest.mark.parametrize(
-    ("module", "function"),
-    [
-        ("treerank.datasets.files.os", "replace"),
-        ("treerank.datasets.files.os", "fsync"),
-        ("treerank.datasets.letor", "_row_text"),
-    ],
-)
-def test_a_kill_while_writing_leaves_the_old_file_or_none(tmp_path, monkeypatch, module, function):
-    old, new = tmp_path / "old.txt", tmp_path / "new.txt"
-    write_letor(old, [[1.0]], [1], [1])
-    before = old.read_bytes()
-    monkeypatch.setattr(f"{module}.{function}", killed)
-    for path in old, new:
-        with pytest.raises(KilledError):
-            write_letor(path, [[2.0]], [1], [1])
-    assert old.read_bytes() == before
-    assert os.listdir(tmp_path) == ["old.txt"]
 
 
 REAL = ["ohsumed/Fold1/vali.txt", "clueweb09/S3.txt", "lightgbm_lambdarank/train.qid.txt"]

@@ -1,0 +1,129 @@
+"""What is no LETOR file is refused by line and column, however it is read."""
+
+import gzip
+import re
+
+import numpy as np
+import pytest
+
+from treerank.datasets import files, table
+from treerank.datasets.letor import read_letor
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "train.txt"
+
+
+@pytest.fixture
+def tiny_blocks(monkeypatch):
+    monkeypatch.setattr(files, "BLOCK_SIZE", 16)
+    monkeypatch.setattr(table, "CHUNK_SIZE", 1)
+    monkeypatch.setattr(table, "DOUBTFUL_ROOM", 1)
+
+
+ERRORS = [
+    (b"1 1:0.5\n", 1, 3, "qid"),
+    (b"1 qid:1 1:2\n1\n", 2, 2, "qid"),
+    (b"1 qid: 1:0.5\n", 1, 3, "qid"),
+    (b"1 qi\n", 1, 3, "qid"),
+    (b"1 #qid:3\n", 1, 3, "qid"),
+    (b"\n# c\n1 qid:1 1:x\n", 3, 11, "number; got 'x'"),
+    (b"1 qid:1 1:\n", 1, 11, "number; got the end"),
+    (b"1 qid:1 1: 2:3\n", 1, 11, "number; got"),
+    (b"1 qid:1 1:1.2.3\n", 1, 11, "number; got '1.2.3'"),
+    (b"1 qid:1 1:1e\n", 1, 11, "number; got '1e'"),
+    (b"1 qid:1 1:--1\n", 1, 11, "number; got '--1'"),
+    (b"1 qid:1 1:0x1f\n", 1, 11, "number; got '0x1f'"),
+    (b"1 qid:1 1:1_0\n", 1, 11, "number; got '1_0'"),
+    (b"1 qid:1 1:2:3\n", 1, 11, "number; got '2:3'"),
+    (b"1 qid:1 1:1 7:2 8:4:5\n", 1, 19, "number; got '4:5'"),
+    (b"1 qid:1 8:12345678901234567890123 x:1\n", 1, 35, "got 'x:1'"),
+    (b"1 qid:1 1:nulls\n", 1, 11, "number; got 'nulls'"),
+    (b"1 qid:1 0:1\n", 1, 9, "index from 1 to 2147483647; got '0:1'"),
+    (b"1 qid:1 -1:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 2147483648:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 9999999999:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 99999999999999999999:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 00000000001:1\n", 1, 9, "index from 1"),
+    (b"1 qid:1 1:1 word\n", 1, 13, "index from 1 to 2147483647; got 'word'"),
+    (b"1 qid:1 1 2\n", 1, 9, "index from 1"),
+    (b"1 qid:1 :2\n", 1, 9, "index from 1"),
+    (b"1 qid:1 1:1 2:1 2:1\n", 1, 17, "rise within a row; got '2:1'"),
+    (b"1 qid:1 5:1 3:1\n", 1, 13, "rise within a row; got '3:1'"),
+    (b"abc qid:1 1:1\n", 1, 1, "label must be finite; got 'abc'"),
+    (b"1 qid:1\nnan qid:1 1:1\n", 2, 1, "label must be finite"),
+    (b"1 qid:1\n  inf qid:1 1:1\n", 2, 3, "label must be finite"),
+    (b"NULL qid:1 1:1\n", 1, 1, "label must be finite"),
+    (b"qid:1 1:1\n", 1, 1, "label must be finite"),
+    (b"1 qid:\xc3\xa4 1:x\n", 1, 11, "number; got 'x'"),
+    (b"1 qid:1 1:1\n2 qid:1 1:y 1:1\n3 4\n", 2, 11, "number; got 'y'"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "column", "rule"), ERRORS)
+def test_an_error_names_file_line_and_column(file, text, line, column, rule):
+    file.write_bytes(text)
+    for sparse in False, True:
+        with pytest.raises(ValueError, match=re.escape(rule)) as error:
+            read_letor(file, sparse=sparse)
+        assert f"{file}, line {line}, column {column}: " in str(error.value)
+
+
+@pytest.mark.usefixtures("tiny_blocks")
+def test_lines_are_counted_across_blocks_and_the_first_error_is_told(file):
+    rows = [b"1 qid:1 1:0.12345678901234567890123 2:1\n"] * 40
+    rows[30] = b"1 qid:1 1:2 1:5\n"
+    rows[35] = b"x qid:1\n"
+    file.write_bytes(b"".join(rows))
+    with pytest.raises(ValueError, match=r"line 31, column 13: .* rise"):
+        read_letor(file)
+
+
+def test_an_index_beyond_n_features_is_an_error(file):
+    file.write_bytes(b"1 qid:1 1:1 2:1\n1 qid:1 2:1 3:4\n")
+    for sparse in False, True:
+        with pytest.raises(ValueError, match=r"line 2, column 13: .*n_features=2; got '3:4'"):
+            read_letor(file, n_features=2, sparse=sparse)
+
+
+@pytest.mark.parametrize("text", [b"", b"\n\r\n", b"# only\n#comments"])
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_a_file_without_rows_is_an_error(file, text, pack):
+    file.write_bytes(pack(text))
+    with pytest.raises(ValueError, match="must have rows"):
+        read_letor(file)
+
+
+def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "BLOCK_SIZE", 1000)
+    rng = np.random.default_rng(0)
+    text = b"".join(b"1 qid:1 1:%r\n" % value for value in rng.normal(size=3000).tolist())
+    whole = gzip.compress(text)
+    path = tmp_path / "cut.txt.gz"
+    for cut in [0, 1, 5, 11, 30, len(whole) // 2, len(whole) - 9, len(whole) - 1]:
+        path.write_bytes(whole[:cut])
+        with pytest.raises(ValueError, match=r"cut.txt.gz, line \d+, column \d+: ") as error:
+            read_letor(path)
+        line = int(str(error.value).split("line ")[1].split(",")[0])
+        assert line == 1 if cut < 30 else line <= 3001
+        assert line > 1000 if cut > 20000 else True
+    damaged = bytearray(whole)
+    damaged[len(whole) // 2] ^= 255
+    path.write_bytes(damaged)
+    with pytest.raises(ValueError, match=r"cut\.txt\.gz, line"):
+        read_letor(path)
+
+
+def test_arguments_that_make_no_sense_are_refused(file):
+    file.write_bytes(b"1 qid:1\n")
+    with pytest.raises(ValueError, match="n_features must be at least 1; got 0"):
+        read_letor(file, n_features=0)
+    with pytest.raises(TypeError, match=r"n_features must be an int or None; got 2\.5"):
+        read_letor(file, n_features=2.5)
+    with pytest.raises(ValueError, match="dtype must be float64 or float32; got 'int8'"):
+        read_letor(file, dtype="int8")
+    with pytest.raises(FileNotFoundError):
+        read_letor(file.with_name("absent"))
+    with pytest.raises(ValueError, match="comments must be kept"):
+        _ = read_letor(file).doc_ids
