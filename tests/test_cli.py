@@ -1,63 +1,28 @@
-"""The command line: what it prints where, and what its exit codes mean."""
+"""The command line: each command prints what the library would have said."""
 
 import csv
 import io
 import itertools
 import json
 import re
-import signal
-import subprocess
-import sys
 from importlib.metadata import version
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from command_line import ESCAPE, SMALL, letor_files, run
 
 import treerank
-from treerank.cli import console, demo, rank
-from treerank.cli.app import COMMANDS, EXIT_CODES, app
+from treerank.cli import demo, rank
+from treerank.cli.app import COMMANDS, EXIT_CODES
 from treerank.cli.trees import grown_to
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.metrics import get_metric
 
-ESCAPE = "\x1b"
-SMALL = ["--trees", "6", "--leaves", "4", "--threads", "1"]
-
-
-def run(*arguments, env=None):
-    # Wide, lest rich breaks the lines of its error boxes.
-    return CliRunner().invoke(
-        app, [str(a) for a in arguments], env={"COLUMNS": "300"} | (env or {})
-    )
-
-
-def start(*arguments, **pipes):
-    """Start a real process, with pipes for a console."""
-    command = [sys.executable, "-m", "treerank.cli", *map(str, arguments)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **pipes)
-
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """Three LETOR files, the last with document ids and a query of nothing, and a model."""
-    folder = tmp_path_factory.mktemp("letor")
-    rng = np.random.default_rng(0)
-    qid = np.repeat(np.arange(24), rng.integers(5, 20, size=24))
-    X = rng.normal(size=(len(qid), 8)).round(3)
-    y = np.clip(np.round(X[:, 0] + rng.normal(size=len(qid))), 0, 3)
-    sets = {"train": qid < 12, "valid": (qid >= 12) & (qid < 18), "test": qid >= 18}
-    y = np.where(qid == 23, 0, y)
-    for name, rows in sets.items():
-        ids = [f"docid = D{row}" for row in np.flatnonzero(rows)] if name == "test" else None
-        write_letor(folder / f"{name}.txt", X[rows], y[rows], 1000 - qid[rows], comments=ids)
-    model = folder / "model.treerank"
-    result = run("fit", folder / "train.txt", "--model", model, *SMALL)
-    assert result.exit_code == 0, result.output
-    paths = {name: folder / f"{name}.txt" for name in sets}
-    return SimpleNamespace(folder=folder, model=model, fit_output=result, **paths)
+    return letor_files(tmp_path_factory.mktemp("letor"))
 
 
 @pytest.fixture(scope="module")
@@ -162,18 +127,6 @@ def test_sparse_features_stay_sparse_all_the_way(files, tmp_path, part):
             == run(command, model, files.test).stdout
             != ""
         )
-
-
-def test_sparse_in_vain_is_refused(files, tmp_path):
-    model = tmp_path / "model"
-    own = ["--feature-part", "histogram", *SMALL]
-    result = run("fit", files.train, "--model", model, *own, "--sparse")
-    assert result.exit_code == 2
-    assert "must come with a --feature-part that reads sparse features" in result.stderr
-    assert run("fit", files.train, "--model", model, *own).exit_code == 0
-    result = run("rank", model, files.test, "--sparse")
-    assert result.exit_code == 1
-    assert "X must be dense for HistogramTrees" in result.stderr
 
 
 def test_xgboost_grows_as_many_leaves(files, tmp_path):
@@ -315,129 +268,3 @@ def test_demo_goes_on_without_xgboost(monkeypatch):
         "TreeDirectRanker, LightGBM",
         "LGBMRanker, lambdarank",
     ]
-
-
-# -- bad input and wrong usage -------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("1 qid:1 1:2\n0 1:3\n", "line 2, column"),
-        ("1 qid:1 1:2 3:x\n", "line 1, column"),
-        ("1 qid:1 2:1 2:1\n", "line 1, column"),
-        ("", "line 1, column 1: a LETOR file must have rows"),
-        ("0 qid:1 1:2\n0 qid:1 1:3\n", None),
-    ],
-)
-def test_bad_input_exits_with_1_and_one_line_that_names_the_place(tmp_path, text, message):
-    path, model = tmp_path / "bad.txt", tmp_path / "m"
-    path.write_text(text)
-    result = run("fit", path, "--model", model, *SMALL, "-q")
-    if message is None:
-        assert result.exit_code == 0
-        assert result.stderr.startswith("treerank: warning: No pair of documents counts")
-        return
-    assert result.exit_code == 1
-    assert result.stderr.startswith(f"treerank: {path}")
-    assert message in result.stderr
-    assert result.stderr.count("\n") == 1
-    assert not model.exists()
-
-
-def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
-    cases = {
-        ("evaluate", tmp_path / "no", files.test): "no: No such file or directory",
-        ("rank", files.model, tmp_path / "no"): "no: No such file or directory",
-        ("rank", files.test, files.test): "path must be a treerank model",
-        ("fit", files.train, "-m", tmp_path / "no" / "m"): "the folder of the model must exist",
-        ("fit", files.train, "-m", tmp_path / "m", "--loss", "listnet", "--weight", "map"): (
-            "weight must be None for the listwise loss"
-        ),
-    }
-    for arguments, message in cases.items():
-        result = run(*arguments, "-q")
-        assert result.exit_code == 1
-        assert message in result.stderr
-        assert result.stderr.count("\n") == 1
-
-
-def test_a_file_of_more_features_than_the_model_is_refused_where_it_says_so(files, tmp_path):
-    (tmp_path / "wide.txt").write_text("1 qid:1 1:2\n0 qid:1 1:2 9:1\n")
-    result = run("rank", files.model, tmp_path / "wide.txt", "-q")
-    assert result.exit_code == 1
-    assert f"{tmp_path / 'wide.txt'}, line 2, column 13" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--loss", "logstic"], "must be one of logistic, "),
-        (["--feature-part", "catboost"], "; got 'catboost'"),
-        (["--metric", "ngcd"], "metric must be one of ndcg"),
-        (["--learning-rate", "0"], "must be positive; got 0.0"),
-        (["--early-stopping", "5"], "must come with --valid"),
-        (["--trees", "0"], "Invalid value for '--trees'"),
-        (["--tree", "5"], "No such option"),
-    ],
-)
-def test_wrong_usage_exits_with_2_before_anything_is_read(tmp_path, options, message):
-    result = run("fit", tmp_path / "absent", "--model", tmp_path / "m", *options)
-    assert result.exit_code == 2
-    assert message in re.sub(r"[\s│]+", " ", result.stderr)
-
-
-def test_traceback_shows_where_an_error_came_from(files, tmp_path):
-    result = run("--traceback", "rank", files.model, tmp_path / "absent")
-    assert isinstance(result.exception, FileNotFoundError)
-
-
-# -- terminals, pipes and signals ----------------------------------------------------------
-
-
-def test_a_terminal_gets_bars_and_tables(files, tmp_path):
-    env = {"FORCE_COLOR": "1"}
-    result = run("fit", files.train, "-m", tmp_path / "m", *SMALL, env=env)
-    assert ESCAPE in result.stderr
-    assert "6/6" in result.stderr
-    assert "━" in result.stderr
-    assert "━━┓" in run("evaluate", files.model, files.test, env=env).stdout
-    coloured = re.compile(rf"{ESCAPE}\[[0-9;]*3[0-9]")
-    assert coloured.search(result.stderr)
-    plain = run("fit", files.train, "-m", tmp_path / "m", *SMALL, env=env | {"NO_COLOR": "1"})
-    assert not coloured.search(plain.stderr)
-
-
-def test_brackets_in_names_are_no_markup_and_long_lines_stay_whole(capsys):
-    name = "[bold]x[/bold] " * 20
-    with console.Reporter().counting(name, 1) as show:
-        show(1, 1, "[red]")
-    assert capsys.readouterr().err == f"{name}\n  1/1  [red]\n"
-
-
-def test_a_pipe_gets_plain_lines(files):
-    with start("evaluate", files.model, files.test, stdout=subprocess.PIPE) as process:
-        stdout, stderr = process.communicate(timeout=120)
-    assert process.returncode == 0
-    assert ESCAPE not in stdout + stderr
-    assert stdout.startswith("qid\tndcg@10\tmap\tmrr\nall\t")
-
-
-def test_a_reader_that_leaves_early_is_no_traceback(files):
-    with start("rank", files.model, files.test, "-q", stdout=subprocess.PIPE) as process:
-        process.stdout.close()
-        assert process.stderr.read() == ""
-        assert process.wait(timeout=120) == 1
-
-
-def test_an_interrupt_exits_with_130_and_leaves_the_old_model(files, tmp_path):
-    model = tmp_path / "old"
-    model.write_bytes(b"old")
-    with start("fit", files.train, "-m", model, *SMALL, "--trees", 10**7) as process:
-        for line in process.stderr:
-            if line.startswith("growing"):
-                break
-        process.send_signal(signal.SIGINT)
-        assert process.stderr.read() == "treerank: interrupted\n"
-        assert process.wait(timeout=120) == 130
-    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]

@@ -1,0 +1,45 @@
+"""The command line as tests call it, and a folder of files for it to work on."""
+
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+from typer.testing import CliRunner
+
+from treerank.cli.app import app
+from treerank.datasets.letor import write_letor
+
+ESCAPE = "\x1b"
+SMALL = ["--trees", "6", "--leaves", "4", "--threads", "1"]
+
+
+def run(*arguments, env=None):
+    # Wide, lest rich breaks the lines of its error boxes.
+    return CliRunner().invoke(
+        app, [str(a) for a in arguments], env={"COLUMNS": "300"} | (env or {})
+    )
+
+
+def start(*arguments, **pipes):
+    """Start a real process, with pipes for a console."""
+    command = [sys.executable, "-m", "treerank.cli", *map(str, arguments)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **pipes)
+
+
+def letor_files(folder):
+    """Three LETOR files, the last with document ids and a query of nothing, and a model."""
+    rng = np.random.default_rng(0)
+    qid = np.repeat(np.arange(24), rng.integers(5, 20, size=24))
+    X = rng.normal(size=(len(qid), 8)).round(3)
+    y = np.clip(np.round(X[:, 0] + rng.normal(size=len(qid))), 0, 3)
+    sets = {"train": qid < 12, "valid": (qid >= 12) & (qid < 18), "test": qid >= 18}
+    y = np.where(qid == 23, 0, y)
+    for name, rows in sets.items():
+        ids = [f"docid = D{row}" for row in np.flatnonzero(rows)] if name == "test" else None
+        write_letor(folder / f"{name}.txt", X[rows], y[rows], 1000 - qid[rows], comments=ids)
+    model = folder / "model.treerank"
+    result = run("fit", folder / "train.txt", "--model", model, *SMALL)
+    assert result.exit_code == 0, result.output
+    paths = {name: folder / f"{name}.txt" for name in sets}
+    return SimpleNamespace(folder=folder, model=model, fit_output=result, **paths)
