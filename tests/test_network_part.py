@@ -5,32 +5,16 @@ import pickle
 import numpy as np
 import pytest
 import torch
+from network_parts import OBJECTIVE, PARTS, QID, X, Y, every_part
 from sklearn.base import clone
 
 from treerank.feature_parts.linear import Linear
 from treerank.feature_parts.mlp import MLP
-from treerank.feature_parts.objective_function import ObjectiveFunction
-from treerank.feature_parts.polynomial import Monomials, Polynomial
+from treerank.feature_parts.polynomial import Monomials
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
-from treerank.losses import PAIR_LOSSES
 from treerank.objectives import make_objective
 from treerank.objectives.batches import restricted_to_rows
-from treerank.objectives.dense import SLOPES, dense_gradient, is_dense
-
-PARTS = {
-    "mlp": MLP((8,), n_epochs=3, batch_size=32, random_state=0),
-    "dropout": MLP((8, 4), n_outputs=3, output_activation="tanh", dropout=0.3, n_epochs=3,
-                   batch_size=32, random_state=0),
-    "linear": Linear(n_epochs=3, batch_size=32, random_state=0),
-    "polynomial": Polynomial(2, n_epochs=3, batch_size=32, random_state=0),
-}  # fmt: skip
-every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
-rng = np.random.default_rng(0)
-X = rng.normal(size=(120, 4))
-QID = np.repeat(np.arange(8), 15)
-Y = np.digitize(X[:, 0] + 0.5 * X[:, 1], [-0.5, 0.7])
-OBJECTIVE = make_objective(Y, QID)
 
 
 def accuracy(scores):
@@ -252,34 +236,6 @@ def test_clipping_bounds_a_step_of_gradient_descent():
     assert np.linalg.norm(part.network_.weight.detach()) == pytest.approx(1e-3, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("parameter", "value"),
-    [
-        ("n_epochs", 0),
-        ("batch_size", 2.5),
-        ("n_outputs", 0),
-        ("learning_rate", 0.0),
-        ("weight_decay", -1.0),
-        ("momentum", np.nan),
-        ("gradient_clip", 0),
-        ("batches", "rows"),
-        ("optimizer", "lion"),
-        ("decay", "slow"),
-        ("device", "tpu"),
-        ("early_stopping_rounds", 3),
-        ("hidden", (3, 0)),
-        ("activation", "swish"),
-        ("dropout", 1.0),
-        ("dropout", "half"),
-        ("start", "warm"),
-    ],
-)
-def test_bad_parameters_are_refused_by_name(parameter, value):
-    name = "validation" if parameter == "early_stopping_rounds" else parameter
-    with pytest.raises(ValueError, match=f"{name} must be"):
-        MLP(**{parameter: value}).fit(X, OBJECTIVE)
-
-
 def interrupting(after):
     """A metric that rises and falls, and then the user presses Ctrl-C."""
     values = [0.1, 0.3, 0.2, 0.25][:after]
@@ -315,17 +271,6 @@ def test_a_fit_interrupted_in_its_first_epoch_has_nothing_to_keep():
         MLP((4,), n_epochs=9, random_state=0).fit(X, OBJECTIVE, validation=interrupting(0))
 
 
-@pytest.mark.parametrize("hidden", [5, "5", None])
-def test_hidden_layers_come_as_a_sequence(hidden):
-    with pytest.raises(TypeError, match="hidden must be a sequence of integers; got"):
-        MLP(hidden).fit(X, OBJECTIVE)
-
-
-def test_a_batch_has_room_for_a_pair():
-    with pytest.raises(ValueError, match="batch_size must be at least 2, which makes a pair"):
-        MLP((4,), batch_size=1).fit(X, OBJECTIVE)
-
-
 def test_a_batch_larger_than_the_data_holds_them_all():
     large, exact = (
         MLP((4,), n_epochs=3, batch_size=size, random_state=0).fit(X, OBJECTIVE)
@@ -334,71 +279,10 @@ def test_a_batch_larger_than_the_data_holds_them_all():
     np.testing.assert_array_equal(large.transform(X), exact.transform(X))
 
 
-def test_a_learning_rate_that_blows_up_is_an_error():
-    part = Linear(optimizer="sgd", learning_rate=1e30, n_epochs=20, random_state=0)
-    with pytest.raises(ValueError, match="learning_rate must be low enough"):
-        part.fit(X, make_objective(Y, QID, loss="half_squared"))
-
-
-def test_data_of_another_width_are_refused():
-    part = clone(PARTS["mlp"]).fit(X, OBJECTIVE)
-    with pytest.raises(ValueError, match="X must have 4 features; got 3"):
-        part.transform(X[:, :3])
-    with pytest.raises(ValueError, match="at most 100000 monomials"):
-        Polynomial(9).fit(np.tile(X, (1, 10)), OBJECTIVE)
-
-
 def test_parameters_of_training_are_parameters_of_every_part():
     for part in PARTS.values():
         assert {"n_epochs", "batch_size", "device", "random_state"} <= set(part.get_params())
     assert repr(MLP((3,), n_epochs=2)) == "MLP(hidden=(3,), n_epochs=2)"
-
-
-@pytest.mark.parametrize("iteration", [0, 5])
-def test_autograd_sees_value_and_gradient_of_the_objective(iteration):
-    objective = make_objective(Y, QID, weight="ndcg", smoothing=1.0)
-    scores = torch.from_numpy(rng.normal(size=120)).requires_grad_()
-    value = ObjectiveFunction.apply(scores, objective, iteration)
-    assert value.dtype == torch.float64  # as the scores are
-    (3 * value).backward()
-    expected_value, gradient, _ = objective(scores.detach().numpy(), iteration=iteration)
-    assert value.item() == pytest.approx(expected_value)
-    np.testing.assert_allclose(scores.grad.numpy(), 3 * gradient, rtol=1e-12)
-
-
-def _weighted_objective(**settings):
-    weights = {"document_weight": rng.random(120) + 0.5, "query_weight": 1.0 + QID}
-    return make_objective(Y, QID, **weights, **settings)
-
-
-@pytest.mark.parametrize(
-    "settings",
-    [
-        *[{"loss": loss} for loss in PAIR_LOSSES],
-        {"loss": "half_squared_tanh", "pairs": "adjacent", "sigma": 0.7},
-        {"loss": "logistic", "weight": "query"},
-        {"loss": "logistic", "weight": "label", "query_normalization": "log"},
-        {"loss": "hinge", "margin": "label_gap"},
-    ],
-)
-def test_the_dense_gradient_is_that_of_the_kernels(settings):
-    objective = _weighted_objective(**settings)
-    scores = rng.normal(size=120)
-    assert is_dense(objective)
-    dense = dense_gradient(torch.from_numpy(scores), objective)
-    np.testing.assert_allclose(dense.numpy(), objective(scores)[1], rtol=1e-9, atol=1e-11)
-
-
-def test_every_pair_loss_has_a_slope_and_ranks_go_by_the_kernels():
-    assert set(SLOPES) == set(PAIR_LOSSES)
-    assert not is_dense(make_objective(Y, QID, weight="ndcg"))
-    assert not is_dense(make_objective(Y, QID, loss="listnet"))
-
-
-@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_asking_for_a_gpu_that_is_not_there_is_an_error():
-    with pytest.raises(ValueError, match="device must be"):
-        MLP(device="cuda").fit(X, OBJECTIVE)
 
 
 @pytest.mark.gpu
