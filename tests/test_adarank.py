@@ -12,13 +12,7 @@ from treerank.rankers import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
 from treerank.training_set import training_set
 
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)  # threads that wait for work cost more than this work
-    yield
-    numba.set_num_threads(before)
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @pytest.fixture(scope="module")

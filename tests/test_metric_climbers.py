@@ -14,6 +14,8 @@ from treerank.metrics import get_metric, ndcg_score
 from treerank.rankers import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 ALL = {
     "CoordinateAscent": CoordinateAscent(n_restarts=1, n_sweeps=2, n_steps=4, random_state=0),
     "ESRank": ESRank(n_generations=60, random_state=0),
@@ -21,14 +23,6 @@ ALL = {
     "IESVMRank": IESVMRank(n_generations=30, random_state=0),
 }
 every = pytest.mark.parametrize("ranker", ALL.values(), ids=ALL)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)  # threads that wait for work cost more than this work
-    yield
-    numba.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

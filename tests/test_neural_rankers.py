@@ -2,7 +2,6 @@
 
 import inspect
 
-import numba
 import numpy as np
 import pytest
 
@@ -22,6 +21,8 @@ from treerank.rankers import RANKERS
 from treerank.testing import check_ranker
 from treerank.testing.sample import make_ranking_sample
 from treerank.testing.suite import LAWS
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 #: A comparator need not be transitive, and no score says what it prefers.
 NOT_BY_SCORES = {
@@ -49,14 +50,6 @@ RANKERS_AND_EXCEPTIONS = [
     (NestedRanker(RankNet((), **SMALL), sizes=(6,)), NOT_ALONE),
 ]
 DATA = make_ranking_sample(40)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)  # threads that wait for work cost more than this work
-    yield
-    numba.set_num_threads(before)
 
 
 @pytest.mark.parametrize(

@@ -10,20 +10,14 @@ from treerank.metrics import ndcg_score
 from treerank.rankers import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 ALL = {
     "PRank": PRank(random_state=0),
     "LargeMarginPRank": LargeMarginPRank(n_perceptrons=7, random_state=0),
     "QuadraticPRank": QuadraticPRank(random_state=0),
 }
 every = pytest.mark.parametrize("ranker", ALL.values(), ids=ALL)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)  # threads that wait for work cost more than this work
-    yield
-    numba.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")

@@ -12,16 +12,10 @@ from treerank.objectives import make_objective
 from treerank.rankers import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 BOTH = {"RankBoost": RankBoost, "FRank": FRank}
 both = pytest.mark.parametrize("ranker_class", BOTH.values(), ids=BOTH)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def one_thread():
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)  # threads that wait for work cost more than this work
-    yield
-    numba.set_num_threads(before)
 
 
 @pytest.fixture(scope="module")
