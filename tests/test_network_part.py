@@ -9,7 +9,7 @@ from network_parts import OBJECTIVE, PARTS, QID, X, Y, every_part
 from sklearn.base import clone
 
 from treerank.feature_parts.linear import Linear
-from treerank.feature_parts.mlp import MLP
+from treerank.feature_parts.mlp import ACTIVATIONS, MLP
 from treerank.feature_parts.polynomial import Monomials
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
@@ -32,6 +32,33 @@ def test_training_lowers_the_objective(part):
     scores = features @ part.head_weight_ if part.n_outputs_ > 1 else features[:, 0]
     assert OBJECTIVE(scores)[0] < 0.8 * OBJECTIVE(np.zeros(120))[0]
     assert accuracy(scores) > 0.75
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_from_a_small_start_every_activation_learns(activation):
+    part = MLP((8,), activation=activation, n_epochs=30, learning_rate=0.03, random_state=0)
+    assert accuracy(part.fit(X, OBJECTIVE).transform(X)) > 0.9
+
+
+@pytest.mark.parametrize(("start", "is_linear"), [("small", True), ("glorot", False)])
+def test_a_small_start_is_almost_linear(start, is_linear):
+    network = MLP((64, 32), start=start)._make_network(4, 1, None, torch.Generator().manual_seed(0))
+    x = torch.from_numpy(X.astype(np.float32))
+    once, twice = (network(x * by).detach().numpy() for by in (1, 2))
+    assert (np.abs(twice - 2 * once) < 0.01 * np.abs(once).max()).all() == is_linear
+
+
+def test_the_start_of_ranknet_leaves_only_the_first_layer_at_zero():
+    first, second = (
+        layer.weight.detach().numpy()
+        for layer in MLP((8,), start="zero")._make_network(
+            4, 1, None, torch.Generator().manual_seed(0)
+        )
+        if hasattr(layer, "weight")
+    )
+    assert (first == 0).all()
+    assert (second != 0).all()
+    assert (np.abs(second) <= 0.1).all()
 
 
 @every_part

@@ -7,7 +7,7 @@ sets per point; the quick one on 20,000, and three.
 """
 
 from protocol import add_sets, measure, parser_of
-from synthetic import DEFAULTS, drawn_sets, normal, star, subset_ndcg
+from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
 
 N_TRAIN = {"full": 100_000, "quick": 20_000, "tiny": 300}
 N_TEST = {"full": 10_000, "quick": 10_000, "tiny": 200}
@@ -53,7 +53,7 @@ def run_point(about, value, seed):
     n_train = settings.pop("n_train")
     train, test, _ = drawn_sets(n_train, about["n_test"], seed, **settings)
     train_X, test_X = normal(train[0], test[0])
-    ranker = star(settings["n_classes"], about["n_epochs"], seed)
+    ranker = star(settings["n_classes"], about["n_epochs"], seed, start=START)
     scores = ranker.fit(train_X, train[1], train[2]).predict(test_X)
     return {"ndcg@20": subset_ndcg(test[1], scores, seed)}
 

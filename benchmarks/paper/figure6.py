@@ -16,7 +16,7 @@ import numpy as np
 from data_sets import binarized, name_of, read_splits
 from protocol import add_sets, measure, parser_of
 from sklearn.metrics import adjusted_rand_score
-from synthetic import drawn_sets, normal, star
+from synthetic import START, drawn_sets, normal, star
 
 from treerank.classes import find_boundaries
 from treerank.metrics import get_metric
@@ -74,7 +74,7 @@ def run_gaussian(about, merged, seed):
     )
     labels = binarized(train[1], n_classes - 1) if merged else train[1]
     train_X, test_X = normal(train[0], test[0])
-    ranker = star(n_classes, about["n_epochs"], seed).fit(train_X, labels, train[2])
+    ranker = star(n_classes, about["n_epochs"], seed, start=START).fit(train_X, labels, train[2])
     y, scores = test[1], ranker.predict(test_X)
     true = class_boundaries(y, scores)
     found = found_positions(scores, n_classes)
@@ -103,7 +103,7 @@ def run_folder(about, merged, fold=None):
     labels = binarized(y, highest) if merged else y
     train_X, test_X = normal(X, split.test.X)
     n_classes = len(np.unique(y))
-    ranker = star(n_classes, about["n_epochs"], 0).fit(train_X, labels, qid)
+    ranker = star(n_classes, about["n_epochs"], 0, start=START).fit(train_X, labels, qid)
     scores = ranker.predict(test_X)
     if fold is not None:
         return order_within(split.test, scores, highest)

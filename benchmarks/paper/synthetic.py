@@ -11,6 +11,9 @@ from treerank.metrics.ndcg import ndcg_score
 N_SUBSETS, SUBSET_SIZES = 50, (50, 150)
 #: What the paper keeps fixed unless it varies.
 DEFAULTS = {"n_classes": 5, "n_features": 70, "label_noise": 0.0}
+#: How networks start where the question is what they do, not which of them is best: the paper does
+#: not say, and this is how the frameworks do.
+START = "glorot"
 #: Documents of a training query, for rankers that compare within queries only.
 PER_QUERY = 100
 

@@ -8,7 +8,7 @@ set: the table can be read for one rate, and for the best of each by validation.
 
 from data_sets import name_of, read_splits
 from protocol import measure, parser_of
-from synthetic import normal
+from synthetic import START, normal
 
 from treerank.baselines.ranknet_star import RankNetStar
 from treerank.metrics.ndcg import ndcg_score
@@ -55,6 +55,7 @@ def run_point(about, optimizer, activation, learning_rate, fold):
     features = normal(*(part.X for part in parts))
     ranker = RankNetStar(
         about["hidden"],
+        start=START,
         optimizer=OPTIMIZERS[optimizer],
         learning_rate=learning_rate,
         n_epochs=about["n_epochs"],

@@ -21,7 +21,7 @@ class NeuralRanker(DirectRanker):
         After each hidden layer.
     dropout : float, default=0.0
         Share of hidden units left out of each step.
-    start : {"glorot", "zero"}, default="glorot"
+    start : {"small", "glorot", "zero"}, default="small"
         Weights at the start, see :class:`~treerank.feature_parts.mlp.MLP`.
     n_epochs : int, default=50
         How often each document is shown.
@@ -51,7 +51,7 @@ class NeuralRanker(DirectRanker):
         *,
         activation="tanh",
         dropout=0.0,
-        start="glorot",
+        start="small",
         n_epochs=50,
         batch_size=512,
         optimizer="adam",
