@@ -242,7 +242,7 @@ def test_merged_classes_are_rediscovered_better_than_chance():
     pytest.importorskip("torch")
     from treerank.feature_parts.mlp import MLP
 
-    network = MLP((70, 5), n_epochs=8, batch_size=500, learning_rate=2e-3)
+    network = MLP((70, 5), start="glorot", n_epochs=8, batch_size=500, learning_rate=2e-3)
     settings = {"loss": "half_squared_tanh", "weight": "uniform", "smoothing": 0.0}
     ranker = TreeDirectRanker(network, **settings, random_state=0)
     rng, truth, chance = np.random.default_rng(0), [], []

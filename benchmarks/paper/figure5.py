@@ -11,7 +11,7 @@ import numpy as np
 from data_sets import name_of, read_splits
 from protocol import add_sets, measure, parser_of
 from sklearn.utils.class_weight import compute_sample_weight
-from synthetic import DEFAULTS, drawn_sets, normal, star, subset_ndcg
+from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
 
 from treerank.metrics.ndcg import ndcg_score
 from treerank.rankers import RANKERS
@@ -104,11 +104,14 @@ def scores_of(about, name, train, test_X, n_classes, seed):
     n_epochs = max(10, min(200, about["n_steps"] * 512 // len(y)))
     weight = {}
     if name in ("RankNet*", BALANCED):
-        ranker = star(n_classes, n_epochs, seed, decay_epochs=max(1, n_epochs // 3))
+        decay_epochs = max(1, n_epochs // 3)
+        ranker = star(n_classes, n_epochs, seed, decay_epochs=decay_epochs, start=START)
         if name == BALANCED:
             weight = {"sample_weight": compute_sample_weight("balanced", y)}
     else:
         ranker = RANKERS[name]()(n_epochs=n_epochs, calibration=None, random_state=seed)
+        if name != "RankNet":  # whose paper does say how it starts
+            ranker.set_params(start=START)
     return ranker.fit(train_X, y, qid, **weight).predict(test_X)
 
 
