@@ -104,7 +104,7 @@ def test_the_chance_to_be_in_the_top_is_the_share_of_orders(scores, top):
 
 def noisy_order(scores, names, iteration, *, smoothing=0.5, seed=0):
     order = np.arange(len(scores), dtype=np.int32)
-    rule = RankRule(np.ones(1), 0, smoothing, seed)
+    rule = RankRule(np.ones(1), top=0, reach=1, smoothing=smoothing, seed=seed)
     sort_noisy(order, np.array(scores, dtype=float), np.array(names), iteration, rule)
     return order.tolist()
 

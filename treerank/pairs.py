@@ -27,7 +27,8 @@ class Pairs:
         order follows from them by transitivity.
     top : int or None, default=None
         Only pairs of which at least one document is among the first ``top`` of the present
-        ranking. Documents that tie around that place count by their chance to be in.
+        ranking. Documents that tie around that place count by their chance to be in. In long
+        queries only those pairs are visited.
     sampled : int or None, default=None
         Draw so many partners for each document instead of taking all, anew every iteration.
         The expected gradient is that of all pairs.

@@ -134,7 +134,8 @@ class PairWeight:
     of_pair : callable
         ``(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied) -> weight``.
     ranks : callable or None
-        Fills ``up``, ``down`` and ``tie`` of a query; None if ranks do not matter.
+        Fills ``up``, ``down`` and ``tie`` of a query; None if ranks do not matter. Where ``k``
+        truncates, pairs of two documents beyond it are not visited.
     discount : {"ndcg", "reciprocal"}
         Worth of a rank.
     normalized : bool

@@ -8,6 +8,7 @@ import numpy as np
 
 from treerank.grouping import QueryGroups
 from treerank.losses import PairLoss, Shape
+from treerank.objectives.fast_pairs import fast_kernel, is_narrow, pays_to_stand_twice
 from treerank.objectives.hinges import HINGES, hinge_kernel
 from treerank.objectives.label_order import LabelOrder
 from treerank.objectives.level_sums import LEVEL_SUMS, level_kernel
@@ -16,7 +17,6 @@ from treerank.objectives.normalization import query_factors
 from treerank.objectives.pair_kernels import (
     Weights,
     exact_kernel,
-    fast_kernel,
     place_scores,
     scatter,
 )
@@ -160,10 +160,13 @@ class PairwiseObjective:
         n_queries = self.groups.n_queries
         g, h = np.zeros((2, len(x)), np.float32)
         mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
+        limited = pays_to_stand_twice(self.groups.sizes, self._rank_rule.reach)
         kernel = fast_kernel(
             shape.of_upset,
             self.weight.of_pair,
             *self._rank_flags,
+            limited=limited,
+            narrow=is_narrow(self.groups.sizes.max(), limited),
             weighted=not self._unweighted,
             normalized=self.normalization is not None and not self._mass_is_fixed,
         )
@@ -295,13 +298,15 @@ class PairwiseObjective:
     def _rank_flags(self):
         """What says what swaps are worth; whether ranks, ties and the top matter."""
         fill, truncated = self.weight.ranks, self.pairs.top is not None
-        weighs_ties = truncated or self.weight.looks_at_ties
-        return fill or no_swaps, truncated or fill is not None, weighs_ties, truncated
+        ranked = truncated or fill is not None
+        return fill or no_swaps, ranked, self.weight.looks_at_ties, truncated
 
     @cached_property
     def _rank_rule(self):
         discount = self.options.discounts(self.weight.discount, self.groups)
-        return RankRule(discount, self.pairs.top or 0, float(self.smoothing), self.seed)
+        top, k = self.pairs.top, self.options.k if self.weight.ranks else None
+        reach = min(top or len(discount), k or len(discount))
+        return RankRule(discount, top or 0, reach, float(self.smoothing), self.seed)
 
     @cached_property
     def _keys_by_place(self):

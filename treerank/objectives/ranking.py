@@ -47,10 +47,25 @@ class Ranks(NamedTuple):
 
 
 class RankRule(NamedTuple):
-    """What turns scores into ranks and ranks into worth."""
+    """What turns scores into ranks and ranks into worth.
+
+    Attributes
+    ----------
+    discount : ndarray
+        Worth of each rank.
+    top : int
+        Pairs count by the chance that one of the two is among so many; 0 if all count.
+    reach : int
+        Two documents that both stand below this rank make no pair that counts.
+    smoothing : float
+        Scale of the noise on the scores.
+    seed : int
+        Key of the noise.
+    """
 
     discount: np.ndarray
     top: int
+    reach: int
     smoothing: float
     seed: int
 
@@ -123,7 +138,8 @@ def _insertion_sort(order, falling, gap, patience):
 def chance_in_top(order, falling, top, inside, tie):
     """Chance of each document to be among the first ``top``, ties broken at random.
 
-    ``tie`` is the chance that at least one of two documents of its block is.
+    ``tie`` is the chance that at least one of two documents of its block is; where equal chances
+    are not of one block, all of them are in or all are out, and so is ``tie``.
     """
     start = 0
     while start < len(order):
@@ -131,7 +147,7 @@ def chance_in_top(order, falling, top, inside, tie):
         size = end - start
         seats = min(max(top - start, 0), size)
         left = size - seats
-        both_out = left * (left - 1) / (size * (size - 1)) if size > 1 else 0.0
+        both_out = left * (left - 1) / (size * (size - 1)) if size > 1 else float(left)
         for rank in range(start, end):
             inside[order[rank]] = seats / size
             tie[order[rank]] = 1 - both_out
@@ -164,7 +180,10 @@ def rank_kernel(fill, truncated, weighs_ties):
 
 @register_jitable
 def rank_query(fill, wanted, x, gain, names, iteration, rule, ranks):
-    """Sort one query and say what its ranks are worth, as far as that is wanted."""
+    """Sort one query and say what its ranks are worth, as far as that is wanted.
+
+    Return how many documents, the first of the order, stand within reach or tie with one.
+    """
     truncated, weighs_ties = wanted
     order, inside = ranks.order, ranks.inside
     falling = sort_noisy(order, x, names, iteration, rule)
@@ -174,6 +193,10 @@ def rank_query(fill, wanted, x, gain, names, iteration, rule, ranks):
         chance_in_top(order, falling, rule.top, inside, ranks.inside_tie)
     if weighs_ties:
         number_blocks(order, falling, ranks.block)
+    near = min(rule.reach, len(order))
+    while 0 < near < len(order) and falling[near] == falling[near - 1]:
+        near += 1
+    return near
 
 
 @register_jitable

@@ -1,0 +1,89 @@
+"""Fast pairs: what is laid out for speed must not change a sum.
+
+The exact kernel, which has tests of its own, visits all pairs of places as they are.
+"""
+
+import numba
+import numpy as np
+import pytest
+
+from treerank.objectives import fast_pairs, make_objective
+from treerank.objectives.fast_pairs import WIDTH, is_narrow, pays_to_stand_twice
+from treerank.pairs import Pairs
+
+COMPILED = not numba.config.DISABLE_JIT
+#: Every kernel takes seconds to compile; without a compiler all weights are tried.
+RANKED = ("ndcg",) if COMPILED else ("ndcg", "map", "mrr", "err")
+#: Longer than short tops by far, one longer than columns of fixed length; and a short query.
+SIZES = (70, 3, 131) if not COMPILED else (70, 3, 131, WIDTH + 5)
+
+
+def make_task(sizes, *, tied):
+    rng = np.random.default_rng(3)
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    y = rng.integers(0, 4, len(qid)).astype(float)
+    scores = rng.normal(size=len(qid))
+    return y, qid, np.round(scores, 1) if tied else scores
+
+
+def assert_fast_is_exact(objective, scores):
+    _, gradient, hessian = objective(scores)
+    scale = np.abs(gradient).max()
+    assert scale > 0
+    fast = objective.derivatives(scores)
+    np.testing.assert_allclose(fast[0], gradient, rtol=2e-5, atol=2e-6 * scale)
+    np.testing.assert_allclose(fast[1], hessian, rtol=2e-5, atol=2e-6 * scale)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("weight", RANKED)
+@pytest.mark.parametrize("sizes", [SIZES[:3], SIZES], ids=["narrow", "wide"])
+def test_meeting_only_the_documents_within_reach_misses_no_pair(sizes, weight, tied):
+    y, qid, scores = make_task(sizes, tied=tied)
+    objective = make_objective(y, qid, weight=weight, k=4)
+    assert pays_to_stand_twice(objective.groups.sizes, reach=4)
+    assert_fast_is_exact(objective, scores)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("weight", ["uniform"] if COMPILED else ["uniform", "map", "err"])
+@pytest.mark.parametrize("adjacent", [False, True])
+def test_pairs_with_the_top_are_the_same_when_the_top_stands_twice(weight, tied, adjacent):
+    y, qid, scores = make_task(SIZES[:3], tied=tied)
+    pairs = Pairs(top=5, adjacent=adjacent)
+    document_weight = np.random.default_rng(0).uniform(0, 2, len(y))
+    assert_fast_is_exact(
+        make_objective(
+            y,
+            qid,
+            weight=weight,
+            pairs=pairs,
+            document_weight=document_weight,
+            query_normalization="log",
+        ),
+        scores,
+    )
+
+
+def test_scores_that_all_tie_are_all_within_reach():
+    y, qid, _ = make_task(SIZES[:3], tied=False)
+    assert_fast_is_exact(make_objective(y, qid, weight="ndcg", k=2), np.zeros(len(y)))
+
+
+def test_long_queries_need_columns_of_their_own_length():
+    y, qid, scores = make_task((WIDTH + 30, 20) if COMPILED else (70, 20), tied=False)
+    assert_fast_is_exact(make_objective(y, qid, weight="ndcg"), scores)
+
+
+def test_columns_of_fixed_length_hold_what_they_must():
+    assert is_narrow(WIDTH, limited=False)
+    assert not is_narrow(WIDTH + 1, limited=False)
+    longest = next(n for n in range(WIDTH, 0, -1) if is_narrow(n, limited=True))
+    assert 2 * int(fast_pairs._rounded_up(longest)) <= WIDTH
+    assert 2 * int(fast_pairs._rounded_up(longest + 1)) > WIDTH
+
+
+@pytest.mark.parametrize(("sizes", "pays"), [((80, 80), True), ((79, 79), False), ((2, 81), False)])
+def test_standing_twice_pays_where_most_documents_are_in_long_queries(sizes, pays):
+    # Of 2 and 81 documents, the average one has (4 + 6561) / 83 = 79.1 in its query.
+    assert pays_to_stand_twice(np.array(sizes), reach=10) == pays
