@@ -30,10 +30,11 @@ def say_versions(*packages):
     print(", ".join([f"Python {platform.python_version()}", *versions]))
 
 
-def say_ratio(label, times, ours, theirs, bar):
+def say_ratio(label, times, ours, theirs, bar=None):
     """Print how many times faster ``ours`` is than ``theirs``, in wall and in CPU time."""
     wall, cpu = times[theirs] / times[ours]
-    print(f"{label}: {wall:.2f}x by wall, {cpu:.2f}x by CPU time (bar: {bar})")
+    aim = "" if bar is None else f" (bar: {bar})"
+    print(f"{label}: {wall:.2f}x by wall, {cpu:.2f}x by CPU time{aim}")
 
 
 def say_times(times):
