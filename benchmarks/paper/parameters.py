@@ -24,6 +24,9 @@ SETTINGS = tuple(
 )
 #: Stands for what one of two values does not have.
 ABSENT = object()
+#: Of what is absent, the names are enough.
+SHORT = reprlib.Repr()
+SHORT.maxlevel = 1
 
 
 def about_rankers(rankers, grids=None):
@@ -55,5 +58,5 @@ def moved(before, now, name=""):
         return [line for i, pair in enumerate(pairs) for line in moved(*pair, f"{name}.{i}")]
     if before == now:
         return []
-    was, is_now = ("absent" if v is ABSENT else reprlib.repr(v) for v in (before, now))
+    was, is_now = ("absent" if v is ABSENT else SHORT.repr(v) for v in (before, now))
     return [f"{name.lstrip('.')} was {was} and is {is_now}"]
