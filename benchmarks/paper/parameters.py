@@ -39,7 +39,8 @@ def parameters_of(ranker):
     """Return class, parameters, and what a ranker of treerank settles besides, as JSON values."""
     last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
     given = last.get_params(deep=False)
-    settled = {name: getattr(last, name, None) for name in SETTINGS if name not in given}
+    names = [name for name in SETTINGS if name not in given and hasattr(last, name)]
+    settled = {name: getattr(last, name) for name in names}
     part = settled.pop("feature_part", None)
     if part is not None:  # built from the ranker's parameters and the defaults of its own
         own = part.get_params(deep=False)
