@@ -1,10 +1,10 @@
 """Parameters: what the rankers of a file of results were, and whether they are built so today.
 
-Defaults move, and then a file shows rankers that nobody can build any more. So every script brings
-``shown(about)``: the rankers of its files, as its code builds them for what the file says about
+Defaults move, and then a file shows rankers that nobody builds any more. So every script brings
+``shown(about)``: the rankers of a file, as its code builds them for what the file says about
 itself. ``protocol.measure`` writes them down when it computes, and begins a file of others anew;
-``protocol.read`` refuses one. Only what a script draws from the data, as seeds and epochs for sets
-of some sizes, stands there for one point instead of all.
+``protocol.read`` refuses one. What is up to the single point, as its seed or the epochs for its
+number of documents, stands there for one of them.
 """
 
 import reprlib
