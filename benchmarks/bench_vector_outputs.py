@@ -24,6 +24,7 @@ from treerank.statistics import adjust_holm
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
 data_sets = importlib.import_module("data_sets")
+parameters = importlib.import_module("parameters")
 protocol = importlib.import_module("protocol")
 
 TREES = {"full": 500, "quick": 200, "tiny": 3}
@@ -49,16 +50,36 @@ def trees_of(protocol_name, **settings):
     return {"n_estimators": TREES[protocol_name], "num_leaves": 15, "n_jobs": 1} | settings
 
 
-def run_comparison(arguments, folder, about):
-    """Choose alpha on the validation set, stop early by it, and test against one score."""
-    stopped = trees_of(arguments.protocol, early_stopping_rounds=50)
+def shown(about):
+    """Return the rankers as a file shows them."""
+    few = {
+        f"{o} {p}, 100 trees": few_trees(100, o, penalty=p) for o, p in (("score", "l2"), *FORMS)
+    }
+    rankers, grid = compared(about["protocol"])
+    return parameters.about_rankers(rankers | few, grid)
+
+
+def few_trees(n_trees, output, **settings):
+    """Return a ranker that does not stop early."""
+    return ranker_of(LightGBMTrees(**trees_of("tiny", n_estimators=n_trees)), output, **settings)
+
+
+def compared(protocol_name):
+    """Return the rankers that are compared, and their grid."""
+    stopped = trees_of(protocol_name, early_stopping_rounds=50)
     lightgbm, histogram = LightGBMTrees(**stopped), HistogramTrees(**stopped)
     rankers = {f"LightGBM, {o} {p}": ranker_of(lightgbm, o, p) for o, p in FORMS}
     rankers["Histogram, levels l2"] = ranker_of(histogram, "levels")
-    alphas = {p: list(values) for p, values in ALPHAS[arguments.protocol].items()}
+    alphas = {p: list(values) for p, values in ALPHAS[protocol_name].items()}
     grid = {name: {"head_alpha": alphas[name[-2:]]} for name in rankers}
     rankers["LightGBM, score"] = ranker_of(lightgbm, "score")
     rankers["Histogram, score"] = ranker_of(histogram, "score")
+    return rankers, grid
+
+
+def run_comparison(arguments, folder, about):
+    """Choose alpha on the validation set, stop early by it, and test against one score."""
+    rankers, grid = compared(arguments.protocol)
     splits = data_sets.read_splits(folder, tiny=arguments.protocol == "tiny")
     with listening(lambda done, _, last: protocol.say(f"{done}: {last}")):
         comparison = compare(
@@ -94,8 +115,7 @@ def run_penalty(arguments, folder, about, output, penalty, alpha, fold):
     split = data_sets.read_splits(folder, tiny=arguments.protocol == "tiny")[fold]
 
     def fitted(output="score", n_trees=100, **settings):
-        part = LightGBMTrees(**trees_of("tiny", n_estimators=n_trees))
-        ranker = ranker_of(part, output, **settings).fit(*split.train)
+        ranker = few_trees(n_trees, output, **settings).fit(*split.train)
         scores = ranker.predict(split.test.X)
         return ranker.head_.weight, ndcg_score(split.test.y, scores, split.test.qid, k=10)
 
@@ -124,7 +144,7 @@ def main(argv=None):
 
         about = {"data": data_sets.name_of(folder), "n_trees": TREES[arguments.protocol]}
         experiment = f"vector-outputs-{about['data']}-{arguments.protocol}"
-        protocol.measure(arguments, experiment, about, points, run, jobs=1)
+        protocol.measure(arguments, experiment, about, points, run, shown=shown, jobs=1)
 
 
 if __name__ == "__main__":

@@ -88,6 +88,14 @@ def test_queries_and_seeds_reach_those_who_take_them(data):
     assert all(n_documents == n_qids for _, _, n_documents, n_qids in FITS)
 
 
+def test_seeds_reach_the_steps_of_pipelines(data):
+    rankers = {name: make_pipeline(StandardScaler(), Weigher(random_state=seed))
+               for name, seed in (("w", None), ("seeded", 7))}  # fmt: skip
+    compare(rankers, data, cv=2, random_state=3)
+    assert {fit[1] for fit in FITS} == {3, 7}
+    assert rankers["w"][-1].random_state is None
+
+
 def test_pipelines_take_queries_for_their_last_step(data):
     piped = make_pipeline(StandardScaler(), Watcher())
     values = compare({"piped": piped, "bare": Watcher()}, data, cv=2).by_split("map")

@@ -3,6 +3,7 @@
 import importlib
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -27,6 +28,21 @@ def run(name, tmp_path, *arguments):
     return {path.stem: json.loads(path.read_text()) for path in sorted(tmp_path.glob("*.json"))}
 
 
+#: By the beginning of a file's name, the script that says which rankers it shows.
+SCRIPTS = {
+    "letor4": "letor4",
+    "neural-core": "contestants",
+    "ranknet-table": "ranknet_tables",
+    "sortnet-table1": "sortnet_table1",
+    "vector-outputs": "bench_vector_outputs",
+} | {name: name for name in ("figure4", "figure5", "figure6", "table1", "table2", "table3")}
+
+
+def read(path):
+    (script,) = (script for name, script in SCRIPTS.items() if path.name.startswith(name))
+    return importlib.import_module("protocol").read(path, importlib.import_module(script).shown)
+
+
 def numbers_in(value):
     if isinstance(value, dict):
         return [n for entry in value.values() for n in numbers_in(entry)]
@@ -38,6 +54,12 @@ def numbers_in(value):
 def check_whole(content):
     assert {"experiment", "about", "versions", "machine", "results"} == set(content)
     assert content["about"]["protocol"] == "tiny"
+    rankers = content["about"]["rankers"]
+    assert rankers
+    for ranker in rankers.values():
+        assert {"class", "params", "settled"} == set(ranker)
+        assert not ranker["class"].startswith("__main__")  # or else the reader has another name
+    assert " at 0x" not in json.dumps(content["about"])
     assert {"treerank", "numpy", "python"} <= set(content["versions"])
     assert content["results"]
     for entry in content["results"]:
@@ -64,8 +86,9 @@ def check_whole(content):
 def test_each_script_writes_whole_files(script, arguments, experiments, tmp_path):
     contents = run(script, tmp_path, *arguments)
     assert set(contents) == experiments
-    for content in contents.values():
+    for name, content in contents.items():
         check_whole(content)
+        assert read(tmp_path / f"{name}.json") == content
 
 
 def test_figures_are_drawn_from_the_files_alone(tmp_path):
@@ -113,6 +136,10 @@ class Killed(Exception):
     pass
 
 
+def nothing(about):
+    return {"rankers": {}}
+
+
 def test_a_killed_run_goes_on_where_it_was(tmp_path):
     protocol = importlib.import_module("protocol")
     arguments = protocol.parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
@@ -127,14 +154,15 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path):
 
     points = [{"x": x} for x in range(4)]
     with pytest.raises(Killed):
-        protocol.measure(arguments, "squares", {"a": (1, 2)}, points, square)
+        protocol.measure(arguments, "squares", {"a": (1, 2)}, points, square, shown=nothing)
     assert len(json.loads((tmp_path / "squares.json").read_text())["results"]) == 2
-    content = protocol.measure(arguments, "squares", {"a": (1, 2)}, points, square)
+    content = protocol.measure(arguments, "squares", {"a": (1, 2)}, points, square, shown=nothing)
     assert done == [0, 1, "killed", 2, 3]
     assert [entry["result"]["square"] for entry in content["results"]] == [0, 1, 4, 9]
     assert content == json.loads((tmp_path / "squares.json").read_text())
     assert not list(tmp_path.glob(".*.part"))
-    again = protocol.measure(arguments, "squares", {"a": (1, 2)}, points[3:], square)
+    about = {"a": (1, 2)}
+    again = protocol.measure(arguments, "squares", about, points[3:], square, shown=nothing)
     assert [entry["point"]["x"] for entry in again["results"]] == [3, 0, 1, 2]
     assert done == [0, 1, "killed", 2, 3]
 
@@ -144,11 +172,81 @@ def test_points_made_otherwise_are_not_kept(tmp_path):
     arguments = protocol.parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
     for epochs in (1, 2):
         content = protocol.measure(
-            arguments, "e", {"n": epochs}, [{"x": 0}], lambda about, x: {"v": about["n"]}
+            arguments,
+            "e",
+            {"n": epochs},
+            [{"x": 0}],
+            lambda about, x: {"v": about["n"]},
+            shown=nothing,
         )
         assert [entry["result"]["v"] for entry in content["results"]] == [epochs]
     (tmp_path / "e.json").write_text("{broken")
-    assert protocol.measure(arguments, "e", {"n": 3}, [], lambda about: {})["results"] == []
+    again = protocol.measure(arguments, "e", {"n": 3}, [], lambda about: {}, shown=nothing)
+    assert again["results"] == []
+
+
+def test_what_a_default_was_is_computed_anew_and_never_drawn(tmp_path, capsys):
+    protocol, synthetic = map(importlib.import_module, ("protocol", "synthetic"))
+    parameters = importlib.import_module("parameters")
+    arguments = protocol.parser_of("").parse_args(["--jobs", "1", "--out", str(tmp_path)])
+
+    def shown_at(rate, weight="label"):
+        ranker = synthetic.star(5, 1, 0, learning_rate=rate)
+        ranker.weight = weight
+        return lambda about: parameters.about_rankers({"RankNet*": ranker}, {"RankNet*": {}})
+
+    def measured(**settings):
+        shown = shown_at(**settings)
+        return protocol.measure(arguments, "e", {}, [{"x": 0}], lambda about, x: {}, shown=shown)
+
+    measured(rate=0.1)
+    assert capsys.readouterr().err.count("e {'x': 0}") == 1
+    measured(rate=0.1)
+    assert not capsys.readouterr().err
+    path = tmp_path / "e.json"
+    assert protocol.read(path, shown_at(rate=0.1))["about"]["grids"] == {"RankNet*": {}}
+    line = "rankers.RankNet*.params.learning_rate was 0.1 and is 0.01"
+    with pytest.raises(ValueError, match=re.escape(f"as they are built today; got others: {line}")):
+        protocol.read(path, shown_at(rate=0.01))
+    with pytest.raises(ValueError, match=r"settled.weight was 'label' and is 'uniform'\. Run"):
+        protocol.read(path, shown_at(rate=0.1, weight="uniform"))
+    measured(rate=0.01)
+    said = capsys.readouterr().err
+    assert said.startswith(f"e: begun anew, since {line}\n")
+    assert said.count("e {'x': 0}") == 1
+    assert protocol.read(path, shown_at(rate=0.01))["results"]
+
+
+def test_a_file_that_does_not_say_what_it_shows_is_not_drawn(tmp_path):
+    protocol, figure4 = map(importlib.import_module, ("protocol", "figure4"))
+    run("figure4", tmp_path, "--panels", "a")
+    (path,) = tmp_path.glob("*.json")
+    content = json.loads(path.read_text())
+    del content["about"]["rankers"]
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=r"got others: rankers\.RankNet\* was absent"):
+        protocol.read(path, figure4.shown)
+
+
+def test_what_moved_is_told_value_by_value():
+    moved = importlib.import_module("parameters").moved
+    before = {"a": {"b": [1, {"c": 2}], "gone": None}, "same": [1, 2]}
+    now = {"a": {"b": [1, {"c": 3}], "new": [4]}, "same": [1, 2]}
+    assert moved(before, now) == [
+        "a.b.1.c was 2 and is 3",
+        "a.gone was None and is absent",
+        "a.new was absent and is [4]",
+    ]
+    assert moved({"a": [1, 2]}, {"a": [1]}) == ["a was [1, 2] and is [1]"]
+    assert moved(before, before) == []
+
+
+@pytest.mark.parametrize(
+    "path", sorted((BENCHMARKS / "results").glob("*.json")), ids=lambda p: p.stem
+)
+def test_the_results_kept_here_are_of_rankers_as_they_are_built_today(path):
+    pytest.importorskip("torch")
+    assert read(path)["versions"]["treerank"]
 
 
 def test_labels_are_merged_as_in_the_paper():

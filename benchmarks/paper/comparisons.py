@@ -7,7 +7,6 @@ import numpy as np
 from protocol import STORE, say
 
 from treerank.evaluation import compare
-from treerank.evaluation.store import described
 from treerank.progress import listening
 from treerank.statistics.resampled import corrected_standard_error
 
@@ -42,11 +41,6 @@ def as_result(comparison):
         "best_params": _best_params(comparison),
         "failures": [str(failure) for failure in comparison.failures],
     }
-
-
-def about_rankers(rankers, grids=None):
-    """Return the settings of rankers and grids as JSON values."""
-    return {"rankers": described(dict(rankers)), "grids": described(dict(grids or {}))}
 
 
 def _metric_result(comparison, metric):

@@ -5,6 +5,7 @@ All have about the same trees and the same number of candidates; see ``bench_neu
 
 import numpy as np
 from line_up import neural, trees
+from parameters import about_rankers
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 
@@ -13,6 +14,19 @@ from treerank.feature_parts.registry import FEATURE_PARTS
 from treerank.tree_direct_ranker import TreeDirectRanker
 
 SIZE = {"full": (200, 60), "quick": (100, 30), "tiny": (3, 1)}
+
+
+#: What engines are given besides an ``EngineRanker``'s parameters.
+SETTLED = {
+    "lightgbm": {"n_jobs": 1, "verbosity": -1},
+    "xgboost": {
+        "objective": "rank:ndcg",
+        "max_depth": 0,
+        "grow_policy": "lossguide",
+        "n_jobs": 1,
+    },
+    "catboost": {"loss_function": "YetiRank", "depth": 4, "thread_count": 1},
+}
 
 
 class EngineRanker(BaseEstimator):
@@ -46,8 +60,7 @@ def fit_lightgbm(ranker, X, y, codes):
         learning_rate=ranker.learning_rate,
         num_leaves=ranker.num_leaves,
         random_state=ranker.random_state,
-        n_jobs=1,
-        verbosity=-1,
+        **SETTLED["lightgbm"],
     )
     return model.fit(X, y, group=np.bincount(codes))
 
@@ -57,14 +70,11 @@ def fit_xgboost(ranker, X, y, codes):
     import xgboost
 
     model = xgboost.XGBRanker(
-        objective="rank:ndcg",
         n_estimators=ranker.n_trees,
         learning_rate=ranker.learning_rate,
         max_leaves=ranker.num_leaves,
-        max_depth=0,
-        grow_policy="lossguide",
         random_state=ranker.random_state,
-        n_jobs=1,
+        **SETTLED["xgboost"],
     )
     return model.fit(X, y, qid=codes)
 
@@ -74,14 +84,12 @@ def fit_catboost(ranker, X, y, codes):
     import catboost
 
     model = catboost.CatBoostRanker(
-        loss_function="YetiRank",
         iterations=ranker.n_trees,
         learning_rate=ranker.learning_rate,
-        depth=4,
         random_seed=ranker.random_state,
-        thread_count=1,
         silent=True,
         allow_writing_files=False,
+        **SETTLED["catboost"],
     )
     return model.fit(catboost.Pool(X, y, group_id=codes))
 
@@ -103,6 +111,11 @@ def contestants(protocol):
         "CatBoostRanker": EngineRanker("catboost", n_trees),
     }
     return rankers, {name: grid_of(name, protocol) for name in rankers}
+
+
+def shown(about):
+    """Return the rankers as a file shows them, and what engines are given."""
+    return about_rankers(*contestants(about["protocol"])) | {"engines": SETTLED}
 
 
 def other_parts(n_trees, n_epochs):

@@ -1,4 +1,4 @@
-"""Draw Figures 4, 5 and 6 of the DirectRanker paper from the files of results, and nothing else.
+"""Draw Figures 4, 5 and 6 of the DirectRanker paper from the files of results, computing nothing.
 
     python benchmarks/paper/draw.py
 
@@ -10,6 +10,9 @@ import argparse
 from collections import defaultdict
 from pathlib import Path
 
+import figure4
+import figure5
+import figure6
 import numpy as np
 from protocol import PROTOCOLS, RESULTS, read, say
 
@@ -33,12 +36,15 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     arguments.out.mkdir(parents=True, exist_ok=True)
     for protocol in arguments.protocols:
-        for figure in ("figure4", "figure5"):
-            paths = sorted(arguments.results.glob(f"{figure}[abcd]*-{protocol}.json"))
+        for script in (figure4, figure5):
+            name = script.__name__
+            paths = sorted(arguments.results.glob(f"{name}[abcd]*-{protocol}.json"))
             if paths:
-                save(draw_panels(paths), arguments.out / f"{figure}-{protocol}.svg")
+                contents = [read(path, script.shown) for path in paths]
+                save(draw_panels(contents), arguments.out / f"{name}-{protocol}.svg")
         for path in sorted(arguments.results.glob(f"figure6*-{protocol}.json")):
-            save(draw_lists(read(path)), arguments.out / f"{path.stem}.svg")
+            content = read(path, figure6.shown)
+            save(draw_lists(content), arguments.out / f"{path.stem}.svg")
 
 
 def save(figure, path):
@@ -65,11 +71,10 @@ def panel_axes(n_panels):
     return figure, axes.ravel()[:n_panels]
 
 
-def draw_panels(paths):
+def draw_panels(contents):
     """Draw one panel per file: NDCG@20 over what was varied, with the standard error."""
-    figure, axes = panel_axes(len(paths))
-    for axis, path in zip(axes, paths, strict=True):
-        content = read(path)
+    figure, axes = panel_axes(len(contents))
+    for axis, content in zip(axes, contents, strict=True):
         curves = curves_of(content["results"])
         for look, (name, points) in zip(line_styles(len(curves)), curves.items(), strict=True):
             x, mean, error = np.array(points).T

@@ -6,6 +6,7 @@ sets, (d) documents in the training set. The full protocol trains on 100,000 doc
 sets per point; the quick one on 20,000, and three.
 """
 
+from parameters import about_rankers
 from protocol import add_sets, measure, parser_of
 from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
 
@@ -34,9 +35,9 @@ def main(argv=None):
     panels = PANELS | {"d": ("n_train", SIZES[protocol])}
     few = 2 if protocol == "tiny" else None
     for panel in arguments.panels:
-        name, values = panels[panel]
+        varied, values = panels[panel]
         about = {
-            "varied": name,
+            "varied": varied,
             "fixed": DEFAULTS | {"n_train": N_TRAIN[protocol]},
             "n_test": N_TEST[protocol],
             "n_epochs": N_EPOCHS[protocol],
@@ -44,7 +45,18 @@ def main(argv=None):
         }
         seeds = range(arguments.sets or N_SETS[protocol])
         points = [{"value": value, "seed": seed} for value in values[:few] for seed in seeds]
-        measure(arguments, f"figure4{panel}-{protocol}", about, points, run_point)
+        name = f"figure4{panel}-{protocol}"
+        measure(arguments, name, about, points, run_point, shown=shown)
+
+
+def shown(about):
+    """Return the ranker as the file shows it, where nothing is varied."""
+    return about_rankers({"RankNet*": ranker_of(about, about["fixed"]["n_classes"], seed=0)})
+
+
+def ranker_of(about, n_classes, seed):
+    """Return RankNet*."""
+    return star(n_classes, about["n_epochs"], seed, start=START)
 
 
 def run_point(about, value, seed):
@@ -53,7 +65,7 @@ def run_point(about, value, seed):
     n_train = settings.pop("n_train")
     train, test, _ = drawn_sets(n_train, about["n_test"], seed, **settings)
     train_X, test_X = normal(train[0], test[0])
-    ranker = star(settings["n_classes"], about["n_epochs"], seed, start=START)
+    ranker = ranker_of(about, settings["n_classes"], seed)
     scores = ranker.fit(train_X, train[1], train[2]).predict(test_X)
     return {"ndcg@20": subset_ndcg(test[1], scores, seed)}
 

@@ -9,6 +9,7 @@ rare classes; so RankNet* is there with equal weights for all documents and for 
 
 import numpy as np
 from data_sets import name_of, read_splits
+from parameters import about_rankers
 from protocol import add_sets, measure, parser_of
 from sklearn.utils.class_weight import compute_sample_weight
 from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
@@ -67,7 +68,15 @@ def run_panel(arguments, panel):
     ]
     data = f"-{name_of(arguments.data)}" if on_folder else ""
     run = run_folder if on_folder else run_gaussian
-    measure(arguments, f"figure5{panel}{data}-{protocol}", about, points, run)
+    experiment = f"figure5{panel}{data}-{protocol}"
+    measure(arguments, experiment, about, points, run, shown=shown)
+
+
+def shown(about):
+    """Return the rankers as the file shows them: five classes, as many documents as a whole set."""
+    names = RANKERS_SHOWN if about["varied"] == "n_train" else (*RANKERS_SHOWN, BALANCED)
+    size = {"n_documents": about["n_train"], "n_classes": DEFAULTS["n_classes"]}
+    return about_rankers({name: ranker_of(about, name, **size, seed=0) for name in names})
 
 
 def run_gaussian(about, ranker, value, seed):
@@ -101,18 +110,21 @@ def scores_of(about, name, train, test_X, n_classes, seed):
     """Fit a ranker and score the test set."""
     X, y, qid = train
     train_X, test_X = normal(X, test_X)
-    n_epochs = max(10, min(200, about["n_steps"] * 512 // len(y)))
-    weight = {}
+    ranker = ranker_of(about, name, n_documents=len(y), n_classes=n_classes, seed=seed)
+    balanced = name == BALANCED
+    weight = {"sample_weight": compute_sample_weight("balanced", y)} if balanced else {}
+    return ranker.fit(train_X, y, qid, **weight).predict(test_X)
+
+
+def ranker_of(about, name, *, n_documents, n_classes, seed):
+    """Return a ranker for a training set of a size."""
+    n_epochs = max(10, min(200, about["n_steps"] * 512 // n_documents))
     if name in ("RankNet*", BALANCED):
         decay_epochs = max(1, n_epochs // 3)
-        ranker = star(n_classes, n_epochs, seed, decay_epochs=decay_epochs, start=START)
-        if name == BALANCED:
-            weight = {"sample_weight": compute_sample_weight("balanced", y)}
-    else:
-        ranker = RANKERS[name]()(n_epochs=n_epochs, calibration=None, random_state=seed)
-        if name != "RankNet":  # whose paper does say how it starts
-            ranker.set_params(start=START)
-    return ranker.fit(train_X, y, qid, **weight).predict(test_X)
+        return star(n_classes, n_epochs, seed, decay_epochs=decay_epochs, start=START)
+    ranker = RANKERS[name]()(n_epochs=n_epochs, calibration=None, random_state=seed)
+    # The paper of RankNet does say how it starts.
+    return ranker if name == "RankNet" else ranker.set_params(start=START)
 
 
 def thinned(train, *, lowest, share, seed):

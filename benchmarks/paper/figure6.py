@@ -14,6 +14,7 @@ are sorted right, on all folds; chance has one half.
 
 import numpy as np
 from data_sets import binarized, name_of, read_splits
+from parameters import about_rankers
 from protocol import add_sets, measure, parser_of
 from sklearn.metrics import adjusted_rand_score
 from synthetic import START, drawn_sets, normal, star
@@ -50,7 +51,7 @@ def main(argv=None):
         for merged in (False, True)
         for seed in range(arguments.sets or N_SETS[protocol])
     ]
-    measure(arguments, f"figure6-{protocol}", about, points, run_gaussian)
+    measure(arguments, f"figure6-{protocol}", about, points, run_gaussian, shown=shown)
     for folder in arguments.data:
         n_folds = 1 if protocol == "tiny" else 5
         points = [
@@ -59,7 +60,18 @@ def main(argv=None):
             for merged in (False, True)
         ]
         about = {"data": str(folder), "n_epochs": 3 * N_EPOCHS[protocol]}
-        measure(arguments, f"figure6-{name_of(folder)}-{protocol}", about, points, run_folder)
+        experiment = f"figure6-{name_of(folder)}-{protocol}"
+        measure(arguments, experiment, about, points, run_folder, shown=shown)
+
+
+def shown(about):
+    """Return the ranker as the file shows it; folders may have fewer classes."""
+    return about_rankers({"RankNet*": ranker_of(about, N_CLASSES, seed=0)})
+
+
+def ranker_of(about, n_classes, seed):
+    """Return RankNet*."""
+    return star(n_classes, about["n_epochs"], seed, start=START)
 
 
 def run_gaussian(about, merged, seed):
@@ -74,7 +86,7 @@ def run_gaussian(about, merged, seed):
     )
     labels = binarized(train[1], n_classes - 1) if merged else train[1]
     train_X, test_X = normal(train[0], test[0])
-    ranker = star(n_classes, about["n_epochs"], seed, start=START).fit(train_X, labels, train[2])
+    ranker = ranker_of(about, n_classes, seed).fit(train_X, labels, train[2])
     y, scores = test[1], ranker.predict(test_X)
     true = class_boundaries(y, scores)
     found = found_positions(scores, n_classes)
@@ -103,7 +115,7 @@ def run_folder(about, merged, fold=None):
     labels = binarized(y, highest) if merged else y
     train_X, test_X = normal(X, split.test.X)
     n_classes = len(np.unique(y))
-    ranker = star(n_classes, about["n_epochs"], 0, start=START).fit(train_X, labels, qid)
+    ranker = ranker_of(about, n_classes, seed=0).fit(train_X, labels, qid)
     scores = ranker.predict(test_X)
     if fold is not None:
         return order_within(split.test, scores, highest)

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from draw import save
 from protocol import RESULTS, read
+from table1 import shown
 
 from treerank.statistics.pairwise import PairwiseResult
 
@@ -27,7 +28,7 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     arguments.out.mkdir(parents=True, exist_ok=True)
     for path in arguments.files or sorted(RESULTS.glob("table1-*.json")):
-        content = read(path)
+        content = read(path, shown)
         for entry in content["results"]:
             if entry["point"]["test"] in FIGURES:
                 name = FIGURES[entry["point"]["test"]]

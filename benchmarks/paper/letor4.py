@@ -12,9 +12,10 @@ import functools
 from pathlib import Path
 
 import numpy as np
-from comparisons import about_rankers, compared
+from comparisons import compared
 from data_sets import name_of, read_splits
 from line_up import ranker, trees
+from parameters import about_rankers
 from protocol import measure, parser_of
 
 from treerank.tree_direct_ranker import TreeDirectRanker
@@ -31,10 +32,14 @@ def main(argv=None):
     rankers, grids = contestants(arguments.protocol)
     for folder in arguments.data:
         about = {"data": name_of(folder), "published_mq2008": PUBLISHED}
-        about |= about_rankers(rankers, grids)
         run = functools.partial(run_folds, arguments, Path(folder), rankers, grids)
         experiment = f"letor4-{name_of(folder)}-{arguments.protocol}"
-        measure(arguments, experiment, about, [{"test": "folds"}], run, jobs=1)
+        measure(arguments, experiment, about, [{"test": "folds"}], run, shown=shown, jobs=1)
+
+
+def shown(about):
+    """Return the rankers as the file shows them."""
+    return about_rankers(*contestants(about["protocol"]))
 
 
 def contestants(protocol):

@@ -4,7 +4,8 @@ A script names its experiment, lists its points (one dict of settings each) and 
 from settings to numbers. ``measure`` fills ``<out>/<experiment>.json``, several points at a time;
 it is written beside and renamed after every point, so that a kill costs the points under way and
 the same command goes on from there. A file says how it was made: the protocol, every setting,
-versions and machine. Figures and tables are drawn from these files alone.
+the parameters of its rankers, versions and machine. Figures and tables are drawn from these files
+alone, and from none whose rankers are not built so any more (``parameters.py``).
 
 Every script knows three protocols: ``full`` is the paper's (or as near as is told in its
 docstring), ``quick`` takes minutes on two cores, ``tiny`` seconds and shows nothing but that the
@@ -23,6 +24,7 @@ import warnings
 from pathlib import Path
 
 import joblib
+from parameters import moved
 
 from treerank.datasets.files import replaced_file
 
@@ -63,7 +65,7 @@ def add_sets(parser):
     )
 
 
-def measure(arguments, experiment, about, points, function, *, jobs=None):
+def measure(arguments, experiment, about, points, function, *, shown, jobs=None):
     """Fill the file of an experiment and return what it holds.
 
     Parameters
@@ -79,11 +81,14 @@ def measure(arguments, experiment, about, points, function, *, jobs=None):
     function : callable
         From ``(about, **point)`` to a dict of JSON values. It must be one that joblib can send
         to another process.
+    shown : callable
+        From ``about`` to the rankers of the file, by ``parameters.about_rankers``.
     jobs : int, default=None
         Processes; ``None`` as many as asked for. One is for points that are parallel themselves.
     """
     path = arguments.out / f"{experiment}.json"
-    content = opened(path, experiment, {"protocol": arguments.protocol} | about)
+    about = {"protocol": arguments.protocol} | about
+    content = opened(path, experiment, about | shown(about))
     known = [entry["point"] for entry in content["results"]]
     missing = [point for point in as_json(points) if point not in known]
     parallel = joblib.Parallel(n_jobs=jobs or arguments.jobs, return_as="generator_unordered")
@@ -106,7 +111,10 @@ def opened(path, experiment, about):
         content = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return fresh
-    return content if content.get("about") == fresh["about"] else fresh
+    changes = moved(content.get("about", {}), fresh["about"])
+    if changes:
+        say(f"{experiment}: begun anew, since {'; '.join(changes)}")
+    return fresh if changes else content
 
 
 def write(path, content):
@@ -116,9 +124,18 @@ def write(path, content):
         file.write((json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
 
 
-def read(path):
-    """Return the content of a file of results."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
+def read(path, shown):
+    """Return the content of a file of results, if its rankers would be built alike today."""
+    path = Path(path)
+    content = json.loads(path.read_text(encoding="utf-8"))
+    now = as_json(shown(content["about"]))
+    changes = moved({name: content["about"].get(name, {}) for name in now}, now)
+    if changes:
+        raise ValueError(
+            f"{path.name} must be of rankers as they are built today; got others: "
+            f"{'; '.join(changes)}. Run its script again."
+        )
+    return content
 
 
 def as_json(value):

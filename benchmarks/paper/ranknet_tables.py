@@ -41,6 +41,7 @@ variance. From 100 vectors draws have a standard deviation of 1.3: the paper's o
 """
 
 import numpy as np
+from parameters import about_rankers
 from protocol import measure, parser_of
 
 from treerank.baselines.ranknet import RankNet
@@ -69,12 +70,6 @@ RATE = 0.03
 METRIC = get_metric("pairwise_accuracy")
 
 
-class TiesRankNet(RankNet):
-    """RankNet that also compares documents of equal labels, with a target of one half."""
-
-    pairs = "with_ties"
-
-
 def main(argv=None):
     parser = parser_of(__doc__)
     parser.add_argument("--tables", nargs="+", type=int, choices=(1, 2), default=[1, 2])
@@ -88,7 +83,8 @@ def main(argv=None):
             for point in POINTS[table][:few]
             for seed in range(N_SEEDS.get(protocol, {}).get(point["n_vectors"], 1))
         ]
-        measure(arguments, f"ranknet-table{table}-{protocol}", about, points, run_point)
+        name = f"ranknet-table{table}-{protocol}"
+        measure(arguments, name, about, points, run_point, shown=shown)
 
 
 PAPER = {
@@ -117,11 +113,19 @@ POINTS = {
 }
 
 
-def run_point(about, data, model, n_vectors, ties, seed):
-    """Train one net; return the share of test pairs in the right order, by level and by value."""
-    X, qid, truths = drawn(data, seed)
-    train, validation, test = slice(n_vectors), slice(-10_000, -5_000), slice(-5_000, None)
-    ranker = (TiesRankNet if ties else RankNet)(
+def shown(about):
+    """Return the nets as the file shows them."""
+    cells = [(cell.get("model", "10 hidden"), cell.get("ties", False)) for cell in about["paper"]]
+    nets = {
+        f"{model}, with ties" if ties else model: ranker_of(about, model, ties, seed=0)
+        for model, ties in cells
+    }
+    return about_rankers(nets)
+
+
+def ranker_of(about, model, ties, seed):
+    """Return a net; of equal labels, the target is one half."""
+    ranker = RankNet(
         HIDDEN[model],
         n_epochs=about["n_epochs"],
         batch_size=50,
@@ -133,6 +137,16 @@ def run_point(about, data, model, n_vectors, ties, seed):
         calibration=None,
         random_state=seed,
     )
+    if ties:
+        ranker.pairs = "with_ties"
+    return ranker
+
+
+def run_point(about, data, model, n_vectors, ties, seed):
+    """Train one net; return the share of test pairs in the right order, by level and by value."""
+    X, qid, truths = drawn(data, seed)
+    train, validation, test = slice(n_vectors), slice(-10_000, -5_000), slice(-5_000, None)
+    ranker = ranker_of(about, model, ties, seed)
     held_out = X[validation], truths[about["compared"][data]][validation], qid[validation]
     ranker.fit(X[train], truths["by_level"][train], qid[train], eval_set=held_out)
     scores = ranker.predict(X[test])

@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from contestants import shown
 from protocol import RESULTS, read
 
 from treerank.statistics.adjustment import adjust_holm
@@ -33,7 +34,7 @@ def main(argv=None):
     paths = sorted(arguments.results.glob(f"neural-core-*-{arguments.protocol}.json"))
     if not paths:
         parser.error(f"--results must hold files of bench_neural_core.py; got {arguments.results}")
-    table = render([read(path) for path in paths], with_megabytes=arguments.megabytes)
+    table = render([read(path, shown) for path in paths], with_megabytes=arguments.megabytes)
     if arguments.into is None:
         print(table)
     else:

@@ -13,7 +13,10 @@ import argparse
 from collections import defaultdict
 from pathlib import Path
 
+import figure5
+import figure6
 import numpy as np
+import table2
 from protocol import RESULTS, read
 from scipy import stats
 
@@ -29,15 +32,17 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the files")
     arguments = parser.parse_args(argv)
-    for pattern, rows_of in SHAPES.items():
+    for pattern, (script, rows_of) in SHAPES.items():
         for path in sorted(arguments.results.glob(pattern)):
+            results = read(path, script.shown)["results"]
             try:
-                table = table_of(rows_of(read(path)["results"]))
+                table = table_of(rows_of(results))
             except ValueError as error:  # a run that has but begun
                 table = str(error)
             print(f"{path.stem}\n{table}\n")
     for path in sorted(arguments.results.glob("figure6-*-*.json")):
-        print(f"{path.stem}\n{figure6_lines(read(path)['results'])}\n")
+        lines = figure6_lines(read(path, figure6.shown)["results"])
+        print(f"{path.stem}\n{lines}\n")
 
 
 def figure5_rows(results):
@@ -123,7 +128,10 @@ def table_of(rows):
     return "\n".join(lines)
 
 
-SHAPES = {"figure5[ab]*.json": figure5_rows, "table2-*.json": table2_rows}
+SHAPES = {
+    "figure5[ab]*.json": (figure5, figure5_rows),
+    "table2-*.json": (table2, table2_rows),
+}
 
 
 if __name__ == "__main__":

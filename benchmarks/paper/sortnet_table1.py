@@ -7,6 +7,7 @@ are left out.
 """
 
 from data_sets import name_of, read_splits
+from parameters import about_rankers
 from protocol import measure, parser_of
 
 from treerank.baselines.sortnet import SortNet
@@ -35,7 +36,22 @@ def main(argv=None):
             for fold in range(N_FOLDS[protocol])
             for n_hidden in N_HIDDEN[: 1 if protocol == "tiny" else None]
         ]
-        measure(arguments, f"sortnet-table1-{name_of(folder)}-{protocol}", about, points, run_point)
+        experiment = f"sortnet-table1-{name_of(folder)}-{protocol}"
+        measure(arguments, experiment, about, points, run_point, shown=shown)
+
+
+def shown(about):
+    """Return the comparators as the file shows them."""
+    return about_rankers(
+        {f"{n_hidden} hidden": ranker_of(about, n_hidden) for n_hidden in N_HIDDEN}
+    )
+
+
+def ranker_of(about, n_hidden):
+    """Return a comparator."""
+    return SortNet(
+        n_hidden, max_iter=about["max_iter"], metric="map", calibration=None, random_state=0
+    )
 
 
 def run_point(about, n_hidden, fold):
@@ -44,9 +60,7 @@ def run_point(about, n_hidden, fold):
     split = splits[fold]
     parts = split.train, split.validation, split.test
     train, validation, test = ((QueryScaler().fit_transform(X, qid=q), y, q) for X, y, q in parts)
-    ranker = SortNet(
-        n_hidden, max_iter=about["max_iter"], metric="map", calibration=None, random_state=0
-    )
+    ranker = ranker_of(about, n_hidden)
     ranker.fit(*train, eval_set=validation)
     X, y, qid = test
     scores = -ranker.rank(X, qid).astype(float)

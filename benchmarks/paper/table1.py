@@ -13,9 +13,10 @@ hold-outs.
 import functools
 from pathlib import Path
 
-from comparisons import about_rankers, compared
+from comparisons import compared
 from data_sets import name_of, read_splits, whole, without_validation
 from line_up import table1_rankers
+from parameters import about_rankers
 from protocol import measure, parser_of
 
 from treerank.model_selection import QueryShuffleSplit
@@ -33,16 +34,25 @@ def main(argv=None):
     parser.add_argument("--tests", nargs="+", choices=TESTS, default=TESTS)
     parser.add_argument("--rankers", nargs="+", help="names of the table; all of them if left out")
     arguments = parser.parse_args(argv)
-    rankers, grids = table1_rankers(arguments.protocol)
-    names = arguments.rankers or list(rankers)
-    rankers = {name: rankers[name] for name in names}
-    grids = {name: grid for name, grid in grids.items() if name in rankers}
+    rankers, grids = chosen(arguments.protocol, arguments.rankers)
     for folder in arguments.data:
-        about = {"data": name_of(folder)} | about_rankers(rankers, grids)
+        about = {"data": name_of(folder), "rankers": list(rankers)}
         points = [{"test": test} for test in arguments.tests]
         run = functools.partial(run_test, arguments, Path(folder), rankers, grids)
         name = f"table1-{name_of(folder)}-{arguments.protocol}"
-        measure(arguments, name, about, points, run, jobs=1)
+        measure(arguments, name, about, points, run, shown=shown, jobs=1)
+
+
+def chosen(protocol, names=None):
+    """Return the rankers of some names, or all of them, and their grids."""
+    rankers, grids = table1_rankers(protocol)
+    rankers = {name: rankers[name] for name in names or rankers if name in rankers}
+    return rankers, {name: grid for name, grid in grids.items() if name in rankers}
+
+
+def shown(about):
+    """Return the rankers as the file shows them."""
+    return about_rankers(*chosen(about["protocol"], about.get("rankers")))
 
 
 def run_test(arguments, folder, rankers, grids, about, test):

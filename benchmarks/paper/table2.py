@@ -7,6 +7,7 @@ set: the table can be read for one rate, and for the best of each by validation.
 """
 
 from data_sets import name_of, read_splits
+from parameters import about_rankers
 from protocol import measure, parser_of
 from synthetic import START, normal
 
@@ -43,16 +44,23 @@ def main(argv=None):
             for activation in LOSSES
             for rate in (RATES[:1] if tiny else RATES)
         ]
-        measure(
-            arguments, f"table2-{name_of(folder)}-{arguments.protocol}", about, points, run_point
-        )
+        experiment = f"table2-{name_of(folder)}-{arguments.protocol}"
+        measure(arguments, experiment, about, points, run_point, shown=shown)
 
 
-def run_point(about, optimizer, activation, learning_rate, fold):
-    """Train one network on one fold."""
-    split = read_splits(about["data"], tiny=about["n_epochs"] == 1)[fold]
-    parts = split.train, split.validation, split.test
-    features = normal(*(part.X for part in parts))
+def shown(about):
+    """Return the networks as the file shows them, at the first of the rates."""
+    return about_rankers(
+        {
+            f"{optimizer}, {activation}": ranker_of(about, optimizer, activation, RATES[0])
+            for optimizer in OPTIMIZERS
+            for activation in LOSSES
+        }
+    )
+
+
+def ranker_of(about, optimizer, activation, learning_rate):
+    """Return a network with an optimizer and the activation of its last neuron."""
     ranker = RankNetStar(
         about["hidden"],
         start=START,
@@ -63,6 +71,15 @@ def run_point(about, optimizer, activation, learning_rate, fold):
         random_state=0,
     )
     ranker.loss = LOSSES[activation]
+    return ranker
+
+
+def run_point(about, optimizer, activation, learning_rate, fold):
+    """Train one network on one fold."""
+    split = read_splits(about["data"], tiny=about["n_epochs"] == 1)[fold]
+    parts = split.train, split.validation, split.test
+    features = normal(*(part.X for part in parts))
+    ranker = ranker_of(about, optimizer, activation, learning_rate)
     ranker.fit(features[0], split.train.y, split.train.qid)
     return {
         name: ndcg_score(part.y, ranker.predict(X), part.qid, k=10)

@@ -12,6 +12,7 @@ from pathlib import Path
 from contestants import fit
 from data_sets import answered, name_of, read_splits
 from line_up import table1_rankers
+from parameters import about_rankers
 from protocol import measure, parser_of
 
 from treerank.datasets.letor import read_letor
@@ -30,9 +31,9 @@ def main(argv=None):
     protocol = arguments.protocol
     for folder in arguments.data:
         about = {"data": str(folder), "protocol_of_line_up": protocol}
-        shown = [name for name in RANKERS_SHOWN if name in table1_rankers(protocol)[0]]
+        names = list(rankers_of(about))
         n_folds = {"full": 5, "quick": 2, "tiny": 1}[protocol]
-        points = [{"ranker": name, "fold": fold} for fold in range(n_folds) for name in shown]
+        points = [{"ranker": name, "fold": fold} for fold in range(n_folds) for name in names]
         if arguments.ranklib:
             command = [arguments.java, "-jar", str(arguments.ranklib)]
             points += [
@@ -41,7 +42,18 @@ def main(argv=None):
                 for name in RANKLIB
             ]
         experiment = f"table3-{name_of(folder)}-{protocol}"
-        measure(arguments, experiment, about, points, run_point, jobs=1)
+        measure(arguments, experiment, about, points, run_point, shown=shown, jobs=1)
+
+
+def shown(about):
+    """Return the rankers as the file shows them."""
+    return about_rankers(rankers_of(about))
+
+
+def rankers_of(about):
+    """Return the rankers of the table by name."""
+    line_up = table1_rankers(about["protocol_of_line_up"])[0]
+    return {name: line_up[name] for name in RANKERS_SHOWN if name in line_up}
 
 
 def run_point(about, ranker, fold, ranklib=None):
@@ -56,7 +68,7 @@ def run_point(about, ranker, fold, ranklib=None):
         read_seconds = time.perf_counter() - started
     tiny = about["protocol_of_line_up"] == "tiny"
     train = answered(read_splits(about["data"], tiny=tiny)[fold].train)
-    estimator = table1_rankers(about["protocol_of_line_up"])[0][ranker]
+    estimator = rankers_of(about)[ranker]
     few = train.qid <= sorted(set(train.qid.tolist()))[5]
     fit(estimator, train.X[few], train.y[few], train.qid[few])
     wall, cpu = time.perf_counter(), time.process_time()

@@ -1,6 +1,5 @@
 """Running: every ranker on every split, in parallel, picking up where a kill left off."""
 
-import math
 import traceback
 import warnings
 from collections.abc import Mapping
@@ -46,7 +45,7 @@ def compare(
     rankers : dict from str to estimator
         Any with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``; see
         :mod:`treerank.evaluation.fitting` for engines that want more. They are cloned, and a
-        ``random_state`` of None is set.
+        ``random_state`` of None is set, that of the parts of a pipeline too.
     data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
         A LETOR folder or folds bring their splits along; others are split by ``cv``.
     cv : int, splitter or iterable of (train, test), default=None
@@ -203,8 +202,9 @@ def _store(store):
 
 
 def _seeded(ranker, random_state):
+    """Return a copy with a seed: its own, or else, as of a pipeline, those of its parts."""
     ranker = clone(ranker)
-    params = ranker.get_params(deep=False)
-    if params.get("random_state", math.nan) is None:
-        ranker.set_params(random_state=random_state)
-    return ranker
+    own = ranker.get_params(deep=False)
+    params = own if "random_state" in own else ranker.get_params()
+    unset = [n for n, v in params.items() if n.split("__")[-1] == "random_state" and v is None]
+    return ranker.set_params(**dict.fromkeys(unset, random_state))

@@ -6,10 +6,10 @@ all outputs would grow proportional trees. The head then weighs the outputs.
 
 It is for those who want a score for each threshold, and perhaps for many labels
 (``bench_vector_outputs.py --quick``, NDCG@10 against one score). With early stopping nothing is
-gained on MQ2008 and OHSUMED, of two thresholds: -.002 ± .005 and -.004 ± .008, with leaves that are
-vectors -.001 ± .005 and +.014 ± .008, in 1.3 to 2.1 times the time. With 100 trees, no stopping and
-``head_alpha=10``: +.003 ± .004 and +.019 ± .011, and with four thresholds +.042 ± .016 on three
-folds of ClueWeb09 and +.018 on two folds of synthetic web search.
+gained on MQ2008 and OHSUMED, of two thresholds, nor on ClueWeb09, of four: -.002 ± .005, -.004 ±
+.008 and -.001 ± .020, with leaves that are vectors -.001 ± .005, +.014 ± .008 and -.023 ± .026, in
+1.3 to 2.3 times the time. With 100 trees, no stopping and ``head_alpha=10``: +.003 ± .005, +.019 ±
+.011 and +.017 ± .021, and +.018 on two folds of synthetic web search, of four thresholds.
 """
 
 from dataclasses import dataclass
