@@ -89,8 +89,11 @@ def test_queries_and_seeds_reach_those_who_take_them(data):
 
 
 def test_seeds_reach_the_steps_of_pipelines(data):
-    rankers = {name: make_pipeline(StandardScaler(), Weigher(random_state=seed))
-               for name, seed in (("w", None), ("seeded", 7))}  # fmt: skip
+    seeds = {"w": None, "seeded": 7}
+    rankers = {
+        name: make_pipeline(StandardScaler(), Weigher(random_state=seed))
+        for name, seed in seeds.items()
+    }
     compare(rankers, data, cv=2, random_state=3)
     assert {fit[1] for fit in FITS} == {3, 7}
     assert rankers["w"][-1].random_state is None
