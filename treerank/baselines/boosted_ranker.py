@@ -33,7 +33,7 @@ class BoostedRanker(DirectRanker):
     warm_start : bool, default=False
         Whether ``fit`` goes on from the trees there are, up to ``n_trees``.
     n_jobs : int, default=None
-        Threads; ``None`` is all cores.
+        Threads; ``None`` is all cores, or in a worker of joblib its share of them.
     random_state : int, RandomState instance or None, default=None
         Seed of all that is drawn.
     """

@@ -8,8 +8,9 @@ import warnings
 import numba as nb
 import numpy as np
 
-from treerank.feature_parts.boosting import check_count, kernel_threads
+from treerank.feature_parts.boosting import check_count
 from treerank.progress import Progress
+from treerank.threads import kernel_threads
 
 #: Why a weight may have no meaning to a ranker that measures whole queries.
 WHOLE_QUERIES = {

@@ -21,6 +21,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from treerank.datasets.files import replaced_file
 from treerank.datasets.ranking_data import RankingData
+from treerank.threads import threads_allowed
 
 _FORMAT = "treerank cache 1"
 _SEGMENT = 2**22
@@ -81,7 +82,7 @@ def _checksums(path, start, size):
             file.seek(start + segment)
             return zlib.crc32(file.read(min(_SEGMENT, size - segment)))
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(threads_allowed()) as pool:
         return list(pool.map(checksum, range(0, size, _SEGMENT)))
 
 
@@ -147,7 +148,7 @@ def _bytes_of(array):
 
 def _array_checksums(array):
     content = _bytes_of(array)
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with ThreadPoolExecutor(threads_allowed()) as pool:
         starts = range(0, len(content), _SEGMENT)
         return list(pool.map(lambda start: zlib.crc32(content[start : start + _SEGMENT]), starts))
 

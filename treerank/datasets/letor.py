@@ -11,13 +11,13 @@ import itertools
 from concurrent.futures import ThreadPoolExecutor
 from numbers import Integral
 
-import numba
 import numpy as np
 from scipy.sparse import issparse
 
 from treerank.datasets.cache import read_through_cache
 from treerank.datasets.files import expected_size, replaced_file, text_blocks
 from treerank.datasets.table import Table
+from treerank.threads import threads_allowed
 
 _ROWS_AT_ONCE = 1024
 
@@ -89,7 +89,7 @@ def read_letor(
 def _parse_file(path, options):
     with (
         contextlib.closing(text_blocks(path)) as blocks,
-        ThreadPoolExecutor(numba.get_num_threads()) as pool,
+        ThreadPoolExecutor(threads_allowed()) as pool,
     ):
         table = Table(path, **options, expected_size=expected_size(path), pool=pool)
         for block in blocks:

@@ -5,12 +5,8 @@ new engine is a :class:`BoostedTrees` with the methods listed there; continuatio
 stopping, checks and the forms of output are here.
 """
 
-import functools
-from contextlib import contextmanager
 from numbers import Integral
 
-import joblib
-import numba as nb
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state, get_tags
@@ -20,6 +16,7 @@ from treerank.feature_parts.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.tree_outputs import OUTPUTS, LeafTable
 from treerank.progress import Progress
+from treerank.threads import kernel_threads, threads_allowed
 
 IMPORTANCE_TYPES = ("gain", "split")
 _STATE = ("n_features_in_", "n_scores_", "best_iteration_", "evals_result_")
@@ -88,9 +85,9 @@ class BoostedTrees(BaseEstimator):
 
     @property
     def n_threads(self):
-        """Threads of engine and kernels; as with the engines, ``n_jobs=None`` is all cores."""
+        """Threads of engine and kernels; ``n_jobs=None`` is as many as the process may use."""
         if self.n_jobs is None or self.n_jobs < 0:
-            return max(1, _cpu_count() + 1 + (-1 if self.n_jobs is None else self.n_jobs))
+            return max(1, threads_allowed() + 1 + (-1 if self.n_jobs is None else self.n_jobs))
         return self.n_jobs
 
     def leaf_table(self):
@@ -190,23 +187,6 @@ class BoostedTrees(BaseEstimator):
         self.n_features_in_, self.n_scores_ = n_features, n_scores
         self.best_iteration_ = self.count_iterations(booster, n_scores)
         return self
-
-
-@contextmanager
-def kernel_threads(n_threads):
-    """Give the objective's kernels so many threads for a while."""
-    before = nb.get_num_threads()
-    nb.set_num_threads(min(n_threads, before))  # never more than the caller allows numba
-    try:
-        yield
-    finally:
-        nb.set_num_threads(before)
-
-
-@functools.cache
-def _cpu_count():
-    """Count the cores once: asking the system takes longer than scoring a query."""
-    return joblib.cpu_count()
 
 
 def check_count(name, value):

@@ -105,7 +105,7 @@ class LightGBMTrees(BoostedTrees):
     importance_type : {"gain", "split"}, default="gain"
         What ``feature_importances_`` shares out: the gain, or the number of splits.
     n_jobs : int, default=None
-        Threads; ``None`` is all cores.
+        Threads; ``None`` is all cores, or in a worker of joblib its share of them.
     random_state : int, RandomState instance or None, default=None
         Seed of all that is drawn.
     engine_params : dict, default=None

@@ -19,8 +19,8 @@ from contextlib import contextmanager
 
 import torch
 
-from treerank.feature_parts.boosting import kernel_threads
 from treerank.feature_parts.soft_tree_kernels import N_GROUPS, tree_derivatives, tree_outputs
+from treerank.threads import kernel_threads
 
 #: Types that the numba kernels hold.
 _KERNEL_TYPES = (torch.float32, torch.float64)

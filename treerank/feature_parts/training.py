@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from treerank.feature_parts.boosting import kernel_threads
 from treerank.feature_parts.objective_function import score_gradient
 from treerank.objectives.batches import BATCHES
+from treerank.threads import kernel_threads
 
 #: Batches after the first that the unit of an objective is taken from.
 _UNIT_BATCHES = 16
