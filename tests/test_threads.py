@@ -2,10 +2,14 @@
 
 import joblib
 import numba
+import numpy as np
 import pytest
 
 from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.threads import kernel_threads, threads_allowed
+from treerank.feature_parts.rows import as_rows
+from treerank.metrics import get_metric
+from treerank.objectives import make_objective
+from treerank.threads import FEW_DOCUMENTS, kernel_threads, threads_allowed, threads_for
 
 
 @pytest.fixture
@@ -36,6 +40,13 @@ def test_engines_take_the_threads_allowed_unless_told_a_number(eight_cores, monk
     assert [LightGBMTrees(n_jobs=n).n_threads for n in (None, -1, -2, -9, 7)] == [5, 5, 4, 1, 7]
 
 
+@pytest.mark.parametrize(("n_rows", "busy"), [(1, 1), (2**14 - 1, 1), (2**15, 2), (2**20, 8)])
+def test_trees_are_grown_by_as_many_threads_as_rows_keep_busy(n_rows, busy, eight_cores):
+    rows = as_rows(np.broadcast_to(np.float64(0), (n_rows, 8)))
+    told = [LightGBMTrees(n_jobs=n).n_threads_for(rows) for n in (None, 3, -1)]
+    assert told == [busy, 3, 8]
+
+
 def test_workers_share_the_cores():
     n_workers = 2
     with joblib.Parallel(n_workers) as parallel:
@@ -52,3 +63,43 @@ def test_kernels_get_back_the_threads_they_had():
     with pytest.raises(ZeroDivisionError), kernel_threads(1):
         raise ZeroDivisionError
     assert (inside, numba.get_num_threads()) == (1, before)
+
+
+def threads_within(context):
+    with context:
+        return numba.get_num_threads()
+
+
+def test_few_documents_get_one_thread():
+    with kernel_threads(2):
+        several = numba.get_num_threads()
+        assert threads_within(threads_for(FEW_DOCUMENTS - 1)) == 1
+        assert threads_within(threads_for(FEW_DOCUMENTS)) == several
+        with kernel_threads(2, few=5), kernel_threads(2):
+            assert threads_within(threads_for(4)) == 1
+            assert threads_within(threads_for(5)) == several
+        assert threads_within(threads_for(5)) == 1
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """What kernels are said to work on."""
+    noted = []
+
+    def note(n_documents):
+        noted.append(n_documents)
+        return threads_for(n_documents)
+
+    for room in ("objectives.pairwise", "objectives.listwise_base", "metrics.base"):
+        monkeypatch.setattr(f"treerank.{room}.threads_for", note)
+    return noted
+
+
+def test_pairs_count_as_work_where_queries_are_long(seen):
+    y = np.tile([0.0, 1.0], 50)
+    scores = np.zeros(100)
+    make_objective(y, np.repeat(np.arange(50), 2))(scores)
+    make_objective(y).derivatives(scores)
+    make_objective(y, loss="listnet").derivatives(scores)
+    get_metric("ndcg").prepared(y)(scores)
+    assert seen == [100, 50 * 50 / 8, 100, 100]

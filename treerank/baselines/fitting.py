@@ -5,21 +5,16 @@ Which weights have a meaning, whether there is anything to learn, and when to st
 
 import warnings
 
-import numba as nb
 import numpy as np
 
 from treerank.feature_parts.boosting import check_count
 from treerank.progress import Progress
-from treerank.threads import kernel_threads
 
 #: Why a weight may have no meaning to a ranker that measures whole queries.
 WHOLE_QUERIES = {
     "sample_weight": "a metric of whole queries is optimised; query_weight weighs those",
     "pair_weight": "a metric of whole queries is optimised, no pairs are compared",
 }
-
-#: Documents below which a second thread does not pay.
-_FEW = 20_000
 
 
 def refuse_weights(ranker, data, reasons):
@@ -45,14 +40,6 @@ def refuse_weights(ranker, data, reasons):
                 f"{name} must be None or the same throughout for {type(ranker).__name__}, since "
                 f"{reason}; got {given[name]!r}."
             )
-
-
-def threads_for(n_documents):
-    """Return a context in which kernels on few documents run on one thread.
-
-    Threads that wait for each other, on a busy machine, cost more than such work.
-    """
-    return kernel_threads(1 if n_documents < _FEW else nb.get_num_threads())
 
 
 def watch(ranker, validation, total):

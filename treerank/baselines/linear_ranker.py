@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from treerank.baselines.fitting import threads_for
 from treerank.baselines.standard_features import FeatureScale, linear_scores
 from treerank.ranker import Ranker
+from treerank.threads import threads_for
 
 
 class LinearRanker(Ranker):

@@ -5,10 +5,10 @@ The products are made anew whenever a document is shown, so that no matrix of th
 
 from typing import ClassVar
 
-from treerank.baselines.fitting import threads_for
 from treerank.baselines.perceptrons import quadratic_scores
 from treerank.baselines.prank import PRank
 from treerank.baselines.standard_features import FeatureScale
+from treerank.threads import threads_for
 
 
 class QuadraticPRank(PRank):

@@ -10,11 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from treerank.baselines.fitting import threads_for, warn_of_nothing_to_learn, watch
+from treerank.baselines.fitting import warn_of_nothing_to_learn, watch
 from treerank.baselines.stumps import MAX_THRESHOLDS, BinnedFeatures, Stumps, best_stump
 from treerank.feature_parts.boosting import check_count
 from treerank.objectives.factory import make_objective
 from treerank.ranker import Ranker
+from treerank.threads import threads_for
 
 
 class StumpRanker(Ranker):

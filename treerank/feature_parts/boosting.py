@@ -6,6 +6,7 @@ stopping, checks and the forms of output are here.
 """
 
 from numbers import Integral
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
@@ -16,7 +17,7 @@ from treerank.feature_parts.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.tree_outputs import OUTPUTS, LeafTable
 from treerank.progress import Progress
-from treerank.threads import kernel_threads, threads_allowed
+from treerank.threads import FEW_DOCUMENTS, kernel_threads, threads_allowed
 
 IMPORTANCE_TYPES = ("gain", "split")
 _STATE = ("n_features_in_", "n_scores_", "best_iteration_", "evals_result_")
@@ -29,6 +30,11 @@ class BoostedTrees(BaseEstimator):
     ``importance``, ``dump_booster``, ``load_booster``, ``count_iterations``,
     ``count_features`` and ``count_scores``.
     """
+
+    #: Entries of X that keep a thread busy for longer than threads wait for each other.
+    cells_per_thread: ClassVar[int] = 2**17
+    #: Documents below which an objective gets one thread.
+    few_documents: ClassVar[int] = FEW_DOCUMENTS
 
     _leaf_table: LeafTable | None
     evals_result_: dict
@@ -58,7 +64,7 @@ class BoostedTrees(BaseEstimator):
         validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)
-        with kernel_threads(self.n_threads):
+        with kernel_threads(self.n_threads_for(rows), few=self.few_documents):
             booster = self.grow(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
         return self._remember(booster, rows.shape[1], objective.n_outputs, progress)
 
@@ -83,9 +89,14 @@ class BoostedTrees(BaseEstimator):
         importance = np.asarray(self.importance(self.importance_type), dtype=np.float64)
         return importance / max(importance.sum(), np.finfo(np.float64).tiny)
 
+    def n_threads_for(self, rows):
+        """Return the threads that grow trees: with ``n_jobs=None`` those that rows keep busy."""
+        busy = max(1, rows.shape[0] * rows.shape[1] // self.cells_per_thread)
+        return self.n_threads if self.n_jobs is not None else min(busy, self.n_threads)
+
     @property
     def n_threads(self):
-        """Threads of engine and kernels; ``n_jobs=None`` is as many as the process may use."""
+        """Most threads of engine and kernels; ``n_jobs=None`` is all that the process may use."""
         if self.n_jobs is None or self.n_jobs < 0:
             return max(1, threads_allowed() + 1 + (-1 if self.n_jobs is None else self.n_jobs))
         return self.n_jobs

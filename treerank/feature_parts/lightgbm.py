@@ -308,7 +308,7 @@ class LightGBMTrees(BoostedTrees):
         params = {name: getattr(self, name) for name in _SHARED}
         params |= {
             "num_class": derivatives.n_outputs,
-            "num_threads": self.n_threads,
+            "num_threads": self.n_threads_for(rows),
             "metric": "None",
             "verbosity": -1,
             "feature_pre_filter": False,  # or it aborts on tiny data

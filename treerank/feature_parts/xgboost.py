@@ -153,6 +153,10 @@ class XGBoostTrees(BoostedTrees):
            [1.]])
     """
 
+    #: Its OpenMP is another than numba's: for a while after each call, threads of one stand in the
+    #: way of those of the other, 10 ms in an iteration.
+    few_documents = 500_000
+
     def __init__(
         self,
         n_estimators=100,
@@ -222,7 +226,7 @@ class XGBoostTrees(BoostedTrees):
             "sparse": rows.is_sparse,
             "whole": earlier is not None,
             "max_bin": self.max_bin,
-            "n_threads": self.n_threads,
+            "n_threads": self.n_threads_for(rows),
             "seed": seed,
         }
         data = make_matrix(rows, **options)
@@ -244,6 +248,7 @@ class XGBoostTrees(BoostedTrees):
         kept = progress.kept()
         booster = booster if kept is None else booster[:kept]
         booster.set_attr(**{_ZEROS: zeros})
+        booster.set_param({"nthread": self.n_threads})  # there may be more to score
         return booster
 
     def predict_scores(self, values):
@@ -353,7 +358,7 @@ class XGBoostTrees(BoostedTrees):
         params = {name: getattr(self, name) for name in _SHARED}
         params |= {
             "num_target": derivatives.n_outputs,
-            "nthread": self.n_threads,
+            "nthread": self.n_threads_for(rows),
             "disable_default_eval_metric": 1,
             "seed": seed + derivatives.iteration,  # a continued fit must not draw the same rows
         }

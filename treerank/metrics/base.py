@@ -21,6 +21,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from treerank.grouping import QueryGroups
 from treerank.metrics.ranked import EVERYTHING, TIES, totals_kernel
 from treerank.metrics.relevance import check_column, check_number
+from treerank.threads import threads_for
 
 #: What a metric without discounts multiplies by.
 NO_DISCOUNTS = np.empty(0)
@@ -166,9 +167,10 @@ class PreparedMetric:
         scores = check_column(scores, "scores", len(self.worth))
         excluded = self.metric.no_relevant == "exclude"
         values = np.full(len(self.ideal), np.nan if excluded else float(self.metric.no_relevant))
-        total = self.metric.added_up(
-            self.groups.sorted(scores), self.worth, self.groups.indptr, self.metric.ties
-        )
+        with threads_for(len(scores)):
+            total = self.metric.added_up(
+                self.groups.sorted(scores), self.worth, self.groups.indptr, self.metric.ties
+            )
         np.divide(total, self.ideal, out=values, where=self.ideal > 0)
         # Rounding may carry a perfect ranking an ulp above 1.
         return np.minimum(values, 1.0, out=values, where=self.ideal > 0)

@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from treerank.grouping import QueryGroups
+from treerank.threads import threads_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,8 @@ class ListwiseObjective:
     def __call__(self, scores, *, iteration=0):
         """Return value, gradient and hessian; ``iteration`` only keys what is drawn anew."""
         scores = np.asarray(scores, dtype=np.float64)[self._order]
-        values, *derivatives = self._over_queries(scores, iteration)
+        with threads_for(len(scores)):
+            values, *derivatives = self._over_queries(scores, iteration)
         gradient, hessian = (self._in_callers_order(part) for part in derivatives)
         # Summed here: a sum inside a parallel kernel depends on the number of threads.
         return float(values.sum()), gradient, hessian

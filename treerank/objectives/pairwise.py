@@ -23,7 +23,11 @@ from treerank.objectives.pair_kernels import (
 from treerank.objectives.ranking import RankRule, Ranks, rank_kernel
 from treerank.pairs import GivenPairs, Pairs
 from treerank.swaps import no_swaps
+from treerank.threads import threads_for
 from treerank.weights import PairWeight, WeightOptions
+
+#: Pairs that take as long as ranking a document.
+_PAIRS_PER_DOCUMENT = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,13 +92,18 @@ class PairwiseObjective:
 
     def __call__(self, scores, *, iteration=0):
         """Return value, gradient and hessian, in double precision."""
-        x = self._placed(scores)
-        values, g, h, mass = self._summed(x, iteration)
-        factor = self._factors(mass)
-        return float(np.sum(factor * values)), *self._scattered(g, h, factor, 1.0, 1.0)
+        with threads_for(self._worth_in_documents):
+            x = self._placed(scores)
+            values, g, h, mass = self._summed(x, iteration)
+            factor = self._factors(mass)
+            return float(np.sum(factor * values)), *self._scattered(g, h, factor, 1.0, 1.0)
 
     def derivatives(self, scores, *, iteration=0):
         """Return gradient and hessian, as fast as the loss allows."""
+        with threads_for(self._worth_in_documents):
+            return self._derivatives(scores, iteration)
+
+    def _derivatives(self, scores, iteration):
         x = self._placed(scores)
         shape = self.loss.shape
         if shape is None or self.pairs.ties or self._is_listed:
@@ -215,6 +224,11 @@ class PairwiseObjective:
         return self.query_weight * query_factors(self.normalization, mass, self.typical_size)
 
     # -- what the labels fix once -----------------------------------------------------------
+
+    @cached_property
+    def _worth_in_documents(self):
+        """How many documents would take as long to rank as the pairs here to be summed."""
+        return max(len(self.y), self.n_pairs / _PAIRS_PER_DOCUMENT)
 
     @cached_property
     def _labels(self):

@@ -185,8 +185,9 @@ class HistogramTrees(BoostedTrees):
         rows = _as_floats(rows)
         categorical = self._categorical(rows)
         signs = self._signs(rows, categorical, derivatives.n_outputs)
+        n_threads = self.n_threads_for(rows)
         bins = find_bins(
-            rows, most=self.max_bin, categorical=categorical, seed=seed, n_threads=self.n_threads
+            rows, most=self.max_bin, categorical=categorical, seed=seed, n_threads=n_threads
         )
         held_out = None if validation_rows is None else _as_floats(validation_rows)
         settings = self._settings(seed, signs.any())
