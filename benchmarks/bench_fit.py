@@ -55,14 +55,13 @@ def main():
     parser.add_argument("--queries", type=int, default=1500)
     parser.add_argument("--trees", type=int, default=60)
     parser.add_argument("--leaves", type=int, default=63)
-    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=2, help="threads; 0 does not say how many")
     parser.add_argument("--repetitions", type=int, default=5)
     arguments = parser.parse_args()
     X, y, qid = make_web_search(2 * arguments.queries, random_state=0)
     fresh = qid >= arguments.queries
-    fits = make_fits(
-        X[~fresh], y[~fresh], qid[~fresh], arguments.trees, arguments.leaves, arguments.jobs
-    )
+    n_jobs = arguments.jobs or None
+    fits = make_fits(X[~fresh], y[~fresh], qid[~fresh], arguments.trees, arguments.leaves, n_jobs)
     say_versions("lightgbm", "xgboost", "numba")
     print(f"{(~fresh).sum()} x {X.shape[1]}, {arguments.trees} trees of {arguments.leaves} leaves")
     times = time_in_turn(fits, arguments.repetitions)

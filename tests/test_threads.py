@@ -40,7 +40,7 @@ def test_engines_take_the_threads_allowed_unless_told_a_number(eight_cores, monk
     assert [LightGBMTrees(n_jobs=n).n_threads for n in (None, -1, -2, -9, 7)] == [5, 5, 4, 1, 7]
 
 
-@pytest.mark.parametrize(("n_rows", "busy"), [(1, 1), (2**14 - 1, 1), (2**15, 2), (2**20, 8)])
+@pytest.mark.parametrize(("n_rows", "busy"), [(1, 1), (2**14 - 1, 1), (2**14, 2), (2**20, 8)])
 def test_trees_are_grown_by_as_many_threads_as_rows_keep_busy(n_rows, busy, eight_cores):
     rows = as_rows(np.broadcast_to(np.float64(0), (n_rows, 8)))
     told = [LightGBMTrees(n_jobs=n).n_threads_for(rows) for n in (None, 3, -1)]

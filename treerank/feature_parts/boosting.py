@@ -32,7 +32,7 @@ class BoostedTrees(BaseEstimator):
     """
 
     #: Entries of X that keep a thread busy for longer than threads wait for each other.
-    cells_per_thread: ClassVar[int] = 2**17
+    cells_per_thread: ClassVar[int] = 2**16
     #: Documents below which an objective gets one thread.
     few_documents: ClassVar[int] = FEW_DOCUMENTS
 
