@@ -2,6 +2,7 @@
 
 import io
 
+import numba
 import numpy as np
 import pytest
 from rich.console import Console
@@ -16,7 +17,7 @@ from treerank.baselines.ranknet import RankNet
 from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.xgboost import XGBoostTrees
 from treerank.progress import Progress, listener, listening, nobody
-from treerank.progress_bar import progress_bar
+from treerank.progress_bar import COMPILING, progress_bar
 from treerank.tree_direct_ranker import TreeDirectRanker
 
 RANKERS = {
@@ -99,6 +100,27 @@ def test_a_terminal_gets_a_bar_that_ends_full():
     shown = console.file.getvalue()
     assert "growing" in shown
     assert "3/4  [red]" in shown
+
+
+def test_whoever_waits_for_the_compiler_is_told_so():
+    double = numba.njit(lambda x: 2 * x)
+    quadruple = numba.njit(lambda x: double(double(x)))
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+
+    def new_text():
+        text = console.file.getvalue()
+        console.file.seek(0)
+        console.file.truncate()
+        return text
+
+    with progress_bar("growing", console=console) as show:
+        show(1, 4, "a note")
+        quadruple(1)
+        _, told, after = new_text().rpartition(COMPILING)
+        assert told
+        assert "a note" in after
+        quadruple(1)
+    assert COMPILING not in new_text()
 
 
 def test_work_that_nobody_counts_has_a_name_only(capsys):

@@ -2,10 +2,13 @@
 
 from contextlib import contextmanager
 
+from numba.core import event
+
 from treerank.progress import listening
 
 #: Lines about one training in a pipe.
 LINES = 5
+COMPILING = "compiling kernels; next time they are there"
 
 
 @contextmanager
@@ -81,9 +84,34 @@ def _bar(text, total, console):
         def show(done, total=total, note=""):
             bars.update(bar, completed=done, total=total, note=_counted(done, total, note))
 
-        yield show
+        def annotate(note):
+            before = bars.tasks[0].fields["note"]
+            bars.update(bar, note=note, refresh=True)
+            return before
+
+        with event.install_listener("numba:compile", Compiling(annotate)):
+            yield show
         bars.update(bar, total=bars.tasks[0].completed or 1)
         bars.update(bar, completed=bars.tasks[0].total)
+
+
+class Compiling(event.Listener):
+    """Whoever says that numba is compiling, as at the first fit ever, and takes it back."""
+
+    def __init__(self, annotate):
+        self.annotate, self.depth, self.before = annotate, 0, ""
+
+    def on_start(self, event):
+        """Say so, unless it is for a kernel that is being compiled."""
+        if self.depth == 0:
+            self.before = self.annotate(COMPILING)
+        self.depth += 1
+
+    def on_end(self, event):
+        """Say again what was said before."""
+        self.depth -= 1
+        if self.depth == 0:
+            self.annotate(self.before)
 
 
 def _lines(total, console):

@@ -72,10 +72,10 @@ def rank_query(scores, worth, k, by_worth, share):
         is_cut = _pick_first(scores, worth, by_worth, first_scores, first)
         if not (share and is_cut):
             return first, _ends(first_scores, share)
-        in_block = scores >= first_scores[-1]  # which goes on beyond the first k
-        scores, worth = scores[in_block], worth[in_block]
-    ranked = worth.copy()
-    return ranked, sort_into_blocks(scores.copy(), ranked, by_worth, share)
+        scores, ranked = _at_least(first_scores[-1], scores, worth)  # the block goes on beyond k
+    else:
+        scores, ranked = scores.copy(), worth.copy()
+    return ranked, sort_into_blocks(scores, ranked, by_worth, share)
 
 
 @njit(cache=True)
@@ -110,6 +110,17 @@ def _pick_first(scores, worth, by_worth, first_scores, first):
 
 
 @njit(cache=True)
+def _at_least(least, scores, worth):
+    """Return copies of what belongs to scores of at least so much."""
+    n, kept_scores, kept_worth = 0, np.empty(len(scores)), np.empty(len(scores))
+    for i in range(len(scores)):
+        if scores[i] >= least:
+            kept_scores[n], kept_worth[n] = scores[i], worth[i]
+            n += 1
+    return kept_scores[:n], kept_worth[:n]
+
+
+@njit(cache=True)
 def _ends(falling, share):
     """Say where each block ends that starts at a position."""
     ends = np.empty(len(falling), np.int64)
@@ -133,7 +144,7 @@ def _sort_falling(scores, worth, by_worth):
         _insert(scores[start : start + RUN], worth[start : start + RUN], by_worth)
     if n <= RUN:
         return
-    width, left_scores, left_worth = RUN, np.empty(n), np.empty(n)
+    width, left_scores, left_worth = min(RUN, n), np.empty(n), np.empty(n)
     while width < n:
         for start in range(0, n - width, 2 * width):
             stop = min(start + 2 * width, n)

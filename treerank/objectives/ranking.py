@@ -100,7 +100,9 @@ def sort_by_score(order, key, nearly_sorted):
 def _throw_into_bins(order, falling):
     """Bring the pairs of document and key into order, but for those within a bin."""
     n = len(order)
-    top, bottom = falling.max(), falling.min()
+    top, bottom = -np.inf, np.inf
+    for value in falling:
+        top, bottom = max(top, value), min(bottom, value)
     if not SMALLEST_SPREAD < top - bottom < np.inf:
         return
     scale = (n - 1) / (top - bottom)
@@ -213,9 +215,8 @@ def number_blocks(order, falling, block):
 @njit(cache=True)
 def sort_noisy(order, x, names, iteration, rule):
     """Sort a query by its scores plus the noise of this iteration; return them, falling."""
-    if rule.smoothing == 0:
-        return sort_by_score(order, x, True)
-    key = np.empty(len(x))
-    for t in range(len(x)):
-        key[t] = x[t] + rule.smoothing * gumbel(rule.seed, iteration, names[t])
-    return sort_by_score(order, key, False)
+    key, noisy = x.copy(), rule.smoothing > 0
+    if noisy:
+        for t in range(len(x)):
+            key[t] += rule.smoothing * gumbel(rule.seed, iteration, names[t])
+    return sort_by_score(order, key, not noisy)
