@@ -64,7 +64,7 @@ def compare(
         Share or number of training queries to set aside as validation set, for the search and
         for early stopping, where the data bring none.
     n_jobs : int, default=1
-        Processes; each fits one ranker to one split at a time.
+        Processes; each fits one ranker to one split at a time, on its share of the cores.
     store : path, default=None
         Folder that keeps what is finished: the same call after a kill goes on from there.
     on_error : {"record", "raise"}, default="record"
