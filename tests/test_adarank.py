@@ -215,8 +215,7 @@ def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data):
     assert (ranker.predict(X) == 0).all()
 
 
-def test_threads_change_no_bit(data, monkeypatch):
-    monkeypatch.setattr("treerank.baselines.fitting._FEW", 0)
+def test_threads_change_no_bit():
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     check_ranker(AdaRank(n_rounds=5), laws=["threads"])
     numba.set_num_threads(1)

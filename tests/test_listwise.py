@@ -4,7 +4,6 @@ import math
 import pickle
 
 import lightgbm
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from scipy.optimize import approx_fprime
 from treerank.grouping import QueryGroups
 from treerank.objectives.listwise import LISTWISE, XENDCG, ApproxNDCG, ListMLE, ListNet
 from treerank.random_keys import uniform
+from treerank.threads import kernel_threads
 
 # Queries of five, one, four and two documents, the last all equal; their rows are mixed.
 QID = np.array([3, 1, 1, 2, 1, 4, 3, 1, 4, 3, 1, 3])
@@ -185,12 +185,10 @@ def test_bits_do_not_depend_on_the_number_of_threads(name):
     rng = np.random.default_rng(0)
     y, groups = rng.integers(5, size=3000), QueryGroups.from_qid(rng.integers(40, size=3000))
     objective, scores = LISTWISE[name].from_labels(y, groups), rng.normal(size=3000)
-    available = numba.get_num_threads()
     results = []
-    for n_threads in (1, min(2, available)):
-        numba.set_num_threads(n_threads)
-        results.append(objective(scores))
-    numba.set_num_threads(available)
+    for n_threads in (1, 2):
+        with kernel_threads(n_threads, few=0):
+            results.append(objective(scores))
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -167,8 +167,7 @@ def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker):
 
 
 @every
-def test_threads_change_no_bit(ranker, monkeypatch):
-    monkeypatch.setattr("treerank.baselines.fitting._FEW", 0)
+def test_threads_change_no_bit(ranker):
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     check_ranker(ranker, laws=["threads"])
     numba.set_num_threads(1)

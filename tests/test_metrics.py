@@ -5,7 +5,6 @@ import math
 import pickle
 from dataclasses import replace
 
-import numba
 import numpy as np
 import pandas as pd
 import pytest
@@ -29,6 +28,7 @@ from treerank.metrics import (
 )
 from treerank.metrics.base import TIES
 from treerank.metrics.relevance import label_gains
+from treerank.threads import kernel_threads
 
 judged = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=6)
 
@@ -167,10 +167,9 @@ def test_names_of_queries_do_not_change_a_bit(metric):
 def test_number_of_threads_does_not_change_a_bit(metric):
     y, scores, qid = make_judged()
     values = []
-    for n_threads in (1, min(2, numba.config.NUMBA_NUM_THREADS)):
-        numba.set_num_threads(n_threads)
-        values.append(metric.per_query(y, scores, qid))
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+    for n_threads in (1, 2):
+        with kernel_threads(n_threads, few=0):
+            values.append(metric.per_query(y, scores, qid))
     np.testing.assert_array_equal(*values)
 
 

@@ -171,8 +171,7 @@ def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker):
     assert (ranker.predict(X) == 0).all()
 
 
-def test_threads_change_no_bit(monkeypatch):
-    monkeypatch.setattr("treerank.baselines.fitting._FEW", 0)
+def test_threads_change_no_bit():
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     check_ranker(LargeMarginPRank(n_perceptrons=4, n_epochs=2), laws=["threads"])
     numba.set_num_threads(1)

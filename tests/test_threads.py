@@ -7,6 +7,7 @@ import pytest
 
 from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.xgboost import XGBoostTrees
 from treerank.metrics import get_metric
 from treerank.objectives import make_objective
 from treerank.threads import FEW_DOCUMENTS, kernel_threads, threads_allowed, threads_for
@@ -79,6 +80,26 @@ def test_few_documents_get_one_thread():
             assert threads_within(threads_for(4)) == 1
             assert threads_within(threads_for(5)) == several
         assert threads_within(threads_for(5)) == 1
+
+
+class Noting:
+    """An objective that notes how many threads kernels get for documents that are not few."""
+
+    n_outputs = 1
+
+    def __init__(self):
+        self.noted = set()
+
+    def derivatives(self, scores, *, iteration=0):
+        self.noted.add(threads_within(threads_for(FEW_DOCUMENTS)))
+        return scores, np.ones_like(scores)
+
+
+@pytest.mark.parametrize(("part_class", "most"), [(LightGBMTrees, 2), (XGBoostTrees, 1)])
+def test_an_engine_with_an_openmp_of_its_own_leaves_kernels_one_thread(part_class, most):
+    objective, X = Noting(), np.arange(50.0).reshape(-1, 1)
+    part_class(n_estimators=1, n_jobs=2).fit(X, objective)
+    assert objective.noted == {min(most, numba.get_num_threads())}
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from treerank.feature_parts.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.tree_outputs import OUTPUTS, LeafTable
 from treerank.progress import Progress
-from treerank.threads import FEW_DOCUMENTS, kernel_threads, threads_allowed
+from treerank.threads import kernel_threads, threads_allowed
 
 IMPORTANCE_TYPES = ("gain", "split")
 _STATE = ("n_features_in_", "n_scores_", "best_iteration_", "evals_result_")
@@ -33,8 +33,8 @@ class BoostedTrees(BaseEstimator):
 
     #: Entries of X that keep a thread busy for longer than threads wait for each other.
     cells_per_thread: ClassVar[int] = 2**16
-    #: Documents below which an objective gets one thread.
-    few_documents: ClassVar[int] = FEW_DOCUMENTS
+    #: Documents below which an objective gets one thread, if that is the engine's to say.
+    few_documents: ClassVar[int | None] = None
 
     _leaf_table: LeafTable | None
     evals_result_: dict

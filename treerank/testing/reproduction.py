@@ -22,6 +22,7 @@ from treerank.testing.requirements import (
     seeded,
 )
 from treerank.testing.sample import make_ranking_sample
+from treerank.threads import kernel_threads
 
 #: Documents from which on the data at hand will do to tell thread from thread.
 LARGE = 1500
@@ -53,7 +54,8 @@ def threads(ranker, data):
     with _at_most_one_thread(unless=names):
         alone = fit(ranker, data, **dict.fromkeys(names, 1)).predict(data.X)
     n_threads = max(2, os.cpu_count() or 1)
-    together = fit(ranker, data, **dict.fromkeys(names, n_threads)).predict(data.X)
+    with kernel_threads(n_threads, few=0):  # so few documents would get but one
+        together = fit(ranker, data, **dict.fromkeys(names, n_threads)).predict(data.X)
     how = f"With {', '.join(names)}={n_threads}" if names else "With as many threads as there are"
     require_same_scores(together, alone, f"{how} instead of one thread")
 
