@@ -267,8 +267,10 @@ class XGBoostTrees(BoostedTrees):
 
     def leaf_values(self):
         """Return the values of all nodes, NaN where they are no leaves, one array per tree."""
+        from treerank.feature_parts.xgboost_boundary import node_values
+
         model = json.loads(self.booster_.save_raw("json"))["learner"]["gradient_booster"]["model"]
-        return [_node_values(tree) for tree in model["trees"]]
+        return [node_values(tree) for tree in model["trees"]]
 
     def importance(self, kind):
         """Return the gain or the number of splits of each feature."""
@@ -386,16 +388,3 @@ def _meaning_of_zeros(rows, earlier):
             f"and missing in a sparse matrix; got a {other} one."
         )
     return zeros
-
-
-def _node_values(tree):
-    """Return the values of the nodes of one tree as XGBoost's JSON has it."""
-    leaf = np.array(tree["left_children"]) == -1
-    n_values = int(tree["tree_param"]["size_leaf_vector"])
-    values = np.full((len(leaf), n_values), np.nan)
-    if n_values == 1:
-        values[leaf, 0] = np.array(tree["split_conditions"])[leaf]
-    else:  # vector leaves keep their rank among the leaves where others keep the right child
-        weights = np.array(tree["leaf_weights"]).reshape(-1, n_values)
-        values[leaf] = weights[np.array(tree["right_children"])[leaf]]
-    return values

@@ -1,4 +1,4 @@
-"""The boundary to XGBoost: rows go in by batches, quantised as they come; progress comes out."""
+"""The boundary to XGBoost: rows go in by batches, quantised; progress and trees come out."""
 
 import re
 import warnings
@@ -124,3 +124,16 @@ def _complaints(params):
         warnings.simplefilter("always")
         xgboost.train({"nthread": 1, "tree_method": "hist", **params}, matrix, 1)
     return [str(warning.message) for warning in caught]
+
+
+def node_values(tree):
+    """Return the values of the nodes of one tree as XGBoost's JSON has it."""
+    leaf = np.array(tree["left_children"]) == -1
+    n_values = int(tree["tree_param"]["size_leaf_vector"])
+    values = np.full((len(leaf), n_values), np.nan)
+    if n_values == 1:
+        values[leaf, 0] = np.array(tree["split_conditions"])[leaf]
+    else:  # vector leaves keep their rank among the leaves where others keep the right child
+        weights = np.array(tree["leaf_weights"]).reshape(-1, n_values)
+        values[leaf] = weights[np.array(tree["right_children"])[leaf]]
+    return values

@@ -8,8 +8,8 @@ It is for those who want a score for each threshold, and perhaps for many labels
 (``bench_vector_outputs.py --quick``, NDCG@10 against one score). With early stopping nothing is
 gained on MQ2008 and OHSUMED, of two thresholds, nor on ClueWeb09, of four: -.002 ± .005, -.004 ±
 .008 and -.001 ± .020, with leaves that are vectors -.001 ± .005, +.014 ± .008 and -.023 ± .026, in
-1.1 to 2.0 times the CPU time. With 100 trees, no stopping and ``head_alpha=10``: +.003 ± .005, +.019 ±
-.011 and +.017 ± .021, and +.018 on two folds of synthetic web search, of four thresholds.
+1.1 to 2.0 times the CPU time. With 100 trees, no stopping and ``head_alpha=10``: +.003 ± .005,
++.019 ± .011 and +.017 ± .021, and +.018 on two folds of synthetic web search, of four thresholds.
 """
 
 from dataclasses import dataclass
