@@ -95,11 +95,12 @@ class Noting:
         return scores, np.ones_like(scores)
 
 
-@pytest.mark.parametrize(("part_class", "most"), [(LightGBMTrees, 2), (XGBoostTrees, 1)])
-def test_an_engine_with_an_openmp_of_its_own_leaves_kernels_one_thread(part_class, most):
+@pytest.mark.parametrize(("part_class", "few"), [(LightGBMTrees, False), (XGBoostTrees, True)])
+def test_an_engine_with_an_openmp_of_its_own_leaves_kernels_one_thread(part_class, few):
     objective, X = Noting(), np.arange(50.0).reshape(-1, 1)
-    part_class(n_estimators=1, n_jobs=2).fit(X, objective)
-    assert objective.noted == {min(most, numba.get_num_threads())}
+    part_class(n_estimators=1).fit(X, objective)  # 50 rows, but their query might be long
+    several = min(threads_allowed(), numba.get_num_threads())
+    assert objective.noted == {1 if few else several}
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from treerank.feature_parts.histogram.forest import Forest
 from treerank.feature_parts.histogram.growing import GROW_POLICIES, Shape
 from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
+from treerank.threads import kernel_threads
 
 _POSITIVE = ("learning_rate",)
 _NOT_NEGATIVE = (
@@ -191,7 +192,9 @@ class HistogramTrees(BoostedTrees):
         )
         held_out = None if validation_rows is None else _as_floats(validation_rows)
         settings = self._settings(seed, signs.any())
-        return boost(rows, bins, signs, derivatives, n_new, earlier, held_out, progress, settings)
+        inputs = rows, bins, signs, derivatives, n_new, earlier, held_out, progress, settings
+        with kernel_threads(n_threads):
+            return boost(*inputs)
 
     def predict_scores(self, values):
         """Return the scores, of shape (n_documents, n_scores_)."""
