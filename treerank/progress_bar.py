@@ -8,7 +8,7 @@ from treerank.progress import listening
 
 #: Lines about one training in a pipe.
 LINES = 5
-COMPILING = "compiling kernels; next time they are there"
+COMPILING = "compiling"
 
 
 @contextmanager
