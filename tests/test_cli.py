@@ -251,7 +251,7 @@ def test_labels_without_relevance_end_in_a_warning_and_nan(files, tmp_path):
 
 def test_demo_compares_feature_parts_with_the_engines_own_rankers(monkeypatch):
     monkeypatch.setattr(demo, "QUICK", demo.Size(n_train=6, n_test=3, trees=2))
-    monkeypatch.setattr(demo.joblib, "cpu_count", lambda: 1)
+    monkeypatch.setattr(demo, "threads_allowed", lambda: 1)
     rows = [line.split("\t") for line in run("demo", "--quick", "-q").stdout.splitlines()]
     assert rows[0] == ["ranker", "NDCG@10", "MAP", "seconds", "CPU seconds"]
     assert [row[0] for row in rows[1:5]] == [c.name for c in demo.CONTESTANTS[:4]]

@@ -1,10 +1,13 @@
 """Threads: a process takes its share of the cores, and gives back what it changed."""
 
+import json
+
 import joblib
 import numba
 import numpy as np
 import pytest
 
+from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.xgboost import XGBoostTrees
@@ -101,6 +104,19 @@ def test_an_engine_with_an_openmp_of_its_own_leaves_kernels_one_thread(part_clas
     part_class(n_estimators=1).fit(X, objective)  # 50 rows, but their query might be long
     several = min(threads_allowed(), numba.get_num_threads())
     assert objective.noted == {1 if few else several}
+
+
+def test_few_rows_are_grown_by_one_thread():
+    objective, X = Noting(), np.arange(50.0).reshape(-1, 1)
+    with kernel_threads(2, few=0):
+        HistogramTrees(n_estimators=1).fit(X, objective)
+    assert objective.noted == {1}
+
+
+def test_trees_of_few_rows_score_with_all_threads():
+    part = XGBoostTrees(n_estimators=1).fit(np.arange(50.0).reshape(-1, 1), Noting())
+    config = json.loads(part.booster_.save_config())
+    assert int(config["learner"]["generic_param"]["nthread"]) == part.n_threads
 
 
 @pytest.fixture

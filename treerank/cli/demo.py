@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
-import joblib
 import numpy as np
 import typer
 
@@ -21,6 +20,7 @@ from treerank.datasets.web_search import make_web_search
 from treerank.metrics.average_precision import map_score
 from treerank.metrics.ndcg import ndcg_score
 from treerank.progress import listening
+from treerank.threads import threads_allowed
 from treerank.tree_direct_ranker import TreeDirectRanker
 
 LEAVES = 31
@@ -78,7 +78,7 @@ def _fit_lightgbm(X, y, qid, trees, seed, show):
     import lightgbm
 
     settings = size_of_trees("lightgbm", trees, LEAVES, LEARNING_RATE)
-    threads = joblib.cpu_count()
+    threads = threads_allowed()
     ranker = lightgbm.LGBMRanker(**settings, n_jobs=threads, random_state=seed, verbose=-1)
     return ranker.fit(X, y, group=np.bincount(qid), callbacks=[lambda env: show(env.iteration + 1)])
 
@@ -92,7 +92,7 @@ def _fit_xgboost(X, y, qid, trees, seed, show):
 
     settings = size_of_trees("xgboost", trees, LEAVES, LEARNING_RATE)
     settings |= {"objective": "rank:ndcg", "random_state": seed, "callbacks": [Watch()]}
-    return xgboost.XGBRanker(**settings, n_jobs=joblib.cpu_count()).fit(X, y, qid=qid)
+    return xgboost.XGBRanker(**settings, n_jobs=threads_allowed()).fit(X, y, qid=qid)
 
 
 def _fit_catboost(X, y, qid, trees, seed, show):
@@ -106,7 +106,7 @@ def _fit_catboost(X, y, qid, trees, seed, show):
         grow_policy="Lossguide",
         max_leaves=LEAVES,
         random_seed=seed,
-        thread_count=joblib.cpu_count(),
+        thread_count=threads_allowed(),
         logging_level="Silent",
         allow_writing_files=False,
     )
@@ -130,7 +130,7 @@ def demo(
     """Train on synthetic web searches and compare with the engines' own rankers.
 
     Every ranker gets the same documents, as many trees and leaves, the same learning rate and
-    all cores; all else is its default. A first small fit, which compiles, is not counted.
+    as many threads; all else is its default. A first small fit, which compiles, is not counted.
     """
     size = QUICK if quick else FULL
     reporter = Reporter(quiet)
@@ -140,7 +140,7 @@ def demo(
     columns = ["ranker", "NDCG@10", "MAP", "seconds", "CPU seconds"]
     print_table(columns, rows, right=columns[1:])
     reporter.say(
-        f"{size.trees} trees of {LEAVES} leaves each, {joblib.cpu_count()} cores; "
+        f"{size.trees} trees of {LEAVES} leaves each, {threads_allowed()} threads; "
         f"measured on {size.n_test} other queries."
     )
 
