@@ -10,14 +10,14 @@ import argparse
 import numpy as np
 from timing import say_times, say_versions, time_in_turn
 
-from treerank.baselines.adarank import AdaRank, Boosting
-from treerank.baselines.query_measure import measurable, measure_of
-from treerank.baselines.standard_features import FeatureScale
-from treerank.baselines.weak_rankers import features_themselves
+from treerank.baselines.linear.adarank import AdaRank, Boosting
+from treerank.baselines.linear.standard_features import FeatureScale
+from treerank.baselines.linear.weak_rankers import features_themselves
 from treerank.datasets.synthetic import make_web_search
 from treerank.metrics import get_metric
+from treerank.metrics.query_measure import measurable, measure_of
 from treerank.progress import Progress
-from treerank.training_set import training_set
+from treerank.rankers.training_set import training_set
 
 SETTINGS = {"tolerance": None}
 

@@ -16,7 +16,7 @@ from treerank import TreeDirectRanker, show_progress
 from treerank.datasets.letor import read_letor
 from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation import compare
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.model_selection import QueryShuffleSplit
 
 LOSSES = ("logistic", "half_squared_tanh", "half_squared", "exponential", "fidelity")

@@ -21,10 +21,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.metaestimators import available_if
 from xgboost import XGBRanker
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.testing import LAWS, check_ranker
-from treerank.tree_direct_ranker import TreeDirectRanker
 
 PACKAGES = ("treerank", "lightgbm", "xgboost", "catboost", "scikit-learn", "numpy")
 

@@ -16,9 +16,9 @@ from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank import TreeDirectRanker, ndcg_score
 from treerank.datasets.synthetic import make_web_search
-from treerank.feature_parts.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 
 
 def make_fits(X, y, qid, n_trees, n_leaves, n_jobs):

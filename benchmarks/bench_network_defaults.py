@@ -18,10 +18,10 @@ import numpy as np
 
 from treerank.datasets.transforms import NormalTransformer
 from treerank.feature_parts.registry import FEATURE_PARTS
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import get_metric
-from treerank.rankers import RANKERS
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.registry import RANKERS
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
 data_sets = __import__("data_sets")

@@ -12,8 +12,8 @@ import time
 import numpy as np
 import torch
 
-from treerank.baselines.ranknet_star import RankNetStar
-from treerank.feature_parts.training import one_thread
+from treerank.baselines.neural.ranknet_star import RankNetStar
+from treerank.feature_parts.networks.training import one_thread
 from treerank.objectives import make_objective
 
 N_DOCUMENTS, N_FEATURES, REPEATS = 180_000, 136, 3

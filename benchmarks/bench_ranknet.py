@@ -11,9 +11,9 @@ import time
 import numpy as np
 import torch
 
-from treerank.feature_parts.mlp import MLP
-from treerank.feature_parts.objective_function import score_gradient
-from treerank.feature_parts.training import one_thread
+from treerank.feature_parts.networks.mlp import MLP
+from treerank.feature_parts.networks.objective_function import score_gradient
+from treerank.feature_parts.networks.training import one_thread
 from treerank.objectives import make_objective
 
 N_DOCUMENTS, N_FEATURES, REPEATS = 100, 136, 5

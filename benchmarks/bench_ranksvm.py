@@ -10,7 +10,7 @@ import tracemalloc
 import numpy as np
 from timing import say_times, say_versions, time_in_turn
 
-from treerank.baselines.ranksvm import RankSVM
+from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.synthetic import make_web_search
 from treerank.objectives import make_objective
 

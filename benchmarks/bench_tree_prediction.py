@@ -9,7 +9,7 @@ import lightgbm
 import numpy as np
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
-from treerank.baselines.lambdamart import LambdaMART
+from treerank.baselines.boosted.lambdamart import LambdaMART
 from treerank.datasets.synthetic import make_web_search
 
 

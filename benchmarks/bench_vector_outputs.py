@@ -3,7 +3,7 @@
 ``python benchmarks/bench_vector_outputs.py --quick --data ../MQ2008``: per-level outputs (trees of
 their own, or leaves that are vectors); every tree, or every leaf, as a feature under a head that is
 fitted convexly. The same trees for everybody; head_alpha is chosen on the fold's validation set.
-What differs from one score of the same engine is tested by randomisation over queries, adjusted by
+What differs from one score of the same engine is tested by randomization over queries, adjusted by
 Holm. Then 100 trees under either penalty by its strength, and as few from the start as L1 kept.
 Resumes; it writes ``results/vector-outputs-*.json``.
 """
@@ -17,8 +17,8 @@ from sklearn.base import clone
 
 from treerank import TreeDirectRanker, ndcg_score
 from treerank.evaluation import compare
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.progress import listening
 from treerank.statistics import adjust_holm
 

@@ -13,7 +13,7 @@ from sklearn.tree import DecisionTreeRegressor
 from treerank import TreeDirectRanker
 from treerank.datasets.synthetic import make_web_search
 from treerank.evaluation import compare
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.model_selection import QueryShuffleSplit
 
 trees = LightGBMTrees(n_estimators=10, num_leaves=7)
@@ -42,7 +42,7 @@ assert not comparison.failures
 assert summary.cells["stump", "ndcg@10"].verdict == "worse"
 
 # %%
-# The same over queries, each counted once: Fisher's randomisation instead of Student's t.
+# The same over queries, each counted once: Fisher's randomization instead of Student's t.
 print(comparison.test("ndcg@10", "randomization"))
 
 # %%

@@ -16,7 +16,7 @@ import numpy as np
 
 from treerank import QueryKFold, TreeDirectRanker
 from treerank.datasets.synthetic import make_web_search
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 
 X, y, qid = make_web_search(n_queries=90, documents_per_query=30, n_features=40, random_state=0)
 (train, rest), _, _ = QueryKFold(3).split(X, y, qid)

@@ -17,7 +17,7 @@ from sklearn.preprocessing import QuantileTransformer
 
 from treerank import QueryKFold, TreeDirectRanker, make_ranking_scorer
 from treerank.datasets.synthetic import make_web_search
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 
 X, y, qid = make_web_search(n_queries=60, documents_per_query=20, n_features=30, random_state=0)
 

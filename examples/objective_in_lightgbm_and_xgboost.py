@@ -10,7 +10,7 @@ nobody needs group sizes.
 # %%
 # Data, objective, metric
 # -----------------------
-# The rows are shuffled: documents of one query need not be neighbours. The metric is ours, too: it
+# The rows are shuffled: documents of one query need not be neighbors. The metric is ours, too: it
 # knows the labels and queries of the validation set, and early stopping watches it.
 
 import lightgbm as lgb

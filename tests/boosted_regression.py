@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import numba as nb
 import numpy as np
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 
 PARTS = [LightGBMTrees, XGBoostTrees]
 SMALL = {"n_estimators": 15, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3}

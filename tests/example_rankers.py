@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.xgboost import XGBoostTrees
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 PARTS = {
     "lightgbm": LightGBMTrees(n_estimators=8, min_child_samples=5, n_jobs=1),

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from treerank.feature_parts.linear import Linear
-from treerank.feature_parts.mlp import MLP
-from treerank.feature_parts.polynomial import Polynomial
+from treerank.feature_parts.networks.linear import Linear
+from treerank.feature_parts.networks.mlp import MLP
+from treerank.feature_parts.networks.polynomial import Polynomial
 from treerank.objectives import make_objective
 
 PARTS = {

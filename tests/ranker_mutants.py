@@ -8,10 +8,10 @@ import numba
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import ndcg_score
+from treerank.numerics.threads import threads_for
 from treerank.objectives import make_objective
-from treerank.threads import threads_for
 
 
 class Honest(BaseEstimator):

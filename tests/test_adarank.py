@@ -4,13 +4,13 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.adarank import AdaRank, Choice
-from treerank.baselines.query_measure import QueryMeasure, measurable
-from treerank.baselines.weak_rankers import WEAK_RANKERS
+from treerank.baselines.linear.adarank import AdaRank, Choice
+from treerank.baselines.linear.weak_rankers import WEAK_RANKERS
 from treerank.metrics import METRICS, NDCG, get_metric, ndcg_score
-from treerank.rankers import load
+from treerank.metrics.query_measure import QueryMeasure, measurable
+from treerank.rankers.training_set import training_set
+from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
-from treerank.training_set import training_set
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -143,9 +143,9 @@ def test_a_weak_ranker_chosen_in_vain_waits_until_another_was_chosen():
 def test_queries_without_two_kinds_of_documents_are_left_out(data):
     X, y, qid = data
     dull = np.isin(qid, [2, 5])
-    relabelled = np.where(dull, np.where(qid == 2, 0, 1), y)
+    relabeled = np.where(dull, np.where(qid == 2, 0, 1), y)
     rest = training_set(X[~dull], y[~dull].astype(float), qid[~dull])
-    kept = measurable(training_set(X, relabelled.astype(float), qid), NDCG())
+    kept = measurable(training_set(X, relabeled.astype(float), qid), NDCG())
     assert kept.n_queries == 8
     np.testing.assert_array_equal(kept.y, rest.y)
 
@@ -198,10 +198,10 @@ def test_wrong_settings_are_named(data, settings, message):
         AdaRank(**settings).fit(*data)
 
 
-@pytest.mark.parametrize("name", ["sample_weight", "pair_weight"])
+@pytest.mark.parametrize("name", ["sample_weight", "given_pairs"])
 def test_weights_without_a_meaning_are_refused_with_the_reason(data, name):
     X, y, qid = data
-    weight = {"sample_weight": 1.0 + np.arange(len(y)), "pair_weight": [[0, 1, 1.0]]}[name]
+    weight = {"sample_weight": 1.0 + np.arange(len(y)), "given_pairs": [[0, 1, 1.0]]}[name]
     with pytest.raises(
         ValueError, match=f"{name} must be None or the same .*AdaRank, since a metric of"
     ):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treerank import archive
-from treerank.archive import FORMAT_VERSION, read_archive, write_archive
+from treerank.files import archive
+from treerank.files.archive import FORMAT_VERSION, read_archive, write_archive
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
 keys = st.text() | st.integers()

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import deal, pair_batches, query_batches, restricted_to_rows
-from treerank.pairs import Pairs
+from treerank.objectives.pairs import Pairs
 
 
 @given(
@@ -76,7 +76,7 @@ def test_a_batch_of_whole_queries_costs_what_they_cost_in_the_whole(settings):
     rng = np.random.default_rng(1)
     qid = rng.integers(6, size=50)
     y = rng.integers(3, size=50)
-    weights = {"document_weight": rng.random(50) + 0.5, "query_weight": 1.0 + qid}
+    weights = {"sample_weight": rng.random(50) + 0.5, "query_weight": 1.0 + qid}
     objective = make_objective(y, qid, **settings, **weights)
     shape = (50, 2) if settings.get("per_level") else 50
     scores = rng.normal(size=shape)
@@ -99,7 +99,7 @@ def test_a_piece_of_a_query_costs_what_its_own_pairs_cost():
 def test_given_pairs_go_with_their_queries():
     table = [[1, 0, 2.0, 0.75], [3, 4, 1.0, 1.0], [0, 1, 1.0, 0.5], [2, 5, 3.0, 0.0]]
     qid, scores = [0, 0, 1, 2, 2, 1], np.linspace(-1, 2, 6)
-    objective = make_objective(np.zeros(6), qid, pair_weight=table)
+    objective = make_objective(np.zeros(6), qid, given_pairs=table)
     expected = objective(scores)[1]
     batches = list(query_batches(objective, 4, np.random.default_rng(0)))
     assert len(batches) == 2
@@ -109,7 +109,7 @@ def test_given_pairs_go_with_their_queries():
 
 
 def test_a_piece_of_a_query_has_the_given_pairs_that_it_holds_whole():
-    objective = make_objective(np.arange(4), pair_weight=[[0, 1], [2, 3], [0, 3]])
+    objective = make_objective(np.arange(4), given_pairs=[[0, 1], [2, 3], [0, 3]])
     part = restricted_to_rows(objective, np.array([0, 2, 3]))
     assert list(zip(part.pairs.i, part.pairs.j, strict=True)) == [(1, 2), (0, 2)]
 
@@ -186,7 +186,7 @@ def test_a_batch_of_drawn_pairs_costs_what_they_cost():
 
 def test_given_pairs_are_drawn_as_they_were_given():
     table = [(1, 0, 2.0, 0.75), (3, 4, 1.0, 1.0), (0, 1, 1.0, 0.5)]
-    objective = make_objective(np.zeros(5), [0, 0, 1, 2, 2], pair_weight=table)
+    objective = make_objective(np.zeros(5), [0, 0, 1, 2, 2], given_pairs=table)
     rng, seen = np.random.default_rng(0), set()
     for _ in range(20):
         for batch in pair_batches(objective, 4, rng):

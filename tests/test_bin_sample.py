@@ -4,8 +4,8 @@ import lightgbm
 import numpy as np
 import pytest
 
-from treerank.feature_parts import bin_sample, lightgbm_boundary
-from treerank.feature_parts.bin_sample import nonzero_columns, sample_of
+from treerank.feature_parts.engines import bin_sample, lightgbm_boundary
+from treerank.feature_parts.engines.bin_sample import nonzero_columns, sample_of
 from treerank.feature_parts.rows import Rows
 
 
@@ -62,7 +62,7 @@ def test_a_sample_is_drawn_of_many_rows_only(monkeypatch):
 
 
 def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.xgboost_boundary")
+    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 200)
     X = np.random.default_rng(0).normal(size=(2000, 3))
     order = np.random.default_rng(1).permutation(2000)
@@ -78,7 +78,7 @@ def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch):
 
 
 def test_xgboost_sees_all_rows_where_a_sample_might_lack_a_category(monkeypatch):
-    xgboost_boundary = pytest.importorskip("treerank.feature_parts.xgboost_boundary")
+    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 20)
     X = np.arange(2000.0)[:, None] // 10  # each of 200 categories ten times
     matrix = xgboost_boundary.make_matrix(Rows(X), (0,))

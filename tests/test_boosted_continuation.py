@@ -15,7 +15,7 @@ from boosted_regression import (
     held_out_fit,
 )
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 
 
 @pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)

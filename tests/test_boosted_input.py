@@ -5,8 +5,8 @@ import pytest
 from boosted_regression import HELD_OUT, PARTS, SMALL, TARGETS, Given, X, fitted, held_out_fit
 from sklearn.exceptions import NotFittedError
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 
 
 @pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)

@@ -20,9 +20,9 @@ from boosted_regression import (
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.rows import Rows
-from treerank.feature_parts.xgboost import XGBoostTrees
 
 RNG = np.random.default_rng(1)
 

@@ -139,7 +139,7 @@ def test_a_kill_while_writing_leaves_the_old_cache_or_none(file, monkeypatch, fu
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"treerank.datasets.files.os.{function}", killed)
+        patch.setattr(f"treerank.files.blocks.os.{function}", killed)
         with pytest.raises(KeyboardInterrupt):
             read_letor(file, cache=True)
     assert os.listdir(file.parent) == ["train.txt"]
@@ -147,7 +147,7 @@ def test_a_kill_while_writing_leaves_the_old_cache_or_none(file, monkeypatch, fu
     (place,) = caches_of(file)
     old = place.read_bytes()
     file.write_bytes(TEXT * 2)
-    monkeypatch.setattr(f"treerank.datasets.files.os.{function}", killed)
+    monkeypatch.setattr(f"treerank.files.blocks.os.{function}", killed)
     with pytest.raises(KeyboardInterrupt):
         read_letor(file, cache=True)
     assert place.read_bytes() == old

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from treerank.calibration import fit_steepness, pair_probability
+from treerank.rankers.calibration import fit_steepness, pair_probability
 
 margins = st.floats(-1e6, 1e6)
 
@@ -27,7 +27,7 @@ def test_values_worked_by_hand():
 
 
 def most_likely(scores, y, qid):
-    """Maximise the mean over queries of the mean log likelihood of pairs, written out."""
+    """Maximize the mean over queries of the mean log likelihood of pairs, written out."""
     queries = []
     for q in set(qid):
         rows = [t for t in range(len(y)) if qid[t] == q]

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from treerank.canonical import canonical_order, row_hashes
-from treerank.grouping import QueryGroups
+from treerank.inputs.canonical import canonical_order, row_hashes
+from treerank.inputs.grouping import QueryGroups
 
 # Hashes are meant to overflow; only interpreted kernels (NUMBA_DISABLE_JIT=1) warn of it.
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered")

@@ -15,18 +15,18 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treerank.classes import (
+from treerank.boundaries import (
     RankClassifier,
     RankDistance,
-    compare_neighbours,
+    compare_neighbors,
     discover_classes,
     find_boundaries,
 )
-from treerank.classes.classifier import best_thresholds
+from treerank.boundaries.classifier import best_thresholds
 from treerank.datasets.synthetic import GaussianClasses
 from treerank.model_selection import QueryKFold
-from treerank.ranker import Ranker
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
 class FirstFeature(Ranker):
@@ -67,10 +67,10 @@ def ranker():
     return FirstFeature().fit([[0.0], [1.0]], [0, 1])
 
 
-def test_neighbours_are_compared_from_best_to_worst(ranker):
+def test_neighbors_are_compared_from_best_to_worst(ranker):
     X = np.array([[1.0], [5.0], [2.0]])
     for given_X in (X, pd.DataFrame(X), X.tolist()):
-        order, r = compare_neighbours(FirstFeature().fit(given_X, [0, 1, 0]), given_X)
+        order, r = compare_neighbors(FirstFeature().fit(given_X, [0, 1, 0]), given_X)
         np.testing.assert_array_equal(order, [1, 2, 0])
         np.testing.assert_array_equal(r, [3.0, 1.0])
 
@@ -198,7 +198,7 @@ def test_distance_is_a_pseudometric_for_scikit_learn(head):
     assert distance(X[0], X[1]) == np.abs(distance.ranker.compare(X[:1], X[1:2]))[0]
 
 
-def test_distance_serves_neighbours_and_clusters():
+def test_distance_serves_neighbors_and_clusters():
     scores, labels = clumps((20, 20, 20), spread=0.05)
     X = scores[:, None]
     distance = RankDistance(FirstFeature().fit(X, labels))
@@ -240,7 +240,7 @@ def test_peaks_find_the_classes_of_the_papers_data():
 def test_merged_classes_are_rediscovered_better_than_chance():
     """By the network of pairs, that is: it need not send a class to one point."""
     pytest.importorskip("torch")
-    from treerank.feature_parts.mlp import MLP
+    from treerank.feature_parts.networks.mlp import MLP
 
     network = MLP((70, 5), start="glorot", n_epochs=8, batch_size=500, learning_rate=2e-3)
     settings = {"loss": "half_squared_tanh", "weight": "uniform", "smoothing": 0.0}

@@ -16,7 +16,7 @@ from treerank.cli import demo, rank
 from treerank.cli.app import COMMANDS, EXIT_CODES
 from treerank.cli.trees import grown_to
 from treerank.datasets.letor import read_letor, write_letor
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.metrics import get_metric
 
 
@@ -200,7 +200,7 @@ def test_an_output_file_is_whole_or_not_there(files, tmp_path, monkeypatch):
     def full_disk(*_):
         raise OSError(28, "No space left on device", str(output))
 
-    monkeypatch.setattr("treerank.datasets.files.os.replace", full_disk)
+    monkeypatch.setattr("treerank.files.blocks.os.replace", full_disk)
     result = run("rank", files.model, files.test, "--top", 1, "-o", output)
     assert result.exit_code == 1
     assert result.stderr.endswith(f"treerank: {output}: No space left on device\n")

@@ -22,10 +22,10 @@ def test_a_terminal_gets_bars_and_tables(files, tmp_path):
     assert "6/6" in result.stderr
     assert "━" in result.stderr
     assert "━━┓" in run("evaluate", files.model, files.test, env=env).stdout
-    coloured = re.compile(rf"{ESCAPE}\[[0-9;]*3[0-9]")
-    assert coloured.search(result.stderr)
+    colored = re.compile(rf"{ESCAPE}\[[0-9;]*3[0-9]")
+    assert colored.search(result.stderr)
     plain = run("fit", files.train, "-m", tmp_path / "m", *SMALL, env=env | {"NO_COLOR": "1"})
-    assert not coloured.search(plain.stderr)
+    assert not colored.search(plain.stderr)
 
 
 def test_brackets_in_names_are_no_markup_and_long_lines_stay_whole(capsys):

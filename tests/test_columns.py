@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from treerank.columns import Columns
+from treerank.inputs.columns import Columns
 
 NUMBERS = {"price": [9.5, 7.0, np.nan], "stock": [3, 0, 1], "sale": [True, False, True]}
 COLOURS = ["red", None, "blue"]
@@ -13,16 +13,16 @@ COLOURS = ["red", None, "blue"]
 TEXT_COLUMNS = {
     "pandas str": pd.Series(COLOURS, dtype="str"),
     "pandas object": pd.Series(COLOURS, dtype=object),
-    "pandas category": pd.Series(COLOURS, dtype=pd.CategoricalDtype(["red", "blue", "grey"])),
-    "polars String": pl.Series("colour", COLOURS),
-    "polars Categorical": pl.Series("colour", COLOURS, dtype=pl.Categorical),
-    "polars Enum": pl.Series("colour", COLOURS, dtype=pl.Enum(["red", "grey", "blue"])),
+    "pandas category": pd.Series(COLOURS, dtype=pd.CategoricalDtype(["red", "blue", "gray"])),
+    "polars String": pl.Series("color", COLOURS),
+    "polars Categorical": pl.Series("color", COLOURS, dtype=pl.Categorical),
+    "polars Enum": pl.Series("color", COLOURS, dtype=pl.Enum(["red", "gray", "blue"])),
 }
 
 
 def frame_of(column):
     frame = pd.DataFrame if isinstance(column, pd.Series) else pl.DataFrame
-    return frame({"price": NUMBERS["price"], "colour": column})
+    return frame({"price": NUMBERS["price"], "color": column})
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -17,12 +17,12 @@ from treerank.datasets.letor import write_letor
 from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation import Split, compare, join
 from treerank.evaluation.fitting import checked_scores
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.metrics import ndcg_score, with_convention
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.progress import listening
-from treerank.ranker import Ranker
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from treerank.cli.app import app
 from treerank.datasets.letor import write_letor
 from treerank.evaluation import compare
-from treerank.rankers import RANKERS
+from treerank.registry import RANKERS
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ def test_what_cannot_be_tested_is_said(data):
     one = compare(lines(), data, cv=[(rows[:90], rows[90:])])
     with pytest.raises(ValueError, match="over queries where there is one split only, '1'"):
         one.test("map", "corrected_t")
-    assert one.test("map").test == "paired randomisation test"
+    assert one.test("map").test == "paired randomization test"
     assert "standard error over queries" in str(one.summary())
     queries = one.by_query("map")[:, 0]
     expected = stats.sem(queries[~np.isnan(queries)])

@@ -6,9 +6,9 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from treerank import TreeDirectRanker
-from treerank.baselines.ranksvm import RankSVM
-from treerank.explanation import parts_of_margin
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.baselines.linear.ranksvm import RankSVM
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.rankers.explanation import parts_of_margin
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 6)).round(1)

@@ -7,9 +7,10 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.objectives import fast_pairs, make_objective
-from treerank.objectives.fast_pairs import WIDTH, is_narrow, pays_to_stand_twice
-from treerank.pairs import Pairs
+from treerank.objectives import make_objective
+from treerank.objectives.kernels import fast_pairs
+from treerank.objectives.kernels.fast_pairs import WIDTH, is_narrow, pays_to_stand_twice
+from treerank.objectives.pairs import Pairs
 
 COMPILED = not numba.config.DISABLE_JIT
 #: Every kernel takes seconds to compile; without a compiler all weights are tried.
@@ -51,14 +52,14 @@ def test_meeting_only_the_documents_within_reach_misses_no_pair(sizes, weight, t
 def test_pairs_with_the_top_are_the_same_when_the_top_stands_twice(weight, tied, adjacent):
     y, qid, scores = make_task(SIZES[:3], tied=tied)
     pairs = Pairs(top=5, adjacent=adjacent)
-    document_weight = np.random.default_rng(0).uniform(0, 2, len(y))
+    sample_weight = np.random.default_rng(0).uniform(0, 2, len(y))
     assert_fast_is_exact(
         make_objective(
             y,
             qid,
             weight=weight,
             pairs=pairs,
-            document_weight=document_weight,
+            sample_weight=sample_weight,
             query_normalization="log",
         ),
         scores,

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from treerank.feature_parts.fixed_point import FixedPointDerivatives, extremes, rounded
+from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives, extremes, rounded
 
 # Ten orders of magnitude: as plain float32, their sum in doubles depends on the order.
 VALUES = np.random.default_rng(0).lognormal(0, 5, 20_000) * np.resize([1, -1, 1], 20_000)

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 
 
 @given(qid=st.lists(st.integers(-3, 3), min_size=1, max_size=30))

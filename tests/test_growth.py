@@ -5,11 +5,11 @@ import math
 import numpy as np
 import pytest
 
-from treerank.grouping import QueryGroups
-from treerank.objectives import hinges, level_sums
-from treerank.objectives.hinges import HINGES, hinge_kernel
-from treerank.objectives.label_order import LabelOrder
-from treerank.objectives.level_sums import LEVEL_SUMS, level_kernel
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.kernels import hinges, level_sums
+from treerank.objectives.kernels.hinges import HINGES, hinge_kernel
+from treerank.objectives.kernels.label_order import LabelOrder
+from treerank.objectives.kernels.level_sums import LEVEL_SUMS, level_kernel
 
 SIZES = (200, 400, 800)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from treerank.head import PENALTIES, TAUS, AntisymmetricHead, fit_head
+from treerank.rankers.head import PENALTIES, TAUS, AntisymmetricHead, fit_head
 
 every_tau = pytest.mark.parametrize("tau", TAUS)
 finite = st.floats(-1e100, 1e100)

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.feature_parts.bin_sample import SAMPLE_SIZE
+from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
 from treerank.feature_parts.histogram.bins import find_bins
 from treerank.feature_parts.rows import Rows, as_rows
@@ -67,7 +67,7 @@ def test_a_bin_is_how_many_bounds_lie_below_the_value(values, most):
     assert binned.places["has_missing"][0] == np.isnan(X).any()
 
 
-def test_neighbouring_floats_are_told_apart():
+def test_neighboring_floats_are_told_apart():
     X = np.array([1.0, np.nextafter(1.0, 2), -np.inf, np.inf, np.finfo(float).max])[:, None]
     _, binned = bins_of(X)
     np.testing.assert_array_equal(unpacked(binned)[:, 0], [1, 2, 0, 4, 3])

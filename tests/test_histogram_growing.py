@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
 from treerank.feature_parts.histogram.bins import find_bins
-from treerank.feature_parts.histogram.derivative_words import add_up, layout_of, pack
 from treerank.feature_parts.histogram.growing import Shape, grow, make_room
 from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
-from treerank.feature_parts.histogram.parting import part_rows
+from treerank.feature_parts.histogram.packed_derivatives import add_up, layout_of, pack
+from treerank.feature_parts.histogram.partition import part_rows
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import as_rows
 

@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.feature_parts.rows import Rows
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 
 SMALL = {"n_estimators": 15, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
 

@@ -7,10 +7,10 @@ import sys
 import numpy as np
 import pytest
 
-from treerank.losses import PAIR_LOSSES
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
-from treerank.objectives.pair_kernels import exact_kernel
+from treerank.objectives.kernels.exact_pairs import exact_kernel
+from treerank.objectives.losses import PAIR_LOSSES
 
 LOSSES = list(PAIR_LOSSES.values())
 SCRIPT = """

@@ -8,11 +8,11 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from treerank import TreeDirectRanker, ndcg_score
-from treerank.baselines.lambdamart import LambdaMART
-from treerank.baselines.mart import MART
+from treerank.baselines.boosted.lambdamart import LambdaMART
+from treerank.baselines.boosted.mart import MART
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.objectives.pointwise import half_squared_error
-from treerank.rankers import RANKERS, load
+from treerank.registry import RANKERS, load
 from treerank.testing import check_ranker
 
 SMALL = {"n_trees": 20, "n_jobs": 1, "random_state": 0}
@@ -101,8 +101,8 @@ def test_a_warm_start_goes_on():
 
 
 def test_own_pairs_are_refused_where_documents_count_one_by_one():
-    with pytest.raises(ValueError, match="pair_weight must be None"):
-        MART(**SMALL).fit(X, Y, QID, pair_weight=[[0, 1, 1.0]])
+    with pytest.raises(ValueError, match="given_pairs must be None"):
+        MART(**SMALL).fit(X, Y, QID, given_pairs=[[0, 1, 1.0]])
 
 
 @pytest.mark.parametrize("name", ["row_order", "query_names", "threads", "saving"])
@@ -120,7 +120,7 @@ def test_scikit_learn_accepts_them(ranker_class):
 
 
 def test_the_gradient_is_that_of_the_value():
-    objective = half_squared_error(Y, QID, document_weight=RNG.exponential(size=600))
+    objective = half_squared_error(Y, QID, sample_weight=RNG.exponential(size=600))
     scores = RNG.normal(size=600)
     value, gradient, hessian = objective(scores)
     step = RNG.normal(size=600) * 1e-4
@@ -141,7 +141,7 @@ def test_the_parts_of_some_queries_are_those_of_the_whole():
 
 
 def test_scores_start_at_the_best_constant():
-    objective = half_squared_error(Y, document_weight=RNG.exponential(size=600))
+    objective = half_squared_error(Y, sample_weight=RNG.exponential(size=600))
     assert objective.derivatives(np.zeros(600))[0].sum() == pytest.approx(0, abs=1e-9)
 
 

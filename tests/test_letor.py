@@ -11,8 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from treerank.datasets import files, table
+from treerank.datasets import table
 from treerank.datasets.letor import read_letor, write_letor
+from treerank.files import blocks
 
 DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -56,7 +57,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def tiny_blocks(monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_SIZE", 16)
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", 16)
     monkeypatch.setattr(table, "CHUNK_SIZE", 1)
     monkeypatch.setattr(table, "DOUBTFUL_ROOM", 1)
 
@@ -98,7 +99,7 @@ def test_blocks_and_chunks_leave_no_trace(file, monkeypatch):
     whole = read_letor(file, comments=True)
     monkeypatch.setattr(table, "DOUBTFUL_ROOM", 1)
     for block_size, chunk_size in [(1, 1), (7, 3), (40, 1), (100, 50), (1000, 10)]:
-        monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+        monkeypatch.setattr(blocks, "BLOCK_SIZE", block_size)
         monkeypatch.setattr(table, "CHUNK_SIZE", chunk_size)
         for path in file, packed:
             data = read_letor(path, comments=True)
@@ -161,7 +162,7 @@ def test_a_sparse_matrix_has_the_entries_that_are_named(file):
 )
 @pytest.mark.parametrize("block_size", [1, 2**20])
 def test_qids_are_integers_if_all_are_else_strings(file, monkeypatch, ids, expected, block_size):
-    monkeypatch.setattr(files, "BLOCK_SIZE", block_size)
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", block_size)
     file.write_bytes("".join(f"1 qid:{token}\n" for token in ids).encode())
     X, _, qid = read_letor(file)
     assert X.shape == (3, 0)

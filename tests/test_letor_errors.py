@@ -6,8 +6,9 @@ import re
 import numpy as np
 import pytest
 
-from treerank.datasets import files, table
+from treerank.datasets import table
 from treerank.datasets.letor import read_letor
+from treerank.files import blocks
 
 
 @pytest.fixture
@@ -17,7 +18,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def tiny_blocks(monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_SIZE", 16)
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", 16)
     monkeypatch.setattr(table, "CHUNK_SIZE", 1)
     monkeypatch.setattr(table, "DOUBTFUL_ROOM", 1)
 
@@ -96,7 +97,7 @@ def test_a_file_without_rows_is_an_error(file, text, pack):
 
 
 def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "BLOCK_SIZE", 1000)
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", 1000)
     rng = np.random.default_rng(0)
     text = b"".join(b"1 qid:1 1:%r\n" % value for value in rng.normal(size=3000).tolist())
     whole = gzip.compress(text)

@@ -60,8 +60,8 @@ def killed(*_):
 @pytest.mark.parametrize(
     ("module", "function"),
     [
-        ("treerank.datasets.files.os", "replace"),
-        ("treerank.datasets.files.os", "fsync"),
+        ("treerank.files.blocks.os", "replace"),
+        ("treerank.files.blocks.os", "fsync"),
         ("treerank.datasets.letor", "_row_text"),
     ],
 )

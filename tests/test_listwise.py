@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import approx_fprime
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
+from treerank.numerics.random_keys import uniform
+from treerank.numerics.threads import kernel_threads
 from treerank.objectives.listwise import LISTWISE, XENDCG, ApproxNDCG, ListMLE, ListNet
-from treerank.random_keys import uniform
-from treerank.threads import kernel_threads
 
 # Queries of five, one, four and two documents, the last all equal; their rows are mixed.
 QID = np.array([3, 1, 1, 2, 1, 4, 3, 1, 4, 3, 1, 3])
@@ -21,7 +21,7 @@ Y = np.array([2.0, 0, 1, 1, 1, 3, 0, 2, 3, 0, 0, 4])
 GROUPS = QueryGroups.from_qid(QID)
 SCORES = np.random.default_rng(0).normal(size=12)
 WEIGHTS = {
-    "document_weight": np.random.default_rng(1).uniform(0.5, 2, 12),
+    "sample_weight": np.random.default_rng(1).uniform(0.5, 2, 12),
     "query_weight": np.array([1.0, 2.0, 0.5, 3.0]),
 }
 every_objective = pytest.mark.parametrize("name", LISTWISE)
@@ -76,7 +76,7 @@ def test_permuted_rows_have_permuted_derivatives(name, shuffle):
     permuted = LISTWISE[name].from_labels(
         Y[shuffle],
         QueryGroups.from_qid(QID[shuffle]),
-        document_weight=weight[shuffle],
+        sample_weight=weight[shuffle],
         query_weight=query_weight,
         **shuffled_keys,
     )(SCORES[shuffle])
@@ -257,7 +257,7 @@ ORACLES = {
 @every_objective
 @weighted_or_not
 def test_value_equals_the_definition_written_out(name, weights):
-    weight = weights.get("document_weight", np.ones(12))
+    weight = weights.get("sample_weight", np.ones(12))
     query_weight = weights.get("query_weight", np.ones(4))
     expected = 0.0
     for q in range(4):
@@ -362,7 +362,7 @@ def approximate_loss(y, scores):
         ("listnet", [1.0], {}, r"y must have shape \(2,\); got \(1,\)"),
         ("listnet", [0, 1], {"target": "top"}, r"target must be one of .*; got 'top'"),
         ("listnet", [-1, 1], {"target": "gain"}, "y must be at least 0 and below 1000"),
-        ("listmle", [0, 1], {"document_weight": [1, -1]}, "document_weight must be .*non-negative"),
+        ("listmle", [0, 1], {"sample_weight": [1, -1]}, "sample_weight must be .*non-negative"),
         ("listmle", [0, 1], {"query_weight": [np.nan]}, "query_weight must be .*non-negative"),
         ("listmle", [0, 1], {"query_weight": [1, 1]}, r"query_weight must have shape \(1,\)"),
         ("xendcg", [0, 2000], {}, "y must be at least 0 and below 1000 .*2000.* in row 1"),

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from treerank.losses import PAIR_LOSSES, get_pair_loss, upset_probability
+from treerank.objectives.losses import PAIR_LOSSES, get_pair_loss, upset_probability
 
 every_loss = pytest.mark.parametrize("loss", PAIR_LOSSES.values(), ids=PAIR_LOSSES)
 every_shape = pytest.mark.parametrize(

@@ -4,14 +4,14 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.coordinate_ascent import CoordinateAscent
-from treerank.baselines.es_rank import ESRank
-from treerank.baselines.iesr_rank import IESRRank, least_squares
-from treerank.baselines.iesvm_rank import IESVMRank
-from treerank.baselines.ranksvm import RankSVM
-from treerank.baselines.standard_features import moved_scores
+from treerank.baselines.linear.coordinate_ascent import CoordinateAscent
+from treerank.baselines.linear.es_rank import ESRank
+from treerank.baselines.linear.iesr_rank import IESRRank, least_squares
+from treerank.baselines.linear.iesvm_rank import IESVMRank
+from treerank.baselines.linear.ranksvm import RankSVM
+from treerank.baselines.linear.standard_features import moved_scores
 from treerank.metrics import get_metric, ndcg_score
-from treerank.rankers import load
+from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -102,9 +102,9 @@ def test_queries_count_by_their_weight(data):
     alone = qid == 3
     weight = np.where(alone, 1e6, 1.0)
     for ranker in (ESRank(n_generations=300, random_state=1), CoordinateAscent(random_state=1)):
-        favoured = ranker.fit(X, y, qid, query_weight=weight).predict(X)
+        favored = ranker.fit(X, y, qid, query_weight=weight).predict(X)
         fair = ranker.fit(X, y, qid).predict(X)
-        assert ndcg_score(y[alone], favoured[alone]) > ndcg_score(y[alone], fair[alone])
+        assert ndcg_score(y[alone], favored[alone]) > ndcg_score(y[alone], fair[alone])
 
 
 @pytest.mark.parametrize("ranker_class", [ESRank, IESRRank, IESVMRank])

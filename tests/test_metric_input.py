@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from metric_cases import every_metric
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import METRICS, NDCG, get_metric, make_ranking_scorer, map_score, ndcg_score
 
 

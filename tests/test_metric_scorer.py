@@ -9,7 +9,7 @@ from metric_cases import make_judged
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_validate
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import get_metric, make_ranking_scorer, map_score, ndcg_score
 
 

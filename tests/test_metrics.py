@@ -14,7 +14,7 @@ from metric_cases import NAMES, every_metric, make_judged
 from sklearn.exceptions import UndefinedMetricWarning
 
 import treerank.metrics as public
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import (
     METRICS,
     NDCG,
@@ -28,7 +28,7 @@ from treerank.metrics import (
 )
 from treerank.metrics.base import TIES
 from treerank.metrics.relevance import label_gains
-from treerank.threads import kernel_threads
+from treerank.numerics.threads import kernel_threads
 
 judged = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=6)
 

@@ -11,13 +11,13 @@ import pytest
 from numba import njit
 from sklearn.base import BaseEstimator
 
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.mlp import MLP
-from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.feature_parts.networks.mlp import MLP
 from treerank.metrics import get_metric
-from treerank.rankers import load
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.registry import load
 
 PARTS = {
     "lightgbm": LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1),
@@ -85,13 +85,13 @@ def test_a_feature_part_by_name_comes_back_by_name(data, tmp_path):
 
 def test_names_and_categories_come_back(data, tmp_path):
     X, y, qid = data
-    table = pd.DataFrame({"price": X[:, 0], "colour": np.where(X[:, 2] > 1, "red", "blue")})
+    table = pd.DataFrame({"price": X[:, 0], "color": np.where(X[:, 2] > 1, "red", "blue")})
     ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(table, y, qid)
     loaded = round_trip(ranker, tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(table), ranker.predict(table))
-    assert loaded.feature_names_in_.tolist() == ["price", "colour"]
+    assert loaded.feature_names_in_.tolist() == ["price", "color"]
     with pytest.raises(ValueError, match="feature names should match"):
-        loaded.predict(table[["colour", "price"]])
+        loaded.predict(table[["color", "price"]])
 
 
 def test_a_loaded_ranker_can_be_fitted_again(data, tmp_path):

@@ -6,9 +6,9 @@ import torch
 from network_parts import OBJECTIVE, PARTS, QID, X, Y
 from sklearn.base import clone
 
-from treerank.feature_parts.linear import Linear
-from treerank.feature_parts.mlp import MLP
-from treerank.feature_parts.polynomial import Polynomial
+from treerank.feature_parts.networks.linear import Linear
+from treerank.feature_parts.networks.mlp import MLP
+from treerank.feature_parts.networks.polynomial import Polynomial
 from treerank.objectives import make_objective
 
 

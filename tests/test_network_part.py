@@ -8,11 +8,11 @@ import torch
 from network_parts import OBJECTIVE, PARTS, QID, X, Y, every_part
 from sklearn.base import clone
 
-from treerank.feature_parts.linear import Linear
-from treerank.feature_parts.mlp import ACTIVATIONS, MLP
-from treerank.feature_parts.polynomial import Monomials
+from treerank.feature_parts.networks.linear import Linear
+from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
+from treerank.feature_parts.networks.polynomial import Monomials
+from treerank.feature_parts.networks.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
 from treerank.feature_parts.rows import Rows
-from treerank.feature_parts.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
 from treerank.objectives import make_objective
 from treerank.objectives.batches import restricted_to_rows
 
@@ -177,7 +177,7 @@ def test_the_metric_sees_the_scores_of_the_model():
 
 @pytest.mark.parametrize("batches", ["queries", "pairs"])
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-def test_every_optimiser_learns_from_every_kind_of_batch(optimizer, batches):
+def test_every_optimizer_learns_from_every_kind_of_batch(optimizer, batches):
     part = Linear(batches=batches, optimizer=optimizer, learning_rate=0.05, batch_size=30,
                   n_epochs=10, random_state=0)  # fmt: skip
     assert accuracy(part.fit(X, OBJECTIVE).transform(X)) > 0.85

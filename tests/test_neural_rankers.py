@@ -5,19 +5,19 @@ import inspect
 import numpy as np
 import pytest
 
-from treerank.baselines.comparator import Comparator
-from treerank.baselines.comparison_sort import sort_by_comparison
-from treerank.baselines.lambdarank import LambdaRank
-from treerank.baselines.listnet import ListNet
-from treerank.baselines.listnet_star import ListNetStar
-from treerank.baselines.nested_ranker import NestedRanker
-from treerank.baselines.ranknet import RankNet, combine_probabilities
-from treerank.baselines.ranknet_star import RankNetStar
-from treerank.baselines.rankprop import RankProp, RankPropObjective
-from treerank.baselines.sortnet import SortNet, _triples
-from treerank.grouping import QueryGroups
+from treerank.baselines.neural.lambdarank import LambdaRank
+from treerank.baselines.neural.listnet import ListNet
+from treerank.baselines.neural.listnet_star import ListNetStar
+from treerank.baselines.neural.ranknet import RankNet, combine_probabilities
+from treerank.baselines.neural.ranknet_star import RankNetStar
+from treerank.baselines.neural.rankprop import RankProp, RankPropObjective
+from treerank.baselines.sortnet.comparator import Comparator
+from treerank.baselines.sortnet.comparison_sort import sort_by_comparison
+from treerank.baselines.sortnet.sortnet import SortNet, _triples
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import get_metric, ndcg_score
-from treerank.rankers import RANKERS
+from treerank.rankers.nested_ranker import NestedRanker
+from treerank.registry import RANKERS
 from treerank.testing import check_ranker
 from treerank.testing.sample import make_ranking_sample
 from treerank.testing.suite import LAWS
@@ -92,7 +92,7 @@ def test_every_ranker_learns(ranker):
     assert ranker.score(fresh.X, fresh.y, fresh.qid) > chance + 0.12
 
 
-def test_parameters_are_spelt_out():
+def test_parameters_are_spelled_out():
     names = set(inspect.signature(RankNet).parameters)
     assert {"hidden", "n_epochs", "random_state", "calibration"} <= names
     assert "rest" not in names
@@ -121,7 +121,7 @@ def test_across_queries_documents_of_other_queries_teach():
 def test_soft_targets_settle_at_their_log_odds():
     X = np.array([[1.0], [0.0]])
     ranker = RankNet((), n_epochs=200, learning_rate=0.5, random_state=0)
-    ranker.fit(X, [1, 0], pair_weight=[[0, 1, 1.0, 0.8]])
+    ranker.fit(X, [1, 0], given_pairs=[[0, 1, 1.0, 0.8]])
     assert np.ptp(ranker.predict(X)) == pytest.approx(np.log(0.8 / 0.2), rel=1e-3)
 
 
@@ -274,5 +274,5 @@ def test_a_rate_of_sortnet_is_a_positive_number():
 
 def test_pairs_of_the_users_own_are_refused_where_there_are_none():
     for ranker in (SortNet(), RankProp()):
-        with pytest.raises(ValueError, match="pair_weight must be None"):
-            ranker.fit([[0.0], [1.0]], [0, 1], pair_weight=[[1, 0, 1.0]])
+        with pytest.raises(ValueError, match="given_pairs must be None"):
+            ranker.fit([[0.0], [1.0]], [0, 1], given_pairs=[[1, 0, 1.0]])

@@ -5,7 +5,7 @@ import pytest
 
 from treerank.objectives import make_objective
 from treerank.objectives.listwise import LISTWISE
-from treerank.pairs import Pairs
+from treerank.objectives.pairs import Pairs
 
 Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
 
@@ -25,26 +25,26 @@ Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
         ({"gain": "cubic"}, r"gain must be an array or one of .*got 'cubic'"),
         ({"weight": "ndcg", "gain": [0, 1]}, "y must be integers below 2.*got 2.0"),
         (
-            {"document_weight": [1, 1, np.nan, 1]},
-            "document_weight must be finite; got nan in row 2",
+            {"sample_weight": [1, 1, np.nan, 1]},
+            "sample_weight must be finite; got nan in row 2",
         ),
         (
-            {"document_weight": [1, -1, 1, 1]},
-            "document_weight must not be negative; got -1.0 in row",
+            {"sample_weight": [1, -1, 1, 1]},
+            "sample_weight must not be negative; got -1.0 in row",
         ),
-        ({"document_weight": [1, 1]}, "document_weight must have one entry.*got 2 for 4"),
+        ({"sample_weight": [1, 1]}, "sample_weight must have one entry.*got 2 for 4"),
         ({"query_weight": [1, 2, 1, 1]}, "query_weight must be the same for all rows of a query"),
         ({"pairs": "with_ties", "weight": "ndcg"}, "weight must be one of .* for pairs of equal"),
-        ({"pairs": "adjacent", "pair_weight": [[0, 1]]}, "pairs must be None or 'all' when"),
+        ({"pairs": "adjacent", "given_pairs": [[0, 1]]}, "pairs must be None or 'all' when"),
         ({"loss": "listnet", "weight": "ndcg"}, "weight must be None for the listwise loss"),
         ({"loss": "listnet", "per_level": True}, "per_level must be False for the listwise"),
-        ({"pair_weight": [[0, 2]]}, r"i and j must be of one query; got \[0.0, 2.0\] in row 0"),
-        ({"pair_weight": [[0, 0]]}, "i and j must differ"),
-        ({"pair_weight": [[0, 9]]}, "rows must be integers in"),
-        ({"pair_weight": [[0, 1, -1]]}, "weights must be finite and >= 0"),
-        ({"pair_weight": [[0, 1, 1, 2]]}, r"targets must be in \[0, 1\]"),
-        ({"pair_weight": np.empty((0, 3))}, "pair_weight must list at least one pair; got 0"),
-        ({"pair_weight": [0, 1]}, r"pair_weight must have the columns.*got shape \(2,\)"),
+        ({"given_pairs": [[0, 2]]}, r"i and j must be of one query; got \[0.0, 2.0\] in row 0"),
+        ({"given_pairs": [[0, 0]]}, "i and j must differ"),
+        ({"given_pairs": [[0, 9]]}, "rows must be integers in"),
+        ({"given_pairs": [[0, 1, -1]]}, "weights must be finite and >= 0"),
+        ({"given_pairs": [[0, 1, 1, 2]]}, r"targets must be in \[0, 1\]"),
+        ({"given_pairs": np.empty((0, 3))}, "given_pairs must list at least one pair; got 0"),
+        ({"given_pairs": [0, 1]}, r"given_pairs must have the columns.*got shape \(2,\)"),
     ],
 )
 def test_says_argument_rule_and_value(arguments, message):

@@ -5,10 +5,10 @@ import pytest
 import torch
 from network_parts import QID, Y
 
-from treerank.feature_parts.objective_function import ObjectiveFunction
-from treerank.losses import PAIR_LOSSES
+from treerank.feature_parts.networks.objective_function import ObjectiveFunction
 from treerank.objectives import make_objective
-from treerank.objectives.dense import SLOPES, dense_gradient, is_dense
+from treerank.objectives.kernels.dense import SLOPES, dense_gradient, is_dense
+from treerank.objectives.losses import PAIR_LOSSES
 
 rng = np.random.default_rng(1)
 
@@ -26,7 +26,7 @@ def test_autograd_sees_value_and_gradient_of_the_objective(iteration):
 
 
 def _weighted_objective(**settings):
-    weights = {"document_weight": rng.random(120) + 0.5, "query_weight": 1.0 + QID}
+    weights = {"sample_weight": rng.random(120) + 0.5, "query_weight": 1.0 + QID}
     return make_objective(Y, QID, **weights, **settings)
 
 

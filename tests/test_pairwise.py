@@ -13,13 +13,13 @@ import pytest
 from pair_oracle import METRIC_OF_WEIGHT, pairwise_sums, swap_change
 from scipy.optimize import approx_fprime
 
-from treerank.grouping import QueryGroups
-from treerank.losses import PAIR_LOSSES, logistic
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ndcg import ndcg_score
+from treerank.numerics.threads import kernel_threads
 from treerank.objectives import make_objective
-from treerank.pairs import PAIRS, GivenPairs, Pairs, get_pairs
-from treerank.threads import kernel_threads
-from treerank.weights import PAIR_WEIGHTS
+from treerank.objectives.losses import PAIR_LOSSES, logistic
+from treerank.objectives.pairs import PAIRS, GivenPairs, Pairs, get_pairs
+from treerank.objectives.weights import PAIR_WEIGHTS
 
 COMPILED = not numba.config.DISABLE_JIT
 Y = np.array([2.0, 0, 1, 1, 0, 0, 3, 1, 0])
@@ -125,9 +125,9 @@ def test_curvature_is_never_negative_and_single_documents_feel_nothing(loss, wei
 @pytest.mark.parametrize("loss", ["logistic", "half_squared", "hinge"])
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
 def test_weighing_a_row_twice_is_repeating_it(loss, pairs):
-    document_weight = np.array([1.0, 2, 1, 1, 3, 1, 1, 0, 1])
-    rows = np.repeat(np.arange(len(Y)), document_weight.astype(int))
-    weighted = make_objective(Y, QID, loss=loss, pairs=pairs, document_weight=document_weight)
+    sample_weight = np.array([1.0, 2, 1, 1, 3, 1, 1, 0, 1])
+    rows = np.repeat(np.arange(len(Y)), sample_weight.astype(int))
+    weighted = make_objective(Y, QID, loss=loss, pairs=pairs, sample_weight=sample_weight)
     repeated = make_objective(Y[rows], QID[rows], loss=loss, pairs=pairs)
     value, gradient, hessian = repeated(SCORES[rows])
     sums = [np.bincount(rows, d, minlength=len(Y)) for d in (gradient, hessian)]
@@ -143,7 +143,7 @@ def test_query_weights_multiply_the_query():
 
 
 @pytest.mark.parametrize("weight", ["uniform", "ndcg"])
-def test_equal_normalisation_gives_each_query_the_weights_of_a_typical_one(weight):
+def test_equal_normalization_gives_each_query_the_weights_of_a_typical_one(weight):
     # At sigma -> 0 every logistic pair has hessian 1/4 sigma^2 for each of its two documents.
     sigma = 1e-6
     objective = make_objective(Y, QID, weight=weight, query_normalization="equal", sigma=sigma)
@@ -168,7 +168,7 @@ def test_closed_forms_visit_no_pair_and_miss_none(loss):
         assert_same(closed(SCORES), visiting(SCORES), rtol=1e-10, atol=1e-10)
 
 
-def test_adjacent_pairs_are_those_of_neighbouring_levels():
+def test_adjacent_pairs_are_those_of_neighboring_levels():
     objective = make_objective([0, 1, 3, 3], pairs="adjacent", loss="half_squared")
     # Levels 0, 1, 3: 1 over 0, and both 3s over 1; margins 0, so each pulls by 1.
     np.testing.assert_allclose(objective(np.zeros(4))[1], [1, -1 + 2, -1, -1])
@@ -209,7 +209,7 @@ def test_sampled_pairs_are_all_pairs_in_expectation():
 
 def test_given_pairs_are_taken_whatever_the_labels_say():
     table = [[1, 0, 2.0, 0.75], [7, 2, 1.0, 1.0]]
-    objective = make_objective(Y, QID, pair_weight=table)
+    objective = make_objective(Y, QID, given_pairs=table)
     _, gradient, _ = objective(SCORES)
     ahead, back = logistic(SCORES[1] - SCORES[0]), logistic(SCORES[0] - SCORES[1])
     expected = np.zeros(9)
@@ -249,7 +249,7 @@ def test_a_given_pair_has_weight_and_target_one_unless_they_are_given(row, expec
 )
 def test_the_first_given_pair_that_is_wrong_is_named(row, rule):
     table = [[0, 1, 1, 1][: len(row)], row]
-    with pytest.raises(ValueError, match=rf"pair_weight: {rule}.* got \[.*\] in row 1\."):
+    with pytest.raises(ValueError, match=rf"given_pairs: {rule}.* got \[.*\] in row 1\."):
         GivenPairs.from_table(table, QueryGroups.from_qid([0, 0, 1, 1]))
 
 

@@ -12,7 +12,7 @@ from treerank.plots import (
     critical_difference_diagram,
     learning_curves,
     ndcg_over_k,
-    neighbours,
+    neighbors,
     p_value_matrix,
     pair_calibration,
     query_gains,
@@ -58,7 +58,7 @@ CALLS = {
     "query_gains": lambda ax: query_gains(VALUES[:, 0], VALUES[:, 1], ax=ax),
     "score_histograms": lambda ax: score_histograms(Y, SCORES, ax=ax),
     "pair_calibration": lambda ax: pair_calibration(Sure(), SCORES[:, None], Y, QID, ax=ax),
-    "neighbours": lambda ax: neighbours(Y, SCORES, ax=ax),
+    "neighbors": lambda ax: neighbors(Y, SCORES, ax=ax),
 }
 
 
@@ -143,7 +143,7 @@ def test_a_calibrated_ranker_lies_on_the_diagonal():
 
 def test_boundaries_are_drawn_where_they_are_found():
     scores = np.concatenate([rng.normal(mean, 0.1, 100) for mean in (0, 1, 2)])
-    ax = neighbours(None, scores, n_classes=3)
+    ax = neighbors(None, scores, n_classes=3)
     assert [line.get_xdata()[0] for line in ax.lines[1:]] == [100, 200]
 
 
@@ -201,7 +201,7 @@ def test_no_two_lines_look_alike():
         (lambda: size_path([1, 2], [0.5]), r"one per size; got \(1,\) for \(2,\)"),
         (lambda: score_histograms(Y, Y * np.nan), "scores must be finite; got NaN"),
         (lambda: score_histograms(Y * np.nan, Y), "y must be finite; got NaN"),
-        (lambda: neighbours(Y[:5], SCORES), r"one per label; got \(200,\) for \(5,\)"),
+        (lambda: neighbors(Y[:5], SCORES), r"one per label; got \(200,\) for \(5,\)"),
     ],
 )
 def test_bad_input_is_named(call, message):

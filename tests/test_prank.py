@@ -2,12 +2,12 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.large_margin_prank import LargeMarginPRank
-from treerank.baselines.perceptrons import n_products, quadratic_scores, train_epoch
-from treerank.baselines.prank import PRank
-from treerank.baselines.quadratic_prank import QuadraticPRank
+from treerank.baselines.linear.large_margin_prank import LargeMarginPRank
+from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
+from treerank.baselines.linear.prank import PRank
+from treerank.baselines.linear.quadratic_prank import QuadraticPRank
 from treerank.metrics import ndcg_score
-from treerank.rankers import load
+from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
 
 pytestmark = pytest.mark.usefixtures("one_thread")

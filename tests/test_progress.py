@@ -8,17 +8,17 @@ import pytest
 from rich.console import Console
 
 from treerank import show_progress
-from treerank.baselines.adarank import AdaRank
-from treerank.baselines.es_rank import ESRank
-from treerank.baselines.lambdamart import LambdaMART
-from treerank.baselines.prank import PRank
-from treerank.baselines.rankboost import RankBoost
-from treerank.baselines.ranknet import RankNet
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.baselines.boosted.lambdamart import LambdaMART
+from treerank.baselines.linear.adarank import AdaRank
+from treerank.baselines.linear.es_rank import ESRank
+from treerank.baselines.linear.prank import PRank
+from treerank.baselines.neural.ranknet import RankNet
+from treerank.baselines.stumps.rankboost import RankBoost
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.progress import Progress, listener, listening, nobody
 from treerank.progress_bar import COMPILING, progress_bar
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 RANKERS = {
     "LightGBM": lambda n: TreeDirectRanker(LightGBMTrees(n), random_state=0),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import stats
 
-from treerank.random_keys import _stream_output, gumbel, uniform, uniforms
+from treerank.numerics.random_keys import _stream_output, gumbel, uniform, uniforms
 
 words = st.integers(0, 2**63 - 1)
 
@@ -64,7 +64,7 @@ def test_many_keys_have_the_numbers_of_each():
 
 
 def test_numbers_are_the_same_without_a_compiler():
-    script = "from treerank.random_keys import uniform; print(repr(uniform(7, 3, 2**40)))"
+    script = "from treerank.numerics.random_keys import uniform; print(repr(uniform(7, 3, 2**40)))"
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", script],
         env={"NUMBA_DISABLE_JIT": "1"},
@@ -101,7 +101,7 @@ def test_gumbel_numbers_are_gumbel():
 
 
 @pytest.mark.parametrize("lag", [(1, 0), (0, 1), (1, 1), (2, 0), (0, 2)])
-def test_neighbouring_keys_are_independent(lag):
+def test_neighboring_keys_are_independent(lag):
     numbers = table(3, 200, 200)
     here = numbers[: 200 - lag[0], : 200 - lag[1]].ravel()
     there = numbers[lag[0] :, lag[1] :].ravel()
@@ -109,7 +109,7 @@ def test_neighbouring_keys_are_independent(lag):
     assert stats.chisquare(counts.ravel()).pvalue > 0.001
 
 
-def test_neighbouring_seeds_are_independent():
+def test_neighboring_seeds_are_independent():
     here, there = table(3, 100, 200).ravel(), table(4, 100, 200).ravel()
     counts = np.histogram2d(here, there, bins=10, range=[[0, 1], [0, 1]])[0]
     assert stats.chisquare(counts.ravel()).pvalue > 0.001

@@ -4,12 +4,12 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.frank import FRank
-from treerank.baselines.rankboost import RankBoost
-from treerank.baselines.stumps import BinnedFeatures, Stumps, best_stump
+from treerank.baselines.stumps.frank import FRank
+from treerank.baselines.stumps.rankboost import RankBoost
+from treerank.baselines.stumps.stumps import BinnedFeatures, Stumps, best_stump
 from treerank.metrics import get_metric
 from treerank.objectives import make_objective
-from treerank.rankers import load
+from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -103,7 +103,7 @@ def test_given_pairs_replace_those_of_labels(data):
     pairs = [(i, j, 1.0) for i in range(len(y)) for j in range(len(y)) if qid[i] == qid[j]]
     pairs = [(i, j, w) for i, j, w in pairs if y[i] > y[j]]
     by_label = RankBoost(n_rounds=5).fit(X, y, qid)
-    by_list = RankBoost(n_rounds=5).fit(X, 0 * y, qid, pair_weight=pairs)
+    by_list = RankBoost(n_rounds=5).fit(X, 0 * y, qid, given_pairs=pairs)
     np.testing.assert_allclose(by_list.predict(X), by_label.predict(X))
 
 

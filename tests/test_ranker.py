@@ -15,7 +15,7 @@ from sklearn.base import clone
 from treerank.metrics import ndcg_score
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.registry import get_metric
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -193,14 +193,14 @@ def test_a_frame_of_numbers_equals_an_array(data, fitted, frame):
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_a_column_of_text_is_split_as_categories(frame, part):
     qid = np.arange(1600) // 20
-    colours = np.random.default_rng(0).choice(list("abcdefgh"), size=1600)
-    y = np.isin(colours, list("aceg")).astype(int)  # no threshold on codes parts these
+    colors = np.random.default_rng(0).choice(list("abcdefgh"), size=1600)
+    y = np.isin(colors, list("aceg")).astype(int)  # no threshold on codes parts these
     ranker = TreeDirectRanker(part, random_state=0)
-    table = frame({"colour": colours, "noise": np.zeros(1600)})
+    table = frame({"color": colors, "noise": np.zeros(1600)})
     scores = ranker.fit(table, y, qid).predict(table)
     assert ranker.columns_.categories == {0: list("abcdefgh")}
     assert scores[y == 1].min() > scores[y == 0].max()
-    unseen = frame({"colour": ["never seen", None], "noise": [0.0, 0.0]})
+    unseen = frame({"color": ["never seen", None], "noise": [0.0, 0.0]})
     assert ranker.compare(unseen[:1], unseen[1:]) == 0
 
 

@@ -9,10 +9,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.model_selection import QueryKFold
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

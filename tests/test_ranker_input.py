@@ -7,7 +7,7 @@ import pytest
 from example_rankers import every_part, ranking_data, some_ranker
 from sklearn.exceptions import NotFittedError
 
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -74,8 +74,8 @@ ONES = np.ones(160)
         ({"sample_weight": -ONES}, ValueError, "sample_weight must be finite and not negative"),
         ({"query_weight": ONES * np.nan}, ValueError, "query_weight must be finite"),
         ({"query_weight": np.arange(160)}, ValueError, "query_weight must be constant within a q"),
-        ({"pair_weight": [[0, 150, 1]]}, ValueError, "i and j must be of one query"),
-        ({"pair_weight": [[0, 1, -1]]}, ValueError, "weights must be finite and >= 0"),
+        ({"given_pairs": [[0, 150, 1]]}, ValueError, "i and j must be of one query"),
+        ({"given_pairs": [[0, 1, -1]]}, ValueError, "weights must be finite and >= 0"),
         ({"eval_set": 3}, ValueError, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
         ({"eval_set": ([[1.0]], [1])}, ValueError, "X has 1 features, but TreeDirectRanker is exp"),
         ({"eval_set": (np.eye(4), [1])}, ValueError, "y of eval_set must have one entry per row"),

@@ -48,7 +48,7 @@ def test_weights_matter(data, fitted):
 def test_a_weight_of_two_is_a_document_twice_where_ranks_play_no_part(weight, is_repetition):
     y, scores = np.array([2.0, 0, 1, 0]), np.array([0.3, 0.9, -0.2, 0.4])
     twice = np.array([0, 1, 2, 3, 1])
-    weighted = make_objective(y, weight=weight, document_weight=[1.0, 2, 1, 1])
+    weighted = make_objective(y, weight=weight, sample_weight=[1.0, 2, 1, 1])
     repeated = make_objective(y[twice], weight=weight)
     value, gradient, _ = weighted(scores)
     value_of_copies, gradients, _ = repeated(scores[twice])
@@ -62,8 +62,8 @@ def test_the_users_own_pairs_replace_those_of_the_labels():
     qid = np.repeat([0, 1], 20)
     i, j = np.nonzero((qid[:, None] == qid) & (X < X.T))  # the smaller is to win
     ranker = some_ranker(weight="uniform")
-    ranker.fit(X, X[:, 0] // 10, qid, pair_weight=np.column_stack([i, j, np.ones(len(i))]))
+    ranker.fit(X, X[:, 0] // 10, qid, given_pairs=np.column_stack([i, j, np.ones(len(i))]))
     assert ranker.compare([[0.0]], [[39.0]]) > 0
     there_and_back = np.column_stack([j, i, np.ones(len(i)), np.zeros(len(i))])
-    again = clone(ranker).fit(X, X[:, 0] // 10, qid, pair_weight=there_and_back)
+    again = clone(ranker).fit(X, X[:, 0] // 10, qid, given_pairs=there_and_back)
     np.testing.assert_array_equal(again.predict(X), ranker.predict(X))

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from pair_oracle import orders
 
-from treerank.objectives import ranking
-from treerank.objectives.ranking import RankRule, chance_in_top, sort_by_score, sort_noisy
+from treerank.objectives.kernels import ranking
+from treerank.objectives.kernels.ranking import RankRule, chance_in_top, sort_by_score, sort_noisy
 
 _RNG = np.random.default_rng(0)
 KEYS = {

@@ -6,18 +6,18 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 
-from treerank.baselines.active_pairs import (
+from treerank.baselines.linear.active_pairs import (
     PairSides,
     active_pairs,
     curvature_product,
     squared_hinges,
     transposed_product,
 )
-from treerank.baselines.conjugate_gradients import conjugate_gradients
-from treerank.baselines.ranksvm import RankSVM
-from treerank.rankers import load
+from treerank.baselines.linear.conjugate_gradients import conjugate_gradients
+from treerank.baselines.linear.ranksvm import RankSVM
+from treerank.rankers.training_set import training_set
+from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
-from treerank.training_set import training_set
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -42,7 +42,7 @@ def listed_pairs(y, qid, weight=None, query_weight=None, normalized=True):
     return i, j, v / v.sum()
 
 
-def minimised(X, C, pairs, weight=None):
+def minimized(X, C, pairs, weight=None):
     """Return the optimal weights of standard features, and the value, by a general solver."""
     i, j, v = pairs
     gaps = X[i] - X[j]
@@ -71,7 +71,7 @@ def test_the_optimum_is_that_over_explicit_pairs(data, C, normalized):
     mean = np.average(X, axis=0, weights=weight)
     deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weight))
     Z = (X - mean) / deviation
-    expected, value = minimised(Z, C, listed_pairs(y, qid, weight, by_query, normalized))
+    expected, value = minimized(Z, C, listed_pairs(y, qid, weight, by_query, normalized))
     np.testing.assert_allclose(ranker.coef_ * deviation, expected, atol=1e-5)
     assert ranker.objective_ == pytest.approx(value)
 
@@ -99,7 +99,7 @@ def test_sums_over_active_pairs_are_those_of_two_loops(documents):
     sides = PairSides.of(data, False)
     s, v = data.X[data.rows, 0], data.X[data.rows] @ [0.5, 2.0]
     value, slope, product, mass = 0.0, np.zeros(len(s)), np.zeros(len(s)), 0.0
-    w = np.ones(len(s)) if data.document_weight is None else data.document_weight
+    w = np.ones(len(s)) if data.sample_weight is None else data.sample_weight
     for i in range(len(s)):
         for j in range(len(s)):
             if data.query[i] == data.query[j] and data.y[i] > data.y[j]:
@@ -175,9 +175,9 @@ def test_wrong_settings_are_named(data, settings, message):
 
 def test_given_pairs_are_refused_with_the_reason(data):
     with pytest.raises(
-        ValueError, match=r"pair_weight must be None .*RankSVM, since it knows pairs"
+        ValueError, match=r"given_pairs must be None .*RankSVM, since it knows pairs"
     ):
-        RankSVM().fit(*data, pair_weight=[[0, 1, 1.0]])
+        RankSVM().fit(*data, given_pairs=[[0, 1, 1.0]])
 
 
 def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data):

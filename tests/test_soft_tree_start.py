@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 
 torch = pytest.importorskip("torch")
-XGBoostTrees = pytest.importorskip("treerank.feature_parts.xgboost").XGBoostTrees
-start = pytest.importorskip("treerank.feature_parts.soft_tree_start")
+XGBoostTrees = pytest.importorskip("treerank.feature_parts.engines.xgboost").XGBoostTrees
+start = pytest.importorskip("treerank.feature_parts.soft_trees.soft_tree_start")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 4)) * [1.0, 100.0, 1e-3, 1.0] + [0.0, 1000.0, 0.0, 5.0]
@@ -85,7 +85,7 @@ def test_with_a_small_gamma_new_rows_away_from_thresholds_get_the_scores_of_the_
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_standardised_rows_get_the_same_scores(part):
+def test_standardized_rows_get_the_same_scores(part):
     model, mean, scale = fitted(part), X.mean(axis=0), X.std(axis=0)
     layer = started(model, (X - mean) / scale, mean=mean, scale=scale, softness=0)
     ours = outputs(layer, (X - mean) / scale)

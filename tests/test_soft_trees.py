@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES, make_feature_part
 from treerank.objectives import make_objective
 
 torch = pytest.importorskip("torch")
-SoftTrees = pytest.importorskip("treerank.feature_parts.soft_trees").SoftTrees
+SoftTrees = pytest.importorskip("treerank.feature_parts.soft_trees.soft_trees").SoftTrees
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3)) * [1.0, 10.0, 0.1]

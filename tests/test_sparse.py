@@ -13,14 +13,14 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils import get_tags
 
 from treerank import load
-from treerank.baselines.ranksvm import RankSVM
-from treerank.columns import as_csr
+from treerank.baselines.linear.ranksvm import RankSVM
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.rows import Rows, as_rows
-from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.inputs.columns import as_csr
 from treerank.model_selection import QueryKFold
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 PARTS = {
     "lightgbm": LightGBMTrees(n_estimators=8, min_child_samples=5, n_jobs=1),
@@ -147,7 +147,7 @@ def test_the_same_numbers_get_the_same_scores_in_either_form(part, output, fitte
 
 
 def test_xgboost_makes_few_rows_at_a_time_dense_where_fit_had_an_array(monkeypatch):
-    monkeypatch.setattr("treerank.feature_parts.xgboost._DENSE_ROWS", 150)
+    monkeypatch.setattr("treerank.feature_parts.engines.xgboost._DENSE_ROWS", 150)
     ranker = a_ranker(PARTS["xgboost"]).fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.predict(SPARSE), ranker.predict(X))
 
@@ -305,7 +305,7 @@ def test_a_sparse_matrix_is_checked_as_an_array_is():
 
 
 def test_a_matrix_without_names_cannot_stand_for_a_frame_with_categories():
-    shop = pd.DataFrame({"colour": np.where(Y > 0, "red", "blue"), "price": X[:, 1]})
+    shop = pd.DataFrame({"color": np.where(Y > 0, "red", "blue"), "price": X[:, 1]})
     ranker = a_ranker(PARTS["lightgbm"]).fit(shop, Y, QID)
     with pytest.raises(TypeError, match="X must be a data frame, as in fit"):
         ranker.predict(SPARSE[:, :2])

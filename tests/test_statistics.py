@@ -305,7 +305,7 @@ def test_all_pairs_are_the_single_tests():
     adjusted = pairwise_tests(values, test="randomization", random_state=3).p_values
     np.testing.assert_allclose(adjusted[np.triu_indices(3, 1)], adjust_holm(raw))
     assert np.isnan(np.diag(result.p_values)).all()
-    assert str(result).splitlines()[0] == "p-values of the paired randomisation test"
+    assert str(result).splitlines()[0] == "p-values of the paired randomization test"
 
 
 def test_cliques_are_the_longest_runs_within_the_critical_difference():

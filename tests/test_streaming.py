@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from treerank.baselines.streaming_ranker import StreamingRanker
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.registry import make_feature_part
-from treerank.rankers import load
+from treerank.rankers.streaming_ranker import StreamingRanker
+from treerank.registry import load
 
 
 def batch(seed, angle=0.0):

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pair_oracle import METRIC_OF_WEIGHT, expected_reciprocal_rank, swap_change
 
-from treerank.grouping import QueryGroups
-from treerank.objectives.ranking import RankRule, Ranks, rank_kernel
-from treerank.weights import PAIR_WEIGHTS, WeightOptions
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.kernels.ranking import RankRule, Ranks, rank_kernel
+from treerank.objectives.weights import PAIR_WEIGHTS, WeightOptions
 
 documents = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=6

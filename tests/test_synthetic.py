@@ -206,7 +206,7 @@ def test_network_outputs_are_bounded_and_without_bias():
     assert abs(y.mean()) < 4 * y.std() / np.sqrt(len(y))
 
 
-def test_polynomial_is_a_mean_of_three_standardised_terms():
+def test_polynomial_is_a_mean_of_three_standardized_terms():
     X, y, _ = make_random_polynomial(200, n_features=4, n_levels=None, random_state=0)
     products = np.einsum("ni,nj->nij", X, X).reshape(len(X), -1)
     cubes = np.einsum("ni,nj,nk->nijk", X, X, X).reshape(len(X), -1)

@@ -9,8 +9,9 @@ import pytest
 from ranker_mutants import MUTANTS, Honest
 from sklearn.base import BaseEstimator
 
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.feature_parts.xgboost import XGBoostTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.testing import (
     LAWS,
     LawResult,
@@ -18,7 +19,6 @@ from treerank.testing import (
     make_ranking_sample,
     parametrize_with_laws,
 )
-from treerank.tree_direct_ranker import TreeDirectRanker
 
 # One thread each: on a busy machine, engines wait for their threads longer than they grow trees.
 TREES = {"n_estimators": 4, "n_jobs": 1}

@@ -7,13 +7,13 @@ import numba
 import numpy as np
 import pytest
 
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.lightgbm import LightGBMTrees
 from treerank.feature_parts.rows import as_rows
-from treerank.feature_parts.xgboost import XGBoostTrees
 from treerank.metrics import get_metric
+from treerank.numerics.threads import FEW_DOCUMENTS, kernel_threads, threads_allowed, threads_for
 from treerank.objectives import make_objective
-from treerank.threads import FEW_DOCUMENTS, kernel_threads, threads_allowed, threads_for
 
 
 @pytest.fixture

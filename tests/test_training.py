@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from treerank.feature_parts import training
-from treerank.feature_parts.linear import Linear
-from treerank.feature_parts.objective_function import score_gradient
-from treerank.feature_parts.training import (
+from treerank.feature_parts.networks import training
+from treerank.feature_parts.networks.linear import Linear
+from treerank.feature_parts.networks.objective_function import score_gradient
+from treerank.feature_parts.networks.training import (
     OPTIMIZERS,
     Schedule,
     ScoredNetwork,
@@ -18,7 +18,7 @@ from treerank.feature_parts.training import (
     one_thread,
     own_generator,
 )
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 
 
@@ -148,7 +148,7 @@ def test_a_gradient_that_is_not_finite_is_an_error(pull):
     ("name", "kind"),
     [("adam", torch.optim.Adam), ("adamw", torch.optim.AdamW), ("sgd", torch.optim.SGD)],
 )
-def test_optimisers_take_weight_decay_and_momentum(name, kind):
+def test_optimizers_take_weight_decay_and_momentum(name, kind):
     optimizer = OPTIMIZERS[name]([torch.zeros(1, requires_grad=True)], 0.25, 0.5)
     assert type(optimizer) is kind
     assert optimizer.defaults["weight_decay"] == 0.25

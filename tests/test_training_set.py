@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treerank.training_set import training_set
+from treerank.rankers.training_set import training_set
 
 N = 40
 
@@ -21,24 +21,24 @@ def given():
         "qid": qid,
         "sample_weight": rng.integers(4, size=N).astype(float),
         "query_weight": np.array([1.0, 2.0, 0.0, 0.5, 3.0])[qid],
-        "pair_weight": pairs,
+        "given_pairs": pairs,
     }
 
 
 def content(data):
     """Everything that training may depend on, as comparable values."""
-    columns = [data.X[data.rows], data.y, data.query, data.document_weight, data.query_weight]
+    columns = [data.X[data.rows], data.y, data.query, data.sample_weight, data.query_weight]
     if data.pairs is not None:
         columns += [data.pairs.i, data.pairs.j, data.pairs.weight, data.pairs.target]
     return [column.tolist() for column in columns if column is not None]
 
 
 def shuffled(given, order):
-    changed = {name: values[order] for name, values in given.items() if name != "pair_weight"}
+    changed = {name: values[order] for name, values in given.items() if name != "given_pairs"}
     place = np.argsort(order)
-    pairs = given["pair_weight"].copy()
+    pairs = given["given_pairs"].copy()
     pairs[:, :2] = place[pairs[:, :2].astype(int)]
-    return changed | {"pair_weight": pairs[::-1]}
+    return changed | {"given_pairs": pairs[::-1]}
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -52,13 +52,13 @@ def test_no_shuffle_of_rows_and_no_renaming_of_queries_changes_anything(given, s
 
 def test_every_row_keeps_what_belongs_to_it(given):
     data = training_set(**given)
-    for ours, name in [("y", "y"), ("document_weight", "sample_weight")]:
+    for ours, name in [("y", "y"), ("sample_weight", "sample_weight")]:
         np.testing.assert_array_equal(getattr(data, ours), given[name][data.rows])
     np.testing.assert_array_equal(data.query_weight, given["query_weight"][data.rows])
     assert len(set(zip(data.query, given["qid"][data.rows], strict=True))) == data.n_queries
     pairs = data.pairs
     back = np.column_stack([data.rows[pairs.i], data.rows[pairs.j], pairs.weight, pairs.target])
-    assert {tuple(pair) for pair in back} <= {tuple(pair) for pair in given["pair_weight"]}
+    assert {tuple(pair) for pair in back} <= {tuple(pair) for pair in given["given_pairs"]}
 
 
 def test_rows_of_weight_zero_and_their_pairs_are_gone(given):
@@ -66,7 +66,7 @@ def test_rows_of_weight_zero_and_their_pairs_are_gone(given):
     kept = (given["sample_weight"] > 0) & (given["query_weight"] > 0)
     assert sorted(data.rows) == np.flatnonzero(kept).tolist()
     assert data.query.max() + 1 == data.n_queries == 4
-    i, j = given["pair_weight"][:, :2].astype(int).T
+    i, j = given["given_pairs"][:, :2].astype(int).T
     assert len(data.pairs.i) == (kept[i] & kept[j]).sum()
 
 
@@ -102,7 +102,7 @@ def test_a_split_leaves_a_query_to_train_on(given):
             {"query_weight": [1, 2]},
             "query_weight must be constant within a query; got 2.0 in row 1",
         ),
-        ({"pair_weight": [[0, 2, 1]]}, r"pair_weight: rows must be integers .* in row 0"),
+        ({"given_pairs": [[0, 2, 1]]}, r"given_pairs: rows must be integers .* in row 0"),
     ],
 )
 def test_a_wrong_argument_is_named_with_the_rule_and_the_value(changed, message):

@@ -8,8 +8,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from treerank.datasets.transforms import NormalTransformer, QueryScaler
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
 def what_cannot_hold(estimator):

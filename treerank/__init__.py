@@ -1,14 +1,13 @@
 """Learning to rank by comparing two documents at a time, with any function approximator."""
 
-from treerank import kernel_cache as kernel_cache
-from treerank.grouping import QueryGroups
-from treerank.head import AntisymmetricHead
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import make_ranking_scorer, ndcg_score
 from treerank.model_selection import QueryKFold
 from treerank.objectives import make_objective
 from treerank.progress_bar import show_progress
-from treerank.rankers import load
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.registry import load
 
 __all__ = [
     "AntisymmetricHead",

@@ -16,7 +16,8 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from treerank.grouping import QueryGroups
+from treerank.checks import check_count
+from treerank.inputs.grouping import QueryGroups
 
 
 class QuerySplitter(BaseCrossValidator):
@@ -95,7 +96,7 @@ class QueryKFold(QuerySplitter):
         self.random_state = random_state
 
     def _test_queries(self, groups):
-        _check_integer(self.n_splits, "n_splits", 2)
+        check_count("n_splits", self.n_splits, at_least=2)
         if self.n_splits > groups.n_queries:
             raise ValueError(
                 f"n_splits must be at most the number of queries, {groups.n_queries}; "
@@ -140,7 +141,7 @@ class QueryShuffleSplit(QuerySplitter):
         self.random_state = random_state
 
     def _test_queries(self, groups):
-        _check_integer(self.n_splits, "n_splits", 1)
+        check_count("n_splits", self.n_splits, at_least=1)
         n_test = self._n_test_queries(groups.n_queries)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
@@ -159,8 +160,3 @@ class QueryShuffleSplit(QuerySplitter):
                 f"both sets at least one of the {n_queries} queries; got {size!r}."
             )
         return n_test
-
-
-def _check_integer(value, name, lowest):
-    if not isinstance(value, numbers.Integral) or value < lowest:
-        raise ValueError(f"{name} must be an integer of at least {lowest}; got {value!r}.")

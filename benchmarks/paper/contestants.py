@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, clone
 
 from treerank.evaluation.fitting import requesting, takes_qid
 from treerank.feature_parts.registry import FEATURE_PARTS
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 SIZE = {"full": (200, 60), "quick": (100, 30), "tiny": (3, 1)}
 

@@ -1,4 +1,4 @@
-"""Data sets: folders as the user has them, cut and labelled as in the papers.
+"""Data sets: folders as the user has them, cut and labeled as in the papers.
 
 A folder holds ``Fold1`` to ``Fold5`` (LETOR, MSLR-WEB), or parts ``S1.txt`` to ``S5.txt`` of
 which each is tested once, the next one validates, the other three train. ``synthetic`` stands for

@@ -129,7 +129,7 @@ def draw_list(axis, found):
         axis.scatter(here, np.full(len(here), low), label=str(label), **look)
     for position in found["found"]:
         axis.axvline(position, color=GREY, linewidth=0.8, linestyle="--")
-    tidy(axis, x="place in the sorted list", y="r of neighbours / median")
+    tidy(axis, x="place in the sorted list", y="r of neighbors / median")
     axis.tick_params(axis="y", which="minor", labelleft=False)
     legend(axis, title="label", title_fontsize=7, ncols=3, loc="upper center", handlelength=0.8)
 

@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
 
 from treerank.metrics.ndcg import ndcg_score
-from treerank.rankers import RANKERS
+from treerank.registry import RANKERS
 
 RANKERS_SHOWN = ("RankNet*", "RankNet", "LambdaRank", "ListNet")
 #: RankNet* with the same weight for every class, shown where classes are thinned.
@@ -33,7 +33,7 @@ RATIOS = {
 N_TRAIN = {"full": 100_000, "quick": 10_000, "tiny": 300}
 N_TEST = {"full": 10_000, "quick": 10_000, "tiny": 200}
 N_SETS = {"full": 5, "quick": 3, "tiny": 1}
-#: So that small sets are learnt from as long as large ones: epochs for at least so many batches.
+#: So that small sets are learned from as long as large ones: epochs for at least so many batches.
 N_STEPS = {"full": 2_000, "quick": 1_000, "tiny": 2}
 
 

@@ -1,4 +1,4 @@
-"""Figure 6 of the DirectRanker paper: r of neighbours in a sorted list peaks between classes.
+"""Figure 6 of the DirectRanker paper: r of neighbors in a sorted list peaks between classes.
 
 RankNet* learns Gaussian classes, all of them or merged into two, and sorts a test set. A boundary
 of two classes is where the sorted list is best cut between them; it is found if a peak of r, of
@@ -19,7 +19,7 @@ from protocol import add_sets, measure, parser_of
 from sklearn.metrics import adjusted_rand_score
 from synthetic import START, drawn_sets, normal, star
 
-from treerank.classes import find_boundaries
+from treerank.boundaries import find_boundaries
 from treerank.metrics import get_metric
 
 N_TRAIN = {"full": 100_000, "quick": 20_000, "tiny": 300}
@@ -140,7 +140,7 @@ def order_within(test, scores, highest):
 
 
 def class_boundaries(y, scores):
-    """Return how many documents precede the best cut between each two neighbouring classes."""
+    """Return how many documents precede the best cut between each two neighboring classes."""
     falling = np.asarray(y)[np.argsort(-scores, kind="stable")]
     cuts = []
     for label in np.unique(y)[:0:-1]:

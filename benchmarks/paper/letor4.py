@@ -18,7 +18,7 @@ from line_up import ranker, trees
 from parameters import about_rankers
 from protocol import measure, parser_of
 
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 #: NDCG@10 and MAP that a RankSVM has on MQ2008.
 PUBLISHED = {"RankSVM": {"ndcg@10": 0.2254, "map": 0.4677}}

@@ -9,9 +9,9 @@ and not in the paper's table.
 from sklearn.pipeline import make_pipeline
 
 from treerank.datasets.transforms import NormalTransformer
-from treerank.feature_parts.lightgbm import LightGBMTrees
-from treerank.rankers import RANKERS
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.registry import RANKERS
 
 SMALL, LARGE = (32, 20, 5), (200, 50, 30, 10, 5)
 

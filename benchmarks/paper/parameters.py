@@ -11,9 +11,9 @@ import reprlib
 
 from sklearn.pipeline import Pipeline
 
-from treerank.direct_ranker import DirectRanker
 from treerank.evaluation.store import described
-from treerank.ranker import Ranker
+from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.ranker import Ranker
 
 #: Settings that a ranker of treerank has as a parameter, or else from its class.
 SETTINGS = tuple(

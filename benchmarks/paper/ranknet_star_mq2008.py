@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 
-from treerank.baselines.ranknet_star import RankNetStar
+from treerank.baselines.neural.ranknet_star import RankNetStar
 from treerank.datasets.folds import load_folds
 from treerank.datasets.transforms import NormalTransformer
 

@@ -44,7 +44,7 @@ import numpy as np
 from parameters import about_rankers
 from protocol import measure, parser_of
 
-from treerank.baselines.ranknet import RankNet
+from treerank.baselines.neural.ranknet import RankNet
 from treerank.datasets.synthetic import make_random_network
 from treerank.metrics import get_metric
 

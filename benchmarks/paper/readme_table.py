@@ -4,7 +4,7 @@
 
 One row per ranker, NDCG@10 and seconds per data set, from ``results/neural-core-*.json``; what is
 significant is said against the best of each data set: by the corrected t-test over folds, which
-asks about training anew, and by a randomisation test over queries, which takes the models as given.
+asks about training anew, and by a randomization test over queries, which takes the models as given.
 """
 
 import argparse
@@ -20,7 +20,7 @@ METRIC, LEVEL = "ndcg@10", 0.05
 MARKS = {"over folds": " ↓", "over queries": " †"}
 WORDS = {
     "over folds": "by the corrected t-test over folds, adjusted by Holm for all pairs",
-    "over queries": "by the randomisation test over queries, the models given, adjusted likewise",
+    "over queries": "by the randomization test over queries, the models given, adjusted likewise",
 }
 
 

@@ -10,7 +10,7 @@ from data_sets import name_of, read_splits
 from parameters import about_rankers
 from protocol import measure, parser_of
 
-from treerank.baselines.sortnet import SortNet
+from treerank.baselines.sortnet.sortnet import SortNet
 from treerank.datasets.transforms import QueryScaler
 from treerank.metrics import get_metric
 

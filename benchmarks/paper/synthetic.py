@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from treerank.baselines.ranknet_star import RankNetStar
+from treerank.baselines.neural.ranknet_star import RankNetStar
 from treerank.datasets.synthetic import GaussianClasses
 from treerank.datasets.transforms import NormalTransformer
 from treerank.metrics.ndcg import ndcg_score
@@ -18,7 +18,7 @@ START = "glorot"
 PER_QUERY = 100
 
 
-class LabelledRankNetStar(RankNetStar):
+class LabeledRankNetStar(RankNetStar):
     """RankNet* with the cost of section 4.5: a pair weighs its higher label."""
 
     weight = "label"
@@ -37,7 +37,7 @@ def drawn_sets(n_train, n_test, seed, **classes):
 
 def star(n_classes, n_epochs, seed, **settings):
     """Return the network of section 4.5: 70 units, then as many as there are classes."""
-    return LabelledRankNetStar(
+    return LabeledRankNetStar(
         (70, n_classes), n_epochs=n_epochs, calibration=None, random_state=seed, **settings
     )
 

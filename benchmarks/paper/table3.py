@@ -2,7 +2,7 @@
 
 Each ranker is trained once, with the settings of the line-up, on each fold in turn, in one
 process: take a quiet machine. With ``--ranklib RankLib.jar``, RankLib trains on the same files.
-Compiling is not counted: a few queries are learnt before.
+Compiling is not counted: a few queries are learned before.
 """
 
 import subprocess

@@ -7,13 +7,13 @@ import warnings
 
 import numpy as np
 
-from treerank.feature_parts.boosting import check_count
+from treerank.checks import check_count
 from treerank.progress import Progress
 
 #: Why a weight may have no meaning to a ranker that measures whole queries.
 WHOLE_QUERIES = {
-    "sample_weight": "a metric of whole queries is optimised; query_weight weighs those",
-    "pair_weight": "a metric of whole queries is optimised, no pairs are compared",
+    "sample_weight": "a metric of whole queries is optimized; query_weight weighs those",
+    "given_pairs": "a metric of whole queries is optimized, no pairs are compared",
 }
 
 
@@ -30,12 +30,12 @@ def refuse_weights(ranker, data, reasons):
         The names of the arguments, and why they have no meaning.
     """
     given = {
-        "sample_weight": data.document_weight,
+        "sample_weight": data.sample_weight,
         "query_weight": data.query_weight,
-        "pair_weight": data.pairs,
+        "given_pairs": data.pairs,
     }
     for name, reason in reasons.items():
-        if given[name] is not None and (name == "pair_weight" or np.ptp(given[name]) > 0):
+        if given[name] is not None and (name == "given_pairs" or np.ptp(given[name]) > 0):
             raise ValueError(
                 f"{name} must be None or the same throughout for {type(ranker).__name__}, since "
                 f"{reason}; got {given[name]!r}."

@@ -9,7 +9,7 @@ from treerank.cli.console import Reporter
 from treerank.cli.options import Cache, Quiet, check_metrics, one_of, read_data
 from treerank.metrics.conventions import CONVENTIONS
 from treerank.progress import listening
-from treerank.rankers import RANKERS
+from treerank.registry import RANKERS
 
 DEFAULT_METRICS = ("ndcg@10", "map")
 

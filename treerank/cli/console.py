@@ -1,6 +1,6 @@
 """Console: progress and complaints on stderr, tables on stdout.
 
-On a terminal there are bars and colours (unless ``NO_COLOR`` is set); in a pipe or a file there
+On a terminal there are bars and colors (unless ``NO_COLOR`` is set); in a pipe or a file there
 are plain lines, and tables are tab-separated.
 """
 

@@ -19,9 +19,9 @@ from treerank.cli.trees import grown_to, size_of_trees
 from treerank.datasets.web_search import make_web_search
 from treerank.metrics.average_precision import map_score
 from treerank.metrics.ndcg import ndcg_score
+from treerank.numerics.threads import threads_allowed
 from treerank.progress import listening
-from treerank.threads import threads_allowed
-from treerank.tree_direct_ranker import TreeDirectRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 LEAVES = 31
 LEARNING_RATE = 0.1

@@ -17,12 +17,12 @@ from treerank.cli.options import (
 )
 from treerank.cli.trees import SIZES, grown_to
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
-from treerank.losses import PAIR_LOSSES
 from treerank.objectives.listwise import LISTWISE
-from treerank.pairs import PAIRS
+from treerank.objectives.losses import PAIR_LOSSES
+from treerank.objectives.pairs import PAIRS
+from treerank.objectives.weights import PAIR_WEIGHTS
 from treerank.progress import listening
-from treerank.tree_direct_ranker import TreeDirectRanker
-from treerank.weights import PAIR_WEIGHTS
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 LOSSES = (*PAIR_LOSSES, *LISTWISE)
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)

@@ -7,7 +7,7 @@ import typer
 
 from treerank.datasets.letor import read_letor
 from treerank.metrics.registry import get_metric
-from treerank.rankers import load
+from treerank.registry import load
 
 
 def one_of(names):

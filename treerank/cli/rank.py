@@ -19,8 +19,8 @@ from treerank.cli.options import (
     one_of,
     read_model_and_data,
 )
-from treerank.datasets.files import replaced_file
-from treerank.grouping import QueryGroups
+from treerank.files.blocks import replaced_file
+from treerank.inputs.grouping import QueryGroups
 
 #: Query, document, rank and score by format; the run's name ends a line of TREC's.
 LINES = {"tsv": "{}\t{}\t{}\t{!r}\n", "trec": "{} Q0 {} {} {!r} treerank\n"}

@@ -1,7 +1,6 @@
 """Arguments of the generators of synthetic data: what they may be, and what one may not."""
 
-import math
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
 
@@ -35,61 +34,6 @@ def as_generator(random_state):
     raise TypeError(
         f"random_state must be an int, a Generator, a RandomState or None; got {random_state!r}."
     )
-
-
-def check_count(name, value, *, at_least=1, at_most=None):
-    """Refuse what is not an integer between two bounds.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        What the caller gave.
-    at_least, at_most : int
-        The bounds, both allowed; ``None`` is no bound.
-
-    Examples
-    --------
-    >>> from treerank.datasets.arguments import check_count
-    >>> check_count("n_queries", 0)
-    Traceback (most recent call last):
-    ...
-    ValueError: n_queries must be at least 1; got 0.
-    """
-    allowed = f"at least {at_least}" + ("" if at_most is None else f" and at most {at_most}")
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name} must be an integer; got {value!r}.")
-    if value < at_least or (at_most is not None and value > at_most):
-        raise ValueError(f"{name} must be {allowed}; got {value!r}.")
-
-
-def check_number(name, value, *, at_least=0.0, at_most=math.inf):
-    """Refuse what is not a finite number between two bounds.
-
-    Parameters
-    ----------
-    name : str
-        Name of the argument, for the message.
-    value : object
-        What the caller gave.
-    at_least, at_most : float
-        The bounds, both allowed.
-
-    Examples
-    --------
-    >>> from treerank.datasets.arguments import check_number
-    >>> check_number("label_noise", -1.0)
-    Traceback (most recent call last):
-    ...
-    ValueError: label_noise must be a finite number of at least 0; got -1.0.
-    """
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name} must be a number; got {value!r}.")
-    if not (math.isfinite(value) and at_least <= value <= at_most):
-        allowed = f"a finite number of at least {at_least:g}"
-        allowed += "" if at_most == math.inf else f" and at most {at_most:g}"
-        raise ValueError(f"{name} must be {allowed}; got {value!r}.")
 
 
 def check_shares(name, shares, *, length=None):

@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from treerank.datasets.files import replaced_file
 from treerank.datasets.ranking_data import RankingData
-from treerank.threads import threads_allowed
+from treerank.files.blocks import replaced_file
+from treerank.numerics.threads import threads_allowed
 
 _FORMAT = "treerank cache 1"
 _SEGMENT = 2**22

@@ -10,7 +10,8 @@ The text always ends in a newline, so no loop has to ask where it ends.
 import math
 
 import numpy as np
-from numba import njit
+
+from treerank.numerics.compiling import njit
 
 NEWLINE, SPACE, HASH, COLON, DOT, PLUS, MINUS, ZERO, NINE = b"\n #:.+-09"
 
@@ -30,19 +31,19 @@ def _leading_bits_of_powers_of_five():
 _POWERS_OF_FIVE = _leading_bits_of_powers_of_five()
 
 
-@njit(cache=True)
+@njit
 def is_space(byte):
     """Tell whether a byte separates the tokens of a row."""
     return byte == SPACE or (byte != NEWLINE and 9 <= byte <= 13)
 
 
-@njit(cache=True)
+@njit
 def ends_token(byte):
     """Tell whether a byte is no part of a token."""
     return byte in (SPACE, HASH) or 9 <= byte <= 13
 
 
-@njit(cache=True)
+@njit
 def skip_token(text, at):
     """Return where the token around ``at`` ends."""
     while not ends_token(text[at]):
@@ -50,7 +51,7 @@ def skip_token(text, at):
     return at
 
 
-@njit(cache=True)
+@njit
 def read_digits(text, at, number):
     """Append digits to a number; return it and where they end."""
     while ZERO <= text[at] <= NINE:
@@ -59,7 +60,7 @@ def read_digits(text, at, number):
     return number, at
 
 
-@njit(cache=True)
+@njit
 def read_number(text, at):
     """Return the number that starts at ``at``, its token's end, and whether it is certain."""
     start = at
@@ -86,7 +87,7 @@ def read_number(text, at):
     return -value if is_negative else value, at, is_certain
 
 
-@njit(cache=True)
+@njit
 def _read_exponent(text, at):
     """Read ``e-05``; where that is malformed, stop at the ``e``, which ends no token."""
     start = at
@@ -100,7 +101,7 @@ def _read_exponent(text, at):
     return -exponent if is_negative else exponent, end
 
 
-@njit(cache=True)
+@njit
 def _is_missing(text, start, end):
     """Tell whether a token is LETOR 3's NULL, or nan, in any case of letters."""
     word = b"null" if end - start == 4 else b"nan"
@@ -112,7 +113,7 @@ def _is_missing(text, start, end):
     return same
 
 
-@njit(cache=True)
+@njit
 def _round_decimal(mantissa, exponent):
     """Return ``mantissa * 10**exponent`` correctly rounded, and whether that is certain."""
     if mantissa <= 2**53 and -22 <= exponent <= 0:
@@ -131,7 +132,7 @@ def _round_decimal(mantissa, exponent):
     return _round_product(mantissa, exponent)
 
 
-@njit(cache=True)
+@njit
 def _round_product(mantissa, exponent):
     """Return ``mantissa * 10**exponent`` correctly rounded, and whether that is certain.
 
@@ -154,7 +155,7 @@ def _round_product(mantissa, exponent):
     return math.ldexp(float((kept + (kept & 1)) >> 1), int(binary_exponent)), is_certain
 
 
-@njit(cache=True)
+@njit
 def _high_product(a, b):
     """Return the high half of the 128-bit product of two words; no step overflows."""
     a_high, a_low = a >> _HALF_WORD, a & _LOW_HALF

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.datasets.arguments import as_generator, check_count, check_number, check_shares
+from treerank.checks import check_count, check_number
+from treerank.datasets.arguments import as_generator, check_shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +62,7 @@ class GaussianClasses:
             raise ValueError("means and deviations must be finite; got NaN or infinity.")
         if (deviations < 0).any():
             raise ValueError(f"deviations must be non-negative; got {deviations.min()!r}.")
-        check_number("label_noise", self.label_noise)
+        check_number("label_noise", self.label_noise, at_least=0)
         if self.class_shares is not None:
             check_shares("class_shares", self.class_shares, length=len(means))
 

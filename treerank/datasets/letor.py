@@ -15,9 +15,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.datasets.cache import read_through_cache
-from treerank.datasets.files import expected_size, replaced_file, text_blocks
 from treerank.datasets.table import Table
-from treerank.threads import threads_allowed
+from treerank.files.blocks import expected_size, replaced_file, text_blocks
+from treerank.numerics.threads import threads_allowed
 
 _ROWS_AT_ONCE = 1024
 

@@ -10,7 +10,6 @@ any thread. Chunks never share a slot, so the result does not depend on the numb
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from treerank.datasets.decimals import (
     COLON,
@@ -25,6 +24,7 @@ from treerank.datasets.decimals import (
     read_number,
     skip_token,
 )
+from treerank.numerics.compiling import njit
 
 LARGEST_INDEX = 2**31 - 1
 
@@ -111,26 +111,26 @@ class Doubts(NamedTuple):
         return cls(np.zeros(1, dtype=np.int64), np.empty((room, 2), dtype=np.int64))
 
 
-@njit(cache=True)
+@njit
 def _ends_row(byte):
     return byte in (NEWLINE, HASH)
 
 
-@njit(cache=True)
+@njit
 def _skip_spaces(text, at):
     while is_space(text[at]):
         at += 1
     return at
 
 
-@njit(cache=True)
+@njit
 def _skip_line(text, at):
     while text[at] != NEWLINE:
         at += 1
     return at
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def measure_chunk(text, at, end):
     """Count rows and entries, and find the highest feature index, of a chunk.
 
@@ -166,7 +166,7 @@ def measure_chunk(text, at, end):
     return n_rows, n_entries, width
 
 
-@njit(cache=True)
+@njit
 def _index_before(text, colon):
     """Return the feature index that ends at a colon: the highest of its row, for they rise."""
     index, unit, at = 0, 1, colon - 1
@@ -177,7 +177,7 @@ def _index_before(text, colon):
     return index if index <= LARGEST_INDEX else 0  # the parser will refuse the others
 
 
-@njit(nogil=True, cache=True)
+@njit(nogil=True)
 def parse_chunk(text, at, end, row, slot, rows, target, doubts):
     """Parse a chunk up to its end or its first error.
 
@@ -207,7 +207,7 @@ def parse_chunk(text, at, end, row, slot, rows, target, doubts):
     return 0, at
 
 
-@njit(cache=True)
+@njit
 def _parse_row(text, at, row, slot, rows, target, doubts):
     value, end, is_certain = read_number(text, at)
     rows.y[row] = value
@@ -224,7 +224,7 @@ def _parse_row(text, at, row, slot, rows, target, doubts):
     return error, at
 
 
-@njit(cache=True)
+@njit
 def _doubt(doubts, at, slot):
     if doubts.total[0] < len(doubts.places):
         doubts.places[doubts.total[0], 0] = at
@@ -232,7 +232,7 @@ def _doubt(doubts, at, slot):
     doubts.total[0] += 1
 
 
-@njit(cache=True)
+@njit
 def _starts_qid(text, at):
     word = b"qid:"
     for i in range(4):
@@ -241,7 +241,7 @@ def _starts_qid(text, at):
     return not ends_token(text[at + 4])
 
 
-@njit(cache=True)
+@njit
 def _parse_qid(text, start, row, rows):
     """Note a query id; an integer is one only as Python writes it, so 7 and 007 differ."""
     is_negative = text[start] == MINUS
@@ -258,7 +258,7 @@ def _parse_qid(text, start, row, rows):
     return end
 
 
-@njit(cache=True)
+@njit
 def _parse_features(text, at, row, first_slot, rows, target, doubts):
     # Unpacked once: each look into a tuple of arrays would count references, atomically.
     values, indices, n_features, is_limited, is_sparse = target

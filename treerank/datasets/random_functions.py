@@ -14,7 +14,8 @@ References
 
 import numpy as np
 
-from treerank.datasets.arguments import as_generator, check_count
+from treerank.checks import check_count
+from treerank.datasets.arguments import as_generator
 
 
 def make_random_network(
@@ -118,7 +119,7 @@ def make_random_polynomial(
     linear = X @ rng.uniform(-1, 1, n_features)
     quadratic = np.einsum("ni,ni->n", X, X[:, q])
     cubic = np.einsum("ni,ni,ni->n", X, X[:, r], X[:, s])
-    target = np.mean([_standardised(term) for term in (linear, quadratic, cubic)], axis=0)
+    target = np.mean([_standardized(term) for term in (linear, quadratic, cubic)], axis=0)
     return X, _in_levels(target, n_levels), qid
 
 
@@ -134,7 +135,7 @@ def _uniform_documents(n_queries, documents_per_query, n_features, n_levels, ran
     return rng.uniform(-1, 1, (len(qid), n_features)), qid, rng
 
 
-def _standardised(term):
+def _standardized(term):
     deviation = term.std()
     # One document, or one constant term: nothing to scale.
     return (term - term.mean()) / (deviation if deviation > 0 else 1.0)

@@ -11,7 +11,6 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from treerank.datasets.decimals import ends_token
-from treerank.datasets.files import TextBlock
 from treerank.datasets.parsing import (
     BAD_INDEX,
     BEYOND,
@@ -25,6 +24,7 @@ from treerank.datasets.parsing import (
     parse_chunk,
 )
 from treerank.datasets.ranking_data import RankingData
+from treerank.files.blocks import TextBlock
 
 CHUNK_SIZE = 2**18
 DOUBTFUL_ROOM = 256

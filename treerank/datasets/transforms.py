@@ -10,8 +10,8 @@ from scipy.special import ndtri
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.datasets.arguments import check_count
-from treerank.grouping import QueryGroups
+from treerank.checks import check_count
+from treerank.inputs.grouping import QueryGroups
 
 
 class NormalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.datasets.arguments import as_generator, check_count, check_number, check_shares
+from treerank.checks import check_count, check_number
+from treerank.datasets.arguments import as_generator, check_shares
 from treerank.datasets.web_search_features import FEATURE_NAMES, STREAMS, feature_columns
 
 #: Shares of the labels 0 to 4 in MSLR-WEB30K, about.
@@ -96,7 +97,7 @@ def make_web_search(
     check_count("n_queries", n_queries)
     check_count("documents_per_query", documents_per_query)
     check_count("n_features", n_features, at_most=len(FEATURE_NAMES))
-    check_number("missing_rate", missing_rate, at_most=1.0)
+    check_number("missing_rate", missing_rate, at_least=0, at_most=1)
     if np.dtype(dtype) not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float32 or float64; got {dtype!r}.")
     label_shares = check_shares("label_shares", label_shares)

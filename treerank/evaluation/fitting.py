@@ -25,7 +25,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from treerank.metrics.scorer import RankingScorer
 from treerank.model_selection import QueryKFold
-from treerank.ranker import Ranker
+from treerank.rankers.ranker import Ranker
 
 
 @dataclass(frozen=True, eq=False)

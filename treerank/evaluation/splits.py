@@ -1,7 +1,7 @@
 """Splits: the training, validation and test sets of a comparison, read when they are needed.
 
 Every kind of split has a ``name`` and a ``split()`` that returns the three sets. To add a kind,
-write such a class and have ``make_splits`` recognise its data.
+write such a class and have ``make_splits`` recognize its data.
 """
 
 import numbers
@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 
 from treerank.datasets.folds import Fold, load_folds
 from treerank.datasets.ranking_data import RankingData
-from treerank.grouping import check_qid
+from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 
 _FOLD = re.compile(r"Fold(\d+)")

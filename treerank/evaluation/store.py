@@ -21,8 +21,8 @@ from pathlib import Path
 import joblib
 import numpy as np
 
-from treerank.datasets.files import replaced_file
 from treerank.evaluation.fitting import Fitted
+from treerank.files.blocks import replaced_file
 
 _UNNAMABLE = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -1,7 +1,7 @@
 """What a feature part is: any function approximator with ``fit`` and ``transform``.
 
 A feature part sees features and an objective, never labels or queries. The head weighs its
-outputs and compares two documents; see :mod:`treerank.head`.
+outputs and compares two documents; see :mod:`treerank.rankers.head`.
 """
 
 from collections.abc import Callable

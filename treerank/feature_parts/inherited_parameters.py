@@ -1,4 +1,4 @@
-"""Inherited parameters: ``**kwargs`` of an estimator's ``__init__``, spelt out.
+"""Inherited parameters: ``**kwargs`` of an estimator's ``__init__``, spelled out.
 
 scikit-learn, ``help`` and editors read the parameters of an estimator from the signature of its
 ``__init__``. A family of estimators that share a dozen parameters would have to repeat them in

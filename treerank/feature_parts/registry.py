@@ -9,13 +9,13 @@ from sklearn.utils import get_tags
 
 
 def _lightgbm_trees():
-    from treerank.feature_parts.lightgbm import LightGBMTrees
+    from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 
     return LightGBMTrees
 
 
 def _xgboost_trees():
-    from treerank.feature_parts.xgboost import XGBoostTrees
+    from treerank.feature_parts.engines.xgboost import XGBoostTrees
 
     return XGBoostTrees
 
@@ -33,25 +33,25 @@ def _streaming_trees():
 
 
 def _mlp():
-    from treerank.feature_parts.mlp import MLP
+    from treerank.feature_parts.networks.mlp import MLP
 
     return MLP
 
 
 def _linear():
-    from treerank.feature_parts.linear import Linear
+    from treerank.feature_parts.networks.linear import Linear
 
     return Linear
 
 
 def _polynomial():
-    from treerank.feature_parts.polynomial import Polynomial
+    from treerank.feature_parts.networks.polynomial import Polynomial
 
     return Polynomial
 
 
 def _soft_trees():
-    from treerank.feature_parts.soft_trees import SoftTrees
+    from treerank.feature_parts.soft_trees.soft_trees import SoftTrees
 
     return SoftTrees
 

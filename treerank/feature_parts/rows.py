@@ -1,6 +1,6 @@
 """Rows of X in a given order, gathered only when somebody looks at them.
 
-Engines get the rows in canonical order (:mod:`treerank.canonical`). Sorting X would double
+Engines get the rows in canonical order (:mod:`treerank.inputs.canonical`). Sorting X would double
 the memory of a fit, so feature parts read batches instead. A feature part that needs nothing
 of the kind asks for ``as_rows(X).array()``.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from treerank.columns import as_csr
+from treerank.inputs.columns import as_csr
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,10 @@ from typing import ClassVar
 import numpy as np
 from sklearn.exceptions import UndefinedMetricWarning
 
-from treerank.grouping import QueryGroups
+from treerank.checks import check_column, check_number
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ranked import EVERYTHING, TIES, totals_kernel
-from treerank.metrics.relevance import check_column, check_number
-from treerank.threads import threads_for
+from treerank.numerics.threads import threads_for
 
 #: What a metric without discounts multiplies by.
 NO_DISCOUNTS = np.empty(0)
@@ -70,7 +70,7 @@ class Metric(ABC):
                     f"no_relevant must be 'exclude' or a number; got {self.no_relevant!r}."
                 )
         else:
-            check_number(self.no_relevant, "no_relevant")
+            check_number("no_relevant", self.no_relevant)
 
     @property
     def name(self):
@@ -110,7 +110,7 @@ class Metric(ABC):
     def prepared(self, y, qid=None) -> "PreparedMetric":
         """Return a function of the scores alone: labels are checked and sorted once.
 
-        ``qid`` may be a :class:`~treerank.grouping.QueryGroups`. Refuses labels of which no
+        ``qid`` may be a :class:`~treerank.inputs.grouping.QueryGroups`. Refuses labels of which no
         query has anything to find, as they could not steer early stopping.
         """
         prepared = self._prepare(y, qid)
@@ -122,7 +122,7 @@ class Metric(ABC):
         return prepared
 
     def _prepare(self, y, qid):
-        y = check_column(y, "y")
+        y = check_column("y", y)
         groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
         if groups.n_documents != len(y):
             raise ValueError(
@@ -164,7 +164,7 @@ class PreparedMetric:
 
     def per_query(self, scores) -> np.ndarray:
         """Return one value per query."""
-        scores = check_column(scores, "scores", len(self.worth))
+        scores = check_column("scores", scores, len(self.worth))
         excluded = self.metric.no_relevant == "exclude"
         values = np.full(len(self.ideal), np.nan if excluded else float(self.metric.no_relevant))
         with threads_for(len(scores)):

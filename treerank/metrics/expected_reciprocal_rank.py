@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
+from treerank.checks import check_number
 from treerank.metrics.base import Metric, evaluate
-from treerank.metrics.relevance import check_gain, check_number, count_relevant, label_gains
+from treerank.metrics.relevance import check_gain, count_relevant, label_gains
+from treerank.numerics.compiling import njit
 
 #: Logarithm of what is too small to add to a number near 1.
 NEGLIGIBLE = math.log(1e-20)
@@ -78,7 +79,7 @@ class ExpectedReciprocalRank(Metric):
         super().__post_init__()
         object.__setattr__(self, "gain", check_gain(self.gain))
         if self.max_label is not None:
-            check_number(self.max_label, "max_label")
+            check_number("max_label", self.max_label)
 
     def worth(self, y):
         """Return the chance that a document satisfies the user."""
@@ -129,7 +130,7 @@ def err_score(
     return evaluate(metric, y_true, y_score, qid, per_query)
 
 
-@njit(cache=True)
+@njit
 def _mean_products(factors, size):
     """Mean product over all subsets of t factors, for t from 0 to ``size``, or to 1e-20."""
     mean = factors.mean()

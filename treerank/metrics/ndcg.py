@@ -54,7 +54,7 @@ def _dcg(gains, ends, k, discounts):
 
 @dataclass(frozen=True, kw_only=True)
 class NDCG(Metric):
-    """Normalised discounted cumulative gain; nothing to find if all gains are 0.
+    """Normalized discounted cumulative gain; nothing to find if all gains are 0.
 
     Parameters
     ----------

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
 from treerank.metrics.base import NO_DISCOUNTS, Metric, evaluate
 from treerank.metrics.ranked import TIES, totals_kernel
+from treerank.numerics.compiling import njit
 
 
 @register_jitable
@@ -95,7 +95,7 @@ def pairwise_accuracy_score(
     return evaluate(metric, y_true, y_score, qid, per_query)
 
 
-@njit(cache=True)
+@njit
 def _count_unequal(values):
     """Pairs of different values; equal ones are next to each other."""
     pairs, start = len(values) * (len(values) - 1) // 2, 0
@@ -106,7 +106,7 @@ def _count_unequal(values):
     return pairs
 
 
-@njit(cache=True)
+@njit
 def _count_descents(values):
     """Pairs of positions i < j with values[i] > values[j], by a merge sort; overwrites."""
     n, width, descents = len(values), 1, 0

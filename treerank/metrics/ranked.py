@@ -19,9 +19,9 @@ cost more time in fresh memory than in sorting.
 import functools
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
-from treerank.kernel_cache import kept_apart
+from treerank.numerics.compiling import kernel_for, njit
 
 #: Policy to (sort ties by worth, tied documents share a block).
 TIES = {"average": (True, True), "pessimistic": (True, False), "stable": (False, False)}
@@ -51,8 +51,7 @@ def totals_kernel(of_list):
         ``(scores, worth, indptr, k, by_worth, share, discounts) -> totals``, one per query.
     """
 
-    @njit(cache=True, parallel=True)
-    @kept_apart(of_list)
+    @kernel_for(of_list, parallel=True)
     def totals(scores, worth, indptr, k, by_worth, share, discounts):
         total = np.empty(len(indptr) - 1)
         for q in prange(len(total)):
@@ -64,7 +63,7 @@ def totals_kernel(of_list):
     return totals
 
 
-@njit(cache=True)
+@njit
 def rank_query(scores, worth, k, by_worth, share):
     """Return the ranked list of one query, at least as far as its first k ranks need."""
     if k <= FEW and k < len(scores):
@@ -78,14 +77,14 @@ def rank_query(scores, worth, k, by_worth, share):
     return ranked, sort_into_blocks(scores, ranked, by_worth, share)
 
 
-@njit(cache=True)
+@njit
 def sort_into_blocks(scores, worth, by_worth, share):
     """Sort both by falling score, in place, and return where blocks end."""
     _sort_falling(scores, worth, by_worth)
     return _ends(scores, share)
 
 
-@njit(cache=True)
+@njit
 def _pick_first(scores, worth, by_worth, first_scores, first):
     """Fill in the documents that come first; say whether a tie goes on beyond them."""
     k, n, best_left_out = len(first), 0, -np.inf
@@ -109,7 +108,7 @@ def _pick_first(scores, worth, by_worth, first_scores, first):
     return best_left_out == first_scores[k - 1]
 
 
-@njit(cache=True)
+@njit
 def _at_least(least, scores, worth):
     """Return copies of what belongs to scores of at least so much."""
     n, kept_scores, kept_worth = 0, np.empty(len(scores)), np.empty(len(scores))
@@ -120,7 +119,7 @@ def _at_least(least, scores, worth):
     return kept_scores[:n], kept_worth[:n]
 
 
-@njit(cache=True)
+@njit
 def _ends(falling, share):
     """Say where each block ends that starts at a position."""
     ends = np.empty(len(falling), np.int64)
@@ -136,7 +135,7 @@ def _ends(falling, share):
 
 # A merge sort of our own: it moves both arrays in one go, and np.argsort(kind="mergesort")
 # takes numba twenty seconds to compile.
-@njit(cache=True)
+@njit
 def _sort_falling(scores, worth, by_worth):
     """Sort both by falling score, in place; ties by rising worth, or not at all."""
     n = len(scores)
@@ -152,12 +151,12 @@ def _sort_falling(scores, worth, by_worth):
         width *= 2
 
 
-@njit(cache=True)
+@njit
 def _comes_before(score_a, worth_a, score_b, worth_b, by_worth):
     return score_a > score_b or (by_worth and score_a == score_b and worth_a < worth_b)
 
 
-@njit(cache=True)
+@njit
 def _insert(scores, worth, by_worth):
     """Sort a few documents by insertion."""
     for i in range(1, len(scores)):
@@ -168,7 +167,7 @@ def _insert(scores, worth, by_worth):
         scores[j], worth[j] = score, value
 
 
-@njit(cache=True)
+@njit
 def _merge(scores, worth, middle, by_worth, left_scores, left_worth):
     """Merge the sorted documents before and from ``middle`` on."""
     for i in range(middle):

@@ -13,8 +13,9 @@ from typing import ClassVar
 import numpy as np
 from numba.extending import register_jitable
 
+from treerank.checks import check_number
 from treerank.metrics.base import Metric, evaluate
-from treerank.metrics.relevance import check_number, count_relevant, is_relevant
+from treerank.metrics.relevance import count_relevant, is_relevant
 
 
 @register_jitable
@@ -59,7 +60,7 @@ class ReciprocalRank(Metric):
 
     def __post_init__(self):
         super().__post_init__()
-        check_number(self.threshold, "threshold")
+        check_number("threshold", self.threshold)
 
     def worth(self, y):
         """Return 1 for relevant documents, 0 for others."""

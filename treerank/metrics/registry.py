@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.grouping import QueryGroups
+from treerank.checks import check_column
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.average_precision import AveragePrecision
 from treerank.metrics.base import Metric
 from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank
@@ -18,7 +19,6 @@ from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
 from treerank.metrics.precision import Precision
 from treerank.metrics.reciprocal_rank import ReciprocalRank
-from treerank.metrics.relevance import check_column
 
 METRICS: dict[str, Metric] = {
     "ndcg": NDCG(),
@@ -94,7 +94,7 @@ class FunctionMetric:
     def prepared(self, y, qid=None) -> "PreparedFunction":
         """Return a function of the scores alone."""
         qid = qid.codes if isinstance(qid, QueryGroups) else qid
-        return PreparedFunction(self, check_column(y, "y"), qid)
+        return PreparedFunction(self, check_column("y", y), qid)
 
 
 @dataclass(frozen=True, eq=False)

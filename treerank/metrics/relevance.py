@@ -4,37 +4,13 @@ Labels ``y`` become one number per document, its worth: a gain (NDCG, ERR) or 1 
 and below a threshold (MAP, MRR, precision). To add a gain by name, list it in ``GAINS``.
 """
 
-import math
-import numbers
-
 import numpy as np
-from numba import njit
+
+from treerank.checks import check_column
+from treerank.numerics.compiling import njit
 
 #: Larger gains could overflow in the sum over a query.
 MAX_GAIN = 2.0**1000
-
-
-def check_column(values, name, n_documents=None):
-    """Return one finite float64 per document."""
-    try:
-        column = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be numbers; got {values!r}.") from error
-    if np.ndim(values) != 1:
-        raise ValueError(f"{name} must be one-dimensional; got shape {np.shape(values)}.")
-    if n_documents is not None and len(column) != n_documents:
-        raise ValueError(
-            f"{name} must have one entry per document; got {len(column)} for {n_documents}."
-        )
-    if len(column) == 0:
-        raise ValueError(f"{name} must have at least one entry; got {values!r}.")
-    with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum has finite parts; only else are they looked at one by one.
-        is_finite = np.isfinite(column.sum()) or np.isfinite(column).all()
-    if not is_finite:
-        row = int(np.argmin(np.isfinite(column)))
-        raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")
-    return column
 
 
 def exponential_gain(y):
@@ -42,7 +18,7 @@ def exponential_gain(y):
     top = y.max()
     if top > 1000:
         raise ValueError(f"y must be at most 1000 for gain='exponential'; got {top}.")
-    # A table is exact on every machine, vectorised exp2 is not.
+    # A table is exact on every machine, vectorized exp2 is not.
     gains, looked_up = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1)
     return gains if looked_up == len(y) else np.exp2(y) - 1
 
@@ -76,7 +52,7 @@ def label_gains(y, gain="exponential"):
     >>> label_gains([0, 1, 2], gain=[0, 1, 10])
     array([ 0.,  1., 10.])
     """
-    y = check_column(y, "y")
+    y = check_column("y", y)
     if y.min() < 0:
         raise ValueError(f"y must not be negative where it has a gain; got {y.min()}.")
     gains = GAINS[gain](y) if isinstance(gain, str) else _looked_up(y, np.asarray(gain, float))
@@ -95,7 +71,7 @@ def _looked_up(y, table):
     return gains
 
 
-@njit(cache=True)
+@njit
 def _look_up(y, table):
     """Return ``table[y]`` and how many labels were looked up, up to one that is no index."""
     gains = np.empty(len(y))
@@ -113,17 +89,10 @@ def check_gain(gain):
         if gain not in GAINS:
             raise ValueError(f"gain must be an array or one of {sorted(GAINS)}; got {gain!r}.")
         return gain
-    table = check_column(gain, "gain")
+    table = check_column("gain", gain)
     if table.min() < 0:
         raise ValueError(f"gain must not be negative; got {table.min()}.")
     return tuple(table.tolist())
-
-
-def check_number(value, name):
-    """Refuse what is not a finite real number."""
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value):
-        raise ValueError(f"{name} must be a finite number; got {value!r}.")
 
 
 def is_relevant(y, threshold):

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 
 
 class Objective(Protocol):

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.listwise_base import ListwiseObjective
+from treerank.objectives.pairs import GivenPairs, Pairs
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.per_level import PerLevelObjective
-from treerank.pairs import GivenPairs, Pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ def _pairwise_of_rows(objective, rows, queries, groups):
         y=objective.y[rows],
         groups=groups,
         pairs=pairs.restricted_to(rows) if isinstance(pairs, GivenPairs) else pairs,
-        document_weight=objective.document_weight[rows],
+        sample_weight=objective.sample_weight[rows],
         query_weight=objective.query_weight[queries],
         keys=objective.keys[rows],
     )

@@ -5,15 +5,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from treerank.grouping import QueryGroups
-from treerank.losses import PAIR_LOSSES, get_pair_loss
-from treerank.metrics.relevance import check_column, check_gain, check_number
+from treerank.checks import check_column, check_number
+from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.relevance import check_gain
 from treerank.objectives.listwise import LISTWISE
+from treerank.objectives.losses import PAIR_LOSSES, get_pair_loss
 from treerank.objectives.normalization import NORMALIZATIONS
+from treerank.objectives.pairs import GivenPairs, get_pairs
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.per_level import PerLevelObjective
-from treerank.pairs import GivenPairs, get_pairs
-from treerank.weights import WeightOptions, get_pair_weight
+from treerank.objectives.weights import WeightOptions, get_pair_weight
 
 MARGINS = ("unit", "label_gap")
 #: Listwise losses that draw.
@@ -36,9 +37,9 @@ def make_objective(
     threshold=1.0,
     smoothing=0.0,
     query_normalization=None,
-    document_weight=None,
+    sample_weight=None,
     query_weight=None,
-    pair_weight=None,
+    given_pairs=None,
     per_level=False,
     random_state=0,
 ):
@@ -54,13 +55,13 @@ def make_objective(
     qid : array-like of shape (n_documents,) or QueryGroups, default=None
         Query of each row, of any dtype and in any order; None is a single query.
     loss : str, jitted function or PairLoss, default="logistic"
-        A pair loss, see :mod:`treerank.losses`, or a listwise one, see
+        A pair loss, see :mod:`treerank.objectives.losses`, or a listwise one, see
         :mod:`treerank.objectives.listwise`.
     weight : str or PairWeight, default=None
-        Weight of a pair, see :mod:`treerank.weights`; None is "uniform". Pair losses only,
+        Weight of a pair, see :mod:`treerank.objectives.weights`; None is "uniform". Pair losses only,
         like all that follows up to ``query_normalization``.
     pairs : str or Pairs, default=None
-        Which pairs count, see :mod:`treerank.pairs`; None is "all".
+        Which pairs count, see :mod:`treerank.objectives.pairs`; None is "all".
     sigma : float, default=1.0
         Scale of the scores: the margin is :math:`\sigma (s_i - s_j)`.
     margin : {"unit", "label_gap"}, default="unit"
@@ -75,15 +76,15 @@ def make_objective(
         Scale of Gumbel noise on the scores that ranks come from, drawn anew every iteration.
     query_normalization : {None, "equal", "log"}, default=None
         Scale the pair weights of each query: not, to the same sum, or to a dampened one.
-    document_weight : array-like of shape (n_documents,), default=None
+    sample_weight : array-like of shape (n_documents,), default=None
         A weight of 2 counts as if the row were there twice.
     query_weight : array-like of shape (n_documents,), default=None
         Weight of each row's query, the same for all rows of a query.
-    pair_weight : array-like of shape (n_pairs, 2 to 4), default=None
+    given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
         The user's own pairs, instead of ``pairs``: columns i, j, weight and the probability
         that i is to stand above j; the last two default to 1.
     per_level : bool, default=False
-        One column of scores per threshold between neighbouring labels, each with the pairs of
+        One column of scores per threshold between neighboring labels, each with the pairs of
         that threshold, see :mod:`treerank.objectives.per_level`.
     random_state : int, default=0
         Seed of whatever is drawn.
@@ -100,15 +101,15 @@ def make_objective(
     >>> gradient
     array([-0.5,  0.5,  0. ])
     """
-    y = check_column(y, "y")
+    y = check_column("y", y)
     groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
     common = {
         "groups": groups,
-        "document_weight": _check_weights(document_weight, "document_weight", len(y)),
+        "sample_weight": _check_weights(sample_weight, "sample_weight", len(y)),
         "query_weight": _of_queries(_check_weights(query_weight, "query_weight", len(y)), groups),
     }
     if isinstance(loss, str) and loss in LISTWISE:
-        _refuse_pair_options(loss, weight, pairs, pair_weight, per_level)
+        _refuse_pair_options(loss, weight, pairs, given_pairs, per_level)
         seeded = {"seed": int(random_state)} if loss in SEEDED else {}
         return LISTWISE[loss].from_labels(y, **common, **seeded)
     if isinstance(loss, str) and loss not in PAIR_LOSSES:
@@ -116,7 +117,7 @@ def make_objective(
         raise ValueError(f"loss must be callable or one of {known}; got {loss!r}.")
     _check_options(sigma, margin, smoothing, query_normalization, k, threshold)
     weight = get_pair_weight("uniform" if weight is None else weight)
-    pairs = _which_pairs(pairs, pair_weight, groups)
+    pairs = _which_pairs(pairs, given_pairs, groups)
     _refuse_weightless(weight, pairs)
     settings = {
         "loss": get_pair_loss(loss),
@@ -153,12 +154,12 @@ def _per_level(y, options, **parts):
     )
 
 
-def _which_pairs(pairs, pair_weight, groups):
-    if pair_weight is None:
+def _which_pairs(pairs, given_pairs, groups):
+    if given_pairs is None:
         return get_pairs("all" if pairs is None else pairs)
     if pairs not in (None, "all"):
-        raise ValueError(f"pairs must be None or 'all' when pair_weight lists them; got {pairs!r}.")
-    return GivenPairs.from_table(pair_weight, groups)
+        raise ValueError(f"pairs must be None or 'all' when given_pairs lists them; got {pairs!r}.")
+    return GivenPairs.from_table(given_pairs, groups)
 
 
 def _refuse_weightless(weight, pairs):
@@ -169,11 +170,11 @@ def _refuse_weightless(weight, pairs):
         )
 
 
-def _refuse_pair_options(loss, weight, pairs, pair_weight, per_level):
+def _refuse_pair_options(loss, weight, pairs, given_pairs, per_level):
     options = {
         "weight": weight,
         "pairs": None if pairs == "all" else pairs,
-        "pair_weight": pair_weight,
+        "given_pairs": given_pairs,
     }
     for name, value in options.items():
         if value is not None:
@@ -187,7 +188,7 @@ def _refuse_pair_options(loss, weight, pairs, pair_weight, per_level):
 
 def _check_options(sigma, margin, smoothing, query_normalization, k, threshold):
     for name, value in {"sigma": sigma, "smoothing": smoothing, "threshold": threshold}.items():
-        check_number(value, name)
+        check_number(name, value)
     if sigma <= 0:
         raise ValueError(f"sigma must be positive; got {sigma!r}.")
     if smoothing < 0:
@@ -207,7 +208,7 @@ def _check_weights(values, name, n_documents):
     """Return one weight per row; refuse NaN and negative ones."""
     if values is None:
         return np.ones(n_documents)
-    values = check_column(values, name, n_documents)
+    values = check_column(name, values, n_documents)
     if values.min() < 0:
         row = int(np.argmin(values))
         raise ValueError(f"{name} must not be negative; got {values[row]} in row {row}.")

@@ -15,13 +15,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from treerank.objectives.listwise_base import ListwiseObjective
-from treerank.objectives.listwise_kernels import (
+from treerank.numerics.random_keys import uniforms
+from treerank.objectives.kernels.listwise_queries import (
     approximate_dcg,
     cross_entropy,
     grouped_plackett_luce,
 )
-from treerank.random_keys import uniforms
+from treerank.objectives.listwise_base import ListwiseObjective
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +34,7 @@ class ListNet(ListwiseObjective):
 
     Parameters
     ----------
-    y, groups, document_weight, query_weight
+    y, groups, sample_weight, query_weight
         See :class:`~treerank.objectives.listwise_base.ListwiseObjective`.
     target : {"softmax", "gain"}, default="softmax"
         What the labels make of the probability to be on top.
@@ -46,7 +46,7 @@ class ListNet(ListwiseObjective):
 
     Examples
     --------
-    >>> from treerank.grouping import QueryGroups
+    >>> from treerank.inputs.grouping import QueryGroups
     >>> from treerank.objectives.listwise import ListNet
     >>> objective = ListNet.from_labels([1, 0], QueryGroups.from_qid([7, 7]), target="gain")
     >>> value, gradient, hessian = objective([0.0, 0.0])
@@ -91,7 +91,7 @@ class ListMLE(ListwiseObjective):
 
     Parameters
     ----------
-    y, groups, document_weight, query_weight
+    y, groups, sample_weight, query_weight
         See :class:`~treerank.objectives.listwise_base.ListwiseObjective`.
 
     References
@@ -102,7 +102,7 @@ class ListMLE(ListwiseObjective):
 
     Examples
     --------
-    >>> from treerank.grouping import QueryGroups
+    >>> from treerank.inputs.grouping import QueryGroups
     >>> from treerank.objectives.listwise import ListMLE
     >>> objective = ListMLE.from_labels([1, 0], QueryGroups.from_qid([7, 7]))
     >>> value, gradient, hessian = objective([0.0, 0.0])
@@ -130,7 +130,7 @@ class XENDCG(ListwiseObjective):
 
     Parameters
     ----------
-    y, groups, document_weight, query_weight
+    y, groups, sample_weight, query_weight
         See :class:`~treerank.objectives.listwise_base.ListwiseObjective`.
     seed : int, default=0
         Non-negative seed of the draws.
@@ -144,7 +144,7 @@ class XENDCG(ListwiseObjective):
 
     Examples
     --------
-    >>> from treerank.grouping import QueryGroups
+    >>> from treerank.inputs.grouping import QueryGroups
     >>> from treerank.objectives.listwise import XENDCG
     >>> objective = XENDCG.from_labels([1, 0], QueryGroups.from_qid([7, 7]))
     >>> objective([0.0, 0.0], iteration=0)[0] == objective([0.0, 0.0], iteration=0)[0]
@@ -195,7 +195,7 @@ class ApproxNDCG(ListwiseObjective):
 
     Parameters
     ----------
-    y, groups, document_weight, query_weight
+    y, groups, sample_weight, query_weight
         See :class:`~treerank.objectives.listwise_base.ListwiseObjective`.
     temperature : float, default=1.0
         Scores that differ by much more have their true ranks.
@@ -207,7 +207,7 @@ class ApproxNDCG(ListwiseObjective):
 
     Examples
     --------
-    >>> from treerank.grouping import QueryGroups
+    >>> from treerank.inputs.grouping import QueryGroups
     >>> from treerank.objectives.listwise import ApproxNDCG
     >>> objective = ApproxNDCG.from_labels([1, 0], QueryGroups.from_qid([7, 7]))
     >>> round(objective([0.0, 0.0])[0], 4)  # both at rank 1.5

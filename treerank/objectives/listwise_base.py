@@ -10,8 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from treerank.grouping import QueryGroups
-from treerank.threads import threads_for
+from treerank.inputs.grouping import QueryGroups
+from treerank.numerics.threads import threads_for
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,7 +24,7 @@ class ListwiseObjective:
         Labels, in the caller's order of rows.
     groups : QueryGroups
         Which rows form a query.
-    document_weight : ndarray of shape (n_documents,) or None, default=None
+    sample_weight : ndarray of shape (n_documents,) or None, default=None
         Multiplies the document's term; ``None`` is 1.
     query_weight : ndarray of shape (n_queries,) or None, default=None
         Multiplies the query's terms; ``None`` is 1.
@@ -39,21 +39,21 @@ class ListwiseObjective:
 
     y: np.ndarray
     groups: QueryGroups
-    document_weight: np.ndarray | None = None
+    sample_weight: np.ndarray | None = None
     query_weight: np.ndarray | None = None
 
     n_outputs: ClassVar[int] = 1
     approximate_hessian: ClassVar[bool] = False
 
     @classmethod
-    def from_labels(cls, y, groups, *, document_weight=None, query_weight=None, **knobs):
+    def from_labels(cls, y, groups, *, sample_weight=None, query_weight=None, **knobs):
         """Check labels and weights, and build the objective; ``knobs`` are its other fields."""
         y = _checked("y", y, groups.n_documents)
-        if document_weight is not None:
-            document_weight = _checked("document_weight", document_weight, groups.n_documents, 0)
+        if sample_weight is not None:
+            sample_weight = _checked("sample_weight", sample_weight, groups.n_documents, 0)
         if query_weight is not None:
             query_weight = _checked("query_weight", query_weight, groups.n_queries, 0)
-        return cls(y, groups, document_weight, query_weight, **knobs)
+        return cls(y, groups, sample_weight, query_weight, **knobs)
 
     def __call__(self, scores, *, iteration=0):
         """Return value, gradient and hessian; ``iteration`` only keys what is drawn anew."""
@@ -81,8 +81,8 @@ class ListwiseObjective:
 
     def _of_rows(self, rows):
         """Fields with one entry per row, for the given rows."""
-        weight = None if self.document_weight is None else self.document_weight[rows]
-        return {"y": self.y[rows], "document_weight": weight}
+        weight = None if self.sample_weight is None else self.sample_weight[rows]
+        return {"y": self.y[rows], "sample_weight": weight}
 
     def _over_queries(self, scores, iteration):
         """Value per query, and derivatives per row; all rows in ``self._order``."""
@@ -96,8 +96,8 @@ class ListwiseObjective:
     def _weight(self):
         """Weight of each row's term, in ``self._order``."""
         weight = np.ones(len(self.y))
-        if self.document_weight is not None:
-            weight *= self.document_weight[self._order]
+        if self.sample_weight is not None:
+            weight *= self.sample_weight[self._order]
         if self.query_weight is not None:
             weight *= self.query_weight[self._codes]
         return weight

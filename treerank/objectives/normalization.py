@@ -1,4 +1,4 @@
-"""Normalisation: what the pair weights of one query are scaled to.
+"""Normalization: what the pair weights of one query are scaled to.
 
 Without it a query counts by the number of its pairs, or by the gain that is at stake in it.
 To add a rule, list its function of the query's sum of weights in ``NORMALIZATIONS``.

@@ -6,25 +6,25 @@ from typing import ClassVar
 
 import numpy as np
 
-from treerank.grouping import QueryGroups
-from treerank.losses import PairLoss, Shape
-from treerank.objectives.fast_pairs import fast_kernel, is_narrow, pays_to_stand_twice
-from treerank.objectives.hinges import HINGES, hinge_kernel
-from treerank.objectives.label_order import LabelOrder
-from treerank.objectives.level_sums import LEVEL_SUMS, level_kernel
-from treerank.objectives.listed_pairs import draw_pairs, list_pairs, listed_kernel
-from treerank.objectives.normalization import query_factors
-from treerank.objectives.pair_kernels import (
+from treerank.inputs.grouping import QueryGroups
+from treerank.numerics.threads import threads_for
+from treerank.objectives.kernels.exact_pairs import (
     Weights,
     exact_kernel,
     place_scores,
     scatter,
 )
-from treerank.objectives.ranking import RankRule, Ranks, rank_kernel
-from treerank.pairs import GivenPairs, Pairs
-from treerank.swaps import no_swaps
-from treerank.threads import threads_for
-from treerank.weights import PairWeight, WeightOptions
+from treerank.objectives.kernels.fast_pairs import fast_kernel, is_narrow, pays_to_stand_twice
+from treerank.objectives.kernels.hinges import HINGES, hinge_kernel
+from treerank.objectives.kernels.label_order import LabelOrder
+from treerank.objectives.kernels.level_sums import LEVEL_SUMS, level_kernel
+from treerank.objectives.kernels.listed_pairs import draw_pairs, list_pairs, listed_kernel
+from treerank.objectives.kernels.ranking import RankRule, Ranks, rank_kernel
+from treerank.objectives.losses import PairLoss, Shape
+from treerank.objectives.normalization import query_factors
+from treerank.objectives.pairs import GivenPairs, Pairs
+from treerank.objectives.position_values import no_swaps
+from treerank.objectives.weights import PairWeight, WeightOptions
 
 #: Pairs that take as long as ranking a document.
 _PAIRS_PER_DOCUMENT = 8
@@ -60,7 +60,7 @@ class PairwiseObjective:
     normalization : {None, "equal", "log"}
         What the pair weights of a query are scaled to, see
         :mod:`treerank.objectives.normalization`.
-    document_weight : ndarray of shape (n_documents,)
+    sample_weight : ndarray of shape (n_documents,)
         A pair weighs as much as its documents' product, as if rows were repeated.
     query_weight : ndarray of shape (n_queries,)
         Weight of each query.
@@ -82,7 +82,7 @@ class PairwiseObjective:
     margin: str
     smoothing: float
     normalization: str | None
-    document_weight: np.ndarray
+    sample_weight: np.ndarray
     query_weight: np.ndarray
     seed: int
     keys: np.ndarray
@@ -129,7 +129,7 @@ class PairwiseObjective:
             y=self.y[kept.order],
             groups=QueryGroups(None, kept.indptr),
             pairs=pairs,
-            document_weight=self.document_weight[kept.order],
+            sample_weight=self.sample_weight[kept.order],
             query_weight=self.query_weight[queries],
             keys=self.keys[kept.order],
         )
@@ -249,7 +249,7 @@ class PairwiseObjective:
         row = self._labels.row
         groups = QueryGroups(None, self.groups.indptr)
         gain = self.weight.gains(self.y[row], groups, self.options)
-        return Weights(np.ascontiguousarray(gain, np.float64), self.document_weight[row])
+        return Weights(np.ascontiguousarray(gain, np.float64), self.sample_weight[row])
 
     @cached_property
     def _weights_single(self):
@@ -257,7 +257,7 @@ class PairwiseObjective:
 
     @cached_property
     def _unweighted(self):
-        return bool((self.document_weight == 1).all())
+        return bool((self.sample_weight == 1).all())
 
     @property
     def _is_listed(self):

@@ -1,4 +1,4 @@
-"""Per-level objectives: one output per threshold between neighbouring levels of relevance.
+"""Per-level objectives: one output per threshold between neighboring levels of relevance.
 
 Output ``c`` ranks the documents that reach level ``c`` above those that do not, over pairs of
 its own. So the outputs differ, which vector-valued boosting needs: under one common gradient
@@ -17,7 +17,7 @@ from functools import cached_property
 
 import numpy as np
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 
 
 @dataclass(frozen=True, eq=False)

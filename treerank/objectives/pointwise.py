@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from treerank.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class HalfSquaredError:
         return np.asarray(scores, dtype=np.float64).reshape(-1) - (self.y - self.origin)
 
 
-def half_squared_error(y, qid=None, *, document_weight=None, query_weight=None):
+def half_squared_error(y, qid=None, *, sample_weight=None, query_weight=None):
     """Make the squared error of labels; weights are one per row and multiply.
 
     Parameters
@@ -72,12 +72,12 @@ def half_squared_error(y, qid=None, *, document_weight=None, query_weight=None):
         Labels.
     qid : array-like of shape (n_documents,), default=None
         Query of each row.
-    document_weight, query_weight : array-like of shape (n_documents,), default=None
+    sample_weight, query_weight : array-like of shape (n_documents,), default=None
         Weights.
     """
     y = np.asarray(y, dtype=np.float64)
     weight = np.ones(len(y))
-    for given in (document_weight, query_weight):
+    for given in (sample_weight, query_weight):
         if given is not None:
             weight = weight * np.asarray(given, dtype=np.float64)
     origin = float(np.average(y, weights=weight))

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from treerank.datasets.arguments import check_count
+from treerank.checks import check_count
 from treerank.metrics.ndcg import NDCG
 from treerank.plots.style import GREY, legend, line_styles, make_axes, shown, tidy
 

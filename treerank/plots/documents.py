@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from treerank.classes.neighbours import find_boundaries
-from treerank.grouping import QueryGroups
+from treerank.boundaries.neighbors import find_boundaries
+from treerank.inputs.grouping import QueryGroups
 from treerank.plots.style import GREY, legend, line_styles, make_axes, shown, tidy
 
 #: Pairs of documents that a calibration curve looks at, at most.
@@ -38,10 +38,10 @@ def score_histograms(y, scores, *, bins=40, ax=None):
     ax = make_axes(ax)
     labels = np.unique(y)
     edges = np.histogram_bin_edges(scores, bins)
-    for label, colour in zip(labels, label_colours(len(labels)), strict=True):
+    for label, color in zip(labels, label_colors(len(labels)), strict=True):
         share, _ = np.histogram(scores[y == label], edges, density=True)
-        ax.stairs(share, edges, fill=True, color=colour, alpha=0.25)
-        ax.stairs(share, edges, color=colour, linewidth=1.3, label=f"{label:g}")
+        ax.stairs(share, edges, fill=True, color=color, alpha=0.25)
+        ax.stairs(share, edges, color=color, linewidth=1.3, label=f"{label:g}")
     legend(ax, title="label", title_fontsize=7)
     ax.set_yticks([])
     return tidy(ax, x="score", y="share of the label", grid="")
@@ -94,17 +94,17 @@ def pair_calibration(ranker, X, y, qid=None, *, bins=10, random_state=0, ax=None
     return tidy(ax, x="probability that a beats b", y="share of pairs where it does", grid="both")
 
 
-def neighbours(y, scores, *, span=None, n_classes=None, ax=None):
+def neighbors(y, scores, *, span=None, n_classes=None, ax=None):
     """Draw r along a sorted list, with the labels behind it and the boundaries it shows.
 
     Parameters
     ----------
     y : array-like of shape (n_documents,) or None
-        Labels, to colour the list by; ``None`` where there are none.
+        Labels, to color the list by; ``None`` where there are none.
     scores : array-like of shape (n_documents,)
         Scores of one list.
     span, n_classes
-        See :func:`~treerank.classes.find_boundaries`.
+        See :func:`~treerank.boundaries.find_boundaries`.
     ax : Axes, default=None
         Where to draw; ``None`` makes a figure.
 
@@ -126,18 +126,18 @@ def neighbours(y, scores, *, span=None, n_classes=None, ax=None):
         falling = np.argsort(-scores, kind="stable")
         labels, codes = np.unique(y[falling], return_inverse=True)
         band = (0, len(scores), -0.14 * top, -0.03 * top)
-        ax.imshow(_colour_row(codes, len(labels)), extent=band, aspect="auto", interpolation="none")
+        ax.imshow(_color_row(codes, len(labels)), extent=band, aspect="auto", interpolation="none")
         _name_labels(ax, labels)
     ax.set_xlim(0, len(scores))
     step = 10 ** np.floor(np.log10(top))  # 2 to 6 ticks, none of them below 0
     step = step / 2 if top / step < 3 else 2 * step if top / step > 6 else step
     ax.set_yticks(np.arange(0, top, step))
     ax.set_ylim(-0.16 * top, top)
-    return tidy(ax, x="place in the sorted list", y="r of neighbours / median")
+    return tidy(ax, x="place in the sorted list", y="r of neighbors / median")
 
 
-def label_colours(n_labels):
-    """Return colours that get darker with relevance."""
+def label_colors(n_labels):
+    """Return colors that get darker with relevance."""
     import matplotlib
 
     shades = matplotlib.colormaps["viridis_r"]
@@ -147,14 +147,14 @@ def label_colours(n_labels):
 def _name_labels(ax, labels):
     from matplotlib.patches import Patch
 
-    colours = label_colours(len(labels))
-    patches = [Patch(color=c, label=f"{v:g}") for v, c in zip(labels, colours, strict=True)]
+    colors = label_colors(len(labels))
+    patches = [Patch(color=c, label=f"{v:g}") for v, c in zip(labels, colors, strict=True)]
     place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": len(labels)}
     legend(ax, handles=patches, title="label", title_fontsize=7, handlelength=1, **place)
 
 
-def _colour_row(codes, n_labels):
-    return np.array(label_colours(n_labels))[codes][None, :, :]
+def _color_row(codes, n_labels):
+    return np.array(label_colors(n_labels))[codes][None, :, :]
 
 
 def _pairs(y, groups, rng):

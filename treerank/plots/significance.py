@@ -67,7 +67,7 @@ def critical_difference_diagram(result, names, *, ax=None):
 
 
 def p_value_matrix(result, *, alpha=0.05, ax=None):
-    """Draw the p-value of every pair; significant ones are coloured and point to the better.
+    """Draw the p-value of every pair; significant ones are colored and point to the better.
 
     Parameters
     ----------
@@ -92,8 +92,8 @@ def p_value_matrix(result, *, alpha=0.05, ax=None):
             p_value = result.p_values[row, column]
             significant = bool(p_value <= alpha)
             better_row = result.differences[row, column] > 0
-            colour = (COLOURS[0] if better_row else COLOURS[1]) if significant else LIGHT
-            ax.add_patch(_square(column, row - 1, colour))
+            color = (COLOURS[0] if better_row else COLOURS[1]) if significant else LIGHT
+            ax.add_patch(_square(column, row - 1, color))
             arrow = ("\N{LEFTWARDS ARROW}" if better_row else "\N{UPWARDS ARROW}") * significant
             ax.text(
                 column,
@@ -169,10 +169,10 @@ def query_gains(a, b, *, names=("a", "b"), metric="ndcg@10", ax=None):
     return tidy(ax, x="% of queries", y=f"gain in {metric}")
 
 
-def _square(column, row, colour):
+def _square(column, row, color):
     from matplotlib.patches import Rectangle
 
-    return Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=colour, linewidth=0)
+    return Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=color, linewidth=0)
 
 
 def _width(inches):

@@ -1,6 +1,6 @@
 """Style: what all plots share, so that they are read at a glance in a column of a paper.
 
-Colours are those of Okabe and Ito, which the colour-blind can tell apart; lines differ in their
+Colors are those of Okabe and Ito, which the color-blind can tell apart; lines differ in their
 dashes, too. matplotlib is imported only when something is drawn.
 """
 
@@ -76,7 +76,7 @@ def line_styles(n_lines):
 
 
 def _dashes():
-    """Go through the dashes, shifted by one at each turn of the colours."""
+    """Go through the dashes, shifted by one at each turn of the colors."""
     for turn in range(len(DASHES)):
         yield from DASHES[turn:] + DASHES[:turn]
 

@@ -1,15 +1,14 @@
-"""Randomisation and bootstrap: tests and intervals that take the queries as they are.
+"""Randomization and bootstrap: tests and intervals that take the queries as they are.
 
-Fisher's randomisation flips the sign of each query's difference at random, which under the null
+Fisher's randomization flips the sign of each query's difference at random, which under the null
 hypothesis changes nothing; the bootstrap draws the queries anew, with replacement. A seed fixes
 every draw: no state is shared, so results are the same in any number of threads or processes.
 """
 
-import numbers
-
 import numpy as np
 from scipy import stats
 
+from treerank.checks import check_count
 from treerank.statistics.interval import Interval, check_level
 from treerank.statistics.paired import PairedResult, check_values, paired_differences
 
@@ -49,7 +48,7 @@ def randomization_test(a, b, *, n_resamples=9999, random_state=0):
     0.0625
     """
     differences = paired_differences(a, b)
-    _check_count(n_resamples, "n_resamples")
+    check_count("n_resamples", n_resamples)
     result = stats.permutation_test(
         (differences,),
         np.mean,
@@ -60,7 +59,7 @@ def randomization_test(a, b, *, n_resamples=9999, random_state=0):
         random_state=np.random.default_rng(random_state),
     )
     mean = float(differences.mean())
-    name = "paired randomisation test"
+    name = "paired randomization test"
     return PairedResult(name, len(differences), mean, mean, float(result.pvalue))
 
 
@@ -100,7 +99,7 @@ def bootstrap_interval(values, *, level=0.95, n_resamples=9999, random_state=0):
             f"values must be at least two that are not all equal; got {len(values)} of them."
         )
     check_level(level)
-    _check_count(n_resamples, "n_resamples")
+    check_count("n_resamples", n_resamples)
     found = stats.bootstrap(
         (values,),
         np.mean,
@@ -115,8 +114,3 @@ def bootstrap_interval(values, *, level=0.95, n_resamples=9999, random_state=0):
 
 def _batch(values):
     return max(_BATCH // len(values), 1)
-
-
-def _check_count(value, name):
-    if not isinstance(value, numbers.Integral) or value < 1:
-        raise ValueError(f"{name} must be an integer of at least 1; got {value!r}.")

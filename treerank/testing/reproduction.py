@@ -13,6 +13,7 @@ import numba
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
 
+from treerank.numerics.threads import kernel_threads
 from treerank.testing.requirements import (
     fit,
     fit_itself,
@@ -22,7 +23,6 @@ from treerank.testing.requirements import (
     seeded,
 )
 from treerank.testing.sample import make_ranking_sample
-from treerank.threads import kernel_threads
 
 #: Documents from which on the data at hand will do to tell thread from thread.
 LARGE = 1500

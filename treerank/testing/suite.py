@@ -147,7 +147,7 @@ def check_ranker(estimator, *, laws=None, data=None, on_fail="raise"):
     Examples
     --------
     >>> from treerank import TreeDirectRanker
-    >>> from treerank.feature_parts.lightgbm import LightGBMTrees
+    >>> from treerank.feature_parts.engines.lightgbm import LightGBMTrees
     >>> from treerank.testing import check_ranker
     >>> ranker = TreeDirectRanker(LightGBMTrees(n_estimators=3))
     >>> check_ranker(ranker, laws=["row_order"])

@@ -8,7 +8,9 @@ other, since a small leaf reads few, scattered documents. Constant features have
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
+
+from treerank.numerics.compiling import njit
 
 #: Features in a word.
 WIDTH = 8
@@ -71,7 +73,7 @@ def bin_rows(rows, bins, signs=None):
     return Binned(words, places)
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def _pack(X, order, bounds, places, words, missing):
     n_rows, n_blocks = words.shape
     for chunk in prange(len(missing)):
@@ -88,7 +90,7 @@ def _pack(X, order, bounds, places, words, missing):
                 words[i, block] = word
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def find_bin(x, bounds, place):
     """Return the bin of a value; the last one if it is missing, or a category without a bin."""
     if x != x:

@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
-from treerank.feature_parts.bin_sample import sample_of
+from treerank.feature_parts.engines.bin_sample import sample_of
+from treerank.numerics.compiling import njit
 
 #: Most bins of values: one of the 256 that a byte can tell apart is for missing ones.
 MOST_BINS = 255
@@ -92,7 +92,7 @@ def place_bounds(values, most, bounds):
     return _place_bounds(distinct, counts, alone, most, n_left, n_rest, bounds)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _place_bounds(distinct, counts, alone, most, n_left, n_rest, bounds):
     """Write the bounds between distinct values; return the number of bins."""
     n_bins = 0
@@ -120,7 +120,7 @@ def place_codes(values, most, codes):
     return len(frequent)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def _between(low, high):
     """Return the middle, or ``low`` where no number lies between or one is infinite."""
     middle = low + (high - low) / 2

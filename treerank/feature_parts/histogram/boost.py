@@ -6,18 +6,18 @@ import numba as nb
 import numpy as np
 
 from treerank.feature_parts.histogram.binned import Binned, bin_rows
-from treerank.feature_parts.histogram.derivative_words import layout_of, pack
-from treerank.feature_parts.histogram.drawing import (
+from treerank.feature_parts.histogram.forest import make_forest
+from treerank.feature_parts.histogram.growing import Shape, grow, make_room
+from treerank.feature_parts.histogram.leaves import add_leaves, add_tree
+from treerank.feature_parts.histogram.packed_derivatives import layout_of, pack
+from treerank.feature_parts.histogram.predicting import add_scores
+from treerank.feature_parts.histogram.sampling import (
     ROUNDING,
     draw_features,
     draw_rows,
     key_seed,
     project,
 )
-from treerank.feature_parts.histogram.forest import make_forest
-from treerank.feature_parts.histogram.growing import Shape, grow, make_room
-from treerank.feature_parts.histogram.leaves import add_leaves, add_tree
-from treerank.feature_parts.histogram.predicting import add_scores
 from treerank.feature_parts.histogram.splits import Rules
 
 _BATCH = 16_384

@@ -9,13 +9,13 @@ References
 """
 
 import numpy as np
-from numba import njit
 
-from treerank.feature_parts.histogram.derivative_words import add_up
+from treerank.feature_parts.histogram.packed_derivatives import add_up
 from treerank.feature_parts.histogram.splits import best_cut
+from treerank.numerics.compiling import njit
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def best_set(words, n_bins, layout, leaf, rules, sums, split, goes_left):
     """Keep the best set of bins in ``split``, if it is better; say whether it is.
 
@@ -36,7 +36,7 @@ def best_set(words, n_bins, layout, leaf, rules, sums, split, goes_left):
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _ordered(sums, n_bins, smooth):
     """Sort the bins that have documents by dampened step; return them and their number."""
     order, steps, n = np.empty(n_bins, dtype=np.int64), np.empty(n_bins), 0

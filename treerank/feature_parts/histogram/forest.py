@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from treerank.feature_parts.histogram.strikes import find_strikes
+from treerank.feature_parts.histogram.quickscorer import find_strikes
 
 
 @dataclass(frozen=True, eq=False)

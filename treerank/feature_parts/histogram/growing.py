@@ -8,14 +8,15 @@ features, each summed by one thread, and sums are exact, so trees do not depend 
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from treerank.feature_parts.histogram.binned import WIDTH
 from treerank.feature_parts.histogram.categories import best_set
-from treerank.feature_parts.histogram.derivative_words import add_up
 from treerank.feature_parts.histogram.histograms import BATCH, STRIDE, fill, subtract
-from treerank.feature_parts.histogram.parting import part_rows
+from treerank.feature_parts.histogram.packed_derivatives import add_up
+from treerank.feature_parts.histogram.partition import part_rows
 from treerank.feature_parts.histogram.splits import SPLIT, best_cut, make_gain, newton_step
+from treerank.numerics.compiling import njit
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
@@ -117,7 +118,7 @@ def grow(binned, words, layout, rules, shape, rows, room):
     binned : Binned
         Bins of all rows.
     words : ndarray of int64
-        Derivatives of all rows, see :mod:`~treerank.feature_parts.histogram.derivative_words`.
+        Derivatives of all rows, see :mod:`~treerank.feature_parts.histogram.packed_derivatives`.
     layout : Layout
         Where in a word is what.
     rules : Rules
@@ -143,7 +144,7 @@ def grow(binned, words, layout, rules, shape, rows, room):
     return GrownTree(nodes[:n].copy(), goes_left[:n].copy())
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _grow(binned, words, layout, rules, shape, rows, room, nodes, best, goes_left):
     """Grow the tree; return the number of its nodes."""
     _add_up_root(words, rows, layout, room.sums, nodes)
@@ -167,7 +168,7 @@ def _grow(binned, words, layout, rules, shape, rows, room, nodes, best, goes_lef
         n_nodes += 2
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _add_up_root(words, rows, layout, sums, nodes):
     """Write the sums over all rows."""
     total = np.zeros(layout.n_words, dtype=np.int64)
@@ -180,7 +181,7 @@ def _add_up_root(words, rows, layout, sums, nodes):
     nodes[0].end = len(rows)
 
 
-@njit(cache=True)
+@njit
 def _may_part(node, rules, max_depth):
     """Say whether a leaf is large enough for two, and not too deep."""
     enough = node.count >= 2 * rules.min_child_samples
@@ -188,7 +189,7 @@ def _may_part(node, rules, max_depth):
     return enough and heavy and not 0 < max_depth <= node.depth
 
 
-@njit(cache=True)
+@njit
 def _next_leaf(nodes, best, level_by_level):
     """Return the leaf to split, the first of the best, or -1 if no leaf gains."""
     chosen = -1
@@ -203,7 +204,7 @@ def _next_leaf(nodes, best, level_by_level):
     return chosen
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def _search(binned, words, layout, rules, max_depth, rows, room, nodes, pair):
     """Find the best split in each block for one or two leaves.
 
@@ -221,7 +222,7 @@ def _search(binned, words, layout, rules, max_depth, rows, room, nodes, pair):
             _search_block(binned.places, layout, rules, max_depth, room, nodes, pair, block)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _search_block(places, layout, rules, max_depth, room, nodes, pair, block):
     """Find the best split of either leaf in one block."""
     for child in range(2):
@@ -238,7 +239,7 @@ def _search_block(places, layout, rules, max_depth, room, nodes, pair, block):
                 split.place += block * WIDTH
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left):
     """Write the best split of a leaf by a feature of a block."""
     no_extra = 0.0 * leaf.hessian  # a literal would be a type of its own, and compiled once more
@@ -256,7 +257,7 @@ def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left)
                 split.place = j
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _take_best(room, nodes, pair, best, goes_left, rules):
     """Note the best splits of leaves over all blocks; the first of equals."""
     for child in range(2):
@@ -272,7 +273,7 @@ def _take_best(room, nodes, pair, best, goes_left, rules):
                 goes_left[pair[child], b] = room.sets[chosen, child, b]
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _split(binned, nodes, split, node, left, goes_left, rows, room, rules):
     """Make a leaf a node with two leaves."""
     parent, below, above = nodes[node], nodes[left], nodes[left + 1]
@@ -297,7 +298,7 @@ def _split(binned, nodes, split, node, left, goes_left, rows, room, rules):
     _bound(parent, below, above, rules, place.sign)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _bound(parent, left, right, rules, sign):
     """Hand bounds down; a signed split parts them in the middle of its two values."""
     low, high = parent.lower, parent.upper

@@ -1,17 +1,17 @@
 """Histograms: sums of gradients, hessians and counts, per bin of each feature.
 
 The histogram of a block of eight features is one array of ``8 * 256`` words (twice as many if
-the words are wide, see :mod:`~treerank.feature_parts.histogram.derivative_words`). Only that of
+the words are wide, see :mod:`~treerank.feature_parts.histogram.packed_derivatives`). Only that of
 the smaller of two children is filled from its documents; the other's is the parent's minus that.
 Documents are first collected, some at a time, so that what is added up lies close together.
 """
 
 import numpy as np
-from numba import njit
 
 from treerank.feature_parts.histogram.binned import WIDTH
+from treerank.numerics.compiling import njit
 
-#: Words between the histograms of neighbouring features, per word of a document.
+#: Words between the histograms of neighboring features, per word of a document.
 STRIDE = 256
 #: Documents collected at a time. Not a power of two, or all blocks would want the same few
 #: lines of the cache.
@@ -19,7 +19,7 @@ BATCH = 1016
 _BYTE = np.uint64(255)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def fill(bins, words, n_words, rows, first, histograms, near_bins, near_words):
     """Add up the documents ``rows`` for some blocks, the ``first`` of them first.
 
@@ -48,7 +48,7 @@ def fill(bins, words, n_words, rows, first, histograms, near_bins, near_words):
             _add(near_bins[block, : len(own)], near_words, n_words, histograms[block])
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _collect(rows, bins, words, n_words, first, near_bins, near_words):
     """Bring what belongs to ``rows`` together, blocks apart."""
     for i in range(np.uint64(len(rows))):
@@ -59,7 +59,7 @@ def _collect(rows, bins, words, n_words, first, near_bins, near_words):
             near_words[np.uint64(n_words) * i + k] = words[np.uint64(n_words) * row + k]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _add(bins, words, n_words, histogram):
     """Add up collected documents for one block."""
     for i in range(np.uint64(len(bins))):
@@ -76,7 +76,7 @@ def _add(bins, words, n_words, histogram):
                 histogram[np.uint64(2) * bin_ + np.uint64(1)] += lower
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)
 def subtract(parent, child):
     """Turn the parent's histogram into that of the other child."""
     for i in range(len(parent)):

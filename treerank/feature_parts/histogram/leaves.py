@@ -1,15 +1,16 @@
 """Leaves: their values, and where they put the documents that did not grow the tree."""
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
 from treerank.feature_parts.histogram.binned import WIDTH
 from treerank.feature_parts.histogram.splits import newton_step
+from treerank.numerics.compiling import njit
 
 _BYTE = np.uint64(255)
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def add_leaves(gradient, hessian, rows, nodes, leaves, rules, learning_rate, values, scores):
     """Write the value of each leaf and add it to the scores of its rows.
 
@@ -31,7 +32,7 @@ def add_leaves(gradient, hessian, rows, nodes, leaves, rules, learning_rate, val
                 scores[row, k] += values[node, k]
 
 
-@njit(parallel=True, cache=True, error_model="numpy")
+@njit(parallel=True, error_model="numpy")
 def add_tree(binned_words, nodes, goes_left, values, rows, scores):
     """Add the tree to the scores of other rows, by their bins."""
     for i in prange(len(rows)):

@@ -1,7 +1,7 @@
 """Predicting: documents find their leaves in all trees of a forest.
 
 Sixty-four documents strike leaves off their lists at once (see
-:mod:`~treerank.feature_parts.histogram.strikes`), split after split and tree after tree, without
+:mod:`~treerank.feature_parts.histogram.quickscorer`), split after split and tree after tree, without
 a branch that depends on the data. That takes as many steps as there are splits; down trees that
 have far more of them than a path is long, documents walk.
 """
@@ -10,9 +10,9 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
-from treerank.feature_parts.histogram import walking
+from treerank.feature_parts.histogram import traversal as walking
+from treerank.numerics.compiling import njit
 
 _ABREAST = 64  # documents that strike together: two vectors of bytes
 _FEW = 2048  # documents that one thread scores sooner than a second starts
@@ -51,7 +51,7 @@ def find_leaves(forest, X):
     return leaves
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _add_scores(X, strikes, values, scores):
     codes, left, byte, bits = _room(strikes)
     for begin in range(0, len(X), _ABREAST):
@@ -65,7 +65,7 @@ def _add_scores(X, strikes, values, scores):
                     scores[begin + i, k] += values[leaf, k]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _find_leaves(X, strikes, leaves):
     codes, left, byte, bits = _room(strikes)
     for begin in range(0, len(X), _ABREAST):
@@ -78,7 +78,7 @@ def _find_leaves(X, strikes, leaves):
                 leaves[begin + i, tree] = strikes.leaves[leaf]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _room(strikes):
     """Return room for codes, for the bytes of a tree, and for the first of them that is left."""
     codes = np.zeros((len(strikes.columns), _ABREAST), dtype=np.uint8)
@@ -89,7 +89,7 @@ def _room(strikes):
     return codes, left, np.empty(_ABREAST, dtype=np.uint8), np.empty(_ABREAST, dtype=np.uint8)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _code(X, strikes, codes):
     """Write the codes of some documents in all columns."""
     x, below = np.empty(len(X)), np.empty(len(X), dtype=np.uint64)
@@ -109,7 +109,7 @@ def _code(X, strikes, codes):
                 codes[c, i] = 1 - strikes.is_left[column.set, place]
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _count_below(x, thresholds, below):
     """Count the thresholds below each value; their number is a power of two, the last infinite."""
     below[:] = 0
@@ -121,7 +121,7 @@ def _count_below(x, thresholds, below):
         step >>= np.uint64(1)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _strike(codes, strikes, tree, left, byte, bits):
     """Find the first byte with leaves that are left, and its bits, in one tree."""
     n_leaves = strikes.leaf_starts[tree + 1] - strikes.leaf_starts[tree]
@@ -137,16 +137,16 @@ def _strike(codes, strikes, tree, left, byte, bits):
         _keep_first(left[b], np.uint8(b), byte, bits)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _strike_byte(codes, low, more, kept, left):
     """Keep only some bits where a code is ``low`` or at most ``more`` above it."""
     for i in range(_ABREAST):
         left[i] &= kept if np.uint8(codes[i] - low) <= more else np.uint8(255)
 
 
-@njit(cache=True, error_model="numpy", nogil=True)
+@njit(error_model="numpy", nogil=True)
 def _keep_first(left, b, byte, bits):
-    """Note byte ``b`` where leaves are left in it, by masks, since choices are not vectorised."""
+    """Note byte ``b`` where leaves are left in it, by masks, since choices are not vectorized."""
     for i in range(_ABREAST):
         empty = np.uint8(255) if left[i] == 0 else np.uint8(0)
         byte[i] = (byte[i] & empty) | (b & ~empty)

@@ -8,7 +8,8 @@ one does, times two.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from treerank.numerics.compiling import njit
 
 #: The best split so far: its gain, the place of its feature, the last bin that goes left,
 #: whether missing values do, and the sums of the documents that go left.
@@ -40,7 +41,7 @@ class Rules(NamedTuple):
     is_monotone: bool
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def newton_step(gradient, hessian, rules, lower, upper):
     """Return the best value of a leaf, within bounds."""
     shrunk = max(abs(gradient) - rules.reg_alpha, 0.0)
@@ -48,7 +49,7 @@ def newton_step(gradient, hessian, rules, lower, upper):
     return min(max(step, lower), upper)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def worth(gradient, hessian, rules, lower, upper):
     """Return twice what the best value of a leaf lowers the objective by."""
     value = newton_step(gradient, hessian, rules, lower, upper)
@@ -56,7 +57,7 @@ def worth(gradient, hessian, rules, lower, upper):
     return -slope - (hessian + rules.reg_lambda) * value * value
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def best_cut(sums, n_values, leaf, rules, sign, extra, split):
     """Keep the best cut of ordered bins in ``split``, if it is better; say whether it is.
 
@@ -102,7 +103,7 @@ def best_cut(sums, n_values, leaf, rules, sign, extra, split):
     return found
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _weigh_cuts(sums, n_cuts, g, h, n, leaf, rules, extra):
     """Write what both sides of each cut are worth; -inf where rules forbid it.
 
@@ -121,7 +122,7 @@ def _weigh_cuts(sums, n_cuts, g, h, n, leaf, rules, extra):
         worths[b] = both if enough & heavy else -np.inf
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def _weigh_bounded_cuts(sums, n_cuts, g, h, leaf, rules, sign):
     """Do so where values have bounds, and drop cuts that go against the sign."""
     low, high = leaf.lower, leaf.upper
@@ -138,7 +139,7 @@ def _weigh_bounded_cuts(sums, n_cuts, g, h, leaf, rules, sign):
             sums[3, b] += worth(g_right, h_right, rules, low, high)
 
 
-@njit(cache=True, error_model="numpy")
+@njit(error_model="numpy")
 def make_gain(split, leaf, rules):
     """Turn the worth of the two sides into the gain, -inf if that does not suffice."""
     alone = worth(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)

@@ -1,7 +1,7 @@
 """Streaming trees: histogram trees grown in instalments, a few for every batch.
 
 A batch is seen once. Its trees start from the scores that the trees before give it, and so mend
-what has changed; old trees fade, and the oldest go. Learners of streams that take one labelled
+what has changed; old trees fade, and the oldest go. Learners of streams that take one labeled
 document at a time, as Hoeffding trees do, cannot descend an objective over queries.
 
 That of River 0.26 (``HoeffdingTreeRegressor``) learned 559 documents per second with the 136
@@ -10,7 +10,7 @@ queries was 0.37 and 0.47. On the first folds of OHSUMED and MQ2008 it was 0.17 
 0.65. Batches of 10 queries are too small: 0.42, 0.28 and 0.60. (One run each, one CPU core.)
 """
 
-from treerank.feature_parts.boosting import check_count
+from treerank.checks import check_count
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.inherited_parameters import spell_out
 

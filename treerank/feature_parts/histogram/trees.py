@@ -6,20 +6,17 @@ from numbers import Real
 
 import numpy as np
 
-from treerank.feature_parts.boosting import (
-    BoostedTrees,
-    check_choice,
-    check_count,
-)
-from treerank.feature_parts.columns import column_indices, monotone_signs
+from treerank.checks import check_choice, check_count
+from treerank.feature_parts.engines.boosting import BoostedTrees
+from treerank.feature_parts.engines.column_arguments import column_indices, monotone_signs
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
-from treerank.feature_parts.histogram.derivative_words import PRECISIONS
 from treerank.feature_parts.histogram.forest import Forest
 from treerank.feature_parts.histogram.growing import GROW_POLICIES, Shape
+from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS
 from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
-from treerank.threads import kernel_threads
+from treerank.numerics.threads import kernel_threads
 
 _POSITIVE = ("learning_rate",)
 _NOT_NEGATIVE = (
@@ -87,7 +84,7 @@ class HistogramTrees(BoostedTrees):
         Trees to start from. On the same data and with the same seed, a continued fit equals one
         long fit bit for bit.
     output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.tree_outputs`.
+        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
     importance_type : {"gain", "split"}, default="gain"
         What ``feature_importances_`` shares out: the gain, or the number of splits.
     n_jobs : int, default=None

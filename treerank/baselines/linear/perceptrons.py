@@ -1,0 +1,89 @@
+"""Perceptrons for ordered levels: one vector of weights, and a threshold between two levels each.
+
+A document of score s belongs above threshold r if its level is higher than r. For every threshold
+on whose wrong side it is, the weights move by the document and the threshold moves the other way.
+Thresholds that start in order stay so (Crammer and Singer, 2002, lemma 1).
+"""
+
+import numpy as np
+from numba import prange
+
+from treerank.numerics.compiling import njit
+from treerank.numerics.random_keys import uniform
+
+
+@njit
+def n_products(n_features, quadratic):
+    """Return the number of weights: features and, if quadratic, their products."""
+    return n_features + quadratic * (n_features * (n_features + 1)) // 2
+
+
+@njit
+def _expand(x, quadratic, features):
+    """Write a document and, if quadratic, all products of two of its features."""
+    place = len(x)
+    features[:place] = x
+    if quadratic:
+        for i in range(len(x)):
+            for j in range(i, len(x)):
+                features[place] = x[i] * x[j]
+                place += 1
+
+
+@njit(parallel=True)
+def train_epoch(Z, level, order, share, seed, epoch, quadratic, weights, thresholds, errors):
+    """Show the documents once, in the given order, to each perceptron; each its own share.
+
+    ``weights`` of shape (n_perceptrons, n_weights), ``thresholds`` of shape (n_perceptrons,
+    n_levels - 1) and ``errors`` of shape (n_perceptrons,) are written to; the last adds up by how
+    many levels each perceptron was wrong before it learned.
+    """
+    for p in prange(len(weights)):
+        key = seed, epoch * len(weights) + p
+        errors[p] = _train(Z, level, order, share, key, quadratic, weights[p], thresholds[p])
+
+
+@njit
+def _train(Z, level, order, share, key, quadratic, weight, threshold):
+    features = np.empty(len(weight))
+    n_wrong = 0
+    for t in order:
+        if share < 1 and uniform(key[0], key[1], t) >= share:
+            continue
+        _expand(Z[t], quadratic, features)
+        score = _dot(features, weight)
+        move = 0
+        for r in range(len(threshold)):
+            side = 1 if level[t] > r else -1
+            if side * (score - threshold[r]) <= 0:
+                move += side
+                threshold[r] -= side
+                n_wrong += 1
+        if move != 0:
+            for j in range(len(weight)):
+                weight[j] += move * features[j]
+    return n_wrong
+
+
+@njit(parallel=True)
+def quadratic_scores(Z, weight):
+    """Return the score of each row with all products of its features."""
+    scores = np.empty(len(Z))
+    for i in prange(len(Z)):
+        scores[i] = _quadratic_score(Z[i], weight)
+    return scores
+
+
+@njit
+def _quadratic_score(x, weight):
+    features = np.empty(len(weight))
+    _expand(x, True, features)
+    return _dot(features, weight)
+
+
+@njit(fastmath={"reassoc", "contract", "arcp", "nsz"})
+def _dot(x, v):
+    total = 0.0
+    for j in range(len(v)):
+        total += x[j] * v[j]
+    return total

@@ -1,0 +1,157 @@
+"""PRank: a perceptron that learns the levels of relevance, one document at a time.
+
+It compares no documents: queries do not matter to it, and its scores are comparable across them.
+Epochs are repeated until the errors fall no more, and the best epoch is kept.
+"""
+
+from typing import ClassVar
+
+import numpy as np
+
+from treerank.baselines.fitting import refuse_weights, warn_of_nothing_to_learn
+from treerank.baselines.linear.linear_ranker import LinearRanker
+from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
+from treerank.baselines.linear.standard_features import linear_scores
+from treerank.checks import check_count
+from treerank.progress import Progress
+
+_ONE_BY_ONE = "documents are shown one by one, each as often as any other"
+#: Every document is held against every threshold.
+_MOST_LEVELS = 1000
+_NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "given_pairs"), _ONE_BY_ONE)
+
+
+class PRank(LinearRanker):
+    """A linear ranker with a threshold between every two levels of relevance.
+
+    Weights of any kind are refused.
+
+    Parameters
+    ----------
+    n_epochs : int, default=100
+        Largest number of times that all documents are shown.
+    patience : int, default=10
+        Stop after so many epochs without a better one: by the metric on ``eval_set``, else by the
+        errors made while learning.
+    metric : str or Metric, default="ndcg@10"
+        What ``score`` measures, and what is watched on ``eval_set``.
+    calibration : "eval_set", float or None, default="eval_set"
+        See :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
+    random_state : int, RandomState instance or None, default=None
+        Seeds the order of documents in each epoch.
+
+    Attributes
+    ----------
+    coef_, mean_ : ndarray of shape (n_features,)
+        See :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    levels_ : ndarray of shape (n_levels,)
+        The labels, rising.
+    thresholds_ : ndarray of shape (n_levels - 1,)
+        Scores that part them.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
+
+    References
+    ----------
+    Crammer and Singer (2002), Pranking with ranking.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = np.digitize(X[:, 0] - X[:, 1], [-1.0, 1.0])
+    >>> ranker = PRank(random_state=0).fit(X, y)
+    >>> bool((ranker.predict_level(X) == y).mean() > 0.9)
+    True
+    """
+
+    _learned: ClassVar[tuple[str, ...]] = (
+        "coef_",
+        "mean_",
+        "levels_",
+        "thresholds_",
+        "evals_result_",
+    )
+    _quadratic: ClassVar = False
+
+    n_perceptrons = 1
+    share = 1.0
+
+    def __init__(
+        self,
+        *,
+        n_epochs=100,
+        patience=10,
+        metric="ndcg@10",
+        calibration="eval_set",
+        random_state=None,
+    ):
+        self.n_epochs = n_epochs
+        self.patience = patience
+        self.metric = metric
+        self.calibration = calibration
+        self.random_state = random_state
+
+    def predict_level(self, X):
+        """Return the label of each document, by the thresholds that its score exceeds."""
+        return self.levels_[np.searchsorted(self.thresholds_, self.predict(X), side="right")]
+
+    def _weigh(self, data, scale, validation, seed):
+        refuse_weights(self, data, _NO_WEIGHTS)
+        self.levels_, level = np.unique(data.y, return_inverse=True)
+        _refuse_many(self.levels_)
+        metric = _negative if validation is None else validation[1]
+        progress = Progress(metric, self.patience, total=self.n_epochs)
+        n_weights = n_products(len(scale.mean), self._quadratic)
+        best = np.zeros(n_weights), np.zeros(len(self.levels_) - 1)
+        if len(self.levels_) == 1:
+            warn_of_nothing_to_learn("All labels are equal")
+        else:
+            held_out = None if validation is None else scale.by_row(validation[0])
+            best = self._train(scale.by_row(data.X, data.rows), level, held_out, progress, seed)
+        self.evals_result_ = {} if validation is None else progress.history()
+        self.thresholds_ = best[1]
+        return best[0]
+
+    def _train(self, Z, level, held_out, progress, seed):
+        """Return weights and thresholds of the best epoch."""
+        rng = np.random.RandomState(seed)
+        weights = np.zeros((self.n_perceptrons, n_products(Z.shape[1], self._quadratic)))
+        thresholds = np.zeros((self.n_perceptrons, level.max()))
+        errors = np.zeros(self.n_perceptrons, np.int64)
+        for epoch in range(self.n_epochs):
+            order = rng.permutation(len(Z))
+            choice = self.share, seed, epoch, self._quadratic
+            train_epoch(Z, level, order, *choice, weights, thresholds, errors)
+            mean = weights.mean(axis=0), thresholds.mean(axis=0)
+            progress.measure(
+                errors.astype(np.float64) if held_out is None else self._score(held_out, mean[0])
+            )
+            is_last = progress.record(epoch + 1)
+            if progress.best_iteration == epoch + 1:
+                best = mean
+            if is_last:
+                break
+        return best
+
+    def _score(self, Z, weight):
+        if self._quadratic:
+            return quadratic_scores(Z, weight)
+        return linear_scores(Z, weight, np.zeros(len(weight)))
+
+    def _check_settings(self):
+        super()._check_settings()
+        check_count("n_epochs", self.n_epochs)
+        check_count("patience", self.patience)
+
+
+def _refuse_many(levels):
+    if len(levels) > _MOST_LEVELS:
+        raise ValueError(
+            f"y must have at most {_MOST_LEVELS} levels, which PRank parts by as many thresholds; "
+            f"got {len(levels)}."
+        )
+
+
+def _negative(errors):
+    return -errors.sum()

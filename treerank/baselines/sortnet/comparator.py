@@ -1,0 +1,114 @@
+r"""Comparator: SortNet's network of two documents, which cannot contradict itself on a pair.
+
+Hidden units come in pairs that share their weights: unit i sees :math:`h_i(x, y) = \tanh(\langle
+v_i, x \rangle + \langle u_i, y \rangle + b_i)` and its dual :math:`h_{i'}(x, y) = h_i(y, x)`. The
+outputs "x above y" and "y above x" swap their weights likewise, so that swapping the documents
+swaps the outputs, bit for bit. Nothing makes them transitive.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.special import expit
+
+from treerank.feature_parts.networks.training import one_thread
+
+_BLOCK = 256
+
+
+class Comparator(NamedTuple):
+    """Weights of a comparator.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (n_hidden, n_features)
+        What a hidden unit makes of the first document and of the second.
+    bias : ndarray of shape (n_hidden,)
+        Of the hidden units.
+    ahead, behind : ndarray of shape (n_hidden,)
+        What the hidden units add to "the first above the second" and to the opposite.
+    output_bias : ndarray of shape ()
+        Of both outputs.
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    bias: np.ndarray
+    ahead: np.ndarray
+    behind: np.ndarray
+    output_bias: np.ndarray
+
+    @classmethod
+    def at_random(cls, n_features, n_hidden, seed):
+        """Draw small weights."""
+        rng = np.random.default_rng(seed)
+        wide, narrow = (2 * n_features) ** -0.5, (2 * n_hidden) ** -0.5
+        first, second = rng.uniform(-wide, wide, (2, n_hidden, n_features))
+        ahead, behind = rng.uniform(-narrow, narrow, (2, n_hidden))
+        return cls(first, second, np.zeros(n_hidden), ahead, behind, np.zeros(()))
+
+    def project(self, X):
+        """Return what the hidden units make of each document, as the first and as the second.
+
+        Rounded to single precision, so that it does not depend on the rows that come with it.
+        """
+        both = np.concatenate([self.first, self.second]).T
+        result = np.empty((len(X), both.shape[1]))
+        for start in range(0, len(X), _BLOCK):
+            result[start : start + _BLOCK] = X[start : start + _BLOCK] @ both
+        return np.split(result.astype(np.float32).astype(np.float64), 2, axis=1)
+
+    def prefer(self, as_first, as_second, i, j):
+        """Return how much documents ``i`` are preferred to ``j``, from -1 to 1."""
+        hidden = np.tanh(as_first[i] + as_second[j] + self.bias)
+        dual = np.tanh(as_first[j] + as_second[i] + self.bias)
+        above = (self.ahead * hidden + self.behind * dual).sum(axis=-1) + self.output_bias
+        below = (self.ahead * dual + self.behind * hidden).sum(axis=-1) + self.output_bias
+        return expit(above) - expit(below)
+
+    def trained(self, X, pairs, weight, check, *, n_epochs, batch_size, learning_rate, seed):
+        """Return the best comparator that ``n_epochs`` over the pairs come by.
+
+        Parameters
+        ----------
+        X : ndarray of shape (n_documents, n_features)
+            Documents.
+        pairs : tuple of ndarray (better, worse)
+            Rows.
+        weight : ndarray of shape (n_pairs,)
+            Weight of each pair.
+        check : callable
+            ``check(comparator)``, lower better, after each epoch.
+        n_epochs, batch_size, learning_rate, seed
+            Of Adam.
+        """
+        tensors = [torch.tensor(part, dtype=torch.float32, requires_grad=True) for part in self]
+        optimizer = torch.optim.Adam(tensors, lr=learning_rate)
+        X = torch.from_numpy(X.astype(np.float32))
+        better, worse = (torch.from_numpy(part) for part in pairs)
+        weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
+        rng = np.random.default_rng(seed)
+        best, best_value = self, check(self)
+        with one_thread():
+            for _ in range(n_epochs):
+                turn = torch.from_numpy(rng.permutation(len(better)))
+                for batch in turn.split(batch_size):
+                    cost = _squared_error(tensors, X[better[batch]], X[worse[batch]])
+                    optimizer.zero_grad()
+                    (weight[batch] * cost).mean().backward()
+                    optimizer.step()
+                now = Comparator(*(part.detach().double().numpy().copy() for part in tensors))
+                value = check(now)
+                if value < best_value:
+                    best, best_value = now, value
+        return best
+
+
+def _squared_error(tensors, better, worse):
+    first, second, bias, ahead, behind, output_bias = tensors
+    hidden = torch.tanh(better @ first.T + worse @ second.T + bias)
+    dual = torch.tanh(worse @ first.T + better @ second.T + bias)
+    above = torch.sigmoid(hidden @ ahead + dual @ behind + output_bias)
+    below = torch.sigmoid(dual @ ahead + hidden @ behind + output_bias)
+    return (1 - above) ** 2 + below**2

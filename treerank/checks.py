@@ -1,0 +1,124 @@
+"""Checks: refuse a wrong argument before any work, with its name, the rule and the value.
+
+Every check takes the name of the argument first and raises a ``ValueError`` (a ``TypeError`` for
+arrays that are not numbers). To add a check, write one sentence that says the rule.
+"""
+
+import math
+from collections.abc import Collection
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+
+def check_count(name: str, value: Any, *, at_least: int = 1, at_most: int | None = None) -> None:
+    """Refuse what is not a whole number between two bounds; both bounds are allowed.
+
+    Examples
+    --------
+    >>> check_count("n_queries", 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_queries must be a whole number of at least 1; got 0.
+    """
+    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not is_whole or value < at_least or (at_most is not None and value > at_most):
+        allowed = f"at least {at_least}" + ("" if at_most is None else f" and at most {at_most}")
+        raise ValueError(f"{name} must be a whole number of {allowed}; got {value!r}.")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float = -math.inf,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+) -> None:
+    """Refuse what is not a finite number between bounds; ``above`` itself is not allowed.
+
+    Examples
+    --------
+    >>> check_number("sigma", 0.0, above=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: sigma must be a finite number above 0; got 0.0.
+    """
+    is_finite = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    if not is_finite or value <= above or not at_least <= value <= at_most:
+        rules = {"above": above, "of at least": at_least, "of at most": at_most}
+        bounds = [f"{rule} {bound:g}" for rule, bound in rules.items() if math.isfinite(bound)]
+        allowed = " ".join(["a finite number", " and ".join(bounds)]).strip()
+        raise ValueError(f"{name} must be {allowed}; got {value!r}.")
+
+
+def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
+    """Refuse what is not among the values allowed.
+
+    Examples
+    --------
+    >>> check_choice("optimizer", "adm", {"adam", "sgd"})
+    Traceback (most recent call last):
+    ...
+    ValueError: optimizer must be one of ['adam', 'sgd']; got 'adm'.
+    """
+    try:
+        is_allowed = value in allowed
+    except TypeError:  # what cannot be hashed is in no set
+        is_allowed = False
+    if not is_allowed:
+        raise ValueError(f"{name} must be one of {_sorted(allowed)}; got {value!r}.")
+
+
+def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -> np.ndarray:
+    """Return one finite float64 per document.
+
+    Examples
+    --------
+    >>> check_column("y", [1, 0])
+    array([1., 0.])
+    """
+    try:
+        column = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers; got {values!r}.") from error
+    if np.ndim(values) != 1:
+        raise ValueError(f"{name} must be one-dimensional; got shape {np.shape(values)}.")
+    if n_documents is not None and len(column) != n_documents:
+        raise ValueError(
+            f"{name} must have one entry per document; got {len(column)} for {n_documents}."
+        )
+    if len(column) == 0:
+        raise ValueError(f"{name} must have at least one entry; got {values!r}.")
+    with np.errstate(over="ignore", invalid="ignore"):
+        # A finite sum has finite parts; only else are they looked at one by one.
+        is_finite = np.isfinite(column.sum()) or np.isfinite(column).all()
+    if not is_finite:
+        row = int(np.argmin(np.isfinite(column)))
+        raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")
+    return column
+
+
+def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.ndarray | None:
+    """Return a weight per document, finite and not negative; ``None`` stays ``None``.
+
+    Examples
+    --------
+    >>> check_weight("sample_weight", 2, 3)
+    array([2., 2., 2.])
+    """
+    if weight is None:
+        return None
+    if np.ndim(weight) == 0:
+        weight = np.full(n_documents, weight)
+    values = check_column(name, weight, n_documents)
+    if values.min() < 0:
+        row = int(np.argmin(values))
+        raise ValueError(f"{name} must not be negative; got {float(values[row])!r} in row {row}.")
+    return values
+
+
+def _sorted(allowed: Collection[Any]) -> list[Any]:
+    return sorted(allowed, key=lambda value: (value is not None, value))

@@ -1,0 +1,211 @@
+r"""Pairs in single precision: derivatives of the sigmoid family, a vector of pairs at a time.
+
+With ``u = e_j / (e_i + e_j)``, where ``e`` is the exponential of a score, a pair costs one
+division. Each query is laid out in columns, and each document meets the run of places that are
+its partners.
+
+Where only pairs with a document near the top count, those few stand a second time behind all
+others, so that whoever is not among them meets a short run instead of a long one.
+
+Queries whose scores range too far for single precision are handed back.
+"""
+
+import functools
+
+import numpy as np
+from numba import prange
+
+from treerank.numerics.compiling import kernel_for, njit
+from treerank.objectives.kernels.ranking import Ranks, rank_query
+
+#: What the vectorizer needs: order of sums free; NaN and infinity still mean what they mean.
+FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+#: Runs are read in so many places at a time, so that no loop over single places is left over.
+LANES = np.uint64(16)
+#: Half the range of scores within which single precision holds e and its reciprocal.
+HALF_RANGE = 40.0
+#: Steps of 1 in the table of exponentials from -HALF_RANGE to HALF_RANGE.
+STEPS = 8
+POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
+#: Columns of queries that fit have this length, which the compiler knows: then it need not prove
+#: for every document that they do not overlap. (Far from powers of two, whose columns would wait
+#: for one another in the cache.)
+WIDTH = 1104
+#: Documents of a top stand twice where queries are so many times longer than it reaches.
+ENOUGH = 8
+
+
+def pays_to_stand_twice(sizes, reach):
+    """Say whether the query of an average document is much longer than the top reaches."""
+    return bool(np.square(sizes, dtype=float).sum() >= ENOUGH * reach * sizes.sum())
+
+
+def is_narrow(longest, limited):
+    """Say whether queries of up to ``longest`` documents fit into columns of fixed length."""
+    return bool(longest <= (WIDTH // 2 // LANES * LANES if limited else WIDTH))
+
+
+@functools.cache
+def fast_kernel(
+    of_upset,
+    of_pair,
+    fill,
+    ranked,
+    ties_matter,
+    truncated,
+    *,
+    limited,
+    narrow,
+    weighted,
+    normalized,
+):
+    """Make the kernel for a loss that has a shape.
+
+    It ranks each query on the way, starting from ``order``. It fills ``g`` and ``h`` without the
+    constants of the shape, ``mass`` with the sum of pair weights of each query, and ``wide``
+    where it left a query to the exact kernel.
+    """
+    one, none = np.float32(1), np.float32(0)
+    flags = ranked, ties_matter, truncated, limited, narrow, weighted, normalized
+
+    @kernel_for(
+        of_upset, of_pair, fill, *flags, parallel=True, error_model="numpy", fastmath=FASTMATH
+    )
+    def over_runs(
+        x, steepness, shift, labels, weights, names, iteration, rule, order, g, h, mass, wide
+    ):
+        for q in prange(len(labels.indptr) - 1):
+            a, b = labels.indptr[q], labels.indptr[q + 1]
+            size = _rounded_up(b - a)
+            length = 2 * size if limited else size
+            columns = np.empty((12, WIDTH if narrow else length), np.float32)
+            columns[:, :length] = 0
+            e, partner, G, H = columns[0], columns[1], columns[2], columns[3]
+            wide[q] = not _exponentials(x[a:b], steepness, e)
+            if wide[q]:
+                continue
+            gain, document, block = columns[4], columns[5], columns[6]
+            up, down, tie = columns[7], columns[8], columns[9]
+            inside, inside_tie = columns[10], columns[11]
+            _load(gain, weights.gain[a:b])
+            if weighted:
+                _load(document, weights.document[a:b])
+            if ranked:
+                ranks = Ranks(order[a:b], block, up, down, tie, inside, inside_tie)
+                wanted = truncated, ties_matter
+                near = rank_query(fill, wanted, x[a:b], gain, names[a:b], iteration, rule, ranks)
+            if limited:
+                again = _stand_again(columns, size, order[a : a + near], b - a)
+            filled = emptied = 0
+            total = np.float64(0)
+            for i in range(b - a):
+                low, high = labels.low[a + i], labels.high[a + i]
+                if low == high:
+                    continue
+                if filled < high or emptied < low:
+                    if limited:
+                        before = again[filled], again[high], again[emptied], again[low]
+                        _set_partners(partner, e, *before)
+                    filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
+                if limited and again[i] == again[i + 1]:
+                    low, high = again[low], again[high]
+                e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
+                # Read before the loop, which else must prove that it does not overwrite them.
+                gain_i, up_i, down_i, tie_i, block_i = gain[i], up[i], down[i], tie[i], block[i]
+                inside_i, inside_tie_i, document_i = inside[i], inside_tie[i], document[i]
+                # Whole vectors: an e of 0 makes u, and so all that follows from it, 0. (An
+                # unsigned j also spares a test for negative places, which would not vectorize.)
+                for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
+                    r = one / (e_i + partner[j])
+                    slope, curvature = of_upset(partner[j] * r, e_i * r)
+                    tied = block_i == block[j]
+                    w = of_pair(gain_i, gain[j], up_i, up[j], down_i, down[j], tie_i, tied)
+                    if truncated:
+                        # Equal chances: both are in, both are out, or their block straddles.
+                        w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
+                    if weighted:
+                        w *= document_i * document[j]
+                    G[j] += slope * w
+                    H[j] += curvature * w
+                    slope_i += slope * w
+                    curvature_i += curvature * w
+                    if normalized:
+                        mass_i += w if partner[j] > 0 else none
+                G[i] -= slope_i
+                H[i] += curvature_i
+                total += mass_i
+            mass[q] = total
+            if limited:
+                _add_up(G, again)
+                _add_up(H, again)
+            g[a:b], h[a:b] = G[: b - a], H[: b - a]
+
+    return over_runs
+
+
+@njit(error_model="numpy")
+def _exponentials(x, steepness, e):
+    """Fill ``e`` with exp(steepness * x), centered; say whether single precision can hold it."""
+    top, bottom = -np.inf, np.inf
+    for t in range(len(x)):
+        top, bottom = max(top, x[t]), min(bottom, x[t])
+    middle = (top + bottom) / 2
+    if not steepness * (top - middle) <= HALF_RANGE:
+        return False
+    for t in range(len(x)):
+        # An entry of the table times a short series: four times as fast as the library's.
+        z = steepness * (x[t] - middle)
+        nearest = int(z * STEPS + (HALF_RANGE * STEPS + 0.5))
+        r = z - (nearest * (1 / STEPS) - HALF_RANGE)
+        series = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120)))))
+        e[t] = POWERS[nearest] * series
+    return True
+
+
+@njit
+def _rounded_up(size):
+    return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
+
+
+@njit
+def _load(column, values):
+    for t in range(len(values)):
+        column[t] = values[t]
+
+
+@njit
+def _set_partners(partner, e, filled, high, emptied, low):
+    """Let the partners be places ``low`` to ``high``; both only grow."""
+    for t in range(filled, high):
+        partner[t] = e[t]
+    for t in range(emptied, low):
+        partner[t] = 0
+    return max(filled, high), max(emptied, low)
+
+
+@njit
+def _stand_again(columns, size, chosen, n):
+    """Let the chosen places stand a second time from ``size`` on, in order.
+
+    Return for each place where the second time of those before it ends.
+    """
+    again = np.zeros(n + 1, np.int64)
+    for t in chosen:
+        again[t + 1] = 1
+    places = np.flatnonzero(again[1:])
+    again[0] = size
+    for t in range(n):
+        again[t + 1] += again[t]
+    for column in columns:
+        copy = column[size:]
+        for t in range(len(places)):
+            copy[t] = column[places[t]]
+    return again
+
+
+@njit
+def _add_up(sums, again):
+    """Add to the places that stand twice what they were given the second time."""
+    for t in range(len(again) - 1):
+        if again[t] < again[t + 1]:
+            sums[t] += sums[again[t]]

@@ -1,0 +1,90 @@
+"""Hinges: all pairs of a loss that is zero beyond a margin, by sorting.
+
+A partner counts if its score is within the margin. Walking through the documents of a query
+by falling score, ever more partners come within reach; sums of those that did, by level of
+relevance in a Fenwick tree, give each document's gradient: exact, in O(n log n).
+"""
+
+import functools
+
+import numpy as np
+from numba import prange
+from numba.extending import register_jitable
+
+from treerank.numerics.compiling import kernel_for, njit
+from treerank.objectives.kernels.level_sums import add_moments
+from treerank.objectives.losses import hinge, squared_hinge
+
+
+@register_jitable
+def _hinge_of_sums(short, sums):
+    return short * sums[0] + sums[1], -sums[0], sums[0]
+
+
+@register_jitable
+def _squared_hinge_of_sums(short, sums):
+    value = short * short * sums[0] + 2 * short * sums[1] + sums[2]
+    return value, -2 * (short * sums[0] + sums[1]), 2 * sums[0]
+
+
+#: Losses that end at a margin: what the sums over partners within reach say.
+HINGES = {hinge: _hinge_of_sums, squared_hinge: _squared_hinge_of_sums}
+
+
+@functools.cache
+def hinge_kernel(of_sums, adjacent):
+    """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
+
+    @kernel_for(of_sums, adjacent, parallel=True, error_model="numpy")
+    def over_sorted(x, shift, labels, weight, upper, g, h, value):
+        for q in prange(len(labels.indptr) - 1):
+            a, b = labels.indptr[q], labels.indptr[q + 1]
+            g[a:b] = 0
+            h[a:b] = 0
+            value[q] = 0
+            order = a + np.argsort(x[a:b])
+            middle = x[order[(b - a) // 2]] if b > a else 0.0
+            for side in (1, -1):
+                level = labels.level[a:b] - labels.level[a]
+                if side == -1:  # mirrored: the highest level comes first, as do low scores
+                    level, order = level.max() - level, order[::-1].copy()
+                tree = np.zeros((level.max() + 2, 3))
+                reached = b - a
+                for n in range(b - a - 1, -1, -1):
+                    t = order[n]
+                    short = 1 - shift - side * (x[t] - middle)
+                    while reached > 0 and short + side * (x[order[reached - 1]] - middle) > 0:
+                        reached -= 1
+                        j = order[reached]
+                        w = weight[j] * (1.0 if side == 1 else upper[j])
+                        _plant(tree, level[j - a], w, side * (x[j] - middle))
+                    sums = _below(tree, level[t - a])
+                    if adjacent:
+                        sums -= _below(tree, level[t - a] - 1)
+                    price, slope, curvature = of_sums(short, sums)
+                    w = weight[t] * (upper[t] if side == 1 else 1.0)
+                    g[t] += side * w * slope
+                    h[t] += w * curvature
+                    if side == 1:
+                        value[q] += w * price
+
+    return over_sorted
+
+
+@njit
+def _plant(tree, level, w, x):
+    node = level + 1
+    while node < len(tree):
+        add_moments(tree[node], w, x)
+        node += node & -node
+
+
+@njit
+def _below(tree, level):
+    """Sum what was planted at levels below ``level``."""
+    sums = np.zeros(3)
+    node = level
+    while node > 0:
+        sums += tree[node]
+        node -= node & -node
+    return sums

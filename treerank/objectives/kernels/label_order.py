@@ -1,0 +1,61 @@
+"""Label order: the documents of each query by rising label.
+
+Sorted so, the less relevant partners of a document are one run of places, which vectorizes,
+and what all documents of a level share is computed once per level.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from treerank.inputs.grouping import QueryGroups
+
+
+class LabelOrder(NamedTuple):
+    """Places of documents; a place counts rows sorted by query, then by label.
+
+    Attributes
+    ----------
+    row : ndarray of shape (n_documents,)
+        The caller's row at each place.
+    indptr : ndarray of shape (n_queries + 1,)
+        Query ``q`` owns the places ``indptr[q]`` to ``indptr[q + 1]``.
+    level : ndarray of shape (n_documents,)
+        Level of each place, counted through all queries; one level has one label.
+    level_start : ndarray of shape (n_levels + 1,)
+        First place of each level.
+    low, high : ndarray of shape (n_documents,)
+        Partners less relevant than a place: places ``low`` to ``high``, counted from the first
+        place of the query.
+    """
+
+    row: np.ndarray
+    indptr: np.ndarray
+    level: np.ndarray
+    level_start: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def from_labels(cls, y, groups: QueryGroups, *, adjacent=False):
+        """Sort; ``adjacent`` leaves only the next lower level as partners."""
+        query = np.repeat(np.arange(groups.n_queries), groups.sizes)
+        labels = y[groups.order]
+        inner = np.lexsort((labels, query))  # stable: equal labels stay in the caller's order
+        row, labels = groups.order[inner], labels[inner]
+        is_first = np.ones(len(row), dtype=bool)
+        is_first[1:] = (labels[1:] != labels[:-1]) | (query[1:] != query[:-1])
+        level = np.cumsum(is_first) - 1
+        level_start = np.append(np.flatnonzero(is_first), len(row))
+        first = groups.indptr[:-1].repeat(groups.sizes)
+        high = level_start[level] - first
+        low = np.where(high > 0, level_start[np.maximum(level - 1, 0)] - first, 0)
+        low = low if adjacent else np.zeros_like(high)
+        return cls(
+            row, groups.indptr, level, level_start, low.astype(np.int32), high.astype(np.int32)
+        )
+
+    def n_pairs(self):
+        """Count the pairs of each query."""
+        counts = (self.high - self.low).astype(np.float64)
+        return np.add.reduceat(np.append(counts, 0), self.indptr[:-1]) * (np.diff(self.indptr) > 0)

@@ -1,0 +1,100 @@
+r"""Level sums: all pairs of a loss that separates, without visiting any pair.
+
+For ``half_squared`` and ``exponential`` the sum over a document's partners needs no more than
+two or three sums over each level of relevance: exact, in O(n), however long the query.
+
+Partners above a document are partners below it in mirrored coordinates, so each kernel says
+everything once and runs it for both sides.
+"""
+
+import functools
+import math
+
+import numpy as np
+from numba import prange
+from numba.extending import register_jitable
+
+from treerank.numerics.compiling import kernel_for, njit
+from treerank.objectives.losses import exponential, half_squared
+
+
+@register_jitable
+def add_moments(sums, w, x):
+    """Add a document of weight ``w`` at ``x`` to sums of w, w x and w x^2."""
+    sums[0] += w
+    sums[1] += w * x
+    sums[2] += w * x * x
+
+
+@register_jitable
+def _squared_of_sums(x, shift, sums):
+    short = 1 - shift - x  # 1 - margin, less what the partner adds
+    value = (short * short * sums[0] + 2 * short * sums[1] + sums[2]) / 2
+    return value, -(short * sums[0] + sums[1]), sums[0]
+
+
+@register_jitable
+def _add_exponential(sums, w, x):
+    sums[0] += w * math.exp(x)
+
+
+@register_jitable
+def _exponential_of_sums(x, shift, sums):
+    value = math.exp(-x - shift) * sums[0]
+    return value, -value, value
+
+
+#: Losses that separate: how a partner enters the sums, and what the sums then say.
+LEVEL_SUMS = {
+    half_squared: (add_moments, _squared_of_sums),
+    exponential: (_add_exponential, _exponential_of_sums),
+}
+
+
+@functools.cache
+def level_kernel(add, of_sums, adjacent):
+    """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
+
+    @kernel_for(add, of_sums, adjacent, parallel=True, error_model="numpy")
+    def over_levels(x, shift, labels, weight, upper, g, h, value):
+        for q in prange(len(labels.indptr) - 1):
+            a, b = labels.indptr[q], labels.indptr[q + 1]
+            g[a:b] = 0
+            h[a:b] = 0
+            value[q] = 0
+            middle = (x[a:b].min() + x[a:b].max()) / 2 if b > a else 0.0
+            for side in (1, -1):
+                sums = _sums_of_levels(add, x, middle, labels.level, weight, upper, a, b, side)
+                _gather(sums, side, adjacent)
+                for t in range(a, b):
+                    own = sums[labels.level[t] - labels.level[a]]
+                    price, slope, curvature = of_sums(side * (x[t] - middle), shift, own)
+                    w = weight[t] * (upper[t] if side == 1 else 1.0)
+                    g[t] += side * w * slope
+                    h[t] += w * curvature
+                    if side == 1:
+                        value[q] += w * price
+
+    return over_levels
+
+
+@register_jitable
+def _sums_of_levels(add, x, middle, level, weight, upper, a, b, side):
+    sums = np.zeros((level[b - 1] - level[a] + 1 if b > a else 0, 3))
+    for t in range(a, b):
+        w = weight[t] * (1.0 if side == 1 else upper[t])
+        add(sums[level[t] - level[a]], w, side * (x[t] - middle))
+    return sums
+
+
+@njit
+def _gather(sums, side, adjacent):
+    """Turn each level's own sums into those of its partner levels, in place."""
+    n_levels = len(sums)
+    reached = np.zeros(3)
+    for step in range(n_levels):
+        c = step if side == 1 else n_levels - 1 - step
+        for k in range(3):
+            own = sums[c, k]
+            sums[c, k] = reached[k]
+            reached[k] = own if adjacent else reached[k] + own

@@ -1,0 +1,82 @@
+"""Listed pairs: pairs that are sampled or given, one by one, in double precision."""
+
+import functools
+from typing import NamedTuple
+
+import numpy as np
+from numba import prange
+
+from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.random_keys import uniform
+from treerank.objectives.kernels.exact_pairs import weigh
+
+
+class PairList(NamedTuple):
+    """Listed pairs of places, those of query ``q`` at ``indptr[q]`` to ``indptr[q + 1]``."""
+
+    i: np.ndarray
+    j: np.ndarray
+    weight: np.ndarray
+    target: np.ndarray
+    indptr: np.ndarray
+
+
+def draw_pairs(labels, keys, sampled, seed, iteration):
+    """Draw ``sampled`` less relevant partners for each place that has any."""
+    width = (labels.high - labels.low).astype(np.int64)
+    i = np.repeat(np.flatnonzero(width > 0), sampled)
+    first = labels.indptr[:-1].repeat(np.diff(labels.indptr))
+    j = np.empty(len(i), dtype=np.int64)
+    _draw(i, keys[labels.row], width, sampled, seed, iteration, j)
+    j += (first + labels.low)[i]
+    weight = width[i] / sampled  # in expectation, the sum over all partners
+    indptr = np.searchsorted(i, labels.indptr)
+    return PairList(i, j, weight, np.ones(len(i)), indptr)
+
+
+@njit(parallel=True)
+def _draw(i, keys, width, sampled, seed, iteration, j):
+    for n in prange(len(i)):
+        key = (keys[i[n]] + 1) * (sampled + 1) + n % sampled
+        j[n] = int(uniform(seed + 1, iteration, key) * width[i[n]])
+
+
+def list_pairs(given, labels):
+    """Turn pairs of rows into pairs of places, query by query."""
+    place = np.empty(len(labels.row), dtype=np.int64)
+    place[labels.row] = np.arange(len(place))
+    i, j = place[given.i], place[given.j]
+    by_query = np.argsort(i, kind="stable")
+    i, j = i[by_query], j[by_query]
+    indptr = np.searchsorted(i, labels.indptr)
+    return PairList(i, j, given.weight[by_query], given.target[by_query], indptr)
+
+
+@functools.cache
+def listed_kernel(of_margin, of_pair, truncated):
+    """Make the kernel over listed pairs, in double precision, for any loss."""
+
+    @kernel_for(of_margin, of_pair, truncated, parallel=True, error_model="numpy")
+    def over_list(x, shift, pairs, labels, weights, ranks, g, h, mass, value):
+        for q in prange(len(labels.indptr) - 1):
+            g[labels.indptr[q] : labels.indptr[q + 1]] = 0
+            h[labels.indptr[q] : labels.indptr[q + 1]] = 0
+            total, price = 0.0, 0.0
+            for n in range(pairs.indptr[q], pairs.indptr[q + 1]):
+                i, j, target = pairs.i[n], pairs.j[n], pairs.target[n]
+                ahead = of_margin(x[i] - x[j] + shift)
+                back = of_margin(x[j] - x[i] + shift)
+                slope = target * ahead[1] - (1 - target) * back[1]
+                curvature = target * ahead[2] + (1 - target) * back[2]
+                # The weight asks for the more relevant document first.
+                upper, lower = (i, j) if weights.gain[i] >= weights.gain[j] else (j, i)
+                w = pairs.weight[n] * weigh(of_pair, truncated, upper, lower, weights, ranks)
+                g[i] += w * slope
+                g[j] -= w * slope
+                h[i] += w * curvature
+                h[j] += w * curvature
+                total += w
+                price += w * (target * ahead[0] + (1 - target) * back[0])
+            mass[q], value[q] = total, price
+
+    return over_list

@@ -1,0 +1,199 @@
+"""Kernels of the listwise objectives: one query at a time, queries in parallel.
+
+Every public kernel takes rows sorted by query and returns ``values`` (one per query), ``gradient``
+and ``hessian`` (one entry per row). Exponents are always differences to a logarithm of a sum that
+holds the term itself, so none is positive and scores may be in the hundreds. Queries own disjoint
+slices: no race, and the same bits for any number of threads. To add a kernel, write the function
+of one query and the loop over queries.
+"""
+
+import math
+
+import numpy as np
+from numba import prange
+
+from treerank.numerics.compiling import njit
+
+
+@njit(parallel=True)
+def cross_entropy(scores, target, indptr):
+    """Cross entropy between ``target`` and the softmax of the scores of each query."""
+    values = np.zeros(len(indptr) - 1)
+    gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
+    for q in prange(len(indptr) - 1):
+        a, b = indptr[q], indptr[q + 1]
+        values[q] = _cross_entropy(scores[a:b], target[a:b], gradient[a:b], hessian[a:b])
+    return values, gradient, hessian
+
+
+@njit(parallel=True)
+def grouped_plackett_luce(scores, y, weight, indptr):
+    """Negative log likelihood of the order of the levels of each query, by Efron's ties.
+
+    The rows of a query are sorted by ``y``, least relevant first.
+    """
+    values = np.zeros(len(indptr) - 1)
+    gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
+    for q in prange(len(indptr) - 1):
+        a, b = indptr[q], indptr[q + 1]
+        starts = _level_starts(y[a:b])
+        values[q] = _grouped_plackett_luce(
+            scores[a:b], weight[a:b], starts, gradient[a:b], hessian[a:b]
+        )
+    return values, gradient, hessian
+
+
+@njit(parallel=True)
+def approximate_dcg(scores, gain, temperature, indptr):
+    """Minus the DCG of each query at smooth ranks."""
+    values = np.zeros(len(indptr) - 1)
+    gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
+    for q in prange(len(indptr) - 1):
+        a, b = indptr[q], indptr[q + 1]
+        values[q] = _approximate_dcg(
+            scores[a:b], gain[a:b], temperature, gradient[a:b], hessian[a:b]
+        )
+    return values, gradient, hessian
+
+
+@njit
+def _cross_entropy(scores, target, gradient, hessian):
+    mass = target.sum()
+    if mass == 0:
+        return 0.0
+    log_total = _log_sum_exp(scores)
+    value = 0.0
+    for i in range(len(scores)):
+        share = math.exp(scores[i] - log_total)
+        value += target[i] * (log_total - scores[i])
+        gradient[i] = mass * share - target[i]
+        hessian[i] = mass * share * (1 - share)
+    return value
+
+
+@njit
+def _grouped_plackett_luce(scores, weight, starts, gradient, hessian):
+    """Go through the levels from the top: a row owes what all stages above it charge."""
+    n_levels = len(starts) - 1
+    log_totals = _log_totals_up_to(scores, starts)
+    value, charge, square = 0.0, 0.0, 0.0
+    for level in range(n_levels - 1, -1, -1):
+        a, b = starts[level], starts[level + 1]
+        if level < n_levels - 1:
+            for i in range(a, b):
+                share = math.exp(scores[i] - log_totals[level + 1])
+                gradient[i] += share * charge
+                hessian[i] += share * charge - share * share * square
+        if level > 0:  # the lowest level comes last of itself
+            mean_weight = weight[a:b].mean()
+            own = math.exp(_log_sum_exp(scores[a:b]) - log_totals[level])
+            logs, stages = _stages(own, b - a)
+            value += mean_weight * ((b - a) * log_totals[level] + logs)
+            for i in range(a, b):
+                value -= weight[i] * scores[i]
+                share = math.exp(scores[i] - log_totals[level])
+                gradient[i] += mean_weight * share * stages[2] - weight[i]
+                hessian[i] += mean_weight * share * (stages[2] - share * stages[3])
+            # Charges are kept relative to the total of their level, which falls on the way down.
+            shrink = 1.0
+            if level < n_levels - 1:
+                shrink = math.exp(log_totals[level] - log_totals[level + 1])
+            charge = charge * shrink + mean_weight * stages[0]
+            square = square * shrink * shrink + mean_weight * stages[1]
+    for i in range(len(scores)):
+        hessian[i] = max(hessian[i], 0.0)  # a difference of two sums: below 0 by rounding only
+    return value
+
+
+@njit
+def _stages(own, n_ties):
+    """Sum Efron's stages of one level, whose share of the total is ``own``.
+
+    Stage ``l`` has the denominator ``d = 1 - own * l / n_ties``: on average, that share of the
+    level has been placed. Returned are the sum of log d, and of 1/d, 1/d^2, r/d and (r/d)^2,
+    with ``r = 1 - l / n_ties`` what is left of each tied row.
+    """
+    logs, inverse, inverse_square, left, left_square = 0.0, 0.0, 0.0, 0.0, 0.0
+    for stage in range(n_ties):
+        rest = 1 - stage / n_ties
+        denominator = 1 - min(own, 1.0) * stage / n_ties
+        logs += math.log(denominator)
+        inverse += 1 / denominator
+        inverse_square += 1 / denominator**2
+        left += rest / denominator
+        left_square += (rest / denominator) ** 2
+    return logs, (inverse, inverse_square, left, left_square)
+
+
+@njit
+def _approximate_dcg(scores, gain, temperature, gradient, hessian):
+    slope = np.empty(len(scores))
+    value = 0.0
+    ranks = _smooth_ranks(scores, temperature)
+    for i in range(len(scores)):
+        log_rank = math.log(1 + ranks[i])
+        value -= gain[i] * math.log(2.0) / log_rank
+        slope[i] = gain[i] * math.log(2.0) / ((1 + ranks[i]) * log_rank**2)
+    for i in range(len(scores)):
+        for j in range(i):
+            if slope[i] != slope[j]:
+                above = _sigmoid((scores[j] - scores[i]) / temperature)
+                pull = above * (1 - above) / temperature * (slope[j] - slope[i])
+                gradient[i] += pull
+                gradient[j] -= pull
+                hessian[i] += abs(pull) / temperature
+                hessian[j] += abs(pull) / temperature
+    return value
+
+
+@njit
+def _smooth_ranks(scores, temperature):
+    """One, and for every other document the soft answer to whether it is above."""
+    ranks = np.ones(len(scores))
+    for i in range(len(scores)):
+        for j in range(i):
+            above = _sigmoid((scores[j] - scores[i]) / temperature)
+            ranks[i] += above
+            ranks[j] += 1 - above
+    return ranks
+
+
+@njit
+def _sigmoid(x):
+    decay = math.exp(-abs(x))
+    return 1 / (1 + decay) if x > 0 else decay / (1 + decay)
+
+
+@njit
+def _log_sum_exp(scores):
+    top = scores.max()
+    total = 0.0
+    for score in scores:
+        total += math.exp(score - top)
+    return top + math.log(total)
+
+
+@njit
+def _level_starts(y):
+    """Where each level starts in ascending ``y``, and where the last one ends."""
+    starts = np.empty(len(y) + 1, dtype=np.int64)
+    n_levels = 0
+    for i in range(len(y)):
+        if i == 0 or y[i] != y[i - 1]:
+            starts[n_levels] = i
+            n_levels += 1
+    starts[n_levels] = len(y)
+    return starts[: n_levels + 1]
+
+
+@njit
+def _log_totals_up_to(scores, starts):
+    """Logarithm of the sum of exponentials of each level and all below it."""
+    totals = np.empty(len(starts) - 1)
+    for level in range(len(totals)):
+        totals[level] = _log_sum_exp(scores[starts[level] : starts[level + 1]])
+        if level > 0:
+            high = max(totals[level - 1], totals[level])
+            gap = abs(totals[level - 1] - totals[level])
+            totals[level] = high + math.log1p(math.exp(-gap))
+    return totals

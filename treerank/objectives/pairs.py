@@ -1,0 +1,135 @@
+"""Pairs: which two documents of a query are compared in training.
+
+A policy is a :class:`Pairs`, whose fields multiply: ``Pairs(adjacent=True, top=10)`` compares
+neighboring levels of relevance where at least one of the two documents stands in the top 10.
+Pairs are never listed unless they are sampled or given: with the documents of a query sorted
+by label, the less relevant partners of a document are one run of places.
+
+To name a policy, list it in ``PAIRS``.
+"""
+
+import numbers
+from dataclasses import dataclass
+
+import numpy as np
+
+from treerank.inputs.grouping import QueryGroups
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """A rule that says which pairs count.
+
+    Attributes
+    ----------
+    adjacent : bool, default=False
+        Only pairs of neighboring levels of relevance (of those present in the query); a total
+        order follows from them by transitivity.
+    top : int or None, default=None
+        Only pairs of which at least one document is among the first ``top`` of the present
+        ranking. Documents that tie around that place count by their chance to be in. In long
+        queries only those pairs are visited.
+    sampled : int or None, default=None
+        Draw so many partners for each document instead of taking all, anew every iteration.
+        The expected gradient is that of all pairs.
+    ties : bool, default=False
+        Also pairs of equal labels, each order being right with probability 1/2 (RankNet).
+
+    Examples
+    --------
+    >>> get_pairs("adjacent") == Pairs(adjacent=True)
+    True
+    """
+
+    adjacent: bool = False
+    top: int | None = None
+    sampled: int | None = None
+    ties: bool = False
+
+    def __post_init__(self):
+        for name in "top", "sampled":
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, numbers.Integral) or value < 1):
+                raise ValueError(f"{name} must be a positive integer or None; got {value!r}.")
+        if self.ties and self.sampled:
+            raise ValueError(
+                f"ties must be False when pairs are sampled; got ties={self.ties!r}, "
+                f"sampled={self.sampled!r}."
+            )
+
+
+PAIRS = {
+    "all": Pairs(),
+    "adjacent": Pairs(adjacent=True),
+    "top_10": Pairs(top=10),
+    "with_ties": Pairs(ties=True),
+}
+
+
+def get_pairs(pairs):
+    """Look up a policy by name; an instance is its own."""
+    if isinstance(pairs, (Pairs, GivenPairs)):
+        return pairs
+    if isinstance(pairs, str) and pairs in PAIRS:
+        return PAIRS[pairs]
+    raise ValueError(f"pairs must be a Pairs or one of {sorted(PAIRS)}; got {pairs!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class GivenPairs:
+    """Pairs that the user lists, whatever the labels say.
+
+    Attributes
+    ----------
+    i, j : ndarray of shape (n_pairs,)
+        Rows of the two documents; both of one query.
+    weight : ndarray of shape (n_pairs,)
+        Weight of the pair.
+    target : ndarray of shape (n_pairs,)
+        Probability that ``i`` is to stand above ``j``.
+    """
+
+    i: np.ndarray
+    j: np.ndarray
+    weight: np.ndarray
+    target: np.ndarray
+
+    # Data, so neither field is part of what the policy says about labels.
+    adjacent = ties = False
+    top = sampled = None
+
+    @classmethod
+    def from_table(cls, table, groups: QueryGroups):
+        """Read columns i, j, weight (1 if absent) and target (1 if absent), and check them."""
+        table = np.asarray(table, dtype=np.float64)
+        if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
+            raise ValueError(
+                "given_pairs must have the columns i, j and, if wanted, weight and target; "
+                f"got shape {table.shape}."
+            )
+        if len(table) == 0:
+            raise ValueError(f"given_pairs must list at least one pair; got {len(table)}.")
+        columns = [*table.T, *np.ones((4 - table.shape[1], len(table)))]
+        rows, weight, target = np.stack(columns[:2]), columns[2], columns[3]
+        wrong = (rows != np.floor(rows)) | (rows < 0) | (rows >= groups.n_documents)
+        _refuse(wrong.any(0), "rows must be integers in [0, number of rows)", table)
+        i, j = rows.astype(np.intp)
+        _refuse(i == j, "i and j must differ", table)
+        _refuse(groups.codes[i] != groups.codes[j], "i and j must be of one query", table)
+        _refuse(~(np.isfinite(weight) & (weight >= 0)), "weights must be finite and >= 0", table)
+        _refuse(~((target >= 0) & (target <= 1)), "targets must be in [0, 1]", table)
+        return cls(i, j, weight, target)
+
+    def restricted_to(self, rows):
+        """Keep the pairs with both documents among the given rows, which are counted anew."""
+        new_row = np.full(max(self.i.max(), self.j.max(), rows.max(initial=0)) + 1, -1)
+        new_row[rows] = np.arange(len(rows))
+        kept = (new_row[self.i] >= 0) & (new_row[self.j] >= 0)
+        i, j = new_row[self.i[kept]], new_row[self.j[kept]]
+        return GivenPairs(i, j, self.weight[kept], self.target[kept])
+
+
+def _refuse(wrong, rule, table):
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"given_pairs: {rule}; got {table[row].tolist()} in row {row}.")

@@ -1,0 +1,172 @@
+"""Swaps: how much a metric changes when two documents of a query trade places.
+
+For the present order of one query and its scores in that order, ``falling``, each function
+fills two numbers per document such that the change is ``up_i - up_j`` when the more relevant
+``i`` stands above ``j`` and ``down_j - down_i`` below it, the wrong one of the two never being
+the larger; and a third, ``tie``, that stands in for the difference when the two have equal
+scores. They are 0 at first; what no weight reads stays so. All three are expectations over
+random tie-breaking: exact for NDCG, MAP and MRR; for ERR every document of a tied block stands
+for the block's mean.
+
+To add a metric, write its function here and list it in :mod:`treerank.objectives.weights`.
+"""
+
+from numba.extending import register_jitable
+
+from treerank.numerics.ties import end_of_block, mean_gap, mean_of
+
+
+@register_jitable
+def no_swaps(order, falling, discount, gain, up, down, tie, scratch):
+    """Leave everything at 0: for weights that swaps do not matter to."""
+
+
+@register_jitable
+def ndcg_ranks(order, falling, discount, gain, up, down, tie, scratch):
+    """Mean discount of each block of ties; inside one, the mean gap of its discounts."""
+    for rank in range(len(order)):
+        up[order[rank]] = discount[rank]
+    for start in range(len(order) - 1):
+        opens = start == 0 or falling[start] != falling[start - 1]
+        if opens and falling[start] == falling[start + 1]:
+            end = end_of_block(start, falling)
+            mean, gap = mean_of(discount, start, end), mean_gap(discount, start, end)
+            for rank in range(start, end):
+                up[order[rank]] = mean
+                tie[order[rank]] = gap
+
+
+@register_jitable
+def map_ranks(order, falling, discount, gain, up, down, tie, scratch):
+    """Precision at the document less the gains of all above it, in expectation."""
+    start, seen, gained = 0, 0.0, 0.0
+    while start < len(order):
+        end = end_of_block(start, falling)
+        size, relevant = end - start, 0
+        for rank in range(start, end):
+            relevant += gain[order[rank]] > 0
+        high, low, mean = _map_block(discount, start, size, relevant, seen, gained)
+        gap = _map_gap(discount, start, size, relevant, seen)
+        for rank in range(start, end):
+            document = order[rank]
+            up[document] = high if gain[document] > 0 else low
+            down[document] = up[document] + mean
+            tie[document] = gap
+        seen += relevant
+        gained += mean * relevant
+        start = end
+
+
+@register_jitable
+def _map_block(discount, start, size, relevant, seen, gained):
+    """What a place in the block is worth to a relevant document and to another; its discount."""
+    if size == 1:
+        worth = seen * discount[start] - gained
+        return worth, worth, discount[start]
+    # Of the other documents of the block, how many are relevant on average?
+    mates = ((relevant - 1) / (size - 1), relevant / (size - 1))
+    high, low, above = 0.0, 0.0, 0.0
+    for t in range(size):
+        d = discount[start + t]
+        high += (seen + 1 + mates[0] * t) * d - (gained + d + mates[0] * above)
+        low += (seen + mates[1] * t) * d - (gained + mates[1] * above)
+        above += d
+    return high / size, low / size, above / size
+
+
+@register_jitable
+def _map_gap(discount, start, size, relevant, seen):
+    """Mean change when a relevant and another document of one block swap places."""
+    if relevant == 0 or relevant == size:
+        return 0.0
+    mates = (relevant - 1) / max(size - 2, 1)
+    total = 0.0
+    for t in range(size):
+        d = discount[start + t]
+        total += (size - 1 - t) * (seen + 1 + mates * t) * d
+        total -= t * (seen + 1 + mates * (t - 1)) * d
+        total += mates * d * t * (size - 1 - t)
+    return 2 * total / (size * (size - 1))
+
+
+@register_jitable
+def mrr_ranks(order, falling, discount, gain, up, down, tie, scratch):
+    """Only the first two relevant documents matter, and what could pass them."""
+    n = len(order)
+    start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
+    alone = False  # is the first relevant document the only one of its block?
+    while start < n:
+        end = end_of_block(start, falling)
+        relevant = 0
+        for rank in range(start, end):
+            relevant += gain[order[rank]] > 0
+        mean, here, better, runner_up = 0.0, 0.0, 0.0, 0.0
+        if first < 0 or (alone and second < 0):  # else nothing below changes anything
+            mean = mean_of(discount, start, end)
+            here, better, runner_up = _first_relevant(discount, start, end, relevant)
+        opens = first < 0 and relevant > 0
+        follows = alone and second < 0 and relevant > 0
+        for rank in range(start, end):
+            document = order[rank]
+            up[document], down[document], tie[document] = 0.0, first, 0.0
+            if first < 0 and relevant == 0:  # above every relevant document: may only rise
+                up[document], down[document] = 1.0, mean
+            elif opens:
+                falls = here if relevant == 1 else (here - runner_up) / relevant
+                is_relevant = gain[document] > 0
+                up[document] = falls if is_relevant else 1.0
+                down[document] = here if is_relevant else better
+                tie[document] = 2 * (better - here)
+            elif alone and gain[document] == 0:
+                up[document] = better if follows else (mean if second < 0 else second)
+        if opens:
+            first, alone = here, relevant == 1
+        elif follows:
+            second = here
+        start = end
+
+
+@register_jitable
+def _first_relevant(discount, start, end, relevant):
+    """Expected 1/rank of a block's first relevant document, of the better of it and another
+    document of the block that is not relevant, and of its second relevant document.
+    """
+    size = end - start
+    here, better, runner_up, above = 0.0, 0.0, 0.0, 0.0
+    none, one = 1.0, 0.0  # probability that no, that one relevant document stands above t
+    others = max(size - relevant, 1)
+    for t in range(size):
+        d = discount[start + t]
+        p = none * relevant / (size - t)
+        p_second = one * (relevant - 1) / (size - t)
+        here += p * d
+        better += p * (above + max(size - relevant - t, 0) * d) / others
+        runner_up += p_second * d
+        one += p - p_second
+        none -= p
+        above += d
+    return here, better if size > relevant else here, runner_up
+
+
+@register_jitable
+def err_ranks(order, falling, discount, gain, up, down, tie, scratch):
+    """Chance that the reader comes so far, over the rank, plus ERR of all above."""
+    start, reach, gained = 0, 1.0, 0.0
+    while start < len(order):
+        end = end_of_block(start, falling)
+        stop = 0.0
+        for rank in range(start, end):
+            stop += gain[order[rank]]
+        if end > start + 1:
+            stop /= end - start
+        for rank in range(start, end):
+            scratch[rank] = reach * discount[rank] + gained
+            gained += reach * stop * discount[rank]
+            reach *= 1 - stop
+        mean = mean_of(scratch, start, end)
+        gap = mean_gap(scratch, start, end) if end > start + 1 else 0.0
+        for rank in range(start, end):
+            document = order[rank]
+            up[document], tie[document] = mean, gap
+            down[document] = 1 / (1 - gain[document])  # the reader who got past it
+        start = end

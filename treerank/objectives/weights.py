@@ -1,0 +1,178 @@
+r"""Pair weights: how much a pair of documents of one query matters.
+
+A weight multiplies the loss of a pair. Some look at labels only, some at how much a metric
+would change if the two documents swapped places in the present ranking, which makes any pair
+loss times that weight a lambda gradient. Two documents ``i`` (more relevant) and ``j`` have
+
+* ``gain``: a number that their labels fix once, such as ``2^y - 1`` over the ideal DCG;
+* ``up``, ``down`` and ``tie``: numbers that the present ranks fix, see :mod:`treerank.objectives.position_values`.
+
+To add one, write its functions and list it in ``PAIR_WEIGHTS``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numba.extending import register_jitable
+
+from treerank.metrics.relevance import is_relevant, label_gains
+from treerank.objectives.position_values import err_ranks, map_ranks, mrr_ranks, ndcg_ranks
+
+
+@register_jitable
+def _upper(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
+    return gain_i
+
+
+@register_jitable
+def _gap(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
+    return gain_i - gain_j
+
+
+@register_jitable
+def _ndcg_change(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
+    # Different blocks have different mean discounts, unless both are beyond the truncation,
+    # where tie is 0 too: so there is no need to look at ``tied``.
+    gap = abs(up_i - up_j)
+    return (gain_i - gain_j) * (gap if gap > 0 else tie)
+
+
+@register_jitable
+def _swap_change(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
+    # Both ways computed, one kept by a product: a branch would keep the loop from vectorizing.
+    change = max(up_i - up_j, down_j - down_i, tie - tie)
+    return (gain_i - gain_j) * (tied * tie + (not tied) * change)
+
+
+@register_jitable
+def _err_change(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
+    change = max(down_i * (up_i - up_j), down_j * (up_j - up_i))
+    return (gain_i - gain_j) * (tie * max(down_i, down_j) if tied else change)
+
+
+def _all_ones(y, groups, options):
+    return np.ones(len(y))
+
+
+def _labels(y, groups, options):
+    if y.min() < 0:
+        raise ValueError(f"y must not be negative for weight='label'; got {y.min()}.")
+    return y
+
+
+def _label_steps(y, groups, options):
+    return y
+
+
+def _over_ideal_dcg(y, groups, options):
+    """Gains over the best DCG@k that their query can reach; y is sorted within queries."""
+    gains = label_gains(y, options.gain)
+    ranks = groups.sizes.repeat(groups.sizes) - 1 - _places(groups)  # best label first
+    ideal = np.add.reduceat(gains * options.discounts("ndcg", groups)[ranks], groups.indptr[:-1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(gains / ideal.repeat(groups.sizes), posinf=0.0)
+
+
+def _over_relevant(y, groups, options):
+    relevant = is_relevant(y, options.threshold)
+    counts = np.add.reduceat(relevant, groups.indptr[:-1])
+    return relevant / np.maximum(counts, 1).repeat(groups.sizes)
+
+
+def _relevant(y, groups, options):
+    return is_relevant(y, options.threshold)
+
+
+def _stop_probability(y, groups, options):
+    """Chance that a document satisfies the reader, never quite 1."""
+    largest = label_gains([options.largest_label], options.gain)
+    return label_gains(y, options.gain) / (largest + 1)
+
+
+def _places(groups):
+    """Position of each document within its query."""
+    return np.arange(groups.n_documents) - groups.indptr[:-1].repeat(groups.sizes)
+
+
+@dataclass(frozen=True)
+class WeightOptions:
+    """What the metrics behind the weights can be told.
+
+    Attributes
+    ----------
+    k : int or None
+        Ranks below the k-th are worth nothing; None for all.
+    gain : {"exponential", "linear"} or tuple of float
+        Gain of a label, for NDCG and ERR.
+    threshold : float
+        Labels from here on are relevant, for MAP and MRR.
+    largest_label : float
+        The best a document can be, for ERR.
+    """
+
+    k: int | None = None
+    gain: str | tuple[float, ...] = "exponential"
+    threshold: float = 1.0
+    largest_label: float = 1.0
+
+    def discounts(self, name, groups):
+        """Worth of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for the others."""
+        ranks = np.arange(1, max(groups.sizes.max(), 1) + 1)
+        discounts = 1 / np.log2(1 + ranks) if name == "ndcg" else 1 / ranks
+        return np.where(ranks <= (self.k or len(ranks)), discounts, 0.0)
+
+
+@dataclass(frozen=True)
+class PairWeight:
+    """A pair weight and what is known about it.
+
+    Attributes
+    ----------
+    gains : callable
+        ``(y, groups, options) -> ndarray``, for labels that ascend within each query.
+    of_pair : callable
+        ``(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied) -> weight``.
+    ranks : callable or None
+        Fills ``up``, ``down`` and ``tie`` of a query; None if ranks do not matter. Where ``k``
+        truncates, pairs of two documents beyond it are not visited.
+    discount : {"ndcg", "reciprocal"}
+        Worth of a rank.
+    normalized : bool
+        Whether every query counts the same.
+    looks_at_ties : bool
+        Whether ``of_pair`` uses ``tied``.
+    separates : bool
+        Whether the weight is the gain of the upper document alone.
+    """
+
+    gains: Callable
+    of_pair: Callable
+    ranks: Callable | None = None
+    discount: str = "reciprocal"
+    normalized: bool = False
+    looks_at_ties: bool = False
+    separates: bool = False
+
+
+PAIR_WEIGHTS = {
+    "uniform": PairWeight(_all_ones, _upper, separates=True),
+    "query": PairWeight(_all_ones, _upper, normalized=True, separates=True),
+    "label": PairWeight(_labels, _upper, separates=True),
+    "label_gap": PairWeight(_label_steps, _gap),
+    "ndcg": PairWeight(_over_ideal_dcg, _ndcg_change, ndcg_ranks, discount="ndcg"),
+    "map": PairWeight(_over_relevant, _swap_change, map_ranks, looks_at_ties=True),
+    "mrr": PairWeight(_relevant, _swap_change, mrr_ranks, looks_at_ties=True),
+    "err": PairWeight(_stop_probability, _err_change, err_ranks, looks_at_ties=True),
+}
+
+
+def get_pair_weight(weight):
+    """Look up a pair weight by name; an instance is its own."""
+    if isinstance(weight, PairWeight):
+        return weight
+    if isinstance(weight, str) and weight in PAIR_WEIGHTS:
+        return PAIR_WEIGHTS[weight]
+    raise ValueError(
+        f"weight must be a PairWeight or one of {sorted(PAIR_WEIGHTS)}; got {weight!r}."
+    )
