@@ -7,7 +7,7 @@ from network_parts import QID, Y
 
 from treerank.feature_parts.networks.objective_function import ObjectiveFunction
 from treerank.objectives import make_objective
-from treerank.objectives.kernels.dense import SLOPES, dense_gradient, is_dense
+from treerank.objectives.dense import SLOPES, dense_gradient, is_dense
 from treerank.objectives.losses import PAIR_LOSSES
 
 rng = np.random.default_rng(1)

@@ -12,7 +12,6 @@ import math
 import numpy as np
 from numba import prange
 
-from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import PreparedMetric
 from treerank.metrics.ranked import FEW, TIES, sort_into_blocks
 from treerank.metrics.registry import FunctionMetric
@@ -36,21 +35,20 @@ class QueryMeasure:
     Examples
     --------
     >>> from treerank.metrics import NDCG
-    >>> measure = QueryMeasure(NDCG(k=1), np.array([1.0, 0.0, 0.0, 1.0]), np.array([0, 0, 1, 1]))
+    >>> measure = QueryMeasure(NDCG(k=1), np.array([1.0, 0.0, 0.0, 1.0]), QueryGroups.from_qid([0, 0, 1, 1]))
     >>> measure.values(np.array([0.4, 0.3, 0.2, 0.1]))
     array([1., 0.])
     """
 
-    def __init__(self, metric, y, query, weight=None):
-        self.metric, self.y, self.query = metric, y, query
-        self.indptr = np.append(0, np.cumsum(np.bincount(query)))
+    def __init__(self, metric, y, groups, weight=None):
+        self.metric, self.y, self.query, self.indptr = metric, y, groups.codes, groups.indptr
         self.weight = np.ones(len(self.indptr) - 1) if weight is None else weight
         self.total_weight = math.fsum(self.weight)
         self.is_function = isinstance(metric, FunctionMetric)
         if not self.is_function:
             worth = metric.worth(y)
             ideal = metric.ideal(worth, self.indptr)
-            self.prepared = PreparedMetric(metric, QueryGroups(None, self.indptr), worth, ideal)
+            self.prepared = PreparedMetric(metric, groups, worth, ideal)
             self.is_short = metric.depth <= FEW and metric.ties != "stable"
             if self.is_short:
                 self._start_shortlist(len(y))
@@ -94,15 +92,11 @@ def measurable(data, metric):
     TrainingSet or None
     """
     if isinstance(metric, FunctionMetric):
-        worth, rankable = data.y, np.ones(data.n_queries, dtype=bool)
+        worth, rankable = data.y, np.ones(data.groups.n_queries, dtype=bool)
     else:
         worth = metric.worth(data.y)
-        indptr = np.append(0, np.cumsum(np.bincount(data.query)))
-        rankable = metric.ideal(worth, indptr) > 0
-    first = np.append(True, data.query[1:] != data.query[:-1])
-    lowest = np.minimum.reduceat(worth, np.flatnonzero(first))
-    rankable &= np.maximum.reduceat(worth, np.flatnonzero(first)) > lowest
-    kept = rankable[data.query]
+        rankable = metric.ideal(worth, data.groups.indptr) > 0
+    kept = (rankable & data.groups.with_two_labels(worth))[data.groups.codes]
     if kept.all():
         return data
     return data.taking(np.flatnonzero(kept)) if kept.any() else None
@@ -110,9 +104,7 @@ def measurable(data, metric):
 
 def measure_of(data, metric):
     """Return the measure of a training set, its queries weighed as the user wants."""
-    first = np.append(True, data.query[1:] != data.query[:-1])
-    weight = None if data.query_weight is None else data.query_weight[first]
-    return QueryMeasure(metric, data.y, data.query, weight)
+    return QueryMeasure(metric, data.y, data.groups, data.weight_of_queries)
 
 
 def _first_rows(indptr, k):
