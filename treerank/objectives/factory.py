@@ -62,8 +62,9 @@ class PairSettings:
             value = getattr(self, field.name)
             is_default = value is field.default or (np.ndim(value) == 0 and value == field.default)
             if not is_default:
+                name = "given_pairs" if isinstance(value, GivenPairs) else field.name
                 raise ValueError(
-                    f"{field.name} must be {field.default!r} for loss={loss!r}, which has no "
+                    f"{name} must be {field.default!r} for loss={loss!r}, which has no "
                     f"pairs; got {value!r}."
                 )
 

@@ -135,7 +135,7 @@ class DirectRanker(TransformerMixin, Ranker):
         automatic = self._automatic(loss)
         settings |= {name: automatic[name] for name, v in settings.items() if _is_auto(v)}
         settings["pairs"] = None if _is_named(settings["pairs"], "all") else settings["pairs"]
-        return data.objective(seed, loss=loss, **settings)
+        return data.objective(seed, loss=self.loss, **settings)
 
     def _automatic(self, loss: Any) -> dict[str, Any]:
         """Return the settings that "auto" stands for under a loss."""

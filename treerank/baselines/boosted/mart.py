@@ -33,6 +33,7 @@ class MART(BoostedRanker):
     """
 
     loss: Any = "half_squared_error"
+    weight: Any = None
 
     def __init__(self, n_trees=100, **rest):
         super().__init__(n_trees, **rest)
