@@ -6,12 +6,12 @@ import numba as nb
 import numpy as np
 import pytest
 
-from treerank.feature_parts.soft_trees.soft_tree_kernels import tree_derivatives, tree_outputs
+from treerank.feature_parts.soft_trees.kernels import tree_derivatives, tree_outputs
 
 torch = pytest.importorskip("torch")
 
-functions = pytest.importorskip("treerank.feature_parts.soft_trees.soft_tree_functions")
-layers = pytest.importorskip("treerank.feature_parts.soft_trees.soft_tree_layer")
+functions = pytest.importorskip("treerank.feature_parts.soft_trees.functions")
+layers = pytest.importorskip("treerank.feature_parts.soft_trees.layer")
 SoftTreeLayer, BACKENDS = layers.SoftTreeLayer, layers.BACKENDS
 
 

@@ -51,7 +51,7 @@ def _polynomial():
 
 
 def _soft_trees():
-    from treerank.feature_parts.soft_trees.soft_trees import SoftTrees
+    from treerank.feature_parts.soft_trees.part import SoftTrees
 
     return SoftTrees
 

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 
 import torch
 
-from treerank.feature_parts.soft_trees.soft_tree_kernels import (
+from treerank.feature_parts.soft_trees.kernels import (
     N_GROUPS,
     tree_derivatives,
     tree_outputs,

@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from treerank.feature_parts.engines.boosting import BoostedTrees
-from treerank.feature_parts.soft_trees.soft_tree_layer import SoftTreeLayer
+from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 
 #: Deepest trees copied: a soft tree is complete, with 2^depth leaves.
 MAX_DEPTH = 10

@@ -2,14 +2,14 @@ r"""SoftTreeLayer: a sum of differentiable decision trees as a layer of any torc
 
 Where trees learned by boosting cut the space along single features, once and for all, the splits
 of these are hyperplanes learned by gradient, together with whatever lies before and after them.
-What they compute is in :mod:`treerank.feature_parts.soft_trees.soft_tree_functions`.
+What they compute is in :mod:`treerank.feature_parts.soft_trees.functions`.
 """
 
 import torch
 from torch import nn
 
 from treerank.checks import check_choice, check_count
-from treerank.feature_parts.soft_trees.soft_tree_functions import chunked_soft_trees, soft_trees
+from treerank.feature_parts.soft_trees.functions import chunked_soft_trees, soft_trees
 
 #: Half the range of fresh weights and leaves, as in TEL.
 _SMALL = 0.01

@@ -10,12 +10,12 @@ import numpy as np
 import torch
 from numba import prange
 
-from treerank.feature_parts.soft_trees.soft_tree_functions import (
+from treerank.feature_parts.soft_trees.functions import (
     is_oblivious,
     sharpness_of,
     threads_of_torch,
 )
-from treerank.feature_parts.soft_trees.soft_tree_kernels import FASTMATH
+from treerank.feature_parts.soft_trees.kernels import FASTMATH
 from treerank.numerics.compiling import njit
 
 #: Rows that one thread takes through a tree, whose splits then stay in the cache.
@@ -44,7 +44,7 @@ def conditional_outputs(layer, x):
 
     Examples
     --------
-    >>> from treerank.feature_parts.soft_trees.soft_tree_layer import SoftTreeLayer
+    >>> from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
     >>> layer, x = SoftTreeLayer(3, depth=7, gamma=1e-3), torch.randn(10, 3)
     >>> torch.allclose(conditional_outputs(layer, x), layer(x), atol=1e-6)
     True
@@ -57,7 +57,7 @@ def splits_followed(layer, x):
 
     Examples
     --------
-    >>> from treerank.feature_parts.soft_trees.soft_tree_layer import SoftTreeLayer
+    >>> from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
     >>> layer = SoftTreeLayer(3, depth=7)
     >>> splits_followed(layer, torch.zeros(10, 3)), splits_followed(layer, torch.ones(1, 3) * 1e6)
     (127.0, 7.0)
