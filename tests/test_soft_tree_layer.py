@@ -247,8 +247,8 @@ def test_a_layer_learns_a_step_that_no_linear_layer_can():
         ({"depth": 0}, "depth must be a whole number of at least 1; got 0"),
         ({"n_trees": 1.5}, "n_trees must be a whole number"),
         ({"chunk_size": True}, "chunk_size must be"),
-        ({"gamma": 0.0}, r"gamma must be positive and finite; got 0\.0"),
-        ({"gamma": float("nan")}, "gamma must be positive"),
+        ({"gamma": 0.0}, r"gamma must be a finite number above 0; got 0\.0"),
+        ({"gamma": float("nan")}, "gamma must be a finite number"),
         ({"backend": "cuda"}, "backend must be one of"),
     ],
 )

@@ -201,22 +201,23 @@ class SoftTrees(NetworkPart):
         if X_sample is None:
             layer = SoftTreeLayer(n_features, n_outputs, **self._shape)
         elif self.init_model is None:
-            shape = {"n_trees": self.n_estimators, "depth": self.depth, "oblivious": self.oblivious}
-            layer = SoftTreeLayer(n_features, n_outputs, **shape, gamma=self.gamma)
+            options: dict[str, Any] = {"oblivious": self.oblivious, "gamma": self.gamma}
+            options |= {"n_trees": self.n_estimators, "depth": self.depth}
+            layer = SoftTreeLayer(n_features, n_outputs, **options)
             layer.reset_parameters(generator)
             layer.place_splits(X_sample, spread=self.spread, generator=generator)
         else:
-            layer = self._started_layer(n_outputs, X_sample, generator)
+            layer = self._started_layer(self.init_model, n_outputs, X_sample, generator)
         self._shape = {name: getattr(layer, name) for name in _SHAPE}
         final_gamma = self.gamma if self.final_gamma is None else self.final_gamma
         gammas = {"gamma": self.gamma, "final_gamma": final_gamma}
         return SoftTreeNetwork(layer, batch_norm=self.batch_norm, **gammas)
 
-    def _started_layer(self, n_outputs, X_sample, generator):
-        """Return a layer that starts from the trees of ``init_model``."""
+    def _started_layer(self, model, n_outputs, X_sample, generator):
+        """Return a layer that starts from the trees of a fitted model."""
         inputs = {"mean": self._standardization.mean, "scale": self._standardization.scale}
         options = {"gamma": self.gamma, "softness": self.softness, "generator": generator}
-        layer = start_layer(self.init_model, X_sample, **inputs, **options)
+        layer = start_layer(model, X_sample, **(inputs | options))
         if layer.out_features != n_outputs:
             raise ValueError(
                 f"init_model must have as many outputs as f, {n_outputs}; got {layer.out_features}."
