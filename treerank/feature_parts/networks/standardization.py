@@ -51,7 +51,7 @@ class Standardization:
 
     @classmethod
     def of(cls, rows: Rows) -> Self:
-        """Measure mean and standard deviation of rows, infinite values left out, too."""
+        """Measure mean and standard deviation; missing and infinite values are left out."""
         count, total, squares = np.zeros((3, rows.shape[1]))
         for batch in _batches(rows):
             _add_values(batch, count, total)

@@ -10,11 +10,7 @@ import numpy as np
 import torch
 from numba import prange
 
-from treerank.feature_parts.soft_trees.functions import (
-    is_oblivious,
-    sharpness_of,
-    threads_of_torch,
-)
+from treerank.feature_parts.soft_trees.functions import is_oblivious, sharpness_of, threads_of_torch
 from treerank.feature_parts.soft_trees.kernels import FASTMATH
 from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 from treerank.numerics.compiling import njit

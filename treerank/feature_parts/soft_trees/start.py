@@ -159,7 +159,7 @@ def _checked_depth(trees):
     depth = max([1, *(level for root in trees for _, level, _ in walk(root))])
     if depth > MAX_DEPTH:
         raise ValueError(
-            f"init_model must have at most {MAX_DEPTH} splits on a path (max_depth sees to it); "
+            f"init_model must have at most {MAX_DEPTH} splits on a path (set max_depth); "
             f"got {depth}."
         )
     return depth
