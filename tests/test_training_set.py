@@ -55,7 +55,10 @@ def test_every_row_keeps_what_belongs_to_it(given):
     for ours, name in [("y", "y"), ("sample_weight", "sample_weight")]:
         np.testing.assert_array_equal(getattr(data, ours), given[name][data.rows])
     np.testing.assert_array_equal(data.query_weight, given["query_weight"][data.rows])
-    assert len(set(zip(data.groups.codes, given["qid"][data.rows], strict=True))) == data.groups.n_queries
+    assert (
+        len(set(zip(data.groups.codes, given["qid"][data.rows], strict=True)))
+        == data.groups.n_queries
+    )
     pairs = data.pairs
     back = np.column_stack([data.rows[pairs.i], data.rows[pairs.j], pairs.weight, pairs.target])
     assert {tuple(pair) for pair in back} <= {tuple(pair) for pair in given["given_pairs"]}

@@ -1,13 +1,15 @@
-r"""What soft trees compute, as functions of tensors.
+r"""Soft tree functions: what soft trees compute, as functions of tensors.
 
-A split sends a row to the left with the probability S(z), z = <w, x> + b, by the smooth step of
-TEL: with :math:`u = z / \gamma + 1/2` cut off to [0, 1], :math:`S = 3 u^2 - 2 u^3`. It is exactly
-0 or 1 outside a band of width gamma, so that trees harden as gamma falls. A tree is the sum of its
-leaves, each times the probability of arriving there; the layer sums the trees.
+A split sends a row to the left with the probability S(z), z = <w, x> + b. S is the smooth step of
+TEL: with :math:`u = z / \gamma + 1/2` clipped to [0, 1], :math:`S = 3 u^2 - 2 u^3`. It is exactly
+0 or 1 outside a band of width gamma, so trees become hard as gamma falls. The output of a tree is
+the sum of its leaves, each times the probability that the row arrives there. The outputs of all
+trees are summed.
 
-``soft_trees`` says so in plain torch, which autograd, ``torch.compile`` and ``torch.func`` take
-apart; it is the reference. ``chunked_soft_trees`` goes through the rows in chunks that stay in the
-cache, keeps nothing but z, and brings its own gradient: by numba on CPUs, by torch anywhere.
+``soft_trees`` computes this in plain torch, for autograd, ``torch.compile`` and ``torch.func``; it
+is the reference. ``chunked_soft_trees`` takes the rows in chunks that fit into the cache, keeps
+only z for the backward pass, and computes the gradient by its own code: by numba on CPUs, by torch
+on any device.
 
 References
 ----------
@@ -15,22 +17,23 @@ H. Hazimeh, N. Ponomareva, P. Mol, Z. Tan, R. Mazumder: The tree ensemble layer:
 meets conditional computation. ICML 2020.
 """
 
+from collections.abc import Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import torch
+from torch import Tensor
 
-from treerank.feature_parts.soft_trees.soft_tree_kernels import (
-    N_GROUPS,
-    tree_derivatives,
-    tree_outputs,
-)
+from treerank.feature_parts.soft_trees.kernels import N_GROUPS, tree_derivatives, tree_outputs
 from treerank.numerics.threads import kernel_threads
 
-#: Types that the numba kernels hold.
+#: Width of the soft band, as a number or as a buffer of a layer.
+Gamma = float | Tensor
+#: Types that the numba kernels compute in.
 _KERNEL_TYPES = (torch.float32, torch.float64)
 
 
-def smooth_step(z, gamma):
+def smooth_step(z: Tensor, gamma: Gamma) -> Tensor:
     """Return S(z): 0 below -gamma/2, 1 above gamma/2, a cubic in between.
 
     Examples
@@ -42,15 +45,17 @@ def smooth_step(z, gamma):
     return u * u * (3 - 2 * u)
 
 
-def soft_trees(x, weight, bias, leaf, gamma):
-    """Return the sum of the trees; the reference.
+def soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Gamma) -> Tensor:
+    """Return the sum of all trees, in plain torch.
 
     Parameters
     ----------
     x : Tensor of shape (n_rows, n_features)
         Features.
-    weight, bias : Tensors of shape (n_trees, n_splits, n_features) and (n_trees, n_splits)
-        Hyperplanes; one per inner node, or one per level, which makes the trees oblivious.
+    weight : Tensor of shape (n_trees, n_splits, n_features)
+        Normals of the hyperplanes: one per inner node, or one per level for oblivious trees.
+    bias : Tensor of shape (n_trees, n_splits)
+        Offsets of the hyperplanes.
     leaf : Tensor of shape (n_trees, n_leaves, n_outputs)
         Values of the leaves.
     gamma : float or Tensor
@@ -59,67 +64,93 @@ def soft_trees(x, weight, bias, leaf, gamma):
     Returns
     -------
     Tensor of shape (n_rows, n_outputs)
+        Outputs.
+
+    Examples
+    --------
+    >>> x, leaf = torch.tensor([[-9.0], [0.0], [9.0]]), torch.tensor([[[2.0], [4.0]]])
+    >>> soft_trees(x, torch.ones(1, 1, 1), torch.zeros(1, 1), leaf, 1.0)
+    tensor([[4.], [3.], [2.]])
     """
     z = (weight.flatten(0, 1) @ x.t()).unflatten(0, bias.shape) + bias[..., None]
     arriving = reach_by_level(smooth_step(z, gamma), leaf.shape[1])[-1]
     return torch.einsum("tkb,tko->bo", arriving, leaf)
 
 
-def chunked_soft_trees(x, weight, bias, leaf, gamma, *, chunk_size=256, fused=None):
-    """Return the same as :func:`soft_trees`, several times as fast.
+def chunked_soft_trees(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    leaf: Tensor,
+    gamma: Gamma,
+    *,
+    chunk_size: int = 256,
+    fused: bool | None = None,
+) -> Tensor:
+    """Return the sum of all trees, like :func:`soft_trees` but several times as fast.
 
     Parameters
     ----------
     x, weight, bias, leaf, gamma
-        As there.
+        Arguments of :func:`soft_trees`.
     chunk_size : int, default=256
-        Rows at a time.
+        Number of rows computed at a time.
     fused : bool, default=None
-        Whether numba does it; ``None`` says yes where it can: on CPUs, in single or double
-        precision.
+        Whether numba kernels compute; ``None`` takes them wherever they work: on CPUs, in single
+        or double precision.
+
+    Returns
+    -------
+    Tensor of shape (n_rows, n_outputs)
+        Outputs, with a gradient that cannot be differentiated again.
+
+    Examples
+    --------
+    >>> x, leaf = torch.tensor([[-9.0], [0.0], [9.0]]), torch.tensor([[[2.0], [4.0]]])
+    >>> chunked_soft_trees(x, torch.ones(1, 1, 1), torch.zeros(1, 1), leaf, 1.0)
+    tensor([[4.], [3.], [2.]])
     """
     if fused is None:
         fused = x.device.type == "cpu" and x.dtype in _KERNEL_TYPES
-    kernels = FusedKernels if fused else TorchKernels
-    return _ChunkedSoftTrees.apply(
-        x, weight, bias, leaf, gamma, chunk_size, kernels, torch.is_grad_enabled()
-    )
+    kernels = _FusedKernels if fused else _TorchKernels
+    options = chunk_size, kernels, torch.is_grad_enabled()
+    return _ChunkedSoftTrees.apply(x, weight, bias, leaf, gamma, *options)
 
 
-def is_oblivious(n_splits, n_leaves):
-    """Tell trees with one split per level from those with one per node."""
+def is_oblivious(n_splits: int, n_leaves: int) -> bool:
+    """Tell whether trees have one split per level, not one per node."""
     return n_splits < n_leaves - 1
 
 
-def reach_by_level(left, n_leaves):
-    """Return, level by level, the probabilities of arriving at each node; the last are the leaves.
+def reach_by_level(left: Tensor, n_leaves: int) -> list[Tensor]:
+    """Return the probabilities that rows arrive at each node: one tensor per level, leaves last.
 
     Parameters
     ----------
     left : Tensor of shape (n_trees, n_splits, n_rows)
-        Probabilities of going left.
+        Probabilities that rows go left.
     n_leaves : int
-        Leaves of a tree.
+        Number of leaves of a tree.
     """
     levels = [torch.ones_like(left[:, :1])]
     while levels[-1].shape[1] < n_leaves:
-        goes_left = levels[-1] * left_of_level(left, len(levels) - 1, n_leaves)
+        goes_left = levels[-1] * values_of_level(left, len(levels) - 1, n_leaves)
         levels.append(torch.cat([goes_left, levels[-1] - goes_left], dim=1))
     return levels
 
 
-def left_of_level(values, level, n_leaves):
-    """Return the part of ``values``, one per split, that belongs to a level."""
+def values_of_level(values: Tensor, level: int, n_leaves: int) -> Tensor:
+    """Return the part of ``values``, one per split, that belongs to the splits of a level."""
     if is_oblivious(values.shape[1], n_leaves):
         return values[:, level : level + 1]
     return values[:, 2**level - 1 : 2 ** (level + 1) - 1]
 
 
-class TorchKernels:
-    """Outputs and derivatives of a chunk by torch, on any device."""
+class _TorchKernels:
+    """Outputs and derivatives of a chunk of rows by torch, on any device."""
 
     @staticmethod
-    def outputs(z, leaf, gamma):
+    def outputs(z: Tensor, leaf: Tensor, gamma: Gamma) -> Tensor:
         """Return the outputs, of shape (n_outputs, n_rows)."""
         arriving = reach_by_level(smooth_step(z, gamma), leaf.shape[1])[-1]
         return leaf.flatten(0, 1).t() @ arriving.flatten(0, 1)
@@ -139,17 +170,17 @@ class TorchKernels:
             step = gain * reach[level]
             if is_oblivious(z.shape[1], n_leaves):
                 step = step.sum(dim=1, keepdim=True)
-            left_of_level(dz, level, n_leaves).copy_(step)
-            value = right_value + left_of_level(left, level, n_leaves) * gain
+            values_of_level(dz, level, n_leaves).copy_(step)
+            value = right_value + values_of_level(left, level, n_leaves) * gain
         dz *= 6 / gamma * u * (1 - u)
         bias_sum += dz.sum(dim=2)
 
 
-class FusedKernels:
-    """Outputs and derivatives of a chunk by numba, on CPUs."""
+class _FusedKernels:
+    """Outputs and derivatives of a chunk of rows by numba, on CPUs."""
 
     @staticmethod
-    def outputs(z, leaf, gamma):
+    def outputs(z: Tensor, leaf: Tensor, gamma: Gamma) -> Tensor:
         """Return the outputs, of shape (n_outputs, n_rows)."""
         partial = z.new_empty(min(N_GROUPS, len(leaf)), leaf.shape[2], z.shape[2])
         values, sums = leaf.numpy(), partial.numpy()
@@ -171,10 +202,10 @@ class FusedKernels:
 
 
 @contextmanager
-def threads_of_torch():
-    """Let kernels have as many threads as torch, and torch as many as before.
+def threads_of_torch() -> Iterator[None]:
+    """Give kernels as many threads as torch has, and restore torch's number afterwards.
 
-    Both may share one OpenMP, whose setting a kernel leaves changed.
+    Torch and numba may share one OpenMP runtime, whose number of threads a kernel changes.
     """
     n_threads = torch.get_num_threads()
     with kernel_threads(n_threads):
@@ -183,13 +214,13 @@ def threads_of_torch():
         torch.set_num_threads(n_threads)
 
 
-def sharpness_of(gamma, values):
-    """Return 1 / gamma in the type of ``values``: a double would widen all sums."""
+def sharpness_of(gamma: Gamma, values: np.ndarray) -> np.floating:
+    """Return 1 / gamma in the type of ``values``: with a double, all sums would be in double."""
     return values.dtype.type(1 / float(gamma))
 
 
 class _ChunkedSoftTrees(torch.autograd.Function):
-    """Soft trees with a gradient of their own; z is all that is kept for it."""
+    """Soft trees with their own gradient, for which only z is kept."""
 
     @staticmethod
     def forward(ctx, x, weight, bias, leaf, gamma, chunk_size, kernels, keep):
@@ -198,9 +229,8 @@ class _ChunkedSoftTrees(torch.autograd.Function):
         out = x.new_empty(len(x), leaf.shape[2])
         kept = []
         for a in range(0, len(x), chunk_size):
-            z = torch.addmm(flat_bias, flat_weight, x[a : a + chunk_size].t()).unflatten(
-                0, bias.shape
-            )
+            z = torch.addmm(flat_bias, flat_weight, x[a : a + chunk_size].t())
+            z = z.unflatten(0, bias.shape)
             out[a : a + chunk_size] = kernels.outputs(z, leaf, gamma).t()
             if keep:
                 kept.append(z)
@@ -210,7 +240,7 @@ class _ChunkedSoftTrees(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        if torch.is_grad_enabled():  # asked for by create_graph; a constant would be wrong
+        if torch.is_grad_enabled():  # create_graph=True asks for what this code cannot compute
             raise RuntimeError("Second derivatives need backend='reference'; got another one.")
         x, weight, leaf, *kept = ctx.saved_tensors
         upstream = gradient.t()
@@ -221,7 +251,7 @@ class _ChunkedSoftTrees(torch.autograd.Function):
         dz = None
         for z, a in zip(kept, range(0, len(x), ctx.chunk_size), strict=True):
             rows = slice(a, a + ctx.chunk_size)
-            if dz is None or dz.shape != z.shape:  # fresh memory costs more than the kernel
+            if dz is None or dz.shape != z.shape:  # new memory costs more time than the kernel
                 dz = torch.empty_like(z)
             of_chunk = upstream[:, rows].contiguous()
             ctx.kernels.derivatives(z, leaf, ctx.gamma, of_chunk, dz, bias_sum, leaf_sum)

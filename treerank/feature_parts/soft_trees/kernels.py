@@ -1,19 +1,20 @@
-r"""Kernels of soft trees on CPUs: what lies between the two matrix products, in one pass.
+r"""Soft tree kernels for CPUs: everything between the two matrix products, in one pass.
 
 ``z`` of shape (n_trees, n_splits, n_rows) holds the signed distance of each row from each split.
-Nodes are numbered level by level, node k of level l as :math:`2^l - 1 + k`, and its children are k
-(left) and :math:`2^l + k` (right) of the level below: a level, its left children and its right
-children are each one run of memory, over nodes and rows alike, which one loop walks. In oblivious
-trees a level has a single split, so that the run is walked node by node.
+The reach of a node is the probability that a row arrives there. Nodes are numbered level by level:
+node k of level l is :math:`2^l - 1 + k`, and its children are k (left) and :math:`2^l + k` (right)
+of the level below. So a level, its left children and its right children each lie contiguously in
+memory, over nodes and rows, and one loop takes all of them. In oblivious trees a level has a single
+split, so the loop takes one node at a time.
 
-With reach r of a node and values V of its children, the chain rule comes to
+With the reach r of a node and the values V of its children, the chain rule gives
 
 .. math:: \partial f / \partial z = r (V_{left} - V_{right}) \, 6 u (1 - u) / \gamma,
           \quad u = z / \gamma + 1/2
 
-which needs no division by a probability. Outputs run in parallel over groups of trees, whose
-number is fixed, and derivatives over trees; each owns its places: the same bits for any number of
-threads.
+which needs no division by a probability. Outputs are computed in parallel over a fixed number of
+groups of trees, derivatives in parallel over trees. No two threads write to the same place, so the
+bits are the same for any number of threads.
 """
 
 import numpy as np
@@ -21,14 +22,16 @@ from numba import prange
 
 from treerank.numerics.compiling import njit
 
-#: What the vectorizer needs: order of sums free; NaN and infinity still mean what they mean.
+#: What vectorized loops need: sums in any order. NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-#: Groups of trees that are summed up on their own; the most threads that outputs can use.
+#: Number of groups of trees that are summed separately: the most threads that outputs can use.
 N_GROUPS = 16
 
 
 @njit(parallel=True, error_model="numpy", fastmath=FASTMATH)
-def tree_outputs(z, leaf, oblivious, sharpness, partial):
+def tree_outputs(
+    z: np.ndarray, leaf: np.ndarray, oblivious: bool, sharpness: np.floating, partial: np.ndarray
+) -> None:
     """Fill ``partial`` of shape (n_groups, n_outputs, n_rows) with sums over groups of trees."""
     n_trees, n_leaves, _ = leaf.shape
     n_groups, _, n_rows = partial.shape
@@ -41,8 +44,17 @@ def tree_outputs(z, leaf, oblivious, sharpness, partial):
 
 
 @njit(parallel=True, error_model="numpy", fastmath=FASTMATH)
-def tree_derivatives(z, leaf, oblivious, sharpness, upstream, dz, bias_sum, leaf_sum):
-    """Fill ``dz`` and add up the gradients of biases and leaves.
+def tree_derivatives(
+    z: np.ndarray,
+    leaf: np.ndarray,
+    oblivious: bool,
+    sharpness: np.floating,
+    upstream: np.ndarray,
+    dz: np.ndarray,
+    bias_sum: np.ndarray,
+    leaf_sum: np.ndarray,
+) -> None:
+    """Fill ``dz`` and add the gradients of biases and leaves to their sums.
 
     ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs.
     """
@@ -52,15 +64,15 @@ def tree_derivatives(z, leaf, oblivious, sharpness, upstream, dz, bias_sum, leaf
         reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
         value = np.empty(n_leaves * n_rows, z.dtype)
         _fill_reach(z[t], oblivious, sharpness, reach)
-        _pass_leaves(upstream, reach[(n_leaves - 1) * n_rows :], leaf[t], value, leaf_sum[t])
-        _climb(z[t], oblivious, sharpness, reach, value, dz[t])
+        _fill_leaf_values(upstream, reach[(n_leaves - 1) * n_rows :], leaf[t], value, leaf_sum[t])
+        _fill_slopes(z[t], oblivious, sharpness, reach, value, dz[t])
         for split in range(z.shape[1]):
             bias_sum[t, split] += dz[t, split].sum()
 
 
 @njit(error_model="numpy", fastmath=FASTMATH)
 def _fill_reach(z, oblivious, sharpness, reach):
-    """Fill ``reach`` with the probabilities that the rows arrive at each node and leaf."""
+    """Fill ``reach`` with the probability that each row arrives at each node and leaf."""
     n_rows, distance = z.shape[1], z.reshape(-1)
     reach[:n_rows] = 1
     start, size, split = 0, n_rows, 0
@@ -68,13 +80,13 @@ def _fill_reach(z, oblivious, sharpness, reach):
         run = n_rows if oblivious else size
         for a in range(start, start + size, run):
             left, right = reach[a + size : a + size + run], reach[a + 2 * size : a + 2 * size + run]
-            _descend(distance[split : split + run], sharpness, reach[a : a + run], left, right)
+            _split_reach(distance[split : split + run], sharpness, reach[a : a + run], left, right)
         start, size, split = start + size, 2 * size, split + run
 
 
 @njit(error_model="numpy", fastmath=FASTMATH)
-def _descend(distance, sharpness, here, left, right):
-    """Share out the reach of a run of nodes among their children."""
+def _split_reach(distance, sharpness, here, left, right):
+    """Divide the reach of some nodes between their left and right children."""
     half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)
     none, one = distance.dtype.type(0), distance.dtype.type(1)
     for i in range(len(distance)):
@@ -88,7 +100,7 @@ def _descend(distance, sharpness, here, left, right):
 
 @njit(error_model="numpy", fastmath=FASTMATH)
 def _add_leaves(arriving, leaf, total):
-    """Add each leaf's outputs times the share of it that every row arrives at."""
+    """Add the outputs of each leaf, times the probability that each row arrives there."""
     n_rows = np.uint64(total.shape[1])
     for o in range(len(total)):
         for k in range(len(leaf)):
@@ -98,8 +110,8 @@ def _add_leaves(arriving, leaf, total):
 
 
 @njit(error_model="numpy", fastmath=FASTMATH)
-def _pass_leaves(upstream, arriving, leaf, value, leaf_sum):
-    """Fill ``value`` with what each leaf earns per row; add up the leaves' own gradients."""
+def _fill_leaf_values(upstream, arriving, leaf, value, leaf_sum):
+    """Fill ``value`` with upstream gradient times leaf; add the gradients of the leaves."""
     n_rows = np.uint64(upstream.shape[1])
     value[:] = 0
     for o in range(len(upstream)):
@@ -112,8 +124,8 @@ def _pass_leaves(upstream, arriving, leaf, value, leaf_sum):
 
 
 @njit(error_model="numpy", fastmath=FASTMATH)
-def _climb(z, oblivious, sharpness, reach, value, dz):
-    """Turn values of children into those of parents, up to the root; note each dz on the way."""
+def _fill_slopes(z, oblivious, sharpness, reach, value, dz):
+    """Fill ``dz``, level by level from the leaves to the root, replacing values by the parents'."""
     n_rows, distance, slope = z.shape[1], z.reshape(-1), dz.reshape(-1)
     dz[:] = 0
     size, split = len(value) // 2, z.size
@@ -123,13 +135,15 @@ def _climb(z, oblivious, sharpness, reach, value, dz):
         for a in range(0, size, run):
             here = reach[size - n_rows + a : size - n_rows + a + run]
             left, right = value[a : a + run], value[size + a : size + a + run]
-            _ascend(distance[split : split + run], sharpness, here, left, right, slope[split:])
+            _merge_values(
+                distance[split : split + run], sharpness, here, left, right, slope[split:]
+            )
         size //= 2
 
 
 @njit(error_model="numpy", fastmath=FASTMATH)
-def _ascend(distance, sharpness, here, left, right, slope):
-    """Put the value of each node where that of its left child was; add to its slope."""
+def _merge_values(distance, sharpness, here, left, right, slope):
+    """Replace the value of each left child by that of its parent; add to the parent's slope."""
     half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)
     none, one, six = distance.dtype.type(0), distance.dtype.type(1), distance.dtype.type(6)
     for i in range(len(distance)):

@@ -1,39 +1,36 @@
-"""Conditional evaluation of soft trees: only the nodes that a row can arrive at.
+"""Conditional evaluation: outputs of soft trees from the nodes that a row can reach.
 
-A split sends a row to one side alone where it is further than gamma/2 from the hyperplane. Trees
-that are deep, and hard after training, let a row reach a few of their many nodes; following those
-is then much less work than the matrix product over all splits. Shallow or soft trees go the other
-way about: a product runs near the peak of the machine, single distances do not.
+A split sends a row to one side only if the row is further than gamma/2 from the hyperplane. In
+trees that are deep, and hard after training, a row reaches few of the many nodes. Following those
+is then much less work than the matrix product over all splits. For shallow or soft trees the
+product is faster, since it uses the processor better than single distances do.
 """
 
 import numpy as np
 import torch
 from numba import prange
 
-from treerank.feature_parts.soft_trees.soft_tree_functions import (
-    is_oblivious,
-    sharpness_of,
-    threads_of_torch,
-)
-from treerank.feature_parts.soft_trees.soft_tree_kernels import FASTMATH
+from treerank.feature_parts.soft_trees.functions import is_oblivious, sharpness_of, threads_of_torch
+from treerank.feature_parts.soft_trees.kernels import FASTMATH
+from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 from treerank.numerics.compiling import njit
 
-#: Rows that one thread takes through a tree, whose splits then stay in the cache.
+#: Number of rows that one thread takes through a tree, whose splits then stay in the cache.
 _BLOCK = np.uint64(512)
-#: Cost of a split followed, in units of a split of the product and what comes after it, as
-#: measured: 6 for wide rows; the fewer features, the more it costs to get to a split at all.
+#: Measured cost of following a split, relative to a split of the product: 6 for many features;
+#: with few features, the cost of getting to a split at all weighs more.
 _COST, _COST_TIMES_FEATURES = 6.0, 50.0
 
 
-def conditional_outputs(layer, x):
-    """Return what ``layer(x)`` does, up to rounding, by following reachable nodes only.
+def conditional_outputs(layer: SoftTreeLayer, x: torch.Tensor) -> torch.Tensor:
+    """Return ``layer(x)``, up to rounding, by following reachable nodes only.
 
     A row's outputs do not depend on the other rows, nor on the number of threads.
 
     Parameters
     ----------
     layer : SoftTreeLayer
-        On a CPU, in single or double precision.
+        A layer on a CPU, in single or double precision.
     x : Tensor of shape (n_rows, in_features)
         Features.
 
@@ -44,7 +41,6 @@ def conditional_outputs(layer, x):
 
     Examples
     --------
-    >>> from treerank.feature_parts.soft_trees.soft_tree_layer import SoftTreeLayer
     >>> layer, x = SoftTreeLayer(3, depth=7, gamma=1e-3), torch.randn(10, 3)
     >>> torch.allclose(conditional_outputs(layer, x), layer(x), atol=1e-6)
     True
@@ -52,12 +48,11 @@ def conditional_outputs(layer, x):
     return _follow(layer, x)[0]
 
 
-def splits_followed(layer, x):
-    """Return how many splits of a tree a row meets on average.
+def splits_followed(layer: SoftTreeLayer, x: torch.Tensor) -> float:
+    """Return how many splits of a tree a row reaches on average.
 
     Examples
     --------
-    >>> from treerank.feature_parts.soft_trees.soft_tree_layer import SoftTreeLayer
     >>> layer = SoftTreeLayer(3, depth=7)
     >>> splits_followed(layer, torch.zeros(10, 3)), splits_followed(layer, torch.ones(1, 3) * 1e6)
     (127.0, 7.0)
@@ -65,32 +60,40 @@ def splits_followed(layer, x):
     return _follow(layer, x)[1] / max(1, len(x) * layer.n_trees)
 
 
-def conditional_pays(layer, x):
-    """Tell by some rows whether following nodes is less work than the product over all splits."""
-    if layer.oblivious or len(x) == 0:  # an oblivious tree has too few splits to save any
+def conditional_pays(layer: SoftTreeLayer, x: torch.Tensor) -> bool:
+    """Tell, from some rows, whether following nodes is less work than the product of all splits.
+
+    Examples
+    --------
+    >>> layer, x = SoftTreeLayer(3, depth=9), torch.ones(10, 3) * 1e6
+    >>> conditional_pays(layer, x), conditional_pays(layer, torch.zeros(10, 3))
+    (True, False)
+    """
+    if layer.oblivious or len(x) == 0:  # an oblivious tree has few splits anyway
         return False
     cost = _COST + _COST_TIMES_FEATURES / layer.in_features
     return cost * splits_followed(layer, x) < layer.weight.shape[1]
 
 
 @torch.no_grad()
-def _follow(layer, x):
+def _follow(layer: SoftTreeLayer, x: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """Return the outputs, and the number of splits reached by all rows in all trees."""
     weight, bias, leaf = (p.contiguous().numpy() for p in (layer.weight, layer.bias, layer.leaf))
     values = x.to(layer.weight).contiguous().numpy()
     out = np.empty((len(values), leaf.shape[2]), leaf.dtype)
-    met = np.zeros(-(-len(values) // int(_BLOCK)), np.int64)
+    n_followed = np.zeros(-(-len(values) // int(_BLOCK)), np.int64)
     sharpness = sharpness_of(layer.gamma, leaf)
     oblivious = is_oblivious(weight.shape[1], leaf.shape[1])
     with threads_of_torch():
-        _follow_trees(values, weight, bias, leaf, oblivious, sharpness, out, met)
-    return torch.from_numpy(out), int(met.sum())
+        _follow_trees(values, weight, bias, leaf, oblivious, sharpness, out, n_followed)
+    return torch.from_numpy(out), int(n_followed.sum())
 
 
 @njit(parallel=True, error_model="numpy", fastmath=FASTMATH)
-def _follow_trees(x, weight, bias, leaf, oblivious, sharpness, out, met):
-    """Fill ``out`` and count the splits met, block by block of rows."""
+def _follow_trees(x, weight, bias, leaf, oblivious, sharpness, out, n_followed):
+    """Fill ``out`` and count the splits followed, block by block of rows."""
     n_trees, n_leaves, n_outputs = leaf.shape
-    for block in prange(len(met)):
+    for block in prange(len(n_followed)):
         start = np.uint64(block) * _BLOCK
         stop = min(start + _BLOCK, np.uint64(len(x)))
         row, node = np.empty((2, np.int64(_BLOCK) * n_leaves), np.uint64)
@@ -104,8 +107,8 @@ def _follow_trees(x, weight, bias, leaf, oblivious, sharpness, out, met):
             first, width = np.uint64(0), np.uint64(1)
             while width < np.uint64(n_leaves):
                 _measure(x, weight, bias, t, first, oblivious, row, node, n_reached, distance)
-                met[block] += n_reached
-                n_reached = _walk(distance, sharpness, width, row, node, reach, n_reached)
+                n_followed[block] += n_reached
+                n_reached = _go_down(distance, sharpness, width, row, node, reach, n_reached)
                 first += np.uint64(1) if oblivious else width
                 width *= np.uint64(2)
             for a in range(n_reached):
@@ -115,10 +118,11 @@ def _follow_trees(x, weight, bias, leaf, oblivious, sharpness, out, met):
 
 @njit(error_model="numpy", fastmath=FASTMATH)
 def _measure(x, weight, bias, t, first, oblivious, row, node, n_reached, distance):
-    """Fill in the distances of rows from the splits of the nodes they are at.
+    """Fill in the distances of rows from the splits of their nodes.
 
-    They wait for no branch, so that the processor works on several at once: on four in each
-    turn, the last ones over again if need be, for the same order of sums wherever a row stands.
+    Four distances are computed at a time, without a branch, so that the processor works on all of
+    them at once. The last ones are repeated where fewer are left, so that the order of sums is the
+    same for every row.
     """
     n_features, last = np.uint64(x.shape[1]), np.uint64(n_reached - 1)
     for a in range(np.uint64(0), np.uint64(n_reached), np.uint64(4)):
@@ -139,12 +143,12 @@ def _measure(x, weight, bias, t, first, oblivious, row, node, n_reached, distanc
 
 
 @njit(error_model="numpy", fastmath=FASTMATH)
-def _walk(distance, sharpness, width, row, node, reach, n_reached):
-    """Send rows on to the children; one that goes both ways is listed once more."""
+def _go_down(distance, sharpness, width, row, node, reach, n_reached):
+    """Move rows to the children of their nodes; a row that goes both ways is listed twice."""
     half, two, three = reach.dtype.type(0.5), reach.dtype.type(2), reach.dtype.type(3)
     for a in range(n_reached):
         u = distance[a] * sharpness + half
-        node[a] += width * np.uint64(u <= 0)  # a branch here would be foretold half the time
+        node[a] += width * np.uint64(u <= 0)  # a branch would be mispredicted half the time
         if not (u <= 0 or u >= 1):  # NaN goes both ways
             left = reach[a] * (u * u * (three - two * u))
             row[n_reached], node[n_reached] = row[a], node[a] + width

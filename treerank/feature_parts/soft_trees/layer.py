@@ -1,18 +1,21 @@
-r"""SoftTreeLayer: a sum of differentiable decision trees as a layer of any torch network.
+"""SoftTreeLayer: a sum of differentiable decision trees, as a layer of any torch network.
 
-Where trees learned by boosting cut the space along single features, once and for all, the splits
-of these are hyperplanes learned by gradient, together with whatever lies before and after them.
-What they compute is in :mod:`treerank.feature_parts.soft_trees.soft_tree_functions`.
+A split of a boosted tree compares one feature with a threshold, and never changes once it is
+found. A split of these trees is a hyperplane, learned by gradient together with the layers before
+and after. What the layer computes is in :mod:`treerank.feature_parts.soft_trees.functions`. To add
+another way to compute it, list a function in ``BACKENDS``.
 """
+
+from typing import Any
 
 import torch
 from torch import nn
 
-from treerank.checks import check_choice, check_count
-from treerank.feature_parts.soft_trees.soft_tree_functions import chunked_soft_trees, soft_trees
+from treerank.checks import check_choice, check_count, check_number
+from treerank.feature_parts.soft_trees.functions import chunked_soft_trees, soft_trees
 
-#: Half the range of fresh weights and leaves, as in TEL.
-_SMALL = 0.01
+#: Bound of the first weights and leaves, as in TEL.
+_BOUND = 0.01
 
 
 def _reference(x, weight, bias, leaf, gamma, chunk_size):
@@ -27,7 +30,7 @@ def _by_torch(x, weight, bias, leaf, gamma, chunk_size):
     return chunked_soft_trees(x, weight, bias, leaf, gamma, chunk_size=chunk_size, fused=False)
 
 
-#: Ways to compute the same; a new one is a function listed here.
+#: Ways to compute the outputs.
 BACKENDS = {"auto": _automatic, "torch": _by_torch, "reference": _reference}
 
 
@@ -44,27 +47,29 @@ class SoftTreeLayer(nn.Module):
     Parameters
     ----------
     in_features : int
-        Columns of the input.
+        Number of columns of the input.
     out_features : int, default=1
-        Columns of the output: values per leaf.
+        Number of columns of the output: values per leaf.
     n_trees : int, default=64
-        Trees.
+        Number of trees.
     depth : int, default=5
         Splits on a path; a tree has ``2**depth`` leaves.
     gamma : float, default=1.0
         Width of the band in which a split is soft. It is a buffer: saved with the layer, never
-        trained; :meth:`set_gamma` changes it, for instance step by step to harden the trees.
+        trained. :meth:`set_gamma` changes it, for instance step by step to harden the trees.
     oblivious : bool, default=False
-        One split per level of a tree instead of one per node.
+        Whether a tree has one split per level instead of one per node.
     backend : {"auto", "torch", "reference"}, default="auto"
-        ``"auto"`` computes by fused numba kernels on CPUs, by torch elsewhere; ``"torch"`` by
-        torch everywhere; both bring their own gradient, which is that of ``"reference"`` but
+        ``"auto"`` computes by fused numba kernels on CPUs, and by torch elsewhere; ``"torch"`` by
+        torch everywhere. Both compute the gradient of ``"reference"`` by their own code, which
         cannot be differentiated again. ``"reference"`` is plain torch, for ``torch.compile``,
         ``torch.func`` and second derivatives.
     chunk_size : int, default=256
-        Rows at a time.
-    device, dtype : default=None
-        As of any layer.
+        Number of rows computed at a time.
+    device : torch.device or str, default=None
+        Device of the parameters, as for any layer.
+    dtype : torch.dtype, default=None
+        Type of the parameters, as for any layer.
 
     Attributes
     ----------
@@ -73,9 +78,9 @@ class SoftTreeLayer(nn.Module):
         children are the nodes k (left) and :math:`2^l + k` (right) of the level below; of an
         oblivious tree, split l is that of level l.
     bias : Parameter of shape (n_trees, n_splits)
-        Their offsets.
+        Offsets of the hyperplanes.
     leaf : Parameter of shape (n_trees, 2**depth, out_features)
-        Values of the leaves, numbered as a level.
+        Values of the leaves, numbered like the nodes of a level.
     gamma : Tensor of shape ()
         Width of the band.
 
@@ -86,8 +91,8 @@ class SoftTreeLayer(nn.Module):
 
     Notes
     -----
-    On CPUs results are the same bits for any number of threads as far as torch's matrix products
-    are. The kernels use no more threads than ``torch.get_num_threads()``.
+    On CPUs, if torch's matrix products give the same bits for any number of threads, so does the
+    layer. The kernels use at most ``torch.get_num_threads()`` threads.
 
     References
     ----------
@@ -113,17 +118,17 @@ class SoftTreeLayer(nn.Module):
 
     def __init__(
         self,
-        in_features,
-        out_features=1,
+        in_features: int,
+        out_features: int = 1,
         *,
-        n_trees=64,
-        depth=5,
-        gamma=1.0,
-        oblivious=False,
-        backend="auto",
-        chunk_size=256,
-        device=None,
-        dtype=None,
+        n_trees: int = 64,
+        depth: int = 5,
+        gamma: float = 1.0,
+        oblivious: bool = False,
+        backend: str = "auto",
+        chunk_size: int = 256,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
     ):
         super().__init__()
         counts = {"in_features": in_features, "out_features": out_features, "n_trees": n_trees}
@@ -135,7 +140,7 @@ class SoftTreeLayer(nn.Module):
         self.backend, self.chunk_size = backend, chunk_size
         n_leaves = 2**depth
         n_splits = depth if oblivious else n_leaves - 1
-        options = {"device": device, "dtype": dtype}
+        options: dict[str, Any] = {"device": device, "dtype": dtype}
         self.weight = nn.Parameter(torch.empty(n_trees, n_splits, in_features, **options))
         self.bias = nn.Parameter(torch.empty(n_trees, n_splits, **options))
         self.leaf = nn.Parameter(torch.empty(n_trees, n_leaves, out_features, **options))
@@ -143,7 +148,7 @@ class SoftTreeLayer(nn.Module):
         self.set_gamma(gamma)
         self.reset_parameters()
 
-    def forward(self, x):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return f(x)."""
         if x.shape[-1] != self.in_features:
             raise ValueError(
@@ -155,34 +160,35 @@ class SoftTreeLayer(nn.Module):
         out = compute(rows, self.weight, self.bias, self.leaf, self.gamma, self.chunk_size)
         return out.reshape(*x.shape[:-1], self.out_features)
 
-    def set_gamma(self, gamma):
+    def set_gamma(self, gamma: float) -> None:
         """Set the width of the band in which a split is soft."""
-        if not 0 < gamma < float("inf"):
-            raise ValueError(f"gamma must be positive and finite; got {gamma!r}.")
+        check_number("gamma", gamma, above=0)
         self.gamma.fill_(gamma)
 
-    def reset_parameters(self, generator=None):
-        """Draw weights and leaves between -0.01 and 0.01, as TEL does; biases are 0."""
-        nn.init.uniform_(self.weight, -_SMALL, _SMALL, generator=generator)
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Draw weights and leaves between -0.01 and 0.01, as TEL does, and set biases to 0."""
+        nn.init.uniform_(self.weight, -_BOUND, _BOUND, generator=generator)
         nn.init.zeros_(self.bias)
-        nn.init.uniform_(self.leaf, -_SMALL, _SMALL, generator=generator)
+        nn.init.uniform_(self.leaf, -_BOUND, _BOUND, generator=generator)
 
     @torch.no_grad()
-    def place_splits(self, x, *, spread=0.5, generator=None):
-        """Draw the splits anew such that each lies among the given rows.
+    def place_splits(
+        self, x: torch.Tensor, *, spread: float = 0.5, generator: torch.Generator | None = None
+    ) -> None:
+        """Draw all splits again, such that each lies among the given rows.
 
-        A hyperplane of random direction goes through the middle of two random rows; its distances
-        from the rows have the standard deviation ``spread`` times gamma. So every split tells
-        rows apart, and most rows lie where its gradient is not zero.
+        A hyperplane of random direction goes through the middle of two random rows. Its distances
+        from the rows have the standard deviation ``spread`` times gamma. So every split separates
+        some rows, and most rows lie where its gradient is not zero.
 
         Parameters
         ----------
         x : Tensor of shape (n_rows, in_features)
-            Rows to go by; a few hundred are enough.
+            Typical rows; a few hundred are enough.
         spread : float, default=0.5
             Standard deviation of the distances, in units of gamma.
         generator : torch.Generator, default=None
-            Source of randomness.
+            Source of random numbers; None is torch's global generator.
         """
         if len(x) == 0:
             raise ValueError(f"x must have at least one row; got shape {tuple(x.shape)}.")
@@ -195,8 +201,8 @@ class SoftTreeLayer(nn.Module):
         self.weight.mul_(scale.view(*self.bias.shape, 1))
         self.bias.copy_((-middle * scale).view_as(self.bias))
 
-    def extra_repr(self):
-        """Return the line that ``print`` shows."""
+    def extra_repr(self) -> str:
+        """Return the parameters as ``print`` shows them."""
         return (
             f"{self.in_features}, {self.out_features}, n_trees={self.n_trees}, "
             f"depth={self.depth}, oblivious={self.oblivious}, gamma={float(self.gamma):g}"

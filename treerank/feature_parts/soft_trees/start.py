@@ -1,23 +1,27 @@
-"""Start soft trees from boosted ones: copy splits and leaves, to go on by gradient.
+"""Start: soft trees that begin as a copy of boosted trees, to be trained further by gradient.
 
-A split of one feature at a threshold is the hyperplane whose normal is that feature's axis. Its
-band, outside which it decides as before, is as wide as the rows at hand say: a given share of
-them lies inside. Where a branch ends early, all leaves below carry its value and the splits there
-are drawn afresh: the score is the same whichever way a row takes, and training can use them.
+A split of one feature at a threshold becomes the hyperplane whose normal is the axis of that
+feature. Outside of a band the hyperplane decides like the split. The band is as wide as the given
+rows tell: a given share of them lies inside. Where a branch ends early, all leaves below get its
+value and the splits there are drawn at random: the score is the same whichever way a row takes, and
+training can use these splits.
 
 To copy from another engine, list a function that returns its trees in ``ENGINES``.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
 
 import numpy as np
 import torch
 
 from treerank.feature_parts.engines.boosting import BoostedTrees
-from treerank.feature_parts.soft_trees.soft_tree_layer import SoftTreeLayer
+from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 
-#: Deepest trees copied: a soft tree is complete, with 2^depth leaves.
+#: Depth of the deepest trees that are copied: a soft tree is complete, with 2^depth leaves.
 MAX_DEPTH = 10
 #: Relative distance at which a row is on a threshold: two roundings to single precision.
 _ROUNDING = 2.0**-22
@@ -30,22 +34,35 @@ class Split:
     feature: int
     threshold: float
     includes: bool  # whether a row on the threshold goes left
-    left: "Split | np.ndarray"
-    right: "Split | np.ndarray"
+    left: "Node"
+    right: "Node"
 
 
-def hard_trees(model):
+#: A leaf is the array of its outputs, of shape (n_outputs,).
+Node: TypeAlias = Split | np.ndarray
+
+
+def hard_trees(model: BoostedTrees) -> list[Node]:
     """Return the trees of a fitted LightGBMTrees or XGBoostTrees.
 
     Parameters
     ----------
     model : LightGBMTrees or XGBoostTrees
-        Fitted.
+        The fitted model.
 
     Returns
     -------
     list of Split or ndarray of shape (n_outputs,)
         One root per tree; a leaf is the array of its outputs.
+
+    Examples
+    --------
+    >>> from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+    >>> from treerank.objectives import make_objective
+    >>> X, objective = np.arange(60.0).reshape(-1, 1), make_objective(np.arange(60) // 30)
+    >>> root, = hard_trees(LightGBMTrees(1, num_leaves=2, n_jobs=1).fit(X, objective))
+    >>> root.feature, 29 < root.threshold < 31, bool(root.left[0] < root.right[0])
+    (0, True, True)
     """
     if not isinstance(model, BoostedTrees) or type(model).__name__ not in ENGINES:
         raise TypeError(f"init_model must be one of {sorted(ENGINES)}, fitted; got {model!r}.")
@@ -55,31 +72,41 @@ def hard_trees(model):
 
 
 def start_layer(
-    model, x, *, mean=0.0, scale=1.0, gamma=1.0, softness=0.2, generator=None, dtype=None
-):
-    """Return a layer that computes what a fitted model does, but for rows near a threshold.
+    model: BoostedTrees,
+    x: torch.Tensor,
+    *,
+    mean: float | np.ndarray = 0.0,
+    scale: float | np.ndarray = 1.0,
+    gamma: float = 1.0,
+    softness: float = 0.2,
+    generator: torch.Generator | None = None,
+    dtype: torch.dtype | None = None,
+) -> SoftTreeLayer:
+    """Return a layer that computes the outputs of a fitted model, except near thresholds.
 
     Parameters
     ----------
     model : LightGBMTrees or XGBoostTrees
-        Fitted, without splits by category; of at most 10 splits on a path.
+        The fitted model, without splits by category and with at most 10 splits on a path.
     x : Tensor of shape (n_rows, n_features)
-        Rows like those to come, to measure widths by.
-    mean, scale : float or ndarray of shape (n_features,), default=0.0 and 1.0
-        What was subtracted from the features that the model knows, and what they were divided by
-        then, to give ``x``.
+        Typical rows, from which the widths of the soft bands are measured.
+    mean : float or ndarray of shape (n_features,), default=0.0
+        What was subtracted from the features of the model to get ``x``.
+    scale : float or ndarray of shape (n_features,), default=1.0
+        What the features were divided by afterwards.
     gamma : float, default=1.0
-        Of the layer.
+        Width of the soft band of the layer.
     softness : float, default=0.2
         Share of the rows that lie in the soft band of each split; with 0 none does.
     generator : torch.Generator, default=None
-        Source of the splits that no branch of the model reaches.
+        Source of random numbers, for the splits that no branch of the model reaches.
     dtype : torch.dtype, default=None
-        Of the layer.
+        Type of the layer.
 
     Returns
     -------
     SoftTreeLayer
+        The layer, with the splits and leaves of the model.
 
     Examples
     --------
@@ -98,61 +125,67 @@ def start_layer(
         raise ValueError(
             f"init_model must have as many features as X, {x.shape[1]}; got {model.n_features_in_}."
         )
-    options = {"n_trees": len(trees), "depth": _checked_depth(trees), "gamma": gamma}
-    layer = SoftTreeLayer(model.n_features_in_, model.n_scores_, **options, dtype=dtype)
+    shape: dict[str, Any] = {"n_trees": len(trees), "depth": _checked_depth(trees)}
+    layer = SoftTreeLayer(x.shape[1], model.n_scores_, **shape, gamma=gamma, dtype=dtype)
     layer.place_splits(x, generator=generator)
     rows = x.double().cpu().numpy()
-    mean, scale = (np.broadcast_to(a, layer.in_features) for a in (mean, scale))
-    placed: dict[tuple[int, float, bool], tuple[float, float]] = {}
-    with torch.no_grad():
-        for tree, root in enumerate(trees):
-            for node, level, k in walk(root):
-                if not isinstance(node, Split):  # the leaves below node k of level l
-                    layer.leaf[tree, k :: 2**level] = torch.as_tensor(node).to(layer.leaf)
-                    continue
-                key = node.feature, node.threshold, node.includes
-                if key not in placed:
-                    at = mean[node.feature], scale[node.feature]
-                    placed[key] = _placed(node, rows[:, node.feature], *at, softness)
-                threshold, half_width = placed[key]
-                steepness, split = gamma / (2 * half_width), 2**level - 1 + k
-                layer.weight[tree, split] = 0
-                layer.weight[tree, split, node.feature] = -steepness
-                layer.bias[tree, split] = steepness * threshold
+    means, scales = (np.broadcast_to(a, layer.in_features) for a in (mean, scale))
+
+    @cache
+    def place(feature, threshold, includes):
+        inputs = rows[:, feature], means[feature], scales[feature]
+        return _place(threshold, includes, *inputs, softness)
+
+    for tree, root in enumerate(trees):
+        for node, level, k in walk(root):
+            if isinstance(node, Split):
+                threshold, half_width = place(node.feature, node.threshold, node.includes)
+                split, steepness = (tree, 2**level - 1 + k), gamma / (2 * half_width)
+                _set_split(layer, split, node.feature, threshold, steepness)
+            else:  # the leaves below node k of this level
+                layer.leaf.data[tree, k :: 2**level] = torch.as_tensor(node).to(layer.leaf)
     return layer
+
+
+@torch.no_grad()
+def _set_split(layer, split, feature, threshold, steepness):
+    """Make a split compare one feature with a threshold."""
+    layer.weight[split] = 0
+    layer.weight[split][feature] = -steepness
+    layer.bias[split] = steepness * threshold
 
 
 def _checked_depth(trees):
     depth = max([1, *(level for root in trees for _, level, _ in walk(root))])
     if depth > MAX_DEPTH:
         raise ValueError(
-            f"init_model must have at most {MAX_DEPTH} splits on a path (max_depth sees to it); "
+            f"init_model must have at most {MAX_DEPTH} splits on a path (set max_depth); "
             f"got {depth}."
         )
     return depth
 
 
-def walk(node, level=0, k=0):
-    """Yield all nodes below one, with level and number as soft trees have them."""
+def walk(node: Node, level: int = 0, k: int = 0) -> Iterator[tuple[Node, int, int]]:
+    """Yield a node and all nodes below, each with its level and its number in a soft tree."""
     yield node, level, k
     if isinstance(node, Split):
         yield from walk(node.left, level + 1, k)
         yield from walk(node.right, level + 1, k + 2**level)
 
 
-def _placed(node, values, mean, scale, softness):
-    """Return threshold and half the width of the band of a split, in units of the rows."""
-    threshold = (node.threshold - mean) / scale
+def _place(threshold, includes, values, mean, scale, softness):
+    """Return the threshold and half the width of the soft band of a split, both standardized."""
+    standard = (threshold - mean) / scale
     # Rows and, with XGBoost, thresholds have been rounded to single precision.
-    rounding = _ROUNDING * (abs(threshold) + abs(node.threshold) / scale)
-    threshold = _between(values, threshold, rounding, node.includes)
+    rounding = _ROUNDING * (abs(standard) + abs(threshold) / scale)
+    threshold = _between(values, standard, rounding, includes)
     distances = np.abs(values - threshold)
     half_width = max(distances.min() / 2, np.quantile(distances, softness) if softness else 0.0)
     return threshold, max(half_width, rounding, np.finfo(np.float32).tiny)
 
 
 def _between(values, threshold, rounding, includes):
-    """Move a threshold that values lie on into the gap on the side that they do not go to."""
+    """Return a threshold that no value lies on, by moving it away from the values on it."""
     if not (np.abs(values - threshold) <= rounding).any():
         return threshold
     if includes:
