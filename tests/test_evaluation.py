@@ -18,7 +18,7 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation import Split, compare, join
 from treerank.evaluation.fitting import checked_scores
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.metrics import ndcg_score, with_convention
+from treerank.metrics import NDCG, with_convention
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.progress import listening
 from treerank.rankers.ranker import Ranker
@@ -64,7 +64,7 @@ def test_values_are_the_metrics_of_scores_on_test_sets(data):
     comparison = compare(lines(), data, cv=cv, metrics=("ndcg@3", "map"))
     for i, (train, test) in enumerate(cv.split(X, qid=qid)):
         scores = LinearRegression().fit(X[train], y[train]).predict(X[test])
-        expected = ndcg_score(y[test], scores, qid[test], k=3, per_query=True)
+        expected = NDCG(k=3).per_query(y[test], scores, qid[test])
         found = comparison.values.where(ranker="line", split=str(i + 1), metric="ndcg@3")
         np.testing.assert_array_equal(found["query"], np.unique(qid[test]))
         np.testing.assert_allclose(found["value"], expected)

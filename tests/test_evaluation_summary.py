@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from treerank.evaluation import Comparison, compare
-from treerank.evaluation.comparison import Outcome
+from treerank.evaluation.ranker_comparison import Outcome
 from treerank.model_selection import QueryShuffleSplit
 from treerank.statistics import adjust_holm, corrected_resampled_t_test, randomization_test
 

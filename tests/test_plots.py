@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from treerank.metrics import ndcg_score
+from treerank.metrics import NDCG
 from treerank.plots import (
     critical_difference_diagram,
     learning_curves,
@@ -90,7 +90,7 @@ def test_curves_are_the_values():
     assert ax.get_xscale() == "log"
     assert ax.get_xlabel() == "documents"
     ax = ndcg_over_k(Y, {"a": SCORES, "b": -SCORES}, QID, k_max=4)
-    expected = [ndcg_score(Y, SCORES, QID, k=k) for k in (1, 2, 3, 4)]
+    expected = [NDCG(k=k)(Y, SCORES, QID) for k in (1, 2, 3, 4)]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), expected)
     assert [text.get_text() for text in ax.get_legend().texts] == ["a", "b"]
 

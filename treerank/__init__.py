@@ -1,7 +1,7 @@
 """Learning to rank by comparing two documents at a time, with any function approximator."""
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import make_ranking_scorer, ndcg_score
+from treerank.metrics import NDCG, make_ranking_scorer
 from treerank.model_selection import QueryKFold
 from treerank.objectives import make_objective
 from treerank.progress_bar import show_progress
@@ -10,6 +10,7 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import load
 
 __all__ = [
+    "NDCG",
     "AntisymmetricHead",
     "QueryGroups",
     "QueryKFold",
@@ -17,6 +18,5 @@ __all__ = [
     "load",
     "make_objective",
     "make_ranking_scorer",
-    "ndcg_score",
     "show_progress",
 ]

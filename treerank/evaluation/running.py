@@ -11,8 +11,8 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from treerank.evaluation.comparison import Comparison, Failure, Outcome
 from treerank.evaluation.fitting import Search, fit_and_predict
+from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.splits import make_splits
 from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.conventions import with_convention

@@ -14,8 +14,8 @@ from numba import prange
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import PreparedMetric
-from treerank.metrics.ranked import FEW, TIES, sort_into_blocks
-from treerank.metrics.registry import FunctionMetric
+from treerank.metrics.function_metric import FunctionMetric
+from treerank.metrics.ranked import MAX_PICKED, TIES, sort_into_blocks
 from treerank.numerics.compiling import kernel_for, njit
 
 
@@ -51,7 +51,7 @@ class QueryMeasure:
             worth = metric.worth(y)
             ideal = metric.ideal(worth, self.indptr)
             self.prepared = PreparedMetric(metric, QueryGroups(None, self.indptr), worth, ideal)
-            self.is_short = metric.depth <= FEW and metric.ties != "stable"
+            self.is_short = metric.depth <= MAX_PICKED and metric.ties != "stable"
             if self.is_short:
                 self._start_shortlist(len(y))
 
@@ -75,7 +75,7 @@ class QueryMeasure:
         is_top = np.zeros(n_documents, dtype=bool)
         is_top[top] = True
         self.shortlist = top, is_top, np.empty(n_documents, np.int64)
-        self.kernel = shortlist_kernel(type(metric).of_list)
+        self.kernel = shortlist_kernel(type(metric).list_total)
         self.policy = *TIES[metric.ties], metric.discounts(self.indptr)
 
 
@@ -122,11 +122,11 @@ def _first_rows(indptr, k):
 
 
 @functools.cache
-def shortlist_kernel(of_list):
+def shortlist_kernel(list_total):
     """Make the kernel that ranks what can be among the first of each query, and adds up."""
 
-    @kernel_for(of_list, parallel=True)
-    def totals(scores, worth, indptr, top, is_top, kept, by_worth, share, discounts):
+    @kernel_for(list_total, parallel=True)
+    def totals(scores, worth, indptr, top, is_top, kept, by_worth, in_blocks, discounts):
         total = np.empty(len(indptr) - 1)
         for q in prange(len(total)):
             a, b, k = indptr[q], indptr[q + 1], top.shape[1]
@@ -138,8 +138,8 @@ def shortlist_kernel(of_list):
             first, ranked = np.empty(b - a), np.empty(b - a)
             for n in range(b - a):
                 first[n], ranked[n] = scores[kept[a + n]], worth[kept[a + n]]
-            ends = sort_into_blocks(first, ranked, by_worth, share)
-            total[q] = of_list(ranked, ends, k, discounts)
+            ends = sort_into_blocks(first, ranked, by_worth, in_blocks)
+            total[q] = list_total(ranked, ends, k, discounts)
         return total
 
     return totals

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.inputs.documents import check_eval_set, check_features
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.ndcg import NDCG
 from treerank.rankers.ranker import Ranker
 
 
@@ -74,7 +74,7 @@ class NestedRanker(Ranker):
         """Return the mean NDCG@10 over the queries that have something to find."""
         if sample_weight is not None:
             raise ValueError("sample_weight must be None for NestedRanker.")
-        return ndcg_score(y, self.predict(X, qid), qid)
+        return NDCG(k=10)(y, self.predict(X, qid), qid)
 
     def _set_aside(self, data, eval_set, seed):
         """Hand on the documents themselves, since every stage has an order of its own to check."""

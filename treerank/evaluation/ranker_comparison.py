@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from treerank.evaluation.result_table import ResultTable
 from treerank.evaluation.summary import make_summary
-from treerank.evaluation.table import ResultTable
 from treerank.statistics.mean_ranks import nemenyi_test
-from treerank.statistics.pairwise import find_test, pairwise_tests
+from treerank.statistics.pairwise_tests import find_test, pairwise_tests
 from treerank.statistics.resampled import corrected_resampled_t_test
 
 
