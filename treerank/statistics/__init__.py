@@ -1,4 +1,4 @@
-"""Statistics: tests of whether one ranker is better than another, and intervals."""
+"""Statistics: tests of whether one ranker is better than another, and confidence intervals."""
 
 from treerank.statistics.adjustment import adjust_holm
 from treerank.statistics.interval import Interval
