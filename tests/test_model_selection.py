@@ -89,8 +89,16 @@ def test_size_counts_queries(test_size, expected):
 @pytest.mark.parametrize(
     ("splitter", "metadata", "message"),
     [
-        (QueryKFold(2), {}, r"groups in its place; got neither\. .*enable_metadata_routing=True"),
-        (QueryKFold(2), {"qid": [1, 2], "groups": [1, 2]}, r"groups in its place; got both\."),
+        (
+            QueryKFold(2),
+            {},
+            r"groups must be given; got neither\. .*enable_metadata_routing=True",
+        ),
+        (
+            QueryKFold(2),
+            {"qid": [1, 2], "groups": [1, 2]},
+            r"groups must be given; got both\.",
+        ),
         (QueryKFold(2), {"qid": [1]}, r"qid must have one entry per row of X; got 1 for 2 rows\."),
         (QueryKFold(3), {"qid": [1, 2]}, r"n_splits must be at most .* queries, 2; got 3\."),
         (QueryKFold(1), {"qid": [1, 2]}, r"n_splits must be a whole number of at least 2; got 1\."),
@@ -184,7 +192,7 @@ def test_groups_take_the_place_of_qid_without_routing(judged):
         Unaware(feature=1), X, y, groups=qid, cv=QueryKFold(3), scoring=make_ranking_scorer()
     )
     np.testing.assert_array_equal(result["test_score"], 1.0)
-    with pytest.raises(ValueError, match="qid must be given"):
+    with pytest.raises(ValueError, match="either qid or groups must be given"):
         cross_validate(Unaware(), X, y, cv=QueryKFold(3), scoring=make_ranking_scorer())
 
 
