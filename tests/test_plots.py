@@ -1,4 +1,4 @@
-"""Plots say what they were given; whether they are beautiful, eyes decide."""
+"""Plots show the values they were given."""
 
 import subprocess
 import sys
@@ -81,6 +81,14 @@ def test_plots_draw_where_they_are_told_or_in_a_column_of_their_own(name, tmp_pa
     assert own.figure.get_figwidth() == COLUMN
     own.figure.savefig(tmp_path / "plot.png")
     assert (tmp_path / "plot.png").stat().st_size > 2000
+
+
+@pytest.mark.parametrize("name", list(CALLS))
+def test_no_legend_covers_the_data(name):
+    ax = CALLS[name](None)
+    ax.figure.canvas.draw()
+    if ax.get_legend() is not None:
+        assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1 - 1
 
 
 def test_curves_are_the_values():

@@ -1,4 +1,4 @@
-"""Plots: each takes ``ax=None`` and returns the Axes it drew on. They need ``treerank[plots]``."""
+"""Plots: each takes ``ax=None`` and returns its Axes. They need ``treerank[plots]``."""
 
 from treerank.plots.curves import learning_curves, ndcg_over_k, size_path
 from treerank.plots.scores import neighbors, pair_calibration, score_histograms
