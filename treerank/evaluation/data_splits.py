@@ -60,6 +60,10 @@ class Split:
         """Number of test queries over number of training queries."""
         return len(np.unique(self.test.qid)) / len(np.unique(self.train.qid))
 
+    def split(self) -> "Split":
+        """Return this split: its sets are in memory already."""
+        return self
+
 
 class SplitSource(Protocol):
     """Anything that returns the sets of a split when they are needed."""
@@ -106,22 +110,6 @@ class FolderSplit:
         return Split(self.name, fold.train, fold.test, fold.validation)
 
 
-@dataclass(frozen=True, eq=False)
-class GivenSplit:
-    """A split whose sets are in memory."""
-
-    sets: Split
-
-    @property
-    def name(self) -> str:
-        """Name of the split."""
-        return self.sets.name
-
-    def split(self) -> Split:
-        """Return the sets."""
-        return self.sets
-
-
 def make_splits(
     data: Any, cv: Any = None, *, validation_size: float | None = None, random_state: int = 0
 ) -> Sequence[SplitSource]:
@@ -155,7 +143,7 @@ def make_splits(
     if not isinstance(data, Iterable):
         raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
     _refuse_cv(cv, validation_size)
-    return [GivenSplit(_as_split(fold)) for fold in data]
+    return [_as_split(fold) for fold in data]
 
 
 def _refuse_cv(cv, validation_size):

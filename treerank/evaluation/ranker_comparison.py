@@ -5,7 +5,7 @@ training sets: it compares means over splits. For the other tests it is the quer
 are given: they compare values by query, each the mean over the splits that test the query.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +16,7 @@ from treerank.checks import check_choice
 from treerank.evaluation.result_table import ResultTable
 from treerank.evaluation.summary import Summary, make_summary
 from treerank.statistics.mean_ranks import NemenyiResult, nemenyi_test
-from treerank.statistics.paired import PairedResult
+from treerank.statistics.paired import PairedTest
 from treerank.statistics.pairwise_tests import PairwiseResult, find_test, pairwise_tests
 from treerank.statistics.resampled import corrected_resampled_t_test
 
@@ -218,7 +218,7 @@ class Comparison:
     def test(
         self,
         metric: str,
-        test: str | Callable[..., PairedResult] | None = None,
+        test: str | PairedTest | None = None,
         *,
         rankers: Sequence[str] | None = None,
         adjust: bool = True,
@@ -263,7 +263,7 @@ class Comparison:
         self,
         *,
         reference: str = "best",
-        test: str | Callable[..., PairedResult] | None = None,
+        test: str | PairedTest | None = None,
         alpha: float = 0.05,
         **settings: Any,
     ) -> Summary:
@@ -286,9 +286,7 @@ class Comparison:
         """
         return make_summary(self, reference, self.default_test(test), alpha, settings)
 
-    def default_test(
-        self, test: str | Callable[..., PairedResult] | None = None
-    ) -> str | Callable[..., PairedResult]:
+    def default_test(self, test: str | PairedTest | None = None) -> str | PairedTest:
         """Return ``test``, or the default if it is None."""
         return test or ("corrected_t" if len(self.splits) > 1 else "randomization")
 

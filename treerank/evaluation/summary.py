@@ -3,7 +3,6 @@
 A summary holds numbers and text; :mod:`treerank.evaluation.layouts` turns them into tables.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -14,7 +13,7 @@ import numpy as np
 from treerank.evaluation.layouts import LAYOUTS, SUFFIXES
 from treerank.metrics.conventions import CONVENTIONS
 from treerank.statistics.adjustment import adjust_holm
-from treerank.statistics.paired import PairedResult
+from treerank.statistics.paired import PairedTest
 from treerank.statistics.resampled import corrected_standard_error
 
 if TYPE_CHECKING:
@@ -146,7 +145,7 @@ def check_path(path: str | Path) -> Path:
 def make_summary(
     comparison: "Comparison",
     reference: str,
-    test: str | Callable[..., PairedResult],
+    test: str | PairedTest,
     alpha: float,
     settings: dict[str, Any],
 ) -> Summary:

@@ -5,6 +5,7 @@ Every test of two rankers takes two such columns, refuses what cannot be tested,
 are left out. NaN in one column alone means that the results are not paired.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,6 +47,10 @@ class PairedResult:
             f"{self.test}: difference {self.difference:+.4f} over {self.n} pairs, "
             f"statistic {self.statistic:.4g}, p = {format_p(self.p_value)}"
         )
+
+
+#: A test of two columns of values, with settings of its own.
+PairedTest = Callable[..., PairedResult]
 
 
 def format_p(p_value: float) -> str:

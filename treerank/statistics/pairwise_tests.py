@@ -3,7 +3,7 @@
 To add a test by name, list it in ``PAIRED_TESTS``: it takes two columns and its own settings.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.statistics.adjustment import adjust_holm
-from treerank.statistics.paired import PairedResult, check_values, format_p
+from treerank.statistics.paired import PairedTest, check_values, format_p
 from treerank.statistics.randomization import randomization_test
 from treerank.statistics.resampled import corrected_resampled_t_test
 from treerank.statistics.signed_ranks import wilcoxon_test
 
-PAIRED_TESTS: dict[str, Callable[..., PairedResult]] = {
+PAIRED_TESTS: dict[str, PairedTest] = {
     "corrected_t": corrected_resampled_t_test,
     "randomization": randomization_test,
     "wilcoxon": wilcoxon_test,
@@ -77,7 +77,7 @@ def pairwise_tests(
     values: ArrayLike,
     names: Sequence[str] | None = None,
     *,
-    test: str | Callable[..., PairedResult] = "randomization",
+    test: str | PairedTest = "randomization",
     adjust: bool = True,
     **settings: Any,
 ) -> PairwiseResult:
@@ -129,7 +129,7 @@ def pairwise_tests(
     return PairwiseResult(results[0].test, names, differences - differences.T, matrix, adjust)
 
 
-def find_test(test: str | Callable[..., PairedResult]) -> Callable[..., PairedResult]:
+def find_test(test: str | PairedTest) -> PairedTest:
     """Return the test of two columns of a name; a function is returned as it is."""
     if callable(test):
         return test
