@@ -17,11 +17,11 @@ from pathlib import Path
 import numpy as np
 
 from treerank.datasets.transforms import NormalTransformer
-from treerank.feature_parts.registry import FEATURE_PARTS
+from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import get_metric
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.registry import RANKERS
+from treerank.registry import ranker_class
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
 data_sets = __import__("data_sets")
@@ -45,8 +45,8 @@ class Watch:
 
 def make_ranker(name, settings, seed):
     if name in FEATURE_PARTS:
-        return TreeDirectRanker(FEATURE_PARTS[name]()(**settings), random_state=seed)
-    return RANKERS[name]()(random_state=seed, **settings)
+        return TreeDirectRanker(feature_part_class(name)(**settings), random_state=seed)
+    return ranker_class(name)(random_state=seed, **settings)
 
 
 def curve(name, settings, split, seed):

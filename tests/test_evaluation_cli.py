@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 from treerank.cli.app import app
 from treerank.datasets.letor import write_letor
 from treerank.evaluation import compare
-from treerank.registry import RANKERS
+from treerank.registry import ranker_class
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def test_the_summary_is_the_librarys(letor_file, tmp_path):
     options = ("--ranker", "PRank", "--folds", 3, "--convention", "letor4", "--output", table)
     result = run(path, *options, "--metric", "ndcg@3", "--store", tmp_path / "fits")
     assert result.exit_code == 0, result.output
-    rankers = {"PRank": RANKERS["PRank"]()()}
+    rankers = {"PRank": ranker_class("PRank")()}
     expected = compare(rankers, data, cv=3, metrics=("ndcg@3",), convention="letor4").summary()
     shown = result.stdout.splitlines()
     assert shown[2].split()[:4] == str(expected).splitlines()[2].split()[:4]

@@ -11,8 +11,9 @@ from treerank import NDCG, TreeDirectRanker
 from treerank.baselines.boosted.lambdamart import LambdaMART
 from treerank.baselines.boosted.mart import MART
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.objectives.pointwise import half_squared_error
-from treerank.registry import RANKERS, load
+from treerank.objectives import make_objective
+from treerank.objectives.batches import taken
+from treerank.registry import load
 from treerank.testing import check_ranker
 
 SMALL = {"n_trees": 20, "n_jobs": 1, "random_state": 0}
@@ -45,7 +46,7 @@ def test_a_document_of_weight_two_counts_as_if_it_were_there_twice():
     twice = np.append(np.arange(600), np.arange(100))
     params = SMALL | {"min_documents": 1, "tree_options": {"min_child_weight": 10.0}}
     rounded = X.round(1)  # few enough values to have a bin each
-    weighted = MART(**params).fit(rounded, Y, QID, sample_weight=weight)
+    weighted = MART(**params).fit(rounded, Y, QID, loss="half_squared_error", sample_weight=weight)
     repeated = MART(**params).fit(rounded[twice], Y[twice], QID[twice])
     scores = weighted.predict(rounded)
     np.testing.assert_allclose(scores, repeated.predict(rounded), atol=1e-5)
@@ -63,7 +64,7 @@ def test_files_keep_the_ranker_and_its_parameters(ranker_class, tmp_path):
     ranker = fitted(ranker_class, n_leaves=5, tree_options={"reg_lambda": 1.0})
     ranker.save(tmp_path / "model")
     restored = load(tmp_path / "model")
-    assert type(restored) is RANKERS[ranker_class.__name__]() is ranker_class
+    assert type(restored) is ranker_class(ranker_class.__name__) is ranker_class
     assert restored.get_params() == ranker.get_params()
     np.testing.assert_array_equal(restored.predict(X), ranker.predict(X))
 
@@ -120,7 +121,9 @@ def test_scikit_learn_accepts_them(ranker_class):
 
 
 def test_the_gradient_is_that_of_the_value():
-    objective = half_squared_error(Y, QID, sample_weight=RNG.exponential(size=600))
+    objective = make_objective(
+        Y, QID, loss="half_squared_error", sample_weight=RNG.exponential(size=600)
+    )
     scores = RNG.normal(size=600)
     value, gradient, hessian = objective(scores)
     step = RNG.normal(size=600) * 1e-4
@@ -132,16 +135,18 @@ def test_the_gradient_is_that_of_the_value():
 
 
 def test_the_parts_of_some_queries_are_those_of_the_whole():
-    objective = half_squared_error(Y, QID, query_weight=QID + 1.0)
+    objective = make_objective(Y, QID, loss="half_squared_error", query_weight=QID + 1.0)
     scores, rows = RNG.normal(size=600), np.flatnonzero(np.isin(QID, [3, 7]))
-    part = objective.restricted_to([3, 7])
+    part = taken(objective, rows)
     gradient, _ = objective.derivatives(scores)
     np.testing.assert_array_equal(part.derivatives(scores[rows])[0], gradient[rows])
     assert part.groups.n_queries == 2
 
 
 def test_scores_start_at_the_best_constant():
-    objective = half_squared_error(Y, sample_weight=RNG.exponential(size=600))
+    objective = make_objective(
+        Y, loss="half_squared_error", sample_weight=RNG.exponential(size=600)
+    )
     assert objective.derivatives(np.zeros(600))[0].sum() == pytest.approx(0, abs=1e-9)
 
 

@@ -14,7 +14,6 @@ from treerank.feature_parts.networks.polynomial import Monomials
 from treerank.feature_parts.networks.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
 from treerank.feature_parts.rows import Rows
 from treerank.objectives import make_objective
-from treerank.objectives.batches import restricted_to_rows
 
 
 def accuracy(scores):
@@ -132,9 +131,9 @@ class Watched:
     def __init__(self):
         self.batches = []
 
-    def restricted_to_rows(self, rows):
+    def taking(self, rows, groups):
         self.batches.append(tuple(rows.tolist()))
-        return restricted_to_rows(OBJECTIVE, rows)
+        return OBJECTIVE.taking(rows, groups)
 
 
 def test_every_epoch_has_batches_of_its_own():

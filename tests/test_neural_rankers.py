@@ -17,7 +17,7 @@ from treerank.baselines.sortnet.sortnet import SortNet, _triples
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, get_metric
 from treerank.rankers.nested_ranker import NestedRanker
-from treerank.registry import RANKERS
+from treerank.registry import ranker_class
 from treerank.testing import check_ranker
 from treerank.testing.sample import make_ranking_sample
 from treerank.testing.suite import LAWS
@@ -64,7 +64,7 @@ def test_the_laws_of_ranking_hold(ranker, exceptions):
 
 @pytest.mark.parametrize("ranker", [ranker for ranker, _ in RANKERS_AND_EXCEPTIONS], ids=repr)
 def test_every_ranker_is_listed_by_name(ranker):
-    assert RANKERS[type(ranker).__name__]() is type(ranker)
+    assert ranker_class(type(ranker).__name__) is type(ranker)
 
 
 @pytest.mark.parametrize(

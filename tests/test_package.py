@@ -7,7 +7,7 @@ import treerank
 
 
 def test_every_public_name_is_there_and_in_order():
-    assert treerank.__all__ == sorted(treerank.__all__, key=lambda name: (not name.isupper(), name))
+    assert treerank.__all__ == sorted(treerank.__all__)
     for name in treerank.__all__:
         assert getattr(treerank, name).__doc__
 

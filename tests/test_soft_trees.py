@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES, make_feature_part
+from treerank.lazy import load_object
 from treerank.objectives import make_objective
 
 torch = pytest.importorskip("torch")
@@ -43,7 +44,7 @@ def test_they_learn_what_no_linear_function_can(params):
 
 def test_the_registry_knows_them():
     assert isinstance(make_feature_part("soft_trees"), SoftTrees)
-    assert FEATURE_PART_CLASSES["SoftTrees"]() is SoftTrees
+    assert load_object(FEATURE_PART_CLASSES["SoftTrees"]) is SoftTrees
 
 
 def test_gamma_falls_from_the_first_to_the_last_epoch_geometrically():

@@ -1,22 +1,82 @@
-"""Learning to rank by comparing two documents at a time, with any function approximator."""
+"""Learning to rank by comparing two documents at a time, with any function approximator.
 
-from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import NDCG, make_ranking_scorer
-from treerank.model_selection import QueryKFold
-from treerank.objectives import make_objective
-from treerank.progress_bar import show_progress
-from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.registry import load
+Start with :class:`TreeDirectRanker`. The rankers of the literature are in
+:mod:`treerank.baselines`, metrics in :mod:`treerank.metrics`, readers and synthetic data in
+:mod:`treerank.datasets`, losses and weights in :mod:`treerank.objectives`, comparisons in
+:mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`, plots in
+:mod:`treerank.plots`, and the laws that a ranker of your own should obey in
+:mod:`treerank.testing`.
 
-__all__ = [
-    "NDCG",
-    "AntisymmetricHead",
-    "QueryGroups",
-    "QueryKFold",
-    "TreeDirectRanker",
-    "load",
-    "make_objective",
-    "make_ranking_scorer",
-    "show_progress",
-]
+What a package exports is public. Modules are imported when a name is asked for, so torch and
+xgboost are loaded by those who use them.
+"""
+
+from typing import TYPE_CHECKING
+
+from treerank.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from treerank.datasets.letor import read_letor as read_letor
+    from treerank.datasets.letor import write_letor as write_letor
+    from treerank.datasets.web_search import make_web_search as make_web_search
+    from treerank.evaluation.running import compare as compare
+    from treerank.feature_parts.engines.lightgbm import LightGBMTrees as LightGBMTrees
+    from treerank.feature_parts.engines.xgboost import XGBoostTrees as XGBoostTrees
+    from treerank.feature_parts.histogram.streaming import StreamingTrees as StreamingTrees
+    from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees
+    from treerank.feature_parts.networks.linear import Linear as Linear
+    from treerank.feature_parts.networks.mlp import MLP as MLP
+    from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial
+    from treerank.feature_parts.soft_trees.soft_trees import SoftTrees as SoftTrees
+    from treerank.inputs.grouping import QueryGroups as QueryGroups
+    from treerank.metrics.ndcg import NDCG as NDCG
+    from treerank.metrics.registry import get_metric as get_metric
+    from treerank.metrics.scorer import make_ranking_scorer as make_ranking_scorer
+    from treerank.model_selection import QueryKFold as QueryKFold
+    from treerank.model_selection import QueryShuffleSplit as QueryShuffleSplit
+    from treerank.objectives.factory import make_objective as make_objective
+    from treerank.objectives.losses import PairLoss as PairLoss
+    from treerank.objectives.pairs import Pairs as Pairs
+    from treerank.objectives.weighted_sum import weighted_sum as weighted_sum
+    from treerank.objectives.weights import PairWeight as PairWeight
+    from treerank.progress_bar import show_progress as show_progress
+    from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead
+    from treerank.rankers.nested_ranker import NestedRanker as NestedRanker
+    from treerank.rankers.streaming_ranker import StreamingRanker as StreamingRanker
+    from treerank.rankers.tree_direct_ranker import TreeDirectRanker as TreeDirectRanker
+    from treerank.registry import load as load
+
+_EXPORTS = {
+    "AntisymmetricHead": "treerank.rankers.head:AntisymmetricHead",
+    "HistogramTrees": "treerank.feature_parts.histogram.trees:HistogramTrees",
+    "LightGBMTrees": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
+    "Linear": "treerank.feature_parts.networks.linear:Linear",
+    "MLP": "treerank.feature_parts.networks.mlp:MLP",
+    "NDCG": "treerank.metrics.ndcg:NDCG",
+    "NestedRanker": "treerank.rankers.nested_ranker:NestedRanker",
+    "PairLoss": "treerank.objectives.losses:PairLoss",
+    "PairWeight": "treerank.objectives.weights:PairWeight",
+    "Pairs": "treerank.objectives.pairs:Pairs",
+    "Polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",
+    "QueryGroups": "treerank.inputs.grouping:QueryGroups",
+    "QueryKFold": "treerank.model_selection:QueryKFold",
+    "QueryShuffleSplit": "treerank.model_selection:QueryShuffleSplit",
+    "SoftTrees": "treerank.feature_parts.soft_trees.soft_trees:SoftTrees",
+    "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",
+    "StreamingTrees": "treerank.feature_parts.histogram.streaming:StreamingTrees",
+    "TreeDirectRanker": "treerank.rankers.tree_direct_ranker:TreeDirectRanker",
+    "XGBoostTrees": "treerank.feature_parts.engines.xgboost:XGBoostTrees",
+    "compare": "treerank.evaluation.running:compare",
+    "get_metric": "treerank.metrics.registry:get_metric",
+    "load": "treerank.registry:load",
+    "make_objective": "treerank.objectives.factory:make_objective",
+    "make_ranking_scorer": "treerank.metrics.scorer:make_ranking_scorer",
+    "make_web_search": "treerank.datasets.web_search:make_web_search",
+    "read_letor": "treerank.datasets.letor:read_letor",
+    "show_progress": "treerank.progress_bar:show_progress",
+    "weighted_sum": "treerank.objectives.weighted_sum:weighted_sum",
+    "write_letor": "treerank.datasets.letor:write_letor",
+}
+
+__all__ = sorted(_EXPORTS)
+__getattr__, __dir__ = lazy_names(__name__, _EXPORTS)

@@ -10,7 +10,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 
 from treerank.evaluation.fits import request_metadata, takes_qid
-from treerank.feature_parts.registry import FEATURE_PARTS
+from treerank.feature_parts.registry import feature_part_class
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 SIZE = {"full": (200, 60), "quick": (100, 30), "tiny": (3, 1)}
@@ -134,7 +134,7 @@ def other_parts(n_trees, n_epochs):
 
 def part(name, **settings):
     """Return a feature part of a name."""
-    return FEATURE_PARTS[name]()(**settings)
+    return feature_part_class(name)(**settings)
 
 
 def grid_of(name, protocol):

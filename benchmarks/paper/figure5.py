@@ -15,7 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
 
 from treerank.metrics.ndcg import NDCG
-from treerank.registry import RANKERS
+from treerank.registry import ranker_class
 
 RANKERS_SHOWN = ("RankNet*", "RankNet", "LambdaRank", "ListNet")
 #: RankNet* with the same weight for every class, shown where classes are thinned.
@@ -122,7 +122,7 @@ def ranker_of(about, name, *, n_documents, n_classes, seed):
     if name in ("RankNet*", BALANCED):
         decay_epochs = max(1, n_epochs // 3)
         return star(n_classes, n_epochs, seed, decay_epochs=decay_epochs, start=START)
-    ranker = RANKERS[name]()(n_epochs=n_epochs, calibration=None, random_state=seed)
+    ranker = ranker_class(name)(n_epochs=n_epochs, calibration=None, random_state=seed)
     # The paper of RankNet does say how it starts.
     return ranker if name == "RankNet" else ranker.set_params(start=START)
 

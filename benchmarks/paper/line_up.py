@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from treerank.datasets.transforms import NormalTransformer
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.registry import RANKERS
+from treerank.registry import ranker_class
 
 SMALL, LARGE = (32, 20, 5), (200, 50, 30, 10, 5)
 
@@ -23,7 +23,7 @@ def neural(name, **settings):
 
 def ranker(name, **settings):
     """Return a ranker of treerank by name."""
-    return RANKERS[name]()(**settings)
+    return ranker_class(name)(**settings)
 
 
 def trees(**settings):

@@ -1,1 +1,57 @@
-"""Baselines: the rankers of the literature, most of them a feature part and an objective."""
+"""Baselines: the rankers of the literature.
+
+To add one, write its module and list it here, in ``BASELINES`` and among the imports for type
+checkers. A module is imported only when its ranker is asked for.
+"""
+
+from typing import TYPE_CHECKING
+
+from treerank.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from treerank.baselines.boosted.lambdamart import LambdaMART as LambdaMART
+    from treerank.baselines.boosted.mart import MART as MART
+    from treerank.baselines.linear.adarank import AdaRank as AdaRank
+    from treerank.baselines.linear.coordinate_ascent import CoordinateAscent as CoordinateAscent
+    from treerank.baselines.linear.es_rank import ESRank as ESRank
+    from treerank.baselines.linear.iesr_rank import IESRRank as IESRRank
+    from treerank.baselines.linear.iesvm_rank import IESVMRank as IESVMRank
+    from treerank.baselines.linear.large_margin_prank import LargeMarginPRank as LargeMarginPRank
+    from treerank.baselines.linear.prank import PRank as PRank
+    from treerank.baselines.linear.quadratic_prank import QuadraticPRank as QuadraticPRank
+    from treerank.baselines.linear.ranksvm import RankSVM as RankSVM
+    from treerank.baselines.neural.lambdarank import LambdaRank as LambdaRank
+    from treerank.baselines.neural.listnet import ListNet as ListNet
+    from treerank.baselines.neural.listnet_star import ListNetStar as ListNetStar
+    from treerank.baselines.neural.ranknet import RankNet as RankNet
+    from treerank.baselines.neural.ranknet_star import RankNetStar as RankNetStar
+    from treerank.baselines.neural.rankprop import RankProp as RankProp
+    from treerank.baselines.sortnet.sortnet import SortNet as SortNet
+    from treerank.baselines.stumps.frank import FRank as FRank
+    from treerank.baselines.stumps.rankboost import RankBoost as RankBoost
+
+BASELINES = {
+    "AdaRank": "treerank.baselines.linear.adarank:AdaRank",
+    "CoordinateAscent": "treerank.baselines.linear.coordinate_ascent:CoordinateAscent",
+    "ESRank": "treerank.baselines.linear.es_rank:ESRank",
+    "FRank": "treerank.baselines.stumps.frank:FRank",
+    "IESRRank": "treerank.baselines.linear.iesr_rank:IESRRank",
+    "IESVMRank": "treerank.baselines.linear.iesvm_rank:IESVMRank",
+    "LambdaMART": "treerank.baselines.boosted.lambdamart:LambdaMART",
+    "LambdaRank": "treerank.baselines.neural.lambdarank:LambdaRank",
+    "LargeMarginPRank": "treerank.baselines.linear.large_margin_prank:LargeMarginPRank",
+    "ListNet": "treerank.baselines.neural.listnet:ListNet",
+    "ListNetStar": "treerank.baselines.neural.listnet_star:ListNetStar",
+    "MART": "treerank.baselines.boosted.mart:MART",
+    "PRank": "treerank.baselines.linear.prank:PRank",
+    "QuadraticPRank": "treerank.baselines.linear.quadratic_prank:QuadraticPRank",
+    "RankBoost": "treerank.baselines.stumps.rankboost:RankBoost",
+    "RankNet": "treerank.baselines.neural.ranknet:RankNet",
+    "RankNetStar": "treerank.baselines.neural.ranknet_star:RankNetStar",
+    "RankProp": "treerank.baselines.neural.rankprop:RankProp",
+    "RankSVM": "treerank.baselines.linear.ranksvm:RankSVM",
+    "SortNet": "treerank.baselines.sortnet.sortnet:SortNet",
+}
+
+__all__ = sorted(BASELINES)  # noqa: PLE0605
+__getattr__, __dir__ = lazy_names(__name__, BASELINES)

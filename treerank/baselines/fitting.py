@@ -42,14 +42,14 @@ def refuse_weights(ranker, data, reasons):
             )
 
 
-def watch(ranker, validation, total):
+def watch(ranker, held_out, total):
     """Return the progress of ``total`` steps, once early stopping is known to have a metric."""
     rounds = ranker.early_stopping_rounds
     if rounds is not None:
         check_count("early_stopping_rounds", rounds)
-        if validation is None:
+        if held_out is None:
             raise ValueError("eval_set must be given where early_stopping_rounds is; got None.")
-    return Progress(validation and validation[1], rounds, total=total)
+    return Progress(held_out and held_out.metric, rounds, total=total)
 
 
 def warn_of_nothing_to_learn(reason):

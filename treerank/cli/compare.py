@@ -9,7 +9,7 @@ from treerank.cli.console import Reporter
 from treerank.cli.options import Cache, Quiet, check_metrics, one_of, read_data
 from treerank.metrics.conventions import CONVENTIONS
 from treerank.progress import listening
-from treerank.registry import RANKERS
+from treerank.registry import RANKERS, ranker_class
 
 DEFAULT_METRICS = ("ndcg@10", "map")
 
@@ -75,7 +75,7 @@ def compare(
     if not data.is_dir():
         documents = read_data(reporter, data, cache=cache)
         cv = folds if hold_outs is None else QueryShuffleSplit(hold_outs, random_state=seed)
-    rankers = {name: RANKERS[name]()() for name in ranker}
+    rankers = {name: ranker_class(name)() for name in ranker}
     n_fits = len(rankers) * len(make_splits(documents, cv, random_state=seed))
     with reporter.counting(f"comparing {', '.join(rankers)}", n_fits) as show, listening(show):
         comparison = compare_rankers(

@@ -1,86 +1,45 @@
-"""Feature parts by name; the module of an engine is imported only when its part is asked for.
+"""Feature parts by name; a module is imported only when its part is asked for.
 
-To add one, write a function that imports and returns its class and list it, under its short
-name and its class's name.
+To add one, list it in ``FEATURE_PARTS`` under its short name.
 """
+
+from typing import Any
 
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-
-def _lightgbm_trees():
-    from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-
-    return LightGBMTrees
-
-
-def _xgboost_trees():
-    from treerank.feature_parts.engines.xgboost import XGBoostTrees
-
-    return XGBoostTrees
-
-
-def _histogram_trees():
-    from treerank.feature_parts.histogram.trees import HistogramTrees
-
-    return HistogramTrees
-
-
-def _streaming_trees():
-    from treerank.feature_parts.histogram.streaming import StreamingTrees
-
-    return StreamingTrees
-
-
-def _mlp():
-    from treerank.feature_parts.networks.mlp import MLP
-
-    return MLP
-
-
-def _linear():
-    from treerank.feature_parts.networks.linear import Linear
-
-    return Linear
-
-
-def _polynomial():
-    from treerank.feature_parts.networks.polynomial import Polynomial
-
-    return Polynomial
-
-
-def _soft_trees():
-    from treerank.feature_parts.soft_trees.soft_trees import SoftTrees
-
-    return SoftTrees
-
+from treerank.checks import check_choice
+from treerank.lazy import load_object
 
 FEATURE_PARTS = {
-    "lightgbm": _lightgbm_trees,
-    "xgboost": _xgboost_trees,
-    "histogram": _histogram_trees,
-    "streaming": _streaming_trees,
-    "mlp": _mlp,
-    "linear": _linear,
-    "polynomial": _polynomial,
-    "soft_trees": _soft_trees,
+    "lightgbm": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
+    "xgboost": "treerank.feature_parts.engines.xgboost:XGBoostTrees",
+    "histogram": "treerank.feature_parts.histogram.trees:HistogramTrees",
+    "streaming": "treerank.feature_parts.histogram.streaming:StreamingTrees",
+    "mlp": "treerank.feature_parts.networks.mlp:MLP",
+    "linear": "treerank.feature_parts.networks.linear:Linear",
+    "polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",
+    "soft_trees": "treerank.feature_parts.soft_trees.soft_trees:SoftTrees",
 }
 
-#: The same by class, for model files.
-FEATURE_PART_CLASSES = {
-    "LightGBMTrees": _lightgbm_trees,
-    "XGBoostTrees": _xgboost_trees,
-    "HistogramTrees": _histogram_trees,
-    "StreamingTrees": _streaming_trees,
-    "MLP": _mlp,
-    "Linear": _linear,
-    "Polynomial": _polynomial,
-    "SoftTrees": _soft_trees,
-}
+#: The same by the name of the class, for model files.
+FEATURE_PART_CLASSES = {path.partition(":")[2]: path for path in FEATURE_PARTS.values()}
 
 
-def make_feature_part(feature_part):
+def feature_part_class(name: str) -> type[Any]:
+    """Return the class of a feature part.
+
+    Examples
+    --------
+    >>> feature_part_class("lightgbm").__name__
+    'LightGBMTrees'
+    """
+    check_choice("name", name, FEATURE_PARTS)
+    found: type[Any] = load_object(FEATURE_PARTS[name])
+    return found
+
+
+def make_feature_part(feature_part: Any) -> Any:
     """Return a new feature part of a name; an instance is copied, unfitted.
 
     Examples
@@ -89,7 +48,7 @@ def make_feature_part(feature_part):
     LightGBMTrees()
     """
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
-        return FEATURE_PARTS[feature_part]()()
+        return feature_part_class(feature_part)()
     if isinstance(feature_part, str) or not hasattr(feature_part, "transform"):
         raise ValueError(
             "feature_part must have fit and transform or be one of "
@@ -98,7 +57,7 @@ def make_feature_part(feature_part):
     return clone(feature_part)
 
 
-def reads_sparse(part):
+def reads_sparse(part: Any) -> bool:
     """Tell whether a feature part reads sparse matrices, as its tag ``input_tags.sparse`` says.
 
     Examples
@@ -106,4 +65,4 @@ def reads_sparse(part):
     >>> reads_sparse(make_feature_part("lightgbm")), reads_sparse(make_feature_part("histogram"))
     (True, False)
     """
-    return hasattr(part, "__sklearn_tags__") and get_tags(part).input_tags.sparse
+    return hasattr(part, "__sklearn_tags__") and bool(get_tags(part).input_tags.sparse)

@@ -6,7 +6,7 @@ the features there and mentions it in its messages.
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils import check_array
+from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from treerank.inputs.columns import Columns, as_csr, as_frame
@@ -39,10 +39,9 @@ def check_features(estimator, X, *, reset=False):
 
 
 def _check_sparse(estimator, X, reset):
-    reader = estimator.dense_reader()
-    if reader is not None:
+    if not get_tags(estimator).input_tags.sparse:
         raise TypeError(
-            f"X must be dense for {reader}, which reads no sparse matrices; got {type(X)}. "
+            f"X must be dense for {estimator!r}, which reads no sparse matrices; got {type(X)}. "
             "X.toarray() makes it dense."
         )
     if reset:

@@ -5,6 +5,7 @@ two arrays, ``order`` and ``indptr``. Group *sizes* are never asked for: they ar
 with the rows, so every splitter, pipeline and shuffle would break them.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -85,12 +86,37 @@ class QueryGroups:
         codes[self.order] = np.repeat(np.arange(self.n_queries), self.sizes)
         return codes
 
-    def restricted_to(self, queries):
-        """Keep only the given queries; ``order`` still counts the original rows."""
+    def first_of(self, values: np.ndarray) -> np.ndarray:
+        """Return what the first row of each query holds."""
+        return values[self.order[self.indptr[:-1]]]
+
+    def with_two_labels(self, y: np.ndarray) -> np.ndarray:
+        """Tell of each query whether it holds two different labels: only then it has pairs."""
+        by_query, start = y[self.order], self.indptr[:-1]
+        return np.maximum.reduceat(by_query, start) > np.minimum.reduceat(by_query, start)
+
+    def among(self, rows: np.ndarray) -> "QueryGroups":
+        """Return the groups of the given rows alone, which are counted anew, from 0."""
+        return QueryGroups.from_qid(self.codes[rows])
+
+    def restricted_to(self, queries: Iterable[int]) -> "QueryGroups":
+        """Return the given queries alone; ``order`` still counts the original rows."""
         rows = [self.order[self.indptr[q] : self.indptr[q + 1]] for q in queries]
         sizes = [len(r) for r in rows]
         order = np.concatenate(rows) if rows else self.order[:0]
         return QueryGroups(order, np.append(0, np.cumsum(sizes, dtype=np.int64)))
+
+
+def check_constant_within(name: str, values: np.ndarray, groups: QueryGroups) -> None:
+    """Refuse a value per row that differs between two rows of one query."""
+    first = groups.first_of(values)
+    uneven = values != first[groups.codes]
+    if uneven.any():
+        row = int(np.argmax(uneven))
+        raise ValueError(
+            f"{name} must be constant within a query; got {float(values[row])!r} in row {row}, "
+            f"where another row of the query has {float(first[groups.codes[row]])!r}."
+        )
 
 
 def _codes(qid):

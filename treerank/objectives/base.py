@@ -1,8 +1,9 @@
 """What an objective is: ``objective(scores) -> value, gradient, hessian``.
 
-The head is linear before tau, so a document enters training only through its score. This is
-all a feature part ever learns about ranking: neither ``y`` nor ``qid`` goes further. Anything
-with these members trains every feature part; inheriting from nothing is fine.
+The head is linear before tau, so a document enters training only through its score. Scores are
+all that a feature part ever tells an objective; neither ``y`` nor ``qid`` reaches a feature part.
+Any object with the members of :class:`Objective` trains every feature part; it needs no base
+class. How objectives are added is in :mod:`treerank.objectives.weighted_sum`.
 """
 
 from typing import Protocol
@@ -11,36 +12,44 @@ import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
 
+#: Value, gradient and hessian.
+Priced = tuple[float, np.ndarray, np.ndarray]
+#: Gradient and hessian.
+Derivatives = tuple[np.ndarray, np.ndarray]
+
 
 class Objective(Protocol):
-    """Price of a vector of scores, one per document, in the order of the caller's rows.
+    """The price of the scores of all documents, in the order of the caller's rows.
+
+    An objective may also have ``steepness`` (what turns a margin into log odds, 1 if absent) and
+    ``convex()`` (a convex objective over the same documents, which fits a head over several
+    outputs).
 
     Attributes
     ----------
     groups : QueryGroups
-        Which rows form a query; for mini-batches of whole queries.
+        Queries of the rows.
     n_outputs : int
         Columns of ``scores``: 1, or the number of thresholds of a per-level objective.
     """
 
-    groups: QueryGroups
-    n_outputs: int
+    @property
+    def groups(self) -> QueryGroups: ...  # noqa: D102
 
-    def __call__(
-        self, scores: np.ndarray, *, iteration: int = 0
-    ) -> tuple[float, np.ndarray, np.ndarray]:
-        """Return value, gradient and hessian; ``iteration`` only keys what is drawn anew."""
+    @property
+    def n_outputs(self) -> int: ...  # noqa: D102
+
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+        """Return value, gradient and hessian; ``iteration`` keys whatever is drawn at random."""
         ...
 
-    def derivatives(
-        self, scores: np.ndarray, *, iteration: int = 0
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return gradient and hessian alone: all that a booster needs, and cheaper."""
+    def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
+        """Return gradient and hessian alone, which costs less; boosters need no more."""
         ...
 
-    def restricted_to(self, queries: np.ndarray) -> "Objective":
-        """Return the part of the given queries.
+    def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Objective":
+        """Return the objective of the given rows alone, whose queries are ``groups``.
 
-        Its rows are those of ``self.groups.restricted_to(queries).order``.
+        Rows of one query stand next to each other. A query may be there in part.
         """
         ...

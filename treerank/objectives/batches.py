@@ -6,16 +6,15 @@ merged query trains on pairs across queries, a batch of documents at a time. Or 
 pairs drawn at random, as the DirectRanker paper has it, and whichever documents they need.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.listwise_base import ListwiseObjective
+from treerank.objectives.base import Objective
 from treerank.objectives.pairs import GivenPairs, Pairs
 from treerank.objectives.pairwise import PairwiseObjective
-from treerank.objectives.per_level import PerLevelObjective
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,10 +30,12 @@ class Batch:
     """
 
     rows: np.ndarray
-    objective: Any
+    objective: Objective
 
 
-def query_batches(objective, batch_size, rng):
+def query_batches(
+    objective: Objective, batch_size: int, rng: np.random.RandomState
+) -> Iterator[Batch]:
     """Yield batches of whole queries, or pieces of large ones, that hold every row once.
 
     Examples
@@ -46,10 +47,12 @@ def query_batches(objective, batch_size, rng):
     [[0, 1], [2, 3, 4]]
     """
     for rows in deal(objective.groups, batch_size, rng):
-        yield Batch(rows, restricted_to_rows(objective, rows))
+        yield Batch(rows, taken(objective, rows))
 
 
-def pair_batches(objective, batch_size, rng):
+def pair_batches(
+    objective: Objective, batch_size: int, rng: np.random.RandomState
+) -> Iterator[Batch]:
     """Yield batches of ``batch_size // 2`` pairs each, as many as show each row about once."""
     batch_size = min(batch_size, len(objective.groups.order))
     draw = _PairSampler.of(objective)
@@ -61,7 +64,7 @@ def pair_batches(objective, batch_size, rng):
 BATCHES = {"queries": query_batches, "pairs": pair_batches}
 
 
-def deal(groups, batch_size, rng):
+def deal(groups: QueryGroups, batch_size: int, rng: np.random.RandomState) -> Iterator[np.ndarray]:
     """Deal all rows into batches of at most ``batch_size``, queries and pieces in random order."""
     n_pieces = -(-groups.sizes // batch_size)
     order = groups.order.copy()
@@ -82,49 +85,11 @@ def deal(groups, batch_size, rng):
         first = last
 
 
-def restricted_to_rows(objective, rows):
-    """Return the objective of some rows, those of one query next to each other.
-
-    An objective of the user's own needs a method ``restricted_to_rows``, or queries that fit into
-    a batch: then its ``restricted_to`` is called.
-    """
-    if hasattr(objective, "restricted_to_rows"):
-        return objective.restricted_to_rows(rows)
-    if isinstance(objective, PerLevelObjective):
-        parts = (restricted_to_rows(part, rows) for part in objective.parts)
-        return PerLevelObjective(tuple(parts))
+def taken(objective: Objective, rows: np.ndarray) -> Objective:
+    """Return the objective of some rows, those of one query next to each other."""
     code = objective.groups.codes[rows]
-    start = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
-    queries = code[start]
-    groups = QueryGroups(None, np.append(start, len(rows)))
-    if isinstance(objective, PairwiseObjective):
-        return _pairwise_of_rows(objective, rows, queries, groups)
-    if isinstance(objective, ListwiseObjective):
-        return _listwise_of_rows(objective, rows, queries, groups)
-    if (groups.sizes < objective.groups.sizes[queries]).any():
-        raise ValueError(
-            "batch_size must be at least the number of documents of the largest query, "
-            f"{objective.groups.sizes.max()}, for an objective without restricted_to_rows."
-        )
-    return objective.restricted_to(queries)
-
-
-def _pairwise_of_rows(objective, rows, queries, groups):
-    pairs = objective.pairs
-    return replace(
-        objective,
-        y=objective.y[rows],
-        groups=groups,
-        pairs=pairs.restricted_to(rows) if isinstance(pairs, GivenPairs) else pairs,
-        sample_weight=objective.sample_weight[rows],
-        query_weight=objective.query_weight[queries],
-        keys=objective.keys[rows],
-    )
-
-
-def _listwise_of_rows(objective, rows, queries, groups):
-    weight = None if objective.query_weight is None else objective.query_weight[queries]
-    return replace(objective, groups=groups, query_weight=weight, **objective._of_rows(rows))
+    start = np.flatnonzero(np.append(True, code[1:] != code[:-1])[: len(rows)])
+    return objective.taking(rows, QueryGroups(None, np.append(start, len(rows))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,14 +102,14 @@ class _PairSampler:
     @classmethod
     def of(cls, objective):
         rule = getattr(objective, "pairs", None)
-        if rule is None or rule.ties or rule.top or objective.weight.ranks is not None:
+        if rule is None or rule.ties or rule.top or not objective.weight.is_fixed:
             raise ValueError(
                 "batches must be 'queries' for an objective without pairs, with pairs of equal "
                 "labels, or whose pairs weigh by the ranks of whole queries; got 'pairs'."
             )
         if isinstance(rule, GivenPairs):
             return cls(objective, np.arange(1, len(rule.i) + 1))
-        labels = objective._labels
+        labels = objective.labels
         return cls(objective, np.cumsum(labels.high - labels.low, dtype=np.int64))
 
     @property
@@ -159,10 +124,10 @@ class _PairSampler:
         given = GivenPairs(new_place[:size], new_place[size:], weight, target)
         rows = rows[by_query]
         unlisted = replace(self.objective, pairs=Pairs())
-        return Batch(rows, replace(restricted_to_rows(unlisted, rows), pairs=given))
+        return Batch(rows, replace(taken(unlisted, rows), pairs=given))
 
     def _look_up(self, number):
-        rule, labels = self.objective.pairs, self.objective._labels
+        rule, labels = self.objective.pairs, self.objective.labels
         if isinstance(rule, GivenPairs):
             return rule.i[number], rule.j[number], rule.weight[number], rule.target[number]
         upper = np.searchsorted(self.up_to, number, side="right")

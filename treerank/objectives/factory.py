@@ -1,71 +1,119 @@
-"""The one way to make an objective, by names or by parts of the user's own."""
+"""Objectives from labels and settings: ``make_objective``, and what rankers call instead of it.
 
-import numbers
-from dataclasses import replace
+A loss is a pair loss, or anything with a method ``bind(judgments)`` that returns an objective: a
+listwise loss, a pointwise one or a factory of the user's own. To add a loss by name, list it in
+the table of its kind.
+"""
+
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_number
+from treerank.checks import check_choice, check_count, check_number
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import check_gain
+from treerank.objectives.base import Objective
+from treerank.objectives.judgments import Judgments
 from treerank.objectives.listwise import LISTWISE
-from treerank.objectives.losses import PAIR_LOSSES, get_pair_loss
+from treerank.objectives.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.normalization import NORMALIZATIONS
-from treerank.objectives.pairs import GivenPairs, get_pairs
+from treerank.objectives.pairs import GivenPairs, Pairs, get_pairs
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.per_level import PerLevelObjective
-from treerank.objectives.weights import WeightOptions, get_pair_weight
+from treerank.objectives.pointwise import POINTWISE
+from treerank.objectives.weights import PAIR_WEIGHTS, PairWeight, WeightOptions, get_pair_weight
 
-MARGINS = ("unit", "label_gap")
-#: Listwise losses that draw.
-SEEDED = ("xendcg",)
-#: Each level more is an output more of every tree.
-MAX_LEVELS = 32
+#: Every loss by name.
+LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
+TARGET_MARGINS = ("unit", "label_gap")
+
+
+@dataclass(frozen=True)
+class PairSettings:
+    """What only losses over pairs look at; for the meanings see :func:`make_objective`."""
+
+    weight: str | PairWeight | None = None
+    pairs: str | Pairs | GivenPairs | None = None
+    sigma: float = 1.0
+    target_margin: str = "unit"
+    k: int | None = None
+    gain: Any = "exponential"
+    threshold: float = 1.0
+    smoothing: float = 0.0
+    query_normalization: str | None = None
+    per_level: bool = False
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        check_number("sigma", self.sigma, above=0)
+        check_number("smoothing", self.smoothing, at_least=0)
+        check_number("threshold", self.threshold)
+        check_choice("target_margin", self.target_margin, TARGET_MARGINS)
+        check_choice("query_normalization", self.query_normalization, NORMALIZATIONS)
+        if self.k is not None:
+            check_count("k", self.k)
+        check_gain(self.gain)
+
+    def refuse_for(self, loss: Any) -> None:
+        """Refuse settings other than the defaults for a loss that would ignore them."""
+        for field in fields(self):
+            value = getattr(self, field.name)
+            is_default = value is field.default or (np.ndim(value) == 0 and value == field.default)
+            if not is_default:
+                name = "given_pairs" if isinstance(value, GivenPairs) else field.name
+                raise ValueError(
+                    f"{name} must be {field.default!r} for loss={loss!r}, which has no "
+                    f"pairs; got {value!r}."
+                )
 
 
 def make_objective(
-    y,
-    qid=None,
+    y: ArrayLike,
+    qid: ArrayLike | QueryGroups | None = None,
     *,
-    loss="logistic",
-    weight=None,
-    pairs=None,
-    sigma=1.0,
-    margin="unit",
-    k=None,
-    gain="exponential",
-    threshold=1.0,
-    smoothing=0.0,
-    query_normalization=None,
-    sample_weight=None,
-    query_weight=None,
-    given_pairs=None,
-    per_level=False,
-    random_state=0,
-):
+    loss: Any = "logistic",
+    weight: str | PairWeight | None = None,
+    pairs: str | Pairs | None = None,
+    sigma: float = 1.0,
+    target_margin: str = "unit",
+    k: int | None = None,
+    gain: str | ArrayLike = "exponential",
+    threshold: float = 1.0,
+    smoothing: float = 0.0,
+    query_normalization: str | None = None,
+    per_level: bool = False,
+    sample_weight: ArrayLike | None = None,
+    query_weight: ArrayLike | None = None,
+    given_pairs: ArrayLike | None = None,
+    random_state: int = 0,
+) -> Objective:
     r"""Make an objective: scores in; value, gradient and hessian out, one entry per row.
 
     It serves every feature part, and plain ``lightgbm.train`` or ``xgboost.train`` as well.
+    Objectives over the same documents can be added: ``0.7 * a + 0.3 * b`` is an objective again.
 
     Parameters
     ----------
     y : array-like of shape (n_documents,)
-        Labels; any finite numbers for pair losses, whose order is all that counts, unless a
-        weight or gain asks for more.
+        Labels. Pair losses take any finite numbers and look at their order alone, unless a
+        weight or a gain asks for more.
     qid : array-like of shape (n_documents,) or QueryGroups, default=None
         Query of each row, of any dtype and in any order; None is a single query.
-    loss : str, jitted function or PairLoss, default="logistic"
-        A pair loss, see :mod:`treerank.objectives.losses`, or a listwise one, see
-        :mod:`treerank.objectives.listwise`.
+    loss : str or object, default="logistic"
+        A name of ``LOSSES``; a :class:`~treerank.objectives.losses.PairLoss` or a jitted function
+        of the margin; a loss such as ``ApproxNDCG(temperature=0.5)``; or any object with a method
+        ``bind(judgments)`` that returns an objective.
     weight : str or PairWeight, default=None
-        Weight of a pair, see :mod:`treerank.objectives.weights`; None is "uniform". Pair losses only,
-        like all that follows up to ``query_normalization``.
+        Weight of a pair, see :mod:`treerank.objectives.weights`; None is "uniform". This and all
+        that follows up to ``per_level`` is for pair losses only; other losses refuse it.
     pairs : str or Pairs, default=None
         Which pairs count, see :mod:`treerank.objectives.pairs`; None is "all".
     sigma : float, default=1.0
         Scale of the scores: the margin is :math:`\sigma (s_i - s_j)`.
-    margin : {"unit", "label_gap"}, default="unit"
-        Whether losses that ask for a margin of 1 ask for the gap of the labels instead.
+    target_margin : {"unit", "label_gap"}, default="unit"
+        The margin that losses ask for: 1, or the gap of the labels.
     k : int, default=None
         Truncation of the metric behind ``weight``.
     gain : {"exponential", "linear"} or array-like, default="exponential"
@@ -73,21 +121,21 @@ def make_objective(
     threshold : float, default=1.0
         Labels from here on are relevant for MAP and MRR weights.
     smoothing : float, default=0.0
-        Scale of Gumbel noise on the scores that ranks come from, drawn anew every iteration.
+        Scale of Gumbel noise on the scores that ranks come from, drawn anew in every iteration.
     query_normalization : {None, "equal", "log"}, default=None
         Scale the pair weights of each query: not, to the same sum, or to a dampened one.
+    per_level : bool, default=False
+        One column of scores per threshold between neighboring labels, each with the pairs of
+        that threshold, see :mod:`treerank.objectives.per_level`.
     sample_weight : array-like of shape (n_documents,), default=None
-        A weight of 2 counts as if the row were there twice.
+        Weight of each document; that of a pair is the product.
     query_weight : array-like of shape (n_documents,), default=None
         Weight of each row's query, the same for all rows of a query.
     given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
         The user's own pairs, instead of ``pairs``: columns i, j, weight and the probability
         that i is to stand above j; the last two default to 1.
-    per_level : bool, default=False
-        One column of scores per threshold between neighboring labels, each with the pairs of
-        that threshold, see :mod:`treerank.objectives.per_level`.
     random_state : int, default=0
-        Seed of whatever is drawn.
+        Seed of whatever is drawn at random.
 
     Returns
     -------
@@ -101,128 +149,81 @@ def make_objective(
     >>> gradient
     array([-0.5,  0.5,  0. ])
     """
-    y = check_column("y", y)
-    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
-    common = {
-        "groups": groups,
-        "sample_weight": _check_weights(sample_weight, "sample_weight", len(y)),
-        "query_weight": _of_queries(_check_weights(query_weight, "query_weight", len(y)), groups),
-    }
-    if isinstance(loss, str) and loss in LISTWISE:
-        _refuse_pair_options(loss, weight, pairs, given_pairs, per_level)
-        seeded = {"seed": int(random_state)} if loss in SEEDED else {}
-        return LISTWISE[loss].from_labels(y, **common, **seeded)
-    if isinstance(loss, str) and loss not in PAIR_LOSSES:
-        known = sorted([*PAIR_LOSSES, *LISTWISE])
-        raise ValueError(f"loss must be callable or one of {known}; got {loss!r}.")
-    _check_options(sigma, margin, smoothing, query_normalization, k, threshold)
-    weight = get_pair_weight("uniform" if weight is None else weight)
-    pairs = _which_pairs(pairs, given_pairs, groups)
-    _refuse_weightless(weight, pairs)
-    settings = {
-        "loss": get_pair_loss(loss),
-        "weight": weight,
-        "pairs": pairs,
-        "sigma": float(sigma),
-        "margin": margin,
-        "smoothing": float(smoothing),
-        "normalization": query_normalization or ("equal" if weight.normalized else None),
-        "seed": int(random_state),
-        "keys": np.arange(len(y)),
-        "typical_size": groups.n_documents / groups.n_queries,
-    }
-    options = WeightOptions(k, check_gain(gain), threshold, float(y.max()))
-    if per_level:
-        return _per_level(y, options, **common, **settings)
-    return PairwiseObjective(y=y, options=options, **common, **settings).checked()
+    judgments = Judgments.checked(
+        y, qid, sample_weight=sample_weight, query_weight=query_weight, random_state=random_state
+    )
+    rule = _which_pairs(pairs, given_pairs, judgments.groups)
+    options = sigma, target_margin, k, gain, threshold, smoothing, query_normalization, per_level
+    return bind_loss(loss, judgments, PairSettings(weight, rule, *options))
 
 
-def _per_level(y, options, **parts):
-    """Make an objective per threshold, for which a document reaches the level or does not."""
-    levels = np.unique(y)
-    if not 2 <= len(levels) <= MAX_LEVELS:
-        raise ValueError(
-            f"y must have 2 to {MAX_LEVELS} different labels when per_level=True; "
-            f"got {len(levels)}."
-        )
-    options = replace(options, gain="linear", threshold=1.0, largest_label=1.0)
-    return PerLevelObjective(
-        tuple(
-            PairwiseObjective(y=(y >= level).astype(float), options=options, **parts).checked()
-            for level in levels[1:]
-        )
+def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Objective:
+    """Make the objective of a loss over judged documents."""
+    found = get_loss(loss)
+    if isinstance(found, PairLoss):
+        return _pairwise(found, judgments, settings)
+    settings.refuse_for(loss)
+    objective: Objective = found.bind(judgments)
+    return objective
+
+
+def get_loss(loss: Any) -> Any:
+    """Return the loss of a name; a loss or a factory of objectives is returned as it is.
+
+    Examples
+    --------
+    >>> get_loss("listnet")
+    ListNet(target='softmax')
+    """
+    if isinstance(loss, str):
+        if loss in LOSSES:
+            return LOSSES[loss]
+    elif isinstance(loss, PairLoss) or (hasattr(loss, "bind") and not isinstance(loss, type)):
+        return loss
+    elif callable(loss) and not isinstance(loss, type):
+        return PairLoss(loss)
+    raise ValueError(
+        "loss must be a jitted function of the margin, have a method bind, or be one of "
+        f"{sorted(LOSSES)}; got {loss!r}."
     )
 
 
-def _which_pairs(pairs, given_pairs, groups):
+def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> Objective:
+    weight = get_pair_weight("uniform" if settings.weight is None else settings.weight)
+    pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
+    _refuse_weightless(weight, pairs)
+    largest = float(judgments.y.max())
+    whole = PairwiseObjective(
+        judgments,
+        loss,
+        weight,
+        pairs,
+        WeightOptions(settings.k, check_gain(settings.gain), settings.threshold, largest),
+        float(settings.sigma),
+        settings.target_margin,
+        float(settings.smoothing),
+        settings.query_normalization,
+        judgments.groups.n_documents / judgments.groups.n_queries,
+    )
+    if not settings.per_level:
+        return whole.checked()
+    return PerLevelObjective.of(whole)
+
+
+def _which_pairs(
+    pairs: str | Pairs | None, given_pairs: ArrayLike | None, groups: QueryGroups
+) -> str | Pairs | GivenPairs | None:
     if given_pairs is None:
-        return get_pairs("all" if pairs is None else pairs)
+        return None if pairs == "all" else pairs
     if pairs not in (None, "all"):
         raise ValueError(f"pairs must be None or 'all' when given_pairs lists them; got {pairs!r}.")
     return GivenPairs.from_table(given_pairs, groups)
 
 
-def _refuse_weightless(weight, pairs):
+def _refuse_weightless(weight: PairWeight, pairs: Pairs | GivenPairs) -> None:
     if pairs.ties and not weight.separates:
+        allowed = sorted(name for name, known in PAIR_WEIGHTS.items() if known.separates)
         raise ValueError(
-            "weight must be one of ['label', 'query', 'uniform'] for pairs of equal labels, which "
-            f"weigh nothing under the others; got {pairs!r}."
+            f"weight must be one of {allowed} for pairs of equal labels, which weigh nothing under "
+            f"the others; got {pairs!r}."
         )
-
-
-def _refuse_pair_options(loss, weight, pairs, given_pairs, per_level):
-    options = {
-        "weight": weight,
-        "pairs": None if pairs == "all" else pairs,
-        "given_pairs": given_pairs,
-    }
-    for name, value in options.items():
-        if value is not None:
-            raise ValueError(
-                f"{name} must be None for the listwise loss {loss!r}, which has no pairs; "
-                f"got {value!r}."
-            )
-    if per_level:
-        raise ValueError(f"per_level must be False for the listwise loss {loss!r}; got True.")
-
-
-def _check_options(sigma, margin, smoothing, query_normalization, k, threshold):
-    for name, value in {"sigma": sigma, "smoothing": smoothing, "threshold": threshold}.items():
-        check_number(name, value)
-    if sigma <= 0:
-        raise ValueError(f"sigma must be positive; got {sigma!r}.")
-    if smoothing < 0:
-        raise ValueError(f"smoothing must not be negative; got {smoothing!r}.")
-    if margin not in MARGINS:
-        raise ValueError(f"margin must be one of {list(MARGINS)}; got {margin!r}.")
-    if query_normalization not in NORMALIZATIONS:
-        raise ValueError(
-            f"query_normalization must be one of {list(NORMALIZATIONS)}; "
-            f"got {query_normalization!r}."
-        )
-    if k is not None and (not isinstance(k, numbers.Integral) or k < 1):
-        raise ValueError(f"k must be a positive integer or None; got {k!r}.")
-
-
-def _check_weights(values, name, n_documents):
-    """Return one weight per row; refuse NaN and negative ones."""
-    if values is None:
-        return np.ones(n_documents)
-    values = check_column(name, values, n_documents)
-    if values.min() < 0:
-        row = int(np.argmin(values))
-        raise ValueError(f"{name} must not be negative; got {values[row]} in row {row}.")
-    return values
-
-
-def _of_queries(query_weight, groups):
-    """Return one weight per query; refuse one that changes within a query."""
-    by_query = query_weight[groups.order]
-    first = by_query[groups.indptr[:-1]]
-    if (by_query != first.repeat(groups.sizes)).any():
-        row = int(groups.order[np.argmax(by_query != first.repeat(groups.sizes))])
-        raise ValueError(
-            "query_weight must be the same for all rows of a query; "
-            f"got {query_weight[row]} in row {row} of a query that began otherwise."
-        )
-    return first

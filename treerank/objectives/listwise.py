@@ -1,31 +1,33 @@
-r"""Listwise objectives: the price of the scores of a whole query at once.
+r"""Listwise losses: ListNet, ListMLE, XE-NDCG and ApproxNDCG.
 
 With the scores :math:`s_i` of a query, labels :math:`y_i` and softmax
-:math:`p_i = e^{s_i} / \sum_j e^{s_j}`, each objective sums one term per document. A document
-weight multiplies the document's term, a query weight all terms of the query. None depends on the
-order of rows; ties in the labels are ties.
+:math:`p_i = e^{s_i} / \sum_j e^{s_j}`, each loss sums one term per document. None depends on the
+order of rows; documents of equal labels are treated alike.
 
-To add one, derive from :class:`~treerank.objectives.listwise_base.ListwiseObjective`, write
-``_over_queries`` and list it in ``LISTWISE``: the tests pick it up from there.
+To add one, derive from :class:`~treerank.objectives.listwise_objective.ListwiseLoss`, write
+``over_queries`` and list it in ``LISTWISE``: the tests find it there.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
+from treerank.checks import check_choice, check_number
 from treerank.numerics.random_keys import uniforms
+from treerank.objectives.judgments import Judgments
 from treerank.objectives.kernels.listwise_queries import (
     approximate_dcg,
     cross_entropy,
     grouped_plackett_luce,
 )
-from treerank.objectives.listwise_base import ListwiseObjective
+from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
+
+TARGETS = ("softmax", "gain")
 
 
-@dataclass(frozen=True, eq=False)
-class ListNet(ListwiseObjective):
+@dataclass(frozen=True)
+class ListNet(ListwiseLoss):
     r"""Cross entropy of the top-one probabilities, :math:`-\sum_i t_i \log p_i` [1]_.
 
     The target is the softmax of the labels, as in the paper, or the share of each document in
@@ -34,10 +36,8 @@ class ListNet(ListwiseObjective):
 
     Parameters
     ----------
-    y, groups, sample_weight, query_weight
-        See :class:`~treerank.objectives.listwise_base.ListwiseObjective`.
     target : {"softmax", "gain"}, default="softmax"
-        What the labels make of the probability to be on top.
+        How labels become the probability of being on top.
 
     References
     ----------
@@ -46,53 +46,53 @@ class ListNet(ListwiseObjective):
 
     Examples
     --------
-    >>> from treerank.inputs.grouping import QueryGroups
-    >>> from treerank.objectives.listwise import ListNet
-    >>> objective = ListNet.from_labels([1, 0], QueryGroups.from_qid([7, 7]), target="gain")
-    >>> value, gradient, hessian = objective([0.0, 0.0])
+    >>> from treerank.objectives import make_objective
+    >>> value, gradient, hessian = make_objective([1, 0], loss=ListNet(target="gain"))([0.0, 0.0])
     >>> round(value, 4), gradient, hessian
     (0.6931, array([-0.5,  0.5]), array([0.25, 0.25]))
     """
 
     target: str = "softmax"
 
-    def __post_init__(self):
-        if self.target not in ("softmax", "gain"):
-            raise ValueError(f"target must be one of ['gain', 'softmax']; got {self.target!r}.")
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        check_choice("target", self.target, TARGETS)
+
+    def check_labels(self, y: np.ndarray) -> None:
+        """Refuse labels without a gain, where the target asks for gains."""
         if self.target == "gain":
-            _check_gains(self.y)
+            _check_gains(y)
 
-    def _over_queries(self, scores, iteration):
-        return cross_entropy(scores, self._target, self.groups.indptr)
-
-    @cached_property
-    def _target(self):
-        y = self.y[self._order]
+    def prepared(self, lists: ListwiseObjective) -> np.ndarray:
+        """Return the weighted target of each document."""
+        y = lists.y
         if self.target == "gain":
             mass = np.exp2(y) - 1
         else:
-            mass = np.exp(y - self._per_query(np.maximum, y))
-        total = self._per_query(np.add, mass)
-        return self._weight * np.divide(mass, total, out=np.zeros(len(y)), where=total > 0)
+            mass = np.exp(y - lists.per_query(np.maximum, y))
+        total = lists.per_query(np.add, mass)
+        return lists.weight * np.divide(mass, total, out=np.zeros(len(y)), where=total > 0)
+
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> PricedQueries:
+        """Return the cross entropy of each query and its derivatives."""
+        return cross_entropy(scores, lists.prepared, lists.groups.indptr)
 
 
-@dataclass(frozen=True, eq=False)
-class ListMLE(ListwiseObjective):
+@dataclass(frozen=True)
+class ListMLE(ListwiseLoss):
     r"""Negative log likelihood of the order of the labels under the Plackett-Luce model [1]_.
 
-    Tied documents are placed by Efron's approximation [2]_: for a level of ``m`` documents with
-    the sum of exponentials :math:`T`, and :math:`S` that of the level and all below it,
+    Documents of equal labels are treated by Efron's approximation [2]_: for a level of ``m``
+    documents with the sum of exponentials :math:`T`, and :math:`S` that of the level and all
+    below it,
 
     .. math:: \sum_{i} -w_i s_i + \bar w \sum_{l=0}^{m-1} \log(S - \tfrac{l}{m} T).
 
-    The lowest level comes last of itself and adds nothing; without ties this is the exact
+    The lowest level comes last in any case and adds nothing; without ties this is the exact
     likelihood, and a query whose labels are all equal adds nothing. The hessian is the exact
-    diagonal. Linear in the number of documents.
-
-    Parameters
-    ----------
-    y, groups, sample_weight, query_weight
-        See :class:`~treerank.objectives.listwise_base.ListwiseObjective`.
+    diagonal. The time is linear in the number of documents.
 
     References
     ----------
@@ -102,25 +102,25 @@ class ListMLE(ListwiseObjective):
 
     Examples
     --------
-    >>> from treerank.inputs.grouping import QueryGroups
-    >>> from treerank.objectives.listwise import ListMLE
-    >>> objective = ListMLE.from_labels([1, 0], QueryGroups.from_qid([7, 7]))
-    >>> value, gradient, hessian = objective([0.0, 0.0])
+    >>> from treerank.objectives import make_objective
+    >>> value, gradient, hessian = make_objective([1, 0], loss=ListMLE())([0.0, 0.0])
     >>> round(value, 4), gradient, hessian
     (0.6931, array([-0.5,  0.5]), array([0.25, 0.25]))
     """
 
-    def _over_queries(self, scores, iteration):
-        y = self.y[self._order]
-        return grouped_plackett_luce(scores, y, self._weight, self.groups.indptr)
+    def order(self, judgments: Judgments) -> np.ndarray:
+        """Return the rows sorted by query, then by label."""
+        return np.lexsort((judgments.y, judgments.groups.codes))
 
-    @cached_property
-    def _order(self):
-        return np.lexsort((self.y, self.groups.codes))
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> PricedQueries:
+        """Return the negative log likelihood of each query and its derivatives."""
+        return grouped_plackett_luce(scores, lists.y, lists.weight, lists.groups.indptr)
 
 
-@dataclass(frozen=True, eq=False)
-class XENDCG(ListwiseObjective):
+@dataclass(frozen=True)
+class XENDCG(ListwiseLoss):
     r"""Cross entropy with a random target whose expectation bounds NDCG (XE-NDCG) [1]_.
 
     The target is the share of each document in :math:`2^{y_i} - \gamma_i`, with
@@ -128,59 +128,33 @@ class XENDCG(ListwiseObjective):
     the value; LightGBM's ``rank_xendcg`` adds two more terms of a series. The hessian is the
     exact diagonal. Where all labels are equal, the target is noise around equal shares.
 
-    Parameters
-    ----------
-    y, groups, sample_weight, query_weight
-        See :class:`~treerank.objectives.listwise_base.ListwiseObjective`.
-    seed : int, default=0
-        Non-negative seed of the draws.
-    document_keys : ndarray of shape (n_documents,) or None, default=None
-        Non-negative integers that key each document's draws, so that a document has the same
-        noise wherever its row is; ``None`` is the number of the row.
-
     References
     ----------
     .. [1] Bruch (2021). An alternative cross entropy loss for learning-to-rank. WWW.
 
     Examples
     --------
-    >>> from treerank.inputs.grouping import QueryGroups
-    >>> from treerank.objectives.listwise import XENDCG
-    >>> objective = XENDCG.from_labels([1, 0], QueryGroups.from_qid([7, 7]))
+    >>> from treerank.objectives import make_objective
+    >>> objective = make_objective([1, 0], loss=XENDCG(), random_state=0)
     >>> objective([0.0, 0.0], iteration=0)[0] == objective([0.0, 0.0], iteration=0)[0]
     True
     """
 
-    seed: int = 0
-    document_keys: np.ndarray | None = None
+    def check_labels(self, y: np.ndarray) -> None:
+        """Refuse labels without a gain."""
+        _check_gains(y)
 
-    def __post_init__(self):
-        _check_gains(self.y)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, (int, np.integer)):
-            raise TypeError(f"seed must be a non-negative integer; got {self.seed!r}.")
-        if self.seed < 0:
-            raise ValueError(f"seed must be a non-negative integer; got {self.seed!r}.")
-        if self.document_keys is not None:
-            keys = np.asarray(self.document_keys)
-            if keys.shape != self.y.shape or keys.dtype.kind not in "iu" or (keys < 0).any():
-                raise ValueError(
-                    "document_keys must be one non-negative integer per document; "
-                    f"got {self.document_keys!r}."
-                )
-
-    def _of_rows(self, rows):
-        keys = rows if self.document_keys is None else self.document_keys[rows]
-        return {**super()._of_rows(rows), "document_keys": keys}
-
-    def _over_queries(self, scores, iteration):
-        keys = self._order if self.document_keys is None else self.document_keys[self._order]
-        mass = np.exp2(self.y[self._order]) - uniforms(self.seed, iteration, keys)
-        target = self._weight * mass / self._per_query(np.add, mass)
-        return cross_entropy(scores, target, self.groups.indptr)
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> PricedQueries:
+        """Return the cross entropy of each query and its derivatives."""
+        mass = np.exp2(lists.y) - uniforms(lists.judgments.seed, iteration, lists.keys)
+        target = lists.weight * mass / lists.per_query(np.add, mass)
+        return cross_entropy(scores, target, lists.groups.indptr)
 
 
-@dataclass(frozen=True, eq=False)
-class ApproxNDCG(ListwiseObjective):
+@dataclass(frozen=True)
+class ApproxNDCG(ListwiseLoss):
     r"""One minus the NDCG at smooth ranks [1]_.
 
     With :math:`\pi_i = 1 + \sum_{j \ne i} \sigma((s_j - s_i) / T)` and the gain
@@ -191,12 +165,10 @@ class ApproxNDCG(ListwiseObjective):
     Queries whose labels are all equal have nothing to gain and cost nothing. The exact curvature
     is negative in places; the hessian is an upper bound of it: the discount is taken as linear
     in the rank (it is convex), and each pair at the bound of its sigmoid's second derivative.
-    Quadratic in the documents of a query.
+    The time is quadratic in the documents of a query.
 
     Parameters
     ----------
-    y, groups, sample_weight, query_weight
-        See :class:`~treerank.objectives.listwise_base.ListwiseObjective`.
     temperature : float, default=1.0
         Scores that differ by much more have their true ranks.
 
@@ -207,9 +179,8 @@ class ApproxNDCG(ListwiseObjective):
 
     Examples
     --------
-    >>> from treerank.inputs.grouping import QueryGroups
-    >>> from treerank.objectives.listwise import ApproxNDCG
-    >>> objective = ApproxNDCG.from_labels([1, 0], QueryGroups.from_qid([7, 7]))
+    >>> from treerank.objectives import make_objective
+    >>> objective = make_objective([1, 0], loss=ApproxNDCG(temperature=0.5))
     >>> round(objective([0.0, 0.0])[0], 4)  # both at rank 1.5
     0.2435
     """
@@ -218,41 +189,43 @@ class ApproxNDCG(ListwiseObjective):
 
     approximate_hessian: ClassVar[bool] = True
 
-    def __post_init__(self):
-        _check_gains(self.y)
-        if not (np.isfinite(self.temperature) and self.temperature > 0):
-            raise ValueError(f"temperature must be positive and finite; got {self.temperature!r}.")
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        check_number("temperature", self.temperature, above=0)
 
-    def _over_queries(self, scores, iteration):
-        cost, gain = self._price
-        values, gradient, hessian = approximate_dcg(
-            scores, gain, float(self.temperature), self.groups.indptr
-        )
+    def check_labels(self, y: np.ndarray) -> None:
+        """Refuse labels without a gain."""
+        _check_gains(y)
+
+    def prepared(self, lists: ListwiseObjective) -> tuple[np.ndarray, np.ndarray]:
+        """Return what each query costs without any gain, and the most that each row gains."""
+        y, query = lists.y, lists.query
+        by_relevance = np.lexsort((-y, query))
+        place = np.arange(len(y)) - lists.groups.indptr[query]
+        gain = np.exp2(y) - 1
+        ideal = lists.per_query(np.add, gain[by_relevance] / np.log2(place + 2))
+        orderable = lists.per_query(np.maximum, y) > -lists.per_query(np.maximum, -y)
+        share = np.divide(gain, ideal, out=np.zeros(len(y)), where=orderable)
+        cost = np.zeros(lists.groups.n_queries)
+        cost[query[orderable]] = 1.0
+        return cost * lists.judgments.query_weight, lists.weight * share
+
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> PricedQueries:
+        """Return one minus the smooth NDCG of each query and its derivatives."""
+        cost, gain = lists.prepared
+        indptr = lists.groups.indptr
+        values, gradient, hessian = approximate_dcg(scores, gain, float(self.temperature), indptr)
         return cost + values, gradient, hessian
 
-    @cached_property
-    def _price(self):
-        """What each query costs without any gain, and how much of it each row earns at most."""
-        y = self.y[self._order]
-        by_relevance = np.lexsort((-y, self._codes))
-        place = np.arange(len(y)) - self.groups.indptr[self._codes]
-        gain = np.exp2(y) - 1
-        ideal = self._per_query(np.add, gain[by_relevance] / np.log2(place + 2))
-        orderable = self._per_query(np.maximum, y) > -self._per_query(np.maximum, -y)
-        share = np.divide(gain, ideal, out=np.zeros(len(y)), where=orderable)
-        cost = np.zeros(self.groups.n_queries)
-        cost[self._codes[orderable]] = 1.0
-        if self.query_weight is not None:
-            cost *= self.query_weight
-        return cost, self._weight * share
 
-
-#: Listwise objectives by name.
-LISTWISE: dict[str, type[ListwiseObjective]] = {
-    "listnet": ListNet,
-    "listmle": ListMLE,
-    "xendcg": XENDCG,
-    "approx_ndcg": ApproxNDCG,
+#: Listwise losses by name.
+LISTWISE: dict[str, ListwiseLoss] = {
+    "listnet": ListNet(),
+    "listmle": ListMLE(),
+    "xendcg": XENDCG(),
+    "approx_ndcg": ApproxNDCG(),
 }
 
 

@@ -19,6 +19,7 @@ one per pair. So those losses also name their *shape*: the two polynomials witho
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from numba.extending import register_jitable
 
@@ -109,7 +110,17 @@ def squared_hinge(margin):
 
 @dataclass(frozen=True)
 class Shape:
-    """Gradient and curvature of a sigmoid loss as polynomials of u and p, times constants."""
+    """Gradient and curvature of a sigmoid loss as polynomials of u and p, times constants.
+
+    Attributes
+    ----------
+    of_upset : callable
+        ``(u, p) -> (gradient, curvature)``, without constants.
+    gradient_factor, hessian_factor : float
+        The constants.
+    steepness : float
+        The kappa of ``u``.
+    """
 
     of_upset: Callable
     gradient_factor: float
@@ -119,59 +130,98 @@ class Shape:
 
 @dataclass(frozen=True)
 class PairLoss:
-    """A pair loss and what is known about it.
+    """A pair loss, and what is known about it.
 
     Attributes
     ----------
     of_margin : callable
-        ``margin -> (value, gradient, hessian)``, compilable by numba.
+        ``margin -> (value, gradient, hessian)``, which numba can compile.
     approximate_hessian : bool
-        Whether the curvature is a positive stand-in for a second derivative that is not.
+        Whether the hessian is a positive number instead of the second derivative, which is
+        negative or zero in places.
+    is_likelihood : bool
+        Whether the loss is minus the log probability of the outcome of a pair, so that the margin
+        is its log odds.
     shape : Shape or None
         The form without exponentials per pair, for the sigmoid family.
-    convex : bool
-        Whether the loss is convex in the margin, as a fitted head needs it.
+    of_tensor : callable or None
+        The gradient by a tensor of margins, for batches on a GPU; it uses methods of the tensor
+        alone. Without it batches are computed on the CPU.
+
+    Examples
+    --------
+    >>> PAIR_LOSSES["hinge"].of_margin(0.25)
+    (0.75, -1.0, 1.0)
     """
 
     of_margin: Callable
     approximate_hessian: bool = False
+    is_likelihood: bool = False
     shape: Shape | None = field(default=None, repr=False)
-    convex: bool = True
+    of_tensor: Callable[[Any], Any] | None = field(default=None, repr=False)
+
+
+def _logistic_slope(m: Any) -> Any:
+    return -(-m).sigmoid()
+
+
+def _half_squared_tanh_slope(m: Any) -> Any:
+    tanh = m.tanh()
+    return -(1 - tanh) * (1 - tanh * tanh)
+
+
+def _squared_sigmoid_slope(m: Any) -> Any:
+    upset = (-m).sigmoid()
+    return -2 * upset * upset * m.sigmoid()
+
+
+def _fidelity_slope(m: Any) -> Any:
+    return -(-m).sigmoid() * m.sigmoid().sqrt() / 2
+
+
+def _half_squared_slope(m: Any) -> Any:
+    return m - 1
+
+
+def _exponential_slope(m: Any) -> Any:
+    return -(-m).exp()
+
+
+def _hinge_slope(m: Any) -> Any:
+    return -(m < 1).to(m.dtype)
+
+
+def _squared_hinge_slope(m: Any) -> Any:
+    return -2 * (1 - m).clamp(min=0)
 
 
 PAIR_LOSSES = {
-    "logistic": PairLoss(logistic, shape=Shape(_logistic_shape, -1.0, 1.0)),
-    "half_squared": PairLoss(half_squared),
+    "logistic": PairLoss(
+        logistic,
+        is_likelihood=True,
+        shape=Shape(_logistic_shape, -1.0, 1.0),
+        of_tensor=_logistic_slope,
+    ),
+    "half_squared": PairLoss(half_squared, of_tensor=_half_squared_slope),
     "half_squared_tanh": PairLoss(
         half_squared_tanh,
         approximate_hessian=True,
         shape=Shape(_squared_shape, -8.0, 16.0, steepness=2.0),
-        convex=False,
+        of_tensor=_half_squared_tanh_slope,
     ),
     "squared_sigmoid": PairLoss(
         squared_sigmoid,
         approximate_hessian=True,
         shape=Shape(_squared_shape, -2.0, 2.0),
-        convex=False,
+        of_tensor=_squared_sigmoid_slope,
     ),
-    "hinge": PairLoss(hinge, approximate_hessian=True),
-    "squared_hinge": PairLoss(squared_hinge),
-    "exponential": PairLoss(exponential),
+    "hinge": PairLoss(hinge, approximate_hessian=True, of_tensor=_hinge_slope),
+    "squared_hinge": PairLoss(squared_hinge, of_tensor=_squared_hinge_slope),
+    "exponential": PairLoss(exponential, of_tensor=_exponential_slope),
     "fidelity": PairLoss(
         fidelity,
         approximate_hessian=True,
         shape=Shape(_fidelity_shape, -0.5, 0.25),
-        convex=False,
+        of_tensor=_fidelity_slope,
     ),
 }
-
-
-def get_pair_loss(loss):
-    """Look up a pair loss by name; a jitted function of the margin is wrapped as it is."""
-    if isinstance(loss, PairLoss):
-        return loss
-    if isinstance(loss, str) and loss in PAIR_LOSSES:
-        return PAIR_LOSSES[loss]
-    if callable(loss):
-        return PairLoss(loss, convex=False)
-    raise ValueError(f"loss must be callable or one of {sorted(PAIR_LOSSES)}; got {loss!r}.")

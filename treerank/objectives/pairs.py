@@ -10,6 +10,7 @@ To name a policy, list it in ``PAIRS``.
 
 import numbers
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -57,6 +58,16 @@ class Pairs:
                 f"sampled={self.sampled!r}."
             )
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the same pairs count whatever the scores and the iteration."""
+        return self.top is None and self.sampled is None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all pairs of different labels count, or of neighboring ones, and no others."""
+        return self.is_fixed and not self.ties
+
 
 PAIRS = {
     "all": Pairs(),
@@ -66,8 +77,8 @@ PAIRS = {
 }
 
 
-def get_pairs(pairs):
-    """Look up a policy by name; an instance is its own."""
+def get_pairs(pairs: "str | Pairs | GivenPairs") -> "Pairs | GivenPairs":
+    """Return the rule of a name; a rule is returned as it is."""
     if isinstance(pairs, (Pairs, GivenPairs)):
         return pairs
     if isinstance(pairs, str) and pairs in PAIRS:
@@ -94,12 +105,16 @@ class GivenPairs:
     weight: np.ndarray
     target: np.ndarray
 
-    # Data, so neither field is part of what the policy says about labels.
-    adjacent = ties = False
-    top = sampled = None
+    # What a rule says about labels and ranks: a list says nothing of the kind.
+    adjacent: ClassVar[bool] = False
+    ties: ClassVar[bool] = False
+    top: ClassVar[int | None] = None
+    sampled: ClassVar[int | None] = None
+    is_fixed: ClassVar[bool] = True
+    is_whole: ClassVar[bool] = False
 
     @classmethod
-    def from_table(cls, table, groups: QueryGroups):
+    def from_table(cls, table: Any, groups: QueryGroups) -> "GivenPairs":
         """Read columns i, j, weight (1 if absent) and target (1 if absent), and check them."""
         table = np.asarray(table, dtype=np.float64)
         if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
@@ -120,9 +135,13 @@ class GivenPairs:
         _refuse(~((target >= 0) & (target <= 1)), "targets must be in [0, 1]", table)
         return cls(i, j, weight, target)
 
-    def restricted_to(self, rows):
-        """Keep the pairs with both documents among the given rows, which are counted anew."""
-        new_row = np.full(max(self.i.max(), self.j.max(), rows.max(initial=0)) + 1, -1)
+    def table(self) -> np.ndarray:
+        """Return the columns i, j, weight and target, as ``from_table`` reads them."""
+        return np.column_stack([self.i, self.j, self.weight, self.target])
+
+    def taking(self, rows: np.ndarray) -> "GivenPairs":
+        """Return the pairs with both documents among the given rows, which are counted anew."""
+        new_row = np.full(max(part.max(initial=0) for part in (self.i, self.j, rows)) + 1, -1)
         new_row[rows] = np.arange(len(rows))
         kept = (new_row[self.i] >= 0) & (new_row[self.j] >= 0)
         i, j = new_row[self.i[kept]], new_row[self.j[kept]]

@@ -1,64 +1,92 @@
 """Per-level objectives: one output per threshold between neighboring levels of relevance.
 
-Output ``c`` ranks the documents that reach level ``c`` above those that do not, over pairs of
-its own. So the outputs differ, which vector-valued boosting needs: under one common gradient
-all outputs would grow proportional trees. The head then weighs the outputs.
-
-It is for those who want a score for each threshold, and perhaps for many labels
-(``bench_vector_outputs.py --quick``, NDCG@10 against one score). With early stopping nothing is
-gained on MQ2008 and OHSUMED, of two thresholds, nor on ClueWeb09, of four: -.002 ± .005, -.004 ±
-.008 and -.001 ± .020, with leaves that are vectors -.001 ± .005, +.014 ± .008 and -.023 ± .026, in
-1.1 to 2.0 times the CPU time. With 100 trees, no stopping and ``head_alpha=10``: +.003 ± .005,
-+.019 ± .011 and +.017 ± .021, and +.018 on two folds of synthetic web search, of four thresholds.
+Output ``c`` ranks the documents that reach level ``c`` above those that do not, over pairs of its
+own. So the outputs differ, which vector-valued boosting needs: under one common gradient all
+outputs would grow proportional trees. The head then weighs the outputs.
 """
 
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.base import Derivatives, Priced
+from treerank.objectives.pairwise import PairwiseObjective
+from treerank.objectives.weighted_sum import Summable
+
+#: More levels are refused: each is an output more of every tree.
+MAX_LEVELS = 32
 
 
 @dataclass(frozen=True, eq=False)
-class PerLevelObjective:
-    """Sum of one objective per threshold, each over its own column of scores.
+class PerLevelObjective(Summable):
+    """The sum of one pairwise objective per threshold, each over its own column of scores.
 
-    Parameters
+    Attributes
     ----------
-    parts : tuple of Objective
-        One objective of a single output per threshold, over the same rows.
+    whole : PairwiseObjective
+        The objective over the labels themselves, of one output.
+    parts : tuple of PairwiseObjective
+        One objective per threshold, over the same rows.
     """
 
-    parts: tuple
+    whole: PairwiseObjective
+    parts: tuple[PairwiseObjective, ...]
+
+    @classmethod
+    def of(cls, whole: PairwiseObjective) -> "PerLevelObjective":
+        """Cut the labels of an objective at each level: a document reaches it or does not."""
+        y = whole.judgments.y
+        levels = np.unique(y)
+        if not 2 <= len(levels) <= MAX_LEVELS:
+            raise ValueError(
+                f"y must have 2 to {MAX_LEVELS} different labels when per_level=True; "
+                f"got {len(levels)}."
+            )
+        options = replace(whole.options, gain="linear", threshold=1.0, largest_label=1.0)
+        cuts = [whole.judgments.labeled((y >= level).astype(float)) for level in levels[1:]]
+        return cls(
+            whole, tuple(replace(whole, judgments=c, options=options).checked() for c in cuts)
+        )
 
     @property
-    def n_outputs(self):
+    def n_outputs(self) -> int:
         """Number of thresholds."""
         return len(self.parts)
 
-    @cached_property
+    @property
     def groups(self) -> QueryGroups:
-        """Which rows form a query."""
-        return self.parts[0].groups
+        """Queries of the rows."""
+        return self.whole.groups
 
-    def __call__(self, scores, *, iteration=0):
+    @property
+    def steepness(self) -> float:
+        """What turns a margin of scores into log odds, as far as the loss says."""
+        return self.whole.steepness
+
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian, the last two with a column per output."""
         results = [part(s, iteration=iteration) for part, s in self._columns(scores)]
         values, gradients, hessians = zip(*results, strict=True)
         return float(sum(values)), np.column_stack(gradients), np.column_stack(hessians)
 
-    def derivatives(self, scores, *, iteration=0):
+    def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian, with a column per output."""
         results = [part.derivatives(s, iteration=iteration) for part, s in self._columns(scores)]
         gradients, hessians = zip(*results, strict=True)
         return np.column_stack(gradients), np.column_stack(hessians)
 
-    def restricted_to(self, queries):
-        """Return the part of the given queries."""
-        return PerLevelObjective(tuple(part.restricted_to(queries) for part in self.parts))
+    def taking(self, rows: np.ndarray, groups: QueryGroups) -> "PerLevelObjective":
+        """Return the objective of the given rows alone, whose queries are ``groups``."""
+        parts = tuple(part.taking(rows, groups) for part in self.parts)
+        return PerLevelObjective(self.whole.taking(rows, groups), parts)
 
-    def _columns(self, scores):
+    def convex(self) -> PairwiseObjective:
+        """Return the convex form of the objective over the labels themselves."""
+        return self.whole.convex()
+
+    def _columns(self, scores: np.ndarray) -> Iterator[tuple[PairwiseObjective, np.ndarray]]:
         scores = np.asarray(scores)
         if scores.ndim != 2 or scores.shape[1] != self.n_outputs:
             raise ValueError(

@@ -1,9 +1,9 @@
 """Swaps: how much a metric changes when two documents of a query trade places.
 
 For the present order of one query and its scores in that order, ``falling``, each function
-fills two numbers per document such that the change is ``up_i - up_j`` when the more relevant
-``i`` stands above ``j`` and ``down_j - down_i`` below it, the wrong one of the two never being
-the larger; and a third, ``tie``, that stands in for the difference when the two have equal
+fills two numbers per document such that the change is ``above_i - above_j`` when the more relevant
+``i`` stands above ``j`` and ``below_j - below_i`` below it, the wrong one of the two never being
+the larger; and a third, ``within``, that stands in for the difference when the two have equal
 scores. They are 0 at first; what no weight reads stays so. All three are expectations over
 random tie-breaking: exact for NDCG, MAP and MRR; for ERR every document of a tied block stands
 for the block's mean.
@@ -17,27 +17,27 @@ from treerank.numerics.ties import end_of_block, mean_gap, mean_of
 
 
 @register_jitable
-def no_swaps(order, falling, discount, gain, up, down, tie, scratch):
+def no_values(order, falling, discount, gain, above, below, within, scratch):
     """Leave everything at 0: for weights that swaps do not matter to."""
 
 
 @register_jitable
-def ndcg_ranks(order, falling, discount, gain, up, down, tie, scratch):
+def ndcg_values(order, falling, discount, gain, above, below, within, scratch):
     """Mean discount of each block of ties; inside one, the mean gap of its discounts."""
     for rank in range(len(order)):
-        up[order[rank]] = discount[rank]
+        above[order[rank]] = discount[rank]
     for start in range(len(order) - 1):
         opens = start == 0 or falling[start] != falling[start - 1]
         if opens and falling[start] == falling[start + 1]:
             end = end_of_block(start, falling)
             mean, gap = mean_of(discount, start, end), mean_gap(discount, start, end)
             for rank in range(start, end):
-                up[order[rank]] = mean
-                tie[order[rank]] = gap
+                above[order[rank]] = mean
+                within[order[rank]] = gap
 
 
 @register_jitable
-def map_ranks(order, falling, discount, gain, up, down, tie, scratch):
+def map_values(order, falling, discount, gain, above, below, within, scratch):
     """Precision at the document less the gains of all above it, in expectation."""
     start, seen, gained = 0, 0.0, 0.0
     while start < len(order):
@@ -49,9 +49,9 @@ def map_ranks(order, falling, discount, gain, up, down, tie, scratch):
         gap = _map_gap(discount, start, size, relevant, seen)
         for rank in range(start, end):
             document = order[rank]
-            up[document] = high if gain[document] > 0 else low
-            down[document] = up[document] + mean
-            tie[document] = gap
+            above[document] = high if gain[document] > 0 else low
+            below[document] = above[document] + mean
+            within[document] = gap
         seen += relevant
         gained += mean * relevant
         start = end
@@ -90,7 +90,7 @@ def _map_gap(discount, start, size, relevant, seen):
 
 
 @register_jitable
-def mrr_ranks(order, falling, discount, gain, up, down, tie, scratch):
+def mrr_values(order, falling, discount, gain, above, below, within, scratch):
     """Only the first two relevant documents matter, and what could pass them."""
     n = len(order)
     start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
@@ -108,17 +108,17 @@ def mrr_ranks(order, falling, discount, gain, up, down, tie, scratch):
         follows = alone and second < 0 and relevant > 0
         for rank in range(start, end):
             document = order[rank]
-            up[document], down[document], tie[document] = 0.0, first, 0.0
+            above[document], below[document], within[document] = 0.0, first, 0.0
             if first < 0 and relevant == 0:  # above every relevant document: may only rise
-                up[document], down[document] = 1.0, mean
+                above[document], below[document] = 1.0, mean
             elif opens:
                 falls = here if relevant == 1 else (here - runner_up) / relevant
                 is_relevant = gain[document] > 0
-                up[document] = falls if is_relevant else 1.0
-                down[document] = here if is_relevant else better
-                tie[document] = 2 * (better - here)
+                above[document] = falls if is_relevant else 1.0
+                below[document] = here if is_relevant else better
+                within[document] = 2 * (better - here)
             elif alone and gain[document] == 0:
-                up[document] = better if follows else (mean if second < 0 else second)
+                above[document] = better if follows else (mean if second < 0 else second)
         if opens:
             first, alone = here, relevant == 1
         elif follows:
@@ -149,7 +149,7 @@ def _first_relevant(discount, start, end, relevant):
 
 
 @register_jitable
-def err_ranks(order, falling, discount, gain, up, down, tie, scratch):
+def err_values(order, falling, discount, gain, above, below, within, scratch):
     """Chance that the reader comes so far, over the rank, plus ERR of all above."""
     start, reach, gained = 0, 1.0, 0.0
     while start < len(order):
@@ -167,6 +167,6 @@ def err_ranks(order, falling, discount, gain, up, down, tie, scratch):
         gap = mean_gap(scratch, start, end) if end > start + 1 else 0.0
         for rank in range(start, end):
             document = order[rank]
-            up[document], tie[document] = mean, gap
-            down[document] = 1 / (1 - gain[document])  # the reader who got past it
+            above[document], within[document] = mean, gap
+            below[document] = 1 / (1 - gain[document])  # the reader who got past it
         start = end

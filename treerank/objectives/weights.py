@@ -5,7 +5,7 @@ would change if the two documents swapped places in the present ranking, which m
 loss times that weight a lambda gradient. Two documents ``i`` (more relevant) and ``j`` have
 
 * ``gain``: a number that their labels fix once, such as ``2^y - 1`` over the ideal DCG;
-* ``up``, ``down`` and ``tie``: numbers that the present ranks fix, see :mod:`treerank.objectives.position_values`.
+* ``above``, ``below`` and ``within``: numbers that the present ranks fix, see :mod:`treerank.objectives.position_values`.
 
 To add one, write its functions and list it in ``PAIR_WEIGHTS``.
 """
@@ -17,38 +17,38 @@ import numpy as np
 from numba.extending import register_jitable
 
 from treerank.metrics.relevance import is_relevant, label_gains
-from treerank.objectives.position_values import err_ranks, map_ranks, mrr_ranks, ndcg_ranks
+from treerank.objectives.position_values import err_values, map_values, mrr_values, ndcg_values
 
 
 @register_jitable
-def _upper(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
+def _upper(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
     return gain_i
 
 
 @register_jitable
-def _gap(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
+def _gap(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
     return gain_i - gain_j
 
 
 @register_jitable
-def _ndcg_change(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
+def _ndcg_change(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
     # Different blocks have different mean discounts, unless both are beyond the truncation,
-    # where tie is 0 too: so there is no need to look at ``tied``.
-    gap = abs(up_i - up_j)
-    return (gain_i - gain_j) * (gap if gap > 0 else tie)
+    # where within is 0 too: so there is no need to look at ``tied``.
+    gap = abs(above_i - above_j)
+    return (gain_i - gain_j) * (gap if gap > 0 else within)
 
 
 @register_jitable
-def _swap_change(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
+def _swap_change(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
     # Both ways computed, one kept by a product: a branch would keep the loop from vectorizing.
-    change = max(up_i - up_j, down_j - down_i, tie - tie)
-    return (gain_i - gain_j) * (tied * tie + (not tied) * change)
+    change = max(above_i - above_j, below_j - below_i, within - within)
+    return (gain_i - gain_j) * (tied * within + (not tied) * change)
 
 
 @register_jitable
-def _err_change(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied):
-    change = max(down_i * (up_i - up_j), down_j * (up_j - up_i))
-    return (gain_i - gain_j) * (tie * max(down_i, down_j) if tied else change)
+def _err_change(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
+    change = max(below_i * (above_i - above_j), below_j * (above_j - above_i))
+    return (gain_i - gain_j) * (within * max(below_i, below_j) if tied else change)
 
 
 def _all_ones(y, groups, options):
@@ -132,9 +132,9 @@ class PairWeight:
     gains : callable
         ``(y, groups, options) -> ndarray``, for labels that ascend within each query.
     of_pair : callable
-        ``(gain_i, gain_j, up_i, up_j, down_i, down_j, tie, tied) -> weight``.
+        ``(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied) -> weight``.
     ranks : callable or None
-        Fills ``up``, ``down`` and ``tie`` of a query; None if ranks do not matter. Where ``k``
+        Fills ``above``, ``below`` and ``within`` of a query; None if ranks do not matter. Where ``k``
         truncates, pairs of two documents beyond it are not visited.
     discount : {"ndcg", "reciprocal"}
         Worth of a rank.
@@ -148,11 +148,16 @@ class PairWeight:
 
     gains: Callable
     of_pair: Callable
-    ranks: Callable | None = None
+    values: Callable | None = None
     discount: str = "reciprocal"
     normalized: bool = False
     looks_at_ties: bool = False
     separates: bool = False
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the weight does not depend on the scores."""
+        return self.values is None
 
 
 PAIR_WEIGHTS = {
@@ -160,15 +165,15 @@ PAIR_WEIGHTS = {
     "query": PairWeight(_all_ones, _upper, normalized=True, separates=True),
     "label": PairWeight(_labels, _upper, separates=True),
     "label_gap": PairWeight(_label_steps, _gap),
-    "ndcg": PairWeight(_over_ideal_dcg, _ndcg_change, ndcg_ranks, discount="ndcg"),
-    "map": PairWeight(_over_relevant, _swap_change, map_ranks, looks_at_ties=True),
-    "mrr": PairWeight(_relevant, _swap_change, mrr_ranks, looks_at_ties=True),
-    "err": PairWeight(_stop_probability, _err_change, err_ranks, looks_at_ties=True),
+    "ndcg": PairWeight(_over_ideal_dcg, _ndcg_change, ndcg_values, discount="ndcg"),
+    "map": PairWeight(_over_relevant, _swap_change, map_values, looks_at_ties=True),
+    "mrr": PairWeight(_relevant, _swap_change, mrr_values, looks_at_ties=True),
+    "err": PairWeight(_stop_probability, _err_change, err_values, looks_at_ties=True),
 }
 
 
-def get_pair_weight(weight):
-    """Look up a pair weight by name; an instance is its own."""
+def get_pair_weight(weight: str | PairWeight) -> PairWeight:
+    """Return the pair weight of a name; a pair weight is returned as it is."""
     if isinstance(weight, PairWeight):
         return weight
     if isinstance(weight, str) and weight in PAIR_WEIGHTS:

@@ -62,7 +62,7 @@ def fit_steepness(scores, y, qid=None):
     scores = np.asarray(scores, dtype=np.float64)
     y = np.asarray(y, dtype=np.float64)
     groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
-    n_queries = queries_with_pairs(y, groups)
+    n_queries = int(groups.with_two_labels(y).sum())
     if n_queries == 0:
         raise ValueError(
             "y must hold two different labels in some query to calibrate on; got none such among "
@@ -96,12 +96,3 @@ def _too_steep(slope, scores):
     while slope(steepness) < 0:
         steepness *= 2
     return steepness
-
-
-def queries_with_pairs(y, groups):
-    """Count the queries that hold two different labels."""
-    lowest = np.full(groups.n_queries, np.inf)
-    highest = np.full(groups.n_queries, -np.inf)
-    np.minimum.at(lowest, groups.codes, y)
-    np.maximum.at(highest, groups.codes, y)
-    return int((highest > lowest).sum())

@@ -6,7 +6,7 @@ is settled about the objective stands in class attributes, what the user may set
 """
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,29 +16,37 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.documents import check_features
-from treerank.objectives.factory import make_objective
+from treerank.objectives.base import Objective
+from treerank.objectives.factory import PairSettings, get_loss
+from treerank.objectives.losses import PairLoss
 from treerank.rankers.head import AntisymmetricHead, check_penalty, fit_head
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.training_set import TrainingSet
 
-#: Weights and pairs that do not depend on the scores: a convex loss stays convex under them.
-_FIXED_WEIGHTS = ("uniform", "query", "label", "label_gap")
-_FIXED_PAIRS = ("all", "adjacent", "with_ties")
+#: Settings that only losses over pairs look at.
+PAIR_SETTINGS = tuple(field.name for field in fields(PairSettings))
 
 
 @dataclass(frozen=True)
-class OfSum:
-    """A metric of the sum of several outputs."""
+class MetricOfSum:
+    """A metric of the sum of several outputs.
+
+    Attributes
+    ----------
+    metric : callable
+        ``metric(scores)``, with a ``name``.
+    """
 
     metric: Any
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the metric."""
-        return self.metric.name
+        return str(self.metric.name)
 
-    def __call__(self, scores):
-        """Return the value."""
-        return self.metric(scores.reshape(len(scores), -1).sum(axis=1))
+    def __call__(self, outputs: np.ndarray) -> float:
+        """Return the value of the metric."""
+        return float(self.metric(outputs.reshape(len(outputs), -1).sum(axis=1)))
 
 
 class DirectRanker(TransformerMixin, Ranker):
@@ -64,7 +72,7 @@ class DirectRanker(TransformerMixin, Ranker):
     weight: Any = "uniform"
     pairs: Any = "all"
     sigma: Any = 1.0
-    margin: Any = "unit"
+    target_margin: Any = "unit"
     k: Any = None
     gain: Any = "exponential"
     threshold: Any = 1.0
@@ -94,26 +102,25 @@ class DirectRanker(TransformerMixin, Ranker):
         check_is_fitted(self)
         return self.feature_part_.feature_importances_
 
-    def _learn(self, data, validation, seed):
+    def _learn(self, data, held_out, seed):
         objective = self._make_objective(data, seed)
-        if validation is not None and self.per_level:
-            validation = validation[0], OfSum(validation[1])
+        validation = held_out and held_out.validation
+        if held_out is not None and objective.n_outputs > 1:
+            validation = held_out.X, MetricOfSum(held_out.metric)
         part = self._make_feature_part(seed)
         self.feature_part_ = part.fit(self._rows(data), objective, validation=validation)
-        self.head_ = self._make_head(data, objective, seed)
+        self.head_ = self._make_head(data, objective)
         self.evals_result_ = getattr(part, "evals_result_", {})
         self.best_iteration_ = getattr(part, "best_iteration_", None)
-        self.steepness_ = float(self.sigma) if self.loss == "logistic" else 1.0
+        self.steepness_ = float(getattr(objective, "steepness", 1.0))
 
     def _scores(self, X):
         return self.head_.score(self._transform(X))
 
-    def dense_reader(self):
-        """Return the name of the feature part if it reads no sparse ``X``, or ``None``."""
+    @property
+    def _reads_sparse(self) -> bool:
         part = self.feature_part
-        if isinstance(part, str):
-            part = make_feature_part(part)
-        return None if reads_sparse(part) else type(part).__name__
+        return reads_sparse(make_feature_part(part) if isinstance(part, str) else part)
 
     def _continues(self):
         return self.warm_start and hasattr(self, "feature_part_")
@@ -122,22 +129,19 @@ class DirectRanker(TransformerMixin, Ranker):
         super()._check_settings()
         check_penalty(self.head_penalty, self.head_alpha)
 
-    def _make_objective(self, data, seed, **changed):
-        settings = {
-            "loss": self.loss,
-            "weight": self.weight,
-            "pairs": None if self.pairs == "all" else self.pairs,
-            "sigma": self.sigma,
-            "margin": self.margin,
-            "k": self.k,
-            "gain": self.gain,
-            "threshold": self.threshold,
-            "smoothing": self.smoothing,
-            "query_normalization": self.query_normalization,
-            "per_level": self.per_level,
-            "random_state": seed,
-        }
-        return make_objective(data.y, data.query, **(settings | changed), **data.weights())
+    def _make_objective(self, data: TrainingSet, seed: int) -> Objective:
+        loss = get_loss(self.loss)
+        settings = {name: getattr(self, name) for name in PAIR_SETTINGS}
+        automatic = self._automatic(loss)
+        settings |= {name: automatic[name] for name, v in settings.items() if _is_auto(v)}
+        settings["pairs"] = None if _is_named(settings["pairs"], "all") else settings["pairs"]
+        return data.objective(seed, loss=self.loss, **settings)
+
+    def _automatic(self, loss: Any) -> dict[str, Any]:
+        """Return the settings that "auto" stands for under a loss."""
+        if not isinstance(loss, PairLoss):
+            return {"weight": None, "smoothing": 0.0}
+        return {"weight": "ndcg", "smoothing": 1.0}
 
     def _make_feature_part(self, seed):
         part = make_feature_part(self.feature_part)
@@ -157,7 +161,7 @@ class DirectRanker(TransformerMixin, Ranker):
             categorical=tuple(self.columns_.categories) or None,
         )
 
-    def _make_head(self, data, objective, seed):
+    def _make_head(self, data: TrainingSet, objective: Objective) -> AntisymmetricHead:
         part = self.feature_part_
         shape = (len(data.y), objective.n_outputs) if objective.n_outputs > 1 else len(data.y)
         if not np.any(objective.derivatives(np.zeros(shape))[0]):
@@ -167,22 +171,31 @@ class DirectRanker(TransformerMixin, Ranker):
                 UserWarning,
                 stacklevel=4,
             )
-            return AntisymmetricHead(np.zeros(part.n_outputs_), self.head)
+            return AntisymmetricHead(np.zeros(part.n_outputs_), self.tau)
         if hasattr(part, "head_weight_"):  # trained together with the outputs
-            return AntisymmetricHead(part.head_weight_, self.head)
+            return AntisymmetricHead(part.head_weight_, self.tau)
         if part.n_outputs_ == 1:
-            return AntisymmetricHead(np.ones(1), self.head)
-        convex = {
-            "loss": "logistic",
-            "weight": self.weight if self.weight in _FIXED_WEIGHTS else "query",
-            "pairs": self.pairs if self.pairs in _FIXED_PAIRS else "all",
-            "per_level": False,
-        }
-        objective = self._make_objective(data, seed, **convex)
+            return AntisymmetricHead(np.ones(1), self.tau)
         penalty = {"penalty": self.head_penalty, "alpha": self.head_alpha}
-        weight = fit_head(self._transform(data.X[data.rows]), objective, **penalty)
-        return AntisymmetricHead(weight, self.head)
+        weight = fit_head(self._transform(data.features), _convex(objective, data), **penalty)
+        return AntisymmetricHead(weight, self.tau)
 
     def _transform(self, X):
         features = self.feature_part_.transform(X)
         return features.reshape(-1, 1) if features.ndim == 1 else features
+
+
+def _convex(objective: Any, data: TrainingSet) -> Objective:
+    """Return the convex form of an objective, or the logistic loss of all pairs, queries alike."""
+    if hasattr(objective, "convex"):
+        convex: Objective = objective.convex()
+        return convex
+    return data.objective(0, loss="logistic", weight="query")
+
+
+def _is_auto(value: Any) -> bool:
+    return _is_named(value, "auto")
+
+
+def _is_named(value: Any, name: str) -> bool:
+    return isinstance(value, str) and value == name

@@ -10,6 +10,7 @@ are kept as the text of their name. A change that older versions cannot read rai
 
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
 from treerank.files.archive import read_archive, write_archive
+from treerank.lazy import load_object
 
 _CLASS = "estimator class"
 
@@ -22,10 +23,9 @@ def save(ranker, path):
 def read_model(path, rankers, parts=None):
     """Read a ranker of one of the classes ``rankers``; ``parts`` adds feature parts by name."""
     content = read_archive(path)
-    own = {name: (lambda part=part: part) for name, part in (parts or {}).items()}
     try:
         _check_class(content[_CLASS], rankers)
-        return _restored(content, {**FEATURE_PART_CLASSES, **rankers, **own})
+        return _restored(content, {**FEATURE_PART_CLASSES, **rankers, **(parts or {})})
     except (KeyError, TypeError, AttributeError) as error:
         raise ValueError(
             f"path must hold a whole ranker that this version knows; got {error!r} in {path}."
@@ -61,7 +61,9 @@ def _restored(content, classes):
         return {name: _restored(item, classes) for name, item in content.items()}
     name = content[_CLASS]
     _check_class(name, classes)
-    estimator = classes[name]()(**_restored(content["params"], classes))
+    found = classes[name]
+    estimator_class = load_object(found) if isinstance(found, str) else found
+    estimator = estimator_class(**_restored(content["params"], classes))
     if content["state"] is not None:
         estimator.set_state(_restored(content["state"], classes))
     return estimator

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.inputs.documents import check_eval_set, check_features
+from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ndcg import NDCG
 from treerank.rankers.ranker import Ranker
@@ -76,32 +76,26 @@ class NestedRanker(Ranker):
             raise ValueError("sample_weight must be None for NestedRanker.")
         return NDCG(k=10)(y, self.predict(X, qid), qid)
 
-    def _set_aside(self, data, eval_set, seed):
-        """Hand on the documents themselves, since every stage has an order of its own to check."""
-        data, _, held_out = super()._set_aside(data, eval_set, seed)
-        return data, None if eval_set is None else check_eval_set(self, eval_set), held_out
-
-    def _learn(self, data, validation, seed):
-        X, y = data.X[data.rows], data.y
-        kept = np.arange(len(y))
+    def _learn(self, data, held_out, seed):
         self.rankers_: list[Any] = []
         for size in (*self.sizes, None):
-            if self.rankers_ and not _has_pairs(y[kept], data.query[kept]):
+            if self.rankers_ and not data.groups.with_two_labels(data.y).any():
                 break
-            ranker = self._make_ranker(seed)
-            weights = {
-                "sample_weight": _taken(data.sample_weight, kept),
-                "query_weight": _taken(data.query_weight, kept),
-            }
-            weights = {name: weight for name, weight in weights.items() if weight is not None}
-            if data.pairs is not None:
-                weights["given_pairs"] = data.taking(kept).weights()["given_pairs"]
-            if validation is not None and "eval_set" in signature(ranker.fit).parameters:
-                weights["eval_set"] = (*validation[:2], validation[2].codes)
-            self.rankers_.append(ranker.fit(X[kept], y[kept], data.query[kept], **weights))
+            ranker = self._fitted(self._make_ranker(seed), data, held_out)
+            self.rankers_.append(ranker)
             if size is not None:
-                kept = kept[_best(ranker, X[kept], data.query[kept], size)]
-                validation = _top_of(validation, ranker, size)
+                data = data.taking(_on_top(ranker.predict(data.features), data.groups, size))
+                held_out = _top_of(held_out, ranker, size)
+
+    def _fitted(self, ranker, data, held_out):
+        """Fit the ranker of one stage."""
+        given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
+        if data.pairs is not None:
+            given["given_pairs"] = data.pairs.table()
+        if held_out is not None and "eval_set" in signature(ranker.fit).parameters:
+            given["eval_set"] = (held_out.X, held_out.y, held_out.groups.codes)
+        given = {name: value for name, value in given.items() if value is not None}
+        return ranker.fit(data.features, data.y, data.groups.codes, **given)
 
     def _scores(self, X):
         return self._nested_scores(X, QueryGroups.from_qid(None, len(X)))
@@ -148,27 +142,9 @@ def _on_top(scores, groups, size):
     return np.flatnonzero(scores >= last[groups.codes])
 
 
-def _best(ranker, X, query, size):
-    return _on_top(ranker.predict(X), QueryGroups.from_qid(query), size)
-
-
-def _top_of(validation, ranker, size):
-    """Return the tops of held-out lists, ``None`` once they have nothing to order any more."""
-    if validation is None:
+def _top_of(held_out, ranker, size):
+    """Return the tops of held-out lists, or ``None`` once they hold no pair any more."""
+    if held_out is None:
         return None
-    X, y, groups = validation
-    kept = _on_top(ranker.predict(X), groups, size)
-    if not _has_pairs(y[kept], groups.codes[kept]):
-        return None
-    return X[kept], y[kept], QueryGroups.from_qid(groups.codes[kept])
-
-
-def _has_pairs(y, query):
-    groups = QueryGroups.from_qid(query)
-    by_query = y[groups.order]
-    start = groups.indptr[:-1]
-    return bool((np.maximum.reduceat(by_query, start) > np.minimum.reduceat(by_query, start)).any())
-
-
-def _taken(values, positions):
-    return None if values is None else values[positions]
+    top = held_out.taking(_on_top(ranker.predict(held_out.X), held_out.groups, size))
+    return top if top.has_pairs else None

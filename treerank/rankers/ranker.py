@@ -20,17 +20,18 @@ from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_documents, check_eval_set, check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
-from treerank.rankers.calibration import fit_steepness, pair_probability, queries_with_pairs
+from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.explanation import parts_of_margin
 from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.held_out import HeldOut
 from treerank.rankers.model_file import save
-from treerank.rankers.training_set import training_set
+from treerank.rankers.training_set import TrainingSet, training_set
 
 
 class Ranker(BaseEstimator):
     """A function from documents to scores, and all that follows from scores.
 
-    A subclass brings ``_learn(data, validation, seed)`` and ``_scores(X)``. ``data`` is a
+    A subclass brings ``_learn(data, held_out, seed)`` and ``_scores(X)``. ``data`` is a
     :class:`~treerank.rankers.training_set.TrainingSet`; ``validation`` is ``None`` or ``(X, metric)`` with
     ``metric(scores)``, higher better, for early stopping; ``X`` is a float matrix, NaN where a
     value is missing, and CSR if ``X`` is sparse, which ``dense_reader`` has to allow. A subclass
@@ -56,7 +57,7 @@ class Ranker(BaseEstimator):
     #: Names of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
     _learned: ClassVar[tuple[str, ...]] = ()
 
-    head: Any = "identity"
+    tau: Any = "identity"
     metric: Any = "ndcg@10"
     calibration: Any = "eval_set"
     random_state: Any = None
@@ -103,14 +104,14 @@ class Ranker(BaseEstimator):
         X, y = check_documents(self, X, y, reset=not self._continues())
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
         data = training_set(X, y, qid, **weights, given_pairs=given_pairs)
-        data, validation, held_out = self._set_aside(data, eval_set, seed)
-        self.head_ = AntisymmetricHead(np.ones(1), self.head)
+        data, held_out, calibrating = self._set_aside(data, eval_set, seed)
+        self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_ = 1.0
-        self._learn(data, validation, seed)
-        if held_out is not None:
-            scores = self._scores(held_out[0])
+        self._learn(data, held_out, seed)
+        if calibrating is not None:
+            scores = self._scores(calibrating.X)
             if np.ptp(scores) > 0:
-                self.steepness_ = fit_steepness(scores, *held_out[1:])
+                self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
         return self
 
     def predict(self, X):
@@ -231,17 +232,18 @@ class Ranker(BaseEstimator):
             setattr(self, name, state["learned"][name])
         return self
 
-    def _learn(self, data, validation, seed):
+    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         """Learn from the documents ``data.X[data.rows]``, of labels ``data.y``."""
         raise NotImplementedError
 
-    def _scores(self, X):
+    def _scores(self, X: Any) -> np.ndarray:
         """Return the score of each row of a matrix already checked."""
         raise NotImplementedError
 
-    def dense_reader(self):
-        """Return the name of what reads no sparse ``X``, or ``None``."""
-        return type(self).__name__
+    @property
+    def _reads_sparse(self) -> bool:
+        """Whether ``fit`` and ``predict`` read sparse matrices without making them dense."""
+        return False
 
     def _continues(self):
         """Tell whether ``fit`` goes on from an earlier one, with the same columns."""
@@ -249,7 +251,7 @@ class Ranker(BaseEstimator):
 
     def _check_settings(self):
         """Refuse what training would only come to in the end."""
-        AntisymmetricHead(np.ones(1), self.head)
+        AntisymmetricHead(np.ones(1), self.tau)
         get_metric(self.metric)
         share = self.calibration
         if share not in (None, "eval_set") and (isinstance(share, str) or not 0 < share < 1):
@@ -257,24 +259,26 @@ class Ranker(BaseEstimator):
                 f"calibration must be 'eval_set', None or a share between 0 and 1; got {share!r}."
             )
 
-    def _set_aside(self, data, eval_set, seed):
+    def _set_aside(
+        self, data: TrainingSet, eval_set: Any, seed: int
+    ) -> tuple[TrainingSet, HeldOut | None, HeldOut | None]:
         """Return what to train on, what early stopping watches and what to calibrate on."""
-        held_out, validation = None, None
+        held_out = calibrating = None
         if eval_set is not None:
-            held_out = check_eval_set(self, eval_set)
-            validation = held_out[0], get_metric(self.metric).prepared(*held_out[1:])
-        if self.calibration is None:
-            held_out = None
-        elif self.calibration != "eval_set":
+            X, y, groups = check_eval_set(self, eval_set)
+            held_out = HeldOut(X, y, groups, get_metric(self.metric).prepared(y, groups))
+        if self.calibration == "eval_set":
+            calibrating = held_out
+        elif self.calibration is not None:
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
-            held_out = rest.X[rest.rows], rest.y, QueryGroups.from_qid(rest.query)
-        if held_out is not None and queries_with_pairs(*held_out[1:]) == 0:
+            calibrating = HeldOut(rest.features, rest.y, rest.groups)
+        if calibrating is not None and not calibrating.has_pairs:
             source = "eval_set" if self.calibration == "eval_set" else "calibration"
             raise ValueError(
                 f"{source} must hold out a query with two different labels; got none among "
-                f"{len(held_out[1])} documents."
+                f"{len(calibrating.y)} documents."
             )
-        return data, validation, held_out
+        return data, held_out, calibrating
 
     def _measured(self, scores, y, qid, sample_weight):
         metric = get_metric(self.metric)
@@ -301,7 +305,7 @@ class Ranker(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = self.dense_reader() is None
+        tags.input_tags.sparse = self._reads_sparse
         return tags
 
 

@@ -6,18 +6,23 @@ of the queries. ``X`` stays where it is: only its row numbers are ordered.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight
 from treerank.inputs.canonical import canonical_order
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups, check_constant_within
+from treerank.objectives.base import Objective
+from treerank.objectives.factory import PairSettings, bind_loss
+from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs import GivenPairs
 
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Documents in training order; row ``t`` is row ``rows[t]`` of ``X``.
+    """Documents in training order; document ``t`` is row ``rows[t]`` of ``X``.
 
     Attributes
     ----------
@@ -27,63 +32,85 @@ class TrainingSet:
         Rows of ``X``, in training order.
     y : ndarray of shape (n_documents,)
         Labels.
-    query : ndarray of shape (n_documents,)
-        Number of the query of each document.
+    groups : QueryGroups
+        Queries of the documents. In a finished training set the documents of a query stand next
+        to each other.
     sample_weight, query_weight : ndarray of shape (n_documents,) or None
         Weights of a document and of its query.
     pairs : GivenPairs or None
-        The user's own pairs, whose rows count in training order.
+        The user's own pairs; they count documents in training order.
     """
 
-    X: np.ndarray
+    X: Any
     rows: np.ndarray
     y: np.ndarray
-    query: np.ndarray
+    groups: QueryGroups
     sample_weight: np.ndarray | None = None
     query_weight: np.ndarray | None = None
     pairs: GivenPairs | None = None
 
     @property
-    def n_queries(self):
-        """Number of queries."""
-        return int(self.query.max()) + 1
+    def features(self) -> Any:
+        """Features of the documents, in training order: a copy."""
+        return self.X[self.rows]
 
-    def weights(self):
-        """Return the weights as :func:`~treerank.objectives.factory.make_objective` wants them."""
-        pairs = self.pairs
-        return {
-            "sample_weight": self.sample_weight,
-            "query_weight": self.query_weight,
-            "given_pairs": None
-            if pairs is None
-            else np.column_stack([pairs.i, pairs.j, pairs.weight, pairs.target]),
-        }
+    @property
+    def weight_of_queries(self) -> np.ndarray | None:
+        """Weight of each query, or ``None``."""
+        return None if self.query_weight is None else self.groups.first_of(self.query_weight)
 
-    def taking(self, positions):
-        """Keep the given documents, in that order, and the pairs among them."""
+    def judgments(self, seed: int) -> Judgments:
+        """Return what an objective may know of the documents."""
+        weights = self.sample_weight, self.weight_of_queries
+        return Judgments.of(self.y, self.groups, *weights, seed)
+
+    def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
+        """Return the objective of a loss over the documents; given pairs replace ``pairs``."""
+        if self.pairs is not None:
+            if settings.get("pairs") not in (None, "all"):
+                raise ValueError(
+                    "pairs must be None or 'all' when given_pairs lists them; "
+                    f"got {settings['pairs']!r}."
+                )
+            settings["pairs"] = self.pairs
+        return bind_loss(loss, self.judgments(seed), PairSettings(**settings))
+
+    def taking(self, positions: np.ndarray) -> "TrainingSet":
+        """Return the documents at the given positions, in that order, and the pairs among them."""
         return TrainingSet(
             self.X,
             self.rows[positions],
             self.y[positions],
-            np.unique(self.query[positions], return_inverse=True)[1],
+            self.groups.among(positions),
             None if self.sample_weight is None else self.sample_weight[positions],
             None if self.query_weight is None else self.query_weight[positions],
-            None if self.pairs is None else _pairs_among(self.pairs, positions, len(self.rows)),
+            None if self.pairs is None else self.pairs.taking(positions),
         )
 
-    def split_by_query(self, share, rng):
+    def split_by_query(
+        self, share: float, rng: np.random.RandomState
+    ) -> "tuple[TrainingSet, TrainingSet]":
         """Return a part and a held-out ``share`` of the queries, drawn by ``rng``."""
-        n_held_out = max(1, round(share * self.n_queries))
-        if n_held_out >= self.n_queries:
+        n_queries = self.groups.n_queries
+        n_held_out = max(1, round(share * n_queries))
+        if n_held_out >= n_queries:
             raise ValueError(
-                f"calibration must leave a query to train on; got {share!r} of {self.n_queries}."
+                f"calibration must leave a query to train on; got {share!r} of {n_queries}."
             )
-        held_out = np.isin(self.query, rng.permutation(self.n_queries)[:n_held_out])
+        held_out = np.isin(self.groups.codes, rng.permutation(n_queries)[:n_held_out])
         return self.taking(np.flatnonzero(~held_out)), self.taking(np.flatnonzero(held_out))
 
 
-def training_set(X, y, qid=None, *, sample_weight=None, query_weight=None, given_pairs=None):
-    """Check everything that is aligned with the rows of ``X``, and order it.
+def training_set(
+    X: Any,
+    y: np.ndarray,
+    qid: ArrayLike | None = None,
+    *,
+    sample_weight: ArrayLike | None = None,
+    query_weight: ArrayLike | None = None,
+    given_pairs: ArrayLike | None = None,
+) -> TrainingSet:
+    """Check everything that is aligned with the rows of ``X``, and put it in training order.
 
     Examples
     --------
@@ -93,17 +120,16 @@ def training_set(X, y, qid=None, *, sample_weight=None, query_weight=None, given
     ([np.int64(0), np.int64(2)], [np.float64(0.0), np.float64(1.0)])
     """
     groups = QueryGroups.from_qid(qid, len(y))
-    sample_weight = check_weight("sample_weight", sample_weight, len(y))
-    query_weight = check_weight("query_weight", query_weight, len(y))
-    if query_weight is not None:
-        _refuse_uneven(query_weight, groups)
+    by_query = check_weight("query_weight", query_weight, len(y))
+    if by_query is not None:
+        check_constant_within("query_weight", by_query, groups)
     as_given = TrainingSet(
         X,
         np.arange(len(y)),
         y,
-        groups.codes,
-        sample_weight,
-        query_weight,
+        groups,
+        check_weight("sample_weight", sample_weight, len(y)),
+        by_query,
         None if given_pairs is None else GivenPairs.from_table(given_pairs, groups),
     )
     return _in_canonical_order(_without_idle_weights(as_given))
@@ -128,21 +154,11 @@ def _without_idle_weights(data):
 
 def _in_canonical_order(data):
     X = data.X if len(data.rows) == data.X.shape[0] else data.X[data.rows]
-    groups = QueryGroups.from_qid(data.query)
     weights = (data.sample_weight, data.query_weight, *_stakes(data.pairs, len(data.y)))
-    ordered = canonical_order(X, groups, data.y, *weights)
+    ordered = canonical_order(X, data.groups, data.y, *weights)
     taken = data.taking(ordered.order)
-    query = np.repeat(np.arange(ordered.n_queries), ordered.sizes)
     pairs = None if taken.pairs is None else _sorted(taken.pairs)
-    return replace(taken, query=query, pairs=pairs)
-
-
-def _pairs_among(pairs, positions, n_documents):
-    place = np.full(n_documents, -1)
-    place[positions] = np.arange(len(positions))
-    i, j = place[pairs.i], place[pairs.j]
-    kept = (i >= 0) & (j >= 0)
-    return GivenPairs(i[kept], j[kept], pairs.weight[kept], pairs.target[kept])
+    return replace(taken, groups=QueryGroups(None, ordered.indptr), pairs=pairs)
 
 
 def _sorted(pairs):
@@ -162,15 +178,3 @@ def _stakes(pairs, n_documents):
     np.add.at(lost, i, weight * (1 - target))
     np.add.at(lost, j, weight * target)
     return won, lost
-
-
-def _refuse_uneven(query_weight, groups):
-    first = query_weight[groups.order[groups.indptr[:-1]]]
-    uneven = query_weight != first[groups.codes]
-    if uneven.any():
-        row = int(np.argmax(uneven))
-        raise ValueError(
-            "query_weight must be constant within a query; got "
-            f"{float(query_weight[row])!r} in row {row}, where another row of the query has "
-            f"{float(first[groups.codes[row]])!r}."
-        )

@@ -97,15 +97,15 @@ class TreeDirectRanker(DirectRanker):
         feature_part="lightgbm",
         *,
         loss="logistic",
-        weight="ndcg",
+        weight="auto",
         pairs="all",
-        head="identity",
+        tau="identity",
         sigma=1.0,
-        margin="unit",
+        target_margin="unit",
         k=None,
         gain="exponential",
         threshold=1.0,
-        smoothing=1.0,
+        smoothing="auto",
         query_normalization=None,
         per_level=False,
         metric="ndcg@10",
@@ -119,9 +119,9 @@ class TreeDirectRanker(DirectRanker):
         self.loss = loss
         self.weight = weight
         self.pairs = pairs
-        self.head = head
+        self.tau = tau
         self.sigma = sigma
-        self.margin = margin
+        self.target_margin = target_margin
         self.k = k
         self.gain = gain
         self.threshold = threshold

@@ -3,7 +3,6 @@
 from typing import Any
 
 from treerank.baselines.boosted.boosted_ranker import BoostedRanker
-from treerank.objectives.pointwise import half_squared_error
 
 
 class MART(BoostedRanker):
@@ -34,14 +33,7 @@ class MART(BoostedRanker):
     """
 
     loss: Any = "half_squared_error"
+    weight: Any = None
 
     def __init__(self, n_trees=100, **rest):
         super().__init__(n_trees, **rest)
-
-    def _make_objective(self, data, seed, **changed):
-        if data.pairs is not None:
-            raise ValueError("given_pairs must be None where documents count one by one.")
-        if changed:  # a head over several outputs compares pairs nevertheless
-            return super()._make_objective(data, seed, **changed)
-        weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-        return half_squared_error(data.y, data.query, **weights)

@@ -45,15 +45,14 @@ class PairSides(NamedTuple):
     @classmethod
     def of(cls, data, normalized):
         """Read a training set; ``normalized`` gives the pairs of every query the same sum."""
-        first = np.flatnonzero(np.append(True, data.query[1:] != data.query[:-1]))
-        indptr = np.append(first, len(data.y))
+        indptr = data.groups.indptr
         weight = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
         level = _levels(data.y, indptr)
         mass = _mass(indptr, level, weight)
         factor = np.divide(1.0, mass, out=np.zeros(len(mass)), where=mass > 0)
         factor = factor if normalized else np.ones(len(mass))
         if data.query_weight is not None:
-            factor = factor * data.query_weight[first]
+            factor = factor * data.weight_of_queries
         total = float(np.sum(factor * mass))
         return cls(indptr, level, weight, factor / total if total > 0 else factor * 0)
 

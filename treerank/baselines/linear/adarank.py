@@ -117,9 +117,9 @@ class AdaRank(LinearRanker):
         self.early_stopping_rounds = early_stopping_rounds
         self.calibration = calibration
 
-    def _weigh(self, data, scale, validation, seed):
+    def _weigh(self, data, scale, held_out, seed):
         refuse_weights(self, data, WHOLE_QUERIES)
-        progress, metric = watch(self, validation, self.n_rounds), get_metric(self.metric)
+        progress, metric = watch(self, held_out, self.n_rounds), get_metric(self.metric)
         data = measurable(data, metric)
         rounds = []
         if data is None:
@@ -127,7 +127,7 @@ class AdaRank(LinearRanker):
         else:
             columns = scale.by_column(data.X, data.rows)
             weak = WEAK_RANKERS[self.weak_ranker](columns, self.n_thresholds)
-            held_out = None if validation is None else scale.by_column(validation[0])
+            held_out = None if held_out is None else scale.by_column(held_out.X)
             boosting = Boosting(self, weak, columns, measure_of(data, metric))
             rounds = boosting.rounds(progress, held_out)[: progress.kept()]
         self.evals_result_, self.n_rounds_ = progress.history(), len(rounds)

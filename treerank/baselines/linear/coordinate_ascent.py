@@ -76,7 +76,7 @@ class CoordinateAscent(LinearRanker):
         self.calibration = calibration
         self.random_state = random_state
 
-    def _weigh(self, data, scale, validation, seed):
+    def _weigh(self, data, scale, held_out, seed):
         refuse_weights(self, data, WHOLE_QUERIES)
         metric, rng = get_metric(self.metric), np.random.RandomState(seed)
         data = measurable(data, metric)
@@ -85,12 +85,12 @@ class CoordinateAscent(LinearRanker):
             return np.zeros(len(scale.mean))
         columns = scale.by_column(data.X, data.rows)
         measure = measure_of(data, metric)
-        held_out = None if validation is None else scale.by_row(validation[0])
+        Z = None if held_out is None else scale.by_row(held_out.X)
         best, best_value = None, -np.inf
         for _ in range(self.n_restarts):
             weight, value = self._ascend(columns, measure, rng)
             if held_out is not None:
-                value = validation[1](linear_scores(held_out, weight, 0 * weight))
+                value = held_out.metric(linear_scores(Z, weight, 0 * weight))
             if best is None or value > best_value:
                 best, best_value = weight, value
         return best

@@ -83,9 +83,9 @@ class ESRank(LinearRanker):
         self.calibration = calibration
         self.random_state = random_state
 
-    def _weigh(self, data, scale, validation, seed):
+    def _weigh(self, data, scale, held_out, seed):
         refuse_weights(self, data, WHOLE_QUERIES)
-        progress = watch(self, validation, self.n_generations)
+        progress = watch(self, held_out, self.n_generations)
         metric, rng = get_metric(self.metric), _rng(seed)
         rankable = measurable(data, metric)
         if rankable is None:
@@ -94,7 +94,7 @@ class ESRank(LinearRanker):
             return np.zeros(len(scale.mean))
         start = _of_unit_size(self._start(data, scale, rng))
         columns = scale.by_column(rankable.X, rankable.rows)
-        held_out = None if validation is None else scale.by_row(validation[0])
+        held_out = None if held_out is None else scale.by_row(held_out.X)
         measure = measure_of(rankable, metric)
         weight = self._evolve(start, columns, measure, rng, progress, held_out)
         self.evals_result_ = progress.history()

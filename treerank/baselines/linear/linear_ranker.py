@@ -27,13 +27,13 @@ class LinearRanker(Ranker):
 
     _learned: ClassVar[tuple[str, ...]] = ("coef_", "mean_")
 
-    def _learn(self, data, validation, seed):
+    def _learn(self, data, held_out, seed):
         with threads_for(len(data.y)):
             scale = FeatureScale.of(data.X, data.rows, data.sample_weight)
-            weight = self._weigh(data, scale, validation, seed)
+            weight = self._weigh(data, scale, held_out, seed)
         self.coef_, self.mean_ = weight * scale.inverse, scale.mean
 
-    def _weigh(self, data, scale, validation, seed):
+    def _weigh(self, data, scale, held_out, seed):
         """Return the weight of each standard feature."""
         raise NotImplementedError
 

@@ -96,20 +96,20 @@ class PRank(LinearRanker):
         """Return the label of each document, by the thresholds that its score exceeds."""
         return self.levels_[np.searchsorted(self.thresholds_, self.predict(X), side="right")]
 
-    def _weigh(self, data, scale, validation, seed):
+    def _weigh(self, data, scale, held_out, seed):
         refuse_weights(self, data, _NO_WEIGHTS)
         self.levels_, level = np.unique(data.y, return_inverse=True)
         _refuse_many(self.levels_)
-        metric = _negative if validation is None else validation[1]
+        metric = _negative if held_out is None else held_out.metric
         progress = Progress(metric, self.patience, total=self.n_epochs)
         n_weights = n_products(len(scale.mean), self._quadratic)
         best = np.zeros(n_weights), np.zeros(len(self.levels_) - 1)
         if len(self.levels_) == 1:
             warn_of_nothing_to_learn("All labels are equal")
         else:
-            held_out = None if validation is None else scale.by_row(validation[0])
+            held_out = None if held_out is None else scale.by_row(held_out.X)
             best = self._train(scale.by_row(data.X, data.rows), level, held_out, progress, seed)
-        self.evals_result_ = {} if validation is None else progress.history()
+        self.evals_result_ = {} if held_out is None else progress.history()
         self.thresholds_ = best[1]
         return best[0]
 

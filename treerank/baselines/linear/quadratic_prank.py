@@ -39,10 +39,10 @@ class QuadraticPRank(PRank):
     _learned: ClassVar[tuple[str, ...]] = (*PRank._learned, "inverse_")
     _quadratic: ClassVar = True
 
-    def _learn(self, data, validation, seed):
+    def _learn(self, data, held_out, seed):
         with threads_for(len(data.y)):
             scale = FeatureScale.of(data.X, data.rows)
-            self.coef_ = self._weigh(data, scale, validation, seed)
+            self.coef_ = self._weigh(data, scale, held_out, seed)
         self.mean_, self.inverse_ = scale.mean, scale.inverse
 
     def _scores(self, X):

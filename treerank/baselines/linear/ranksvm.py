@@ -95,7 +95,7 @@ class RankSVM(LinearRanker):
         self.calibration = calibration
         self.random_state = random_state
 
-    def _weigh(self, data, scale, validation, seed):
+    def _weigh(self, data, scale, held_out, seed):
         refuse_weights(self, data, {"given_pairs": "it knows pairs by their documents' labels"})
         sides = PairSides.of(data, self.normalized)
         if not sides.factor.any():

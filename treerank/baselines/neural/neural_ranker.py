@@ -6,7 +6,7 @@ defaults in ``__init__``, and list it in :mod:`treerank.registry`.
 """
 
 from treerank.feature_parts.inherited_parameters import spell_out
-from treerank.feature_parts.registry import FEATURE_PARTS
+from treerank.feature_parts.registry import feature_part_class
 from treerank.rankers.direct_ranker import DirectRanker
 
 
@@ -100,7 +100,7 @@ class NeuralRanker(DirectRanker):
     @property
     def feature_part(self):
         """The network that these parameters describe, unfitted."""
-        part = FEATURE_PARTS["mlp"]()()
+        part = feature_part_class("mlp")()
         own = self.get_params(deep=False)
         shared = {name: own[name] for name in part.get_params(deep=False) if name in own}
         return part.set_params(**shared)

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
+from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.head import AntisymmetricHead
 
 
@@ -47,7 +48,7 @@ class RankNetStar(NeuralRanker):
     (array([3, 2, 1, 2, 1]), (5, 5))
     """
 
-    loss, weight, pairs, head = "half_squared_tanh", "uniform", "adjacent", "tanh"
+    loss, weight, pairs, tau = "half_squared_tanh", "uniform", "adjacent", "tanh"
 
     def __init__(
         self,
@@ -75,16 +76,14 @@ class RankNetStar(NeuralRanker):
         if not isinstance(self.hidden, Sequence | np.ndarray) or len(self.hidden) == 0:
             raise ValueError(f"hidden must name at least one layer; got {self.hidden!r}.")
 
-    def _make_objective(self, data, seed, **changed):
-        if self.across_queries:
-            data = _merged(data)
-        return super()._make_objective(data, seed, **changed)
+    def _make_objective(self, data, seed):
+        return super()._make_objective(_merged(data) if self.across_queries else data, seed)
 
-    def _make_head(self, data, objective, seed):
+    def _make_head(self, data, objective):
         if self.across_queries and np.ptp(data.y) > 0:  # to see a pair takes no look at all of them
             weight = getattr(self.feature_part_, "head_weight_", np.ones(1))
-            return AntisymmetricHead(weight, self.head)
-        return super()._make_head(data, objective, seed)
+            return AntisymmetricHead(weight, self.tau)
+        return super()._make_head(data, objective)
 
 
 def _merged(data):
@@ -93,5 +92,5 @@ def _merged(data):
     if data.query_weight is not None:
         root = np.sqrt(data.query_weight)
         weight = root if weight is None else root * weight
-    query = np.zeros_like(data.query)
-    return replace(data, query=query, sample_weight=weight, query_weight=None)
+    groups = QueryGroups.from_qid(None, len(data.y))
+    return replace(data, groups=groups, sample_weight=weight, query_weight=None)

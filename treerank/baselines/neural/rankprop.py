@@ -5,23 +5,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
-from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.listwise_base import ListwiseObjective
+from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
 
 
-@dataclass(frozen=True, eq=False)
-class RankPropObjective(ListwiseObjective):
+@dataclass(frozen=True)
+class SortedTargets(ListwiseLoss):
     r"""Half the squared distance of each score to its target, :math:`\frac12 (s_i - t_i)^2` [1]_.
 
-    The targets of a query are evenly spaced from -1/2 to 1/2 and handed out in the order of the
-    labels and, among equal labels, of the present scores; equal ones share. So a document is
-    not asked for more than to stay where it is among its equals. Targets are chosen anew at
-    every step, of which the regression takes one: the two phases of the paper become one.
-
-    Parameters
-    ----------
-    y, groups, sample_weight, query_weight
-        See :class:`~treerank.objectives.listwise_base.ListwiseObjective`.
+    The targets of a query are evenly spaced from -1/2 to 1/2 and given to its documents in the
+    order of the labels and, among equal labels, of the present scores; documents that are equal in
+    both share. So the loss asks no document to move among those of its own label. Targets are
+    chosen anew at every step, and the regression takes one step: the two phases of the paper
+    become one.
 
     References
     ----------
@@ -30,36 +25,34 @@ class RankPropObjective(ListwiseObjective):
 
     Examples
     --------
-    >>> groups = QueryGroups.from_qid(None, 3)
-    >>> value, gradient, _ = RankPropObjective.from_labels([0, 1, 1], groups)([0.0, 1.0, 2.0])
-    >>> gradient
+    >>> from treerank.objectives import make_objective
+    >>> make_objective([0, 1, 1], loss=SortedTargets())([0.0, 1.0, 2.0])[1]
     array([0.5, 1. , 1.5])
     """
 
-    def _over_queries(self, scores, iteration):
-        del iteration
-        distance = scores - self._targets(scores)
-        return (
-            self._weight * distance**2 / 2,
-            self._weight * distance,
-            self._weight * np.ones(len(scores)),
-        )
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> PricedQueries:
+        """Return the squared distance of each query and its derivatives."""
+        distance = scores - _targets(lists, scores)
+        values = np.bincount(lists.query, lists.weight * distance**2 / 2, lists.groups.n_queries)
+        return values, lists.weight * distance, lists.weight * np.ones(len(scores))
 
-    def _targets(self, scores):
-        labels, query = self.y[self._order], self._codes
-        # Queries that never differ in label have nothing to teach: their targets are 0.
-        lowest = np.minimum.reduceat(labels, self.groups.indptr[:-1])[query]
-        informative = self._per_query(np.maximum, labels) > lowest
-        order = np.lexsort((scores, labels, query))
-        differs = [np.diff(part[order]) != 0 for part in (scores, labels, query)]
-        block = np.append(0, np.cumsum(np.any(differs, axis=0)))
-        size = np.bincount(block)
-        middle = np.cumsum(size) - (size + 1) / 2  # mean place of a block of equals
-        place = np.empty(len(scores))
-        place[order] = middle[block]
-        place -= self.groups.indptr[:-1][query]
-        spread = np.maximum(self.groups.sizes[query] - 1, 1)
-        return np.where(informative, place / spread - 0.5, 0.0)
+
+def _targets(lists, scores):
+    labels, query, start = lists.y, lists.query, lists.groups.indptr[:-1]
+    # Queries whose labels are all equal have nothing to teach: their targets are 0.
+    informative = lists.per_query(np.maximum, labels) > np.minimum.reduceat(labels, start)[query]
+    order = np.lexsort((scores, labels, query))
+    differs = [np.diff(part[order]) != 0 for part in (scores, labels, query)]
+    block = np.append(0, np.cumsum(np.any(differs, axis=0)))
+    size = np.bincount(block)
+    middle = np.cumsum(size) - (size + 1) / 2  # mean place of a block of equals
+    place = np.empty(len(scores))
+    place[order] = middle[block]
+    place -= start[query]
+    spread = np.maximum(lists.groups.sizes[query] - 1, 1)
+    return np.where(informative, place / spread - 0.5, 0.0)
 
 
 class RankProp(NeuralRanker):
@@ -84,21 +77,7 @@ class RankProp(NeuralRanker):
     array([3, 2, 1, 2, 1])
     """
 
-    # Neither is a choice here: there are no pairs.
-    weight, pairs = None, None
+    loss, weight, pairs = SortedTargets(), None, None
 
     def __init__(self, hidden=(64, 32), *, learning_rate=3e-3, **rest):
         super().__init__(hidden, learning_rate=learning_rate, **rest)
-
-    def _make_objective(self, data, seed, **changed):
-        del seed, changed
-        if data.pairs is not None:
-            raise ValueError("given_pairs must be None for RankProp, which has no pairs.")
-        groups = QueryGroups.from_qid(data.query)
-        weight = data.query_weight
-        return RankPropObjective.from_labels(
-            data.y,
-            groups,
-            sample_weight=data.sample_weight,
-            query_weight=None if weight is None else weight[groups.order[groups.indptr[:-1]]],
-        )

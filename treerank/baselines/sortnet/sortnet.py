@@ -19,6 +19,7 @@ from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.rankers.ranker import Ranker
 
@@ -160,7 +161,7 @@ class SortNet(Ranker):
     def _comparator(self):
         return Comparator(**self.weights_)
 
-    def _learn(self, data, validation, seed):
+    def _learn(self, data, held_out, seed):
         self._check_parameters(data)
         standardization = Standardization.of(Rows(data.X, order=data.rows))
         self.inputs_ = {"mean": standardization.mean, "scale": standardization.scale}
@@ -168,8 +169,8 @@ class SortNet(Ranker):
         self.references_ = X[np.linspace(0, len(X) - 1, min(len(X), _REFERENCES)).astype(int)]
         train = _Documents.of_training(X, data, self.metric)
         judge = train
-        if validation is not None:
-            judge = _Documents.of_validation(self._standard(validation[0]), validation[1])
+        if held_out is not None:
+            judge = _Documents.of_held_out(self._standard(held_out.X), held_out, self.metric)
         best = self._search(train, judge, seed)
         self.weights_ = {name: np.array(part) for name, part in best._asdict().items()}
 
@@ -267,32 +268,25 @@ class _Documents:
     @classmethod
     def of_training(cls, X, data, metric):
         """Look at the training set; without anything to find in it, errors are the measure."""
-        groups = QueryGroups.from_qid(data.query)
         weight = np.ones(len(X)) if data.sample_weight is None else data.sample_weight
         if data.query_weight is not None:
             weight = weight * np.sqrt(data.query_weight)
         try:
-            prepared = get_metric(metric).prepared(data.y, groups)
+            prepared = get_metric(metric).prepared(data.y, data.groups)
         except ValueError:
             prepared = None
-        return cls(X, data.y, groups, weight, prepared)
+        return cls(X, data.y, data.groups, weight, prepared)
 
     @classmethod
-    def of_validation(cls, X, metric):
-        """Look at held-out documents, of which the metric knows the labels."""
-        groups = getattr(metric, "groups", None)
-        if groups is None:  # a function of the user's own
-            groups = QueryGroups.from_qid(metric.qid, len(X))
-            return cls(X, np.asarray(metric.y), groups, np.ones(len(X)), metric)
-        worth = np.empty(len(X))
-        worth[groups.order] = metric.worth
-        return cls(X, worth, groups, np.ones(len(X)), metric)
+    def of_held_out(cls, X, held_out, metric):
+        """Look at held-out documents, whose order counts as far as the metric sees it."""
+        metric = get_metric(metric)
+        worth = metric.worth(held_out.y) if isinstance(metric, Metric) else held_out.y
+        return cls(X, worth, held_out.groups, np.ones(len(X)), held_out.metric)
 
     @property
     def has_pairs(self):
-        start = self.groups.indptr[:-1]
-        worth = self.worth[self.groups.order]
-        return bool((np.maximum.reduceat(worth, start) > np.minimum.reduceat(worth, start)).any())
+        return bool(self.groups.with_two_labels(self.worth).any())
 
     def sort(self, comparator):
         """Return the pairs that come out wrong while sorting, and the quality of the result."""

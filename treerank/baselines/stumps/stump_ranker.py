@@ -14,7 +14,6 @@ from treerank.baselines.fitting import warn_of_nothing_to_learn, watch
 from treerank.baselines.stumps.stumps import MAX_THRESHOLDS, BinnedFeatures, Stumps, best_stump
 from treerank.checks import check_count
 from treerank.numerics.threads import threads_for
-from treerank.objectives.factory import make_objective
 from treerank.rankers.ranker import Ranker
 
 
@@ -73,21 +72,21 @@ class StumpRanker(Ranker):
         share = np.bincount(self.stumps_["feature"], weight, minlength=self.n_features_in_)
         return share / max(share.sum(), np.finfo(np.float64).tiny)
 
-    def _learn(self, data, validation, seed):
-        progress = watch(self, validation, self.n_rounds)
-        objective = make_objective(data.y, data.query, **self._objective, **data.weights())
+    def _learn(self, data, held_out, seed):
+        progress = watch(self, held_out, self.n_rounds)
+        objective = data.objective(seed, **self._objective)
         with threads_for(len(data.y)):
             features = BinnedFeatures.of(data.X, data.rows, self.n_thresholds)
-            steps = self._grow(features, Descent(objective, len(data.y)), progress, validation)
+            steps = self._grow(features, Descent(objective, len(data.y)), progress, held_out)
         if not steps:
             warn_of_nothing_to_learn("No stump lowers the loss")
         self.stumps_ = Stumps.of(steps[: progress.kept()])._asdict()
         self.evals_result_ = progress.history()
 
-    def _grow(self, features, descent, progress, validation):
+    def _grow(self, features, descent, progress, held_out):
         """Return ``(feature, threshold, missing, weight)`` of each stump."""
         steps: list[tuple[int, float, int, float]] = []
-        held_out = 0.0
+        held_out_scores = 0.0
         while len(steps) < self.n_rounds and np.any(descent.potentials):
             feature, cut, missing, r = best_stump(features.codes, descent.potentials)
             codes = features.codes[feature]
@@ -97,9 +96,9 @@ class StumpRanker(Ranker):
                 break
             threshold = -np.inf if cut == 0 else features.thresholds[feature, cut - 1]
             steps.append((feature, threshold, missing, step))
-            if validation is not None:
-                held_out = held_out + Stumps.of(steps[-1:]).scores(validation[0])
-                progress.measure(held_out)
+            if held_out is not None:
+                held_out_scores = held_out_scores + Stumps.of(steps[-1:]).scores(held_out.X)
+                progress.measure(held_out_scores)
             if progress.record(len(steps)):
                 break
         return steps

@@ -6,7 +6,7 @@ gradient by the scores: one function with a known derivative, whatever network m
 
 import torch
 
-from treerank.objectives.kernels.dense import dense_gradient, is_dense
+from treerank.objectives.dense import dense_gradient, is_dense
 
 
 class ObjectiveFunction(torch.autograd.Function):

@@ -8,27 +8,49 @@ threads.
 """
 
 import functools
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import prange
 from numba.extending import register_jitable
 
-from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.compiling import kernel_for
+from treerank.objectives.kernels.places import Sums
+
+if TYPE_CHECKING:
+    from treerank.objectives.pair_problem import PairProblem
 
 
-class Weights(NamedTuple):
-    """Weights that stay the same, per place: by label, and by the user."""
-
-    gain: np.ndarray
-    document: np.ndarray
+def can_sum(problem: "PairProblem") -> bool:
+    """Every problem can be summed by visiting its pairs."""
+    return True
 
 
-@njit(parallel=True)
-def place_scores(scores, row, sigma, offset, x):
-    """Fill ``x`` with sigma times the score of each place, less its offset."""
-    for t in prange(len(row)):
-        x[t] = sigma * scores[row[t]] - offset[t]
+def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
+    """Return the sums over all pairs."""
+    g, h = np.empty((2, len(x)))
+    mass, values = np.empty((2, problem.groups.n_queries))
+    kernel_of(problem)(
+        np.arange(problem.groups.n_queries),
+        x,
+        problem.shift,
+        problem.labels,
+        problem.weights,
+        problem.ranked(x, iteration),
+        g,
+        h,
+        mass,
+        values,
+    )
+    return Sums(g, h, mass, values)
+
+
+def kernel_of(problem: "PairProblem") -> Callable:
+    """Return the kernel for the loss, the weight and the pairs of a problem."""
+    pairs = problem.pairs
+    leaves = problem.loss.of_margin, problem.weight.of_pair, pairs.top is not None, pairs.ties
+    return exact_kernel(*leaves)
 
 
 @functools.cache
@@ -70,19 +92,10 @@ def exact_kernel(of_margin, of_pair, truncated, ties):
 def weigh(of_pair, truncated, i, j, weights, ranks):
     """Return the whole weight of a pair of places."""
     tied = ranks.block[i] == ranks.block[j]
-    gain, up, down = weights.gain, ranks.up, ranks.down
-    w = of_pair(gain[i], gain[j], up[i], up[j], down[i], down[j], ranks.tie[i], tied)
+    gain, above, below = weights.gain, ranks.above, ranks.below
+    w = of_pair(gain[i], gain[j], above[i], above[j], below[i], below[j], ranks.within[i], tied)
     if truncated:
         inside_i, inside_j = ranks.inside[i], ranks.inside[j]
         # Equal chances: both are in, both are out, or their block straddles the end of the top.
         w *= ranks.inside_tie[i] if inside_i == inside_j else max(inside_i, inside_j)
     return w * weights.document[i] * weights.document[j]
-
-
-@njit(parallel=True)
-def scatter(g, h, row, indptr, gradient_factor, hessian_factor, gradient, hessian):
-    """Hand the places' derivatives back to their rows, each query times its factors."""
-    for q in prange(len(indptr) - 1):
-        for t in range(indptr[q], indptr[q + 1]):
-            gradient[row[t]] = gradient_factor[q] * g[t]
-            hessian[row[t]] = hessian_factor[q] * h[t]

@@ -11,12 +11,19 @@ Queries whose scores range too far for single precision are handed back.
 """
 
 import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import prange
 
 from treerank.numerics.compiling import kernel_for, njit
+from treerank.objectives.kernels import exact_pairs
+from treerank.objectives.kernels.places import Sums
 from treerank.objectives.kernels.ranking import Ranks, rank_query
+
+if TYPE_CHECKING:
+    from treerank.objectives.pair_problem import PairProblem
 
 #: What the vectorizer needs: order of sums free; NaN and infinity still mean what they mean.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -33,6 +40,58 @@ POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
 WIDTH = 1104
 #: Documents of a top stand twice where queries are so many times longer than it reaches.
 ENOUGH = 8
+
+
+def can_sum(problem: "PairProblem") -> bool:
+    """Tell whether the loss has a shape and the pairs are runs of places."""
+    return problem.loss.shape is not None and not (problem.pairs.ties or problem.is_listed)
+
+
+def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
+    """Return the sums over all pairs, without values and, where scores allow, in single precision."""
+    shape, n_queries = problem.loss.shape, problem.groups.n_queries
+    assert shape is not None
+    g, h = np.zeros((2, len(x)), np.float32)
+    mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
+    order = problem.last_order[0].copy()
+    shift = np.float32(np.exp(shape.steepness * problem.shift))
+    ranking = problem.keys, iteration, problem.rank_rule, order
+    labels, weights = problem.labels, problem.weights_single
+    kernel_of(problem)(x, shape.steepness, shift, labels, weights, *ranking, g, h, mass, wide)
+    problem.last_order[0] = order
+    if wide.any():
+        g, h = g.astype(np.float64), h.astype(np.float64)
+        _sum_wide(problem, np.flatnonzero(wide), x, iteration, g, h, mass)
+    mass = problem.fixed_mass if problem.is_separable else mass
+    return Sums(g, h, mass, None, -shape.gradient_factor, shape.hessian_factor)
+
+
+def kernel_of(problem: "PairProblem") -> Callable:
+    """Return the kernel for a problem whose loss has a shape."""
+    limited = pays_to_stand_twice(problem.groups.sizes, problem.rank_rule.reach)
+    return fast_kernel(
+        problem.loss.shape.of_upset,
+        problem.weight.of_pair,
+        problem.fills_values,
+        problem.is_ranked,
+        problem.weight.looks_at_ties,
+        problem.pairs.top is not None,
+        limited=limited,
+        narrow=is_narrow(problem.groups.sizes.max(), limited),
+        weighted=not problem.is_unweighted,
+        normalized=problem.normalization is not None and not problem.is_separable,
+    )
+
+
+def _sum_wide(problem, wide, x, iteration, g, h, mass):
+    """Fill in the queries whose scores range too far for single precision."""
+    ranks, values = problem.ranked(x, iteration), np.empty_like(mass)
+    tail = problem.labels, problem.weights, ranks, g, h, mass, values
+    exact_pairs.kernel_of(problem)(wide, x, problem.shift, *tail)
+    for q in wide:  # the fast kernel leaves out the constants of the shape
+        own = slice(*problem.groups.indptr[q : q + 2])
+        g[own] /= -problem.loss.shape.gradient_factor
+        h[own] /= problem.loss.shape.hessian_factor
 
 
 def pays_to_stand_twice(sizes, reach):
@@ -85,13 +144,13 @@ def fast_kernel(
             if wide[q]:
                 continue
             gain, document, block = columns[4], columns[5], columns[6]
-            up, down, tie = columns[7], columns[8], columns[9]
+            above, below, within = columns[7], columns[8], columns[9]
             inside, inside_tie = columns[10], columns[11]
             _load(gain, weights.gain[a:b])
             if weighted:
                 _load(document, weights.document[a:b])
             if ranked:
-                ranks = Ranks(order[a:b], block, up, down, tie, inside, inside_tie)
+                ranks = Ranks(order[a:b], block, above, below, within, inside, inside_tie)
                 wanted = truncated, ties_matter
                 near = rank_query(fill, wanted, x[a:b], gain, names[a:b], iteration, rule, ranks)
             if limited:
@@ -111,7 +170,13 @@ def fast_kernel(
                     low, high = again[low], again[high]
                 e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
                 # Read before the loop, which else must prove that it does not overwrite them.
-                gain_i, up_i, down_i, tie_i, block_i = gain[i], up[i], down[i], tie[i], block[i]
+                gain_i, above_i, below_i, within_i, block_i = (
+                    gain[i],
+                    above[i],
+                    below[i],
+                    within[i],
+                    block[i],
+                )
                 inside_i, inside_tie_i, document_i = inside[i], inside_tie[i], document[i]
                 # Whole vectors: an e of 0 makes u, and so all that follows from it, 0. (An
                 # unsigned j also spares a test for negative places, which would not vectorize.)
@@ -119,7 +184,9 @@ def fast_kernel(
                     r = one / (e_i + partner[j])
                     slope, curvature = of_upset(partner[j] * r, e_i * r)
                     tied = block_i == block[j]
-                    w = of_pair(gain_i, gain[j], up_i, up[j], down_i, down[j], tie_i, tied)
+                    w = of_pair(
+                        gain_i, gain[j], above_i, above[j], below_i, below[j], within_i, tied
+                    )
                     if truncated:
                         # Equal chances: both are in, both are out, or their block straddles.
                         w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])

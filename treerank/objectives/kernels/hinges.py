@@ -6,6 +6,7 @@ relevance in a Fenwick tree, give each document's gradient: exact, in O(n log n)
 """
 
 import functools
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import prange
@@ -13,7 +14,11 @@ from numba.extending import register_jitable
 
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.objectives.kernels.level_sums import add_moments
+from treerank.objectives.kernels.places import Sums, sums_in_closed_form
 from treerank.objectives.losses import hinge, squared_hinge
+
+if TYPE_CHECKING:
+    from treerank.objectives.pair_problem import PairProblem
 
 
 @register_jitable
@@ -29,6 +34,17 @@ def _squared_hinge_of_sums(short, sums):
 
 #: Losses that end at a margin: what the sums over partners within reach say.
 HINGES = {hinge: _hinge_of_sums, squared_hinge: _squared_hinge_of_sums}
+
+
+def can_sum(problem: "PairProblem") -> bool:
+    """Tell whether the pairs of a problem can be summed by sorting."""
+    return problem.is_separable and problem.loss.of_margin in HINGES
+
+
+def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
+    """Return the sums over all pairs."""
+    kernel = hinge_kernel(HINGES[problem.loss.of_margin], problem.pairs.adjacent)
+    return sums_in_closed_form(kernel, problem, x)
 
 
 @functools.cache

@@ -9,13 +9,18 @@ everything once and runs it for both sides.
 
 import functools
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import prange
 from numba.extending import register_jitable
 
 from treerank.numerics.compiling import kernel_for, njit
+from treerank.objectives.kernels.places import Sums, sums_in_closed_form
 from treerank.objectives.losses import exponential, half_squared
+
+if TYPE_CHECKING:
+    from treerank.objectives.pair_problem import PairProblem
 
 
 @register_jitable
@@ -49,6 +54,17 @@ LEVEL_SUMS = {
     half_squared: (add_moments, _squared_of_sums),
     exponential: (_add_exponential, _exponential_of_sums),
 }
+
+
+def can_sum(problem: "PairProblem") -> bool:
+    """Tell whether the pairs of a problem can be summed by levels."""
+    return problem.is_separable and problem.loss.of_margin in LEVEL_SUMS
+
+
+def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
+    """Return the sums over all pairs."""
+    kernel = level_kernel(*LEVEL_SUMS[problem.loss.of_margin], problem.pairs.adjacent)
+    return sums_in_closed_form(kernel, problem, x)
 
 
 @functools.cache

@@ -1,7 +1,7 @@
 """Listed pairs: pairs that are sampled or given, one by one, in double precision."""
 
 import functools
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -9,6 +9,11 @@ from numba import prange
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.random_keys import uniform
 from treerank.objectives.kernels.exact_pairs import weigh
+from treerank.objectives.kernels.places import Sums
+from treerank.objectives.pairs import GivenPairs
+
+if TYPE_CHECKING:
+    from treerank.objectives.pair_problem import PairProblem
 
 
 class PairList(NamedTuple):
@@ -19,6 +24,32 @@ class PairList(NamedTuple):
     weight: np.ndarray
     target: np.ndarray
     indptr: np.ndarray
+
+
+def can_sum(problem: "PairProblem") -> bool:
+    """Tell whether the pairs of a problem are sampled or given."""
+    return problem.is_listed
+
+
+def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
+    """Return the sums over the listed pairs."""
+    n_queries = problem.groups.n_queries
+    g, h = np.empty((2, len(x)))
+    mass, values = np.empty((2, n_queries))
+    ranks = problem.ranked(x, iteration)
+    truncated = problem.pairs.top is not None
+    kernel = listed_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated)
+    tail = problem.labels, problem.weights, ranks, g, h, mass, values
+    kernel(x, problem.shift, _listed(problem, iteration), *tail)
+    return Sums(g, h, mass, values)
+
+
+def _listed(problem, iteration):
+    if isinstance(problem.pairs, GivenPairs):
+        return list_pairs(problem.pairs, problem.labels)
+    judgments = problem.judgments
+    drawn = problem.pairs.sampled, judgments.seed, iteration
+    return draw_pairs(problem.labels, judgments.keys, *drawn)
 
 
 def draw_pairs(labels, keys, sampled, seed, iteration):

@@ -15,7 +15,7 @@ from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.random_keys import gumbel
 from treerank.numerics.ties import end_of_block
 
-#: Moves per document after which an insertion sort gives up and leaps.
+#: Moves per document after which an insertion sort gives up.
 PATIENCE = 8
 #: Spread of keys below which the number of bins per unit of it might overflow.
 SMALLEST_SPREAD = 1e-280
@@ -30,7 +30,7 @@ class Ranks(NamedTuple):
         Documents of each query by falling score; sorted in place, starting as it is.
     block : ndarray
         Where in the order the block of equal scores that holds the document begins.
-    up, down, tie : ndarray
+    above, below, within : ndarray
         See :mod:`treerank.objectives.position_values`.
     inside, inside_tie : ndarray
         Chance to be in the top, and that at least one of two tied documents is.
@@ -38,9 +38,9 @@ class Ranks(NamedTuple):
 
     order: np.ndarray
     block: np.ndarray
-    up: np.ndarray
-    down: np.ndarray
-    tie: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    within: np.ndarray
     inside: np.ndarray
     inside_tie: np.ndarray
 
@@ -136,11 +136,11 @@ def _insertion_sort(order, falling, gap, patience):
 
 
 @register_jitable
-def chance_in_top(order, falling, top, inside, tie):
+def chance_in_top(order, falling, top, inside, inside_tie):
     """Chance of each document to be among the first ``top``, ties broken at random.
 
-    ``tie`` is the chance that at least one of two documents of its block is; where equal chances
-    are not of one block, all of them are in or all are out, and so is ``tie``.
+    ``within`` is the chance that at least one of two documents of its block is; where equal chances
+    are not of one block, all of them are in or all are out, and so is ``within``.
     """
     start = 0
     while start < len(order):
@@ -151,7 +151,7 @@ def chance_in_top(order, falling, top, inside, tie):
         both_out = left * (left - 1) / (size * (size - 1)) if size > 1 else float(left)
         for rank in range(start, end):
             inside[order[rank]] = seats / size
-            tie[order[rank]] = 1 - both_out
+            inside_tie[order[rank]] = 1 - both_out
         start = end
 
 
@@ -166,9 +166,9 @@ def rank_kernel(fill, truncated, weighs_ties):
             own = Ranks(
                 ranks.order[a:b],
                 ranks.block[a:b],
-                ranks.up[a:b],
-                ranks.down[a:b],
-                ranks.tie[a:b],
+                ranks.above[a:b],
+                ranks.below[a:b],
+                ranks.within[a:b],
                 ranks.inside[a:b],
                 ranks.inside_tie[a:b],
             )
@@ -188,7 +188,7 @@ def rank_query(fill, wanted, x, gain, names, iteration, rule, ranks):
     order, inside = ranks.order, ranks.inside
     falling = sort_noisy(order, x, names, iteration, rule)
     # `inside` is room to work in, before it is filled.
-    fill(order, falling, rule.discount, gain, ranks.up, ranks.down, ranks.tie, inside)
+    fill(order, falling, rule.discount, gain, ranks.above, ranks.below, ranks.within, inside)
     if truncated:
         chance_in_top(order, falling, rule.top, inside, ranks.inside_tie)
     if weighs_ties:

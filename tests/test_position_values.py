@@ -28,14 +28,14 @@ def weights_of_pairs(name, labels, scores, k):
     ranks = Ranks(np.arange(len(y), dtype=np.int32), *np.zeros((6, len(y))))
     discounts = options.discounts(weight.discount, groups)
     rule = RankRule(discounts, top=0, reach=len(discounts), smoothing=0.0, seed=0)
-    kernel = rank_kernel(weight.ranks, False, False)
+    kernel = rank_kernel(weight.values, False, False)
     kernel(x, gain, order, groups.indptr, 0, rule, ranks)
     found = {}
     for a, i in enumerate(order):
         for b, j in enumerate(order):
             if y[i] > y[j]:
-                ups = ranks.up[a], ranks.up[b], ranks.down[a], ranks.down[b]
-                found[i, j] = weight.of_pair(gain[a], gain[b], *ups, ranks.tie[a], x[a] == x[b])
+                ups = ranks.above[a], ranks.above[b], ranks.below[a], ranks.below[b]
+                found[i, j] = weight.of_pair(gain[a], gain[b], *ups, ranks.within[a], x[a] == x[b])
     return found
 
 

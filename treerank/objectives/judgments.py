@@ -1,0 +1,105 @@
+"""Judgments: all that an objective may know of documents: labels, queries and weights."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_column, check_count, check_weight
+from treerank.inputs.grouping import QueryGroups, check_constant_within
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """Labels of documents, their queries and weights, all checked.
+
+    Attributes
+    ----------
+    y : ndarray of shape (n_documents,)
+        Labels, in the caller's order of rows.
+    groups : QueryGroups
+        Queries of the rows.
+    sample_weight : ndarray of shape (n_documents,)
+        Weight of each document.
+    query_weight : ndarray of shape (n_queries,)
+        Weight of each query.
+    keys : ndarray of shape (n_documents,)
+        A number for each document, which keys whatever is drawn for it at random.
+    seed : int
+        Seed of whatever is drawn at random.
+
+    Examples
+    --------
+    >>> judgments = Judgments.checked([1, 0, 2], ["a", "a", "b"], query_weight=[1, 1, 3])
+    >>> judgments.query_weight
+    array([1., 3.])
+    """
+
+    y: np.ndarray
+    groups: QueryGroups
+    sample_weight: np.ndarray
+    query_weight: np.ndarray
+    keys: np.ndarray
+    seed: int = 0
+
+    @classmethod
+    def checked(
+        cls,
+        y: ArrayLike,
+        qid: ArrayLike | QueryGroups | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        query_weight: ArrayLike | None = None,
+        random_state: int = 0,
+    ) -> "Judgments":
+        """Check what a user gives, one entry per row each."""
+        y = check_column("y", y)
+        groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
+        check_count("random_state", random_state, at_least=0)
+        by_row = check_weight("query_weight", query_weight, len(y))
+        if by_row is not None:
+            check_constant_within("query_weight", by_row, groups)
+            by_row = groups.first_of(by_row)
+        by_document = check_weight("sample_weight", sample_weight, len(y))
+        return cls.of(y, groups, by_document, by_row, int(random_state))
+
+    @classmethod
+    def of(
+        cls,
+        y: np.ndarray,
+        groups: QueryGroups,
+        sample_weight: np.ndarray | None = None,
+        query_weight: np.ndarray | None = None,
+        seed: int = 0,
+    ) -> "Judgments":
+        """Put together what is checked already; a weight of ``None`` is 1."""
+        return cls(
+            y,
+            groups,
+            np.ones(len(y)) if sample_weight is None else sample_weight,
+            np.ones(groups.n_queries) if query_weight is None else query_weight,
+            np.arange(len(y)),
+            seed,
+        )
+
+    def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Judgments":
+        """Return the judgments of the given rows alone, whose queries are ``groups``."""
+        queries = self.groups.codes[groups.first_of(rows)]
+        return Judgments(
+            self.y[rows],
+            groups,
+            self.sample_weight[rows],
+            self.query_weight[queries],
+            self.keys[rows],
+            self.seed,
+        )
+
+    def labeled(self, y: np.ndarray) -> "Judgments":
+        """Return the same documents with other labels."""
+        return replace(self, y=y)
+
+
+def as_judgments(y: Any, groups: QueryGroups | None = None) -> Judgments:
+    """Return judgments as they are, or labels of one query or of ``groups`` as judgments."""
+    return y if isinstance(y, Judgments) else Judgments.checked(y, groups)

@@ -1,0 +1,78 @@
+"""Places: how scores get to the kernels, and sums over pairs back to the rows."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numba import prange
+
+from treerank.numerics.compiling import njit
+
+if TYPE_CHECKING:
+    from treerank.objectives.pair_problem import PairProblem
+
+
+class Weights(NamedTuple):
+    """Weights that stay the same, per place: by label, and by the user."""
+
+    gain: np.ndarray
+    document: np.ndarray
+
+
+class Sums(NamedTuple):
+    """Sums over the pairs of each place or query, before the factors of the queries.
+
+    Attributes
+    ----------
+    gradient, hessian : ndarray of shape (n_documents,)
+        By place.
+    mass : ndarray of shape (n_queries,)
+        Sum of the pair weights of each query.
+    values : ndarray of shape (n_queries,) or None
+        Sum of the losses of each query, if the kernel computes it.
+    gradient_factor, hessian_factor : float
+        Constants that the sums are still to be multiplied by.
+    """
+
+    gradient: np.ndarray
+    hessian: np.ndarray
+    mass: np.ndarray
+    values: np.ndarray | None = None
+    gradient_factor: float = 1.0
+    hessian_factor: float = 1.0
+
+
+def sums_in_closed_form(kernel: Callable, problem: "PairProblem", x: np.ndarray) -> Sums:
+    """Call a kernel that sums the pairs of a separable problem without visiting them."""
+    g, h = np.empty((2, len(x)))
+    values = np.empty(problem.groups.n_queries)
+    weights = problem.weights
+    kernel(x, problem.shift, problem.labels, weights.document, weights.gain, g, h, values)
+    return Sums(g, h, problem.fixed_mass, values)
+
+
+@njit(parallel=True)
+def place_scores(
+    scores: np.ndarray, row: np.ndarray, sigma: float, offset: np.ndarray, x: np.ndarray
+) -> None:
+    """Fill ``x`` with sigma times the score of each place, less its offset."""
+    for t in prange(len(row)):
+        x[t] = sigma * scores[row[t]] - offset[t]
+
+
+@njit(parallel=True)
+def scatter(
+    g: np.ndarray,
+    h: np.ndarray,
+    row: np.ndarray,
+    indptr: np.ndarray,
+    gradient_factor: np.ndarray,
+    hessian_factor: np.ndarray,
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+) -> None:
+    """Write the derivatives of each place to its row, times the factors of its query."""
+    for q in prange(len(indptr) - 1):
+        for t in range(indptr[q], indptr[q + 1]):
+            gradient[row[t]] = gradient_factor[q] * g[t]
+            hessian[row[t]] = hessian_factor[q] * h[t]

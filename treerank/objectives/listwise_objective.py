@@ -1,0 +1,143 @@
+"""Listwise objectives: the price of the scores of a whole query at once, query by query.
+
+A listwise loss is a small frozen dataclass of its own settings. ``loss.bind(judgments)`` makes the
+objective of judged documents. To add a loss, derive from :class:`ListwiseLoss`, write
+``over_queries`` and list it where its kind is listed.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from treerank.inputs.grouping import QueryGroups
+from treerank.numerics.threads import threads_for
+from treerank.objectives.base import Derivatives, Priced
+from treerank.objectives.judgments import Judgments
+from treerank.objectives.weighted_sum import Summable
+
+#: Values of the queries, gradients and hessians of the documents.
+PricedQueries = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class ListwiseLoss(ABC):
+    """A price of the scores of a whole query, without documents yet.
+
+    Attributes
+    ----------
+    approximate_hessian : bool
+        Whether the hessian is a bound instead of the exact diagonal.
+    """
+
+    approximate_hessian: ClassVar[bool] = False
+
+    def bind(self, judgments: Judgments) -> "ListwiseObjective":
+        """Return the objective of judged documents; refuse labels that have no meaning here."""
+        self.check_labels(judgments.y)
+        return ListwiseObjective(self, judgments)
+
+    def check_labels(self, y: np.ndarray) -> None:
+        """Refuse labels that have no meaning to the loss."""
+
+    def order(self, judgments: Judgments) -> np.ndarray:
+        """Return the rows, sorted by query, in the order that ``over_queries`` wants."""
+        return judgments.groups.order
+
+    def prepared(self, lists: "ListwiseObjective") -> Any:
+        """Return what depends on the labels alone and is worth keeping."""
+        return None
+
+    @abstractmethod
+    def over_queries(
+        self, lists: "ListwiseObjective", scores: np.ndarray, iteration: int
+    ) -> PricedQueries:
+        """Return a value per query, and a gradient and hessian per document.
+
+        ``scores`` and all columns of ``lists`` are in the order of :meth:`order`.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ListwiseObjective(Summable):
+    """A listwise loss of judged documents.
+
+    A document weight multiplies the document's term, a query weight all terms of the query.
+
+    Attributes
+    ----------
+    loss : ListwiseLoss
+        Price of the scores of a query.
+    judgments : Judgments
+        Labels, queries and weights of the documents.
+    """
+
+    loss: ListwiseLoss
+    judgments: Judgments
+
+    n_outputs: ClassVar[int] = 1
+
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+        """Return value, gradient and hessian."""
+        scores = np.asarray(scores, dtype=np.float64)[self.rows]
+        with threads_for(len(scores)):
+            values, *derivatives = self.loss.over_queries(self, scores, iteration)
+        gradient, hessian = (self._by_row(part) for part in derivatives)
+        # Summed here: a sum inside a parallel kernel depends on the number of threads.
+        return float(values.sum()), gradient, hessian
+
+    def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
+        """Return gradient and hessian."""
+        return self(scores, iteration=iteration)[1:]
+
+    def taking(self, rows: np.ndarray, groups: QueryGroups) -> "ListwiseObjective":
+        """Return the objective of the given rows alone, whose queries are ``groups``."""
+        return replace(self, judgments=self.judgments.taking(rows, groups))
+
+    @property
+    def groups(self) -> QueryGroups:
+        """Queries of the rows."""
+        return self.judgments.groups
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Rows in the order of all the columns below."""
+        return self.loss.order(self.judgments)
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """Labels."""
+        return self.judgments.y[self.rows]
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """Weight of each document times that of its query."""
+        return self.judgments.sample_weight[self.rows] * self.judgments.query_weight[self.query]
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """Keys of the documents."""
+        return self.judgments.keys[self.rows]
+
+    @cached_property
+    def query(self) -> np.ndarray:
+        """Number of each document's query."""
+        return np.repeat(np.arange(self.groups.n_queries), self.groups.sizes)
+
+    @cached_property
+    def prepared(self) -> Any:
+        """What the loss keeps of the labels."""
+        return self.loss.prepared(self)
+
+    def per_query(self, reduction: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """Reduce values by query, and repeat each result for the documents of its query."""
+        start = -np.inf if reduction is np.maximum else 0.0
+        results = np.full(self.groups.n_queries, start)
+        reduction.at(results, self.query, values)
+        return results[self.query]
+
+    def _by_row(self, values):
+        result = np.empty_like(values)
+        result[self.rows] = values
+        return result

@@ -1,0 +1,184 @@
+"""Pair problem: everything about the pairs of an objective that the scores do not change.
+
+Documents are sorted by query and, within a query, by label; a *place* is a position in that order.
+The kernels of :mod:`treerank.objectives.kernels` work on places. Each of them reads a
+:class:`PairProblem` and returns the sums over its pairs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.judgments import Judgments
+from treerank.objectives.kernels.label_order import LabelOrder
+from treerank.objectives.kernels.places import Weights
+from treerank.objectives.kernels.ranking import RankRule, Ranks, rank_kernel
+from treerank.objectives.losses import PairLoss
+from treerank.objectives.normalization import query_factors
+from treerank.objectives.pairs import GivenPairs, Pairs
+from treerank.objectives.position_values import no_values
+from treerank.objectives.weights import PairWeight, WeightOptions
+
+
+@dataclass(frozen=True, eq=False)
+class PairProblem:
+    r"""Judged documents, and what their pairs cost.
+
+    Attributes
+    ----------
+    judgments : Judgments
+        Labels, queries and weights of the documents.
+    loss : PairLoss
+        Price of a margin.
+    weight : PairWeight
+        Weight of a pair.
+    pairs : Pairs or GivenPairs
+        Which pairs count.
+    options : WeightOptions
+        Truncation, gain and threshold of the metric behind the weight.
+    sigma : float
+        Scale of the scores: the margin is ``sigma * (s_i - s_j)``.
+    target_margin : {"unit", "label_gap"}
+        The margin that the losses ask for: 1, or the gap of the labels.
+    smoothing : float
+        Scale of the Gumbel noise on the scores that the ranks behind a weight come from. It is
+        drawn anew in every iteration, and is the same for any number of threads.
+    query_normalization : {None, "equal", "log"}
+        What the pair weights of a query are scaled to, see
+        :mod:`treerank.objectives.normalization`; ``None`` is what the weight says.
+    typical_size : float
+        Documents of an average query, which is the sum of weights that "equal" gives to each.
+    """
+
+    judgments: Judgments
+    loss: PairLoss
+    weight: PairWeight
+    pairs: Pairs | GivenPairs
+    options: WeightOptions
+    sigma: float
+    target_margin: str
+    smoothing: float
+    query_normalization: str | None
+    typical_size: float
+
+    @property
+    def groups(self) -> QueryGroups:
+        """Queries of the rows."""
+        return self.judgments.groups
+
+    @property
+    def n_pairs(self) -> float:
+        """Number of pairs that could count, before weights."""
+        if isinstance(self.pairs, GivenPairs):
+            return float(len(self.pairs.i))
+        ties = (self.groups.sizes.astype(float) ** 2).sum() if self.pairs.ties else 0.0
+        return float(self.labels.n_pairs().sum() + ties)
+
+    @cached_property
+    def labels(self) -> LabelOrder:
+        """Places of the documents."""
+        return LabelOrder.from_labels(self.judgments.y, self.groups, adjacent=self.pairs.adjacent)
+
+    @cached_property
+    def offset(self) -> np.ndarray:
+        """Number that is taken off the score of each place: its label, or 0."""
+        labels = self.judgments.y[self.labels.row]
+        return labels if self.target_margin == "label_gap" else np.zeros_like(labels)
+
+    @property
+    def shift(self) -> float:
+        """Number that is added to each margin before the loss sees it."""
+        # Labels were taken off the scores, and the losses ask for a margin of 1 themselves.
+        return 1.0 if self.target_margin == "label_gap" else 0.0
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Weights of the places that no score changes."""
+        row = self.labels.row
+        groups = QueryGroups(None, self.groups.indptr)
+        gain = self.weight.gains(self.judgments.y[row], groups, self.options)
+        return Weights(np.ascontiguousarray(gain, np.float64), self.judgments.sample_weight[row])
+
+    @cached_property
+    def weights_single(self) -> Weights:
+        """The same weights in single precision."""
+        return Weights(*(weight.astype(np.float32) for weight in self.weights))
+
+    @cached_property
+    def is_unweighted(self) -> bool:
+        """Whether every document has the weight 1."""
+        return bool((self.judgments.sample_weight == 1).all())
+
+    @property
+    def normalization(self) -> str | None:
+        """What the pair weights of a query are scaled to."""
+        return self.query_normalization or ("equal" if self.weight.normalized else None)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether pairs are visited one by one from a list."""
+        return isinstance(self.pairs, GivenPairs) or self.pairs.sampled is not None
+
+    @cached_property
+    def is_separable(self) -> bool:
+        """Whether a pair weighs the gain of its upper document times its documents' weights."""
+        return self.weight.separates and self.pairs.is_whole
+
+    @cached_property
+    def fixed_mass(self) -> np.ndarray:
+        """Sum of the pair weights of each query, where the problem is separable."""
+        weights, labels = self.weights, self.labels
+        below = np.append(0, np.cumsum(weights.document))
+        first = labels.indptr[:-1].repeat(np.diff(labels.indptr))
+        partners = below[first + labels.high] - below[first + labels.low]
+        return np.add.reduceat(weights.gain * weights.document * partners, labels.indptr[:-1])
+
+    def factors(self, mass: np.ndarray) -> np.ndarray:
+        """Return the factor of each query, given the sum of its pair weights."""
+        scaled = query_factors(self.normalization, mass, self.typical_size)
+        return self.judgments.query_weight * scaled
+
+    @property
+    def fills_values(self) -> Callable:
+        """Function that fills in what the positions are worth to the weight."""
+        return self.weight.values or no_values
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the ranks of the documents matter."""
+        return self.pairs.top is not None or self.weight.values is not None
+
+    @cached_property
+    def rank_rule(self) -> RankRule:
+        """What turns scores into ranks, and ranks into values."""
+        discount = self.options.discounts(self.weight.discount, self.groups)
+        top, k = self.pairs.top, self.options.k if self.weight.values else None
+        reach = min(top or len(discount), k or len(discount))
+        return RankRule(discount, top or 0, reach, self.smoothing, self.judgments.seed)
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """Key of the document at each place."""
+        return self.judgments.keys[self.labels.row]
+
+    @cached_property
+    def last_order(self) -> list[np.ndarray]:
+        """One array in a list: the order from which the next sort starts. It changes no result."""
+        first = self.groups.indptr[:-1].repeat(self.groups.sizes)
+        return [(np.arange(len(first)) - first).astype(np.int32)]
+
+    def ranked(self, x: np.ndarray, iteration: int) -> Ranks:
+        """Return the values of the present ranks; nothing is sorted if ranks do not matter."""
+        if not self.is_ranked:
+            return Ranks(self.last_order[0], *[np.zeros(len(x))] * 6)
+        # A copy, so that objectives may be called from several threads at once.
+        ranks = Ranks(self.last_order[0].copy(), *np.zeros((6, len(x))))
+        truncated = self.pairs.top is not None
+        kernel = rank_kernel(self.fills_values, truncated, self.weight.looks_at_ties)
+        place = self.keys, self.labels.indptr
+        kernel(x, self.weights.gain, *place, iteration, self.rank_rule, ranks)
+        self.last_order[0] = ranks.order
+        return ranks
