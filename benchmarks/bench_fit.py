@@ -14,7 +14,7 @@ import numpy as np
 import xgboost
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
-from treerank import TreeDirectRanker, ndcg_score
+from treerank import NDCG, TreeDirectRanker
 from treerank.datasets.synthetic import make_web_search
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -67,7 +67,7 @@ def main():
     times = time_in_turn(fits, arguments.repetitions)
     say_times(times)
     for name, fit in fits.items():
-        print(f"{name:44} NDCG@10 {ndcg_score(y[fresh], fit()(X[fresh]), qid[fresh]):.4f}")
+        print(f"{name:44} NDCG@10 {NDCG(k=10)(y[fresh], fit()(X[fresh]), qid[fresh]):.4f}")
     for ours, theirs, bar in (
         ("LightGBMTrees", "LGBMRanker", 0.90),
         ("LightGBMTrees, smoothed", "LGBMRanker", 0.90),

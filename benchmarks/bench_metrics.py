@@ -12,7 +12,7 @@ import numba
 import numpy as np
 import ranx
 
-from treerank.metrics import get_metric, ndcg_score
+from treerank.metrics import NDCG, get_metric
 
 RANX_NAMES = {"ndcg@10": "ndcg_burges@10", "map": "map", "mrr": "mrr", "p@10": "precision@10"}
 
@@ -59,7 +59,7 @@ def main():
     shuffle = np.random.default_rng(1).permutation(len(y))
     qrels, run = as_ranx(y, scores, qid)
     functions = {
-        "ndcg@10, rows shuffled": lambda: ndcg_score(*(a[shuffle] for a in (y, scores, qid)))
+        "ndcg@10, rows shuffled": lambda: NDCG(k=10)(*(a[shuffle] for a in (y, scores, qid)))
     }
     for name, ranx_name in RANX_NAMES.items():
         metric = get_metric(name)

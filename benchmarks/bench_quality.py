@@ -16,7 +16,7 @@ import numpy as np
 import xgboost
 from timing import say_versions
 
-from treerank import TreeDirectRanker, ndcg_score
+from treerank import NDCG, TreeDirectRanker
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import read_letor
 from treerank.datasets.synthetic import make_web_search
@@ -140,7 +140,7 @@ def main():
         for label, fit in rankers.items():
             values = [
                 np.mean([
-                    ndcg_score(test[1], fit(train, valid, seed)(test[0]), test[2])
+                    NDCG(k=10)(test[1], fit(train, valid, seed)(test[0]), test[2])
                     for seed in range(arguments.seeds)
                 ])
                 for train, valid, test in folds

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-from treerank import TreeDirectRanker, ndcg_score
+from treerank import NDCG, TreeDirectRanker
 from treerank.evaluation import compare
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -117,7 +117,7 @@ def run_penalty(arguments, folder, about, output, penalty, alpha, fold):
     def fitted(output="score", n_trees=100, **settings):
         ranker = few_trees(n_trees, output, **settings).fit(*split.train)
         scores = ranker.predict(split.test.X)
-        return ranker.head_.weight, ndcg_score(split.test.y, scores, split.test.qid, k=10)
+        return ranker.head_.weight, NDCG(k=10)(split.test.y, scores, split.test.qid)
 
     weight, value = fitted(output, penalty=penalty, head_alpha=alpha)
     n_kept = int(np.count_nonzero(weight))

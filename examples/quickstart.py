@@ -15,7 +15,7 @@ Learn to rank the pages of a web search, and look at what was learned.
 
 import numpy as np
 
-from treerank import QueryKFold, TreeDirectRanker, ndcg_score
+from treerank import NDCG, QueryKFold, TreeDirectRanker
 from treerank.datasets.synthetic import make_web_search
 
 X, y, qid = make_web_search(n_queries=80, documents_per_query=30, n_features=40, random_state=0)
@@ -48,9 +48,9 @@ print(f"labels of the top 3 of query {query}:", y[test][top][qid[test][top] == q
 # ``score`` is the mean NDCG@10 over queries; a random order is the yardstick.
 
 found = ranker.score(X[test], y[test], qid[test])
-by_chance = ndcg_score(y[test], np.zeros(len(test)), qid[test])  # ties: the mean of all orders
+by_chance = NDCG(k=10)(y[test], np.zeros(len(test)), qid[test])  # ties: the mean of all orders
 print(f"NDCG@10 {found:.3f}; of a random order {by_chance:.3f}")
 
-assert found == ndcg_score(y[test], scores, qid[test])
+assert found == NDCG(k=10)(y[test], scores, qid[test])
 assert found > by_chance + 0.1
 assert (ranks[top].reshape(-1, 3) == [1, 2, 3]).all()

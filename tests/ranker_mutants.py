@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import ndcg_score
+from treerank.metrics import NDCG
 from treerank.numerics.threads import threads_for
 from treerank.objectives import make_objective
 
@@ -61,7 +61,7 @@ class Honest(BaseEstimator):
         return best_first[np.arange(len(X)) - first < k]
 
     def score(self, X, y, qid=None):
-        return ndcg_score(y, self.predict(X), qid)
+        return NDCG(k=10)(y, self.predict(X), qid)
 
     def make_objective(self, y, qid):
         return make_objective(y, qid)
@@ -244,12 +244,12 @@ class ScoresByALoss(Honest):
 
 class ScoresTheFirstRank(Honest):
     def score(self, X, y, qid=None):
-        return ndcg_score(y, self.predict(X), qid, k=1)
+        return NDCG(k=1)(y, self.predict(X), qid)
 
 
 class BreaksTiesByRow(Honest):
     def score(self, X, y, qid=None):
-        return ndcg_score(y, self.predict(X), qid, ties="stable")
+        return NDCG(k=10, ties="stable")(y, self.predict(X), qid)
 
 
 class NeverGetsQueriesToScore(Honest):

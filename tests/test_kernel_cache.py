@@ -54,7 +54,7 @@ def test_the_stamps_of_other_packages_stay_as_they_are(tmp_path, monkeypatch):
 
 @pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
 def test_kernels_for_different_leaves_never_share_a_file():
-    kernels = [totals_kernel(type(metric).of_list) for metric in METRICS.values()]
+    kernels = [totals_kernel(type(metric).list_total) for metric in METRICS.values()]
     kernels += [exact_kernel(loss.of_margin, np.maximum, False, False) for loss in LOSSES]
     kernels += [exact_kernel(LOSSES[0].of_margin, np.maximum, True, False)]
     names = {kernel.py_func.__qualname__ for kernel in kernels}

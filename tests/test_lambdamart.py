@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from treerank import TreeDirectRanker, ndcg_score
+from treerank import NDCG, TreeDirectRanker
 from treerank.baselines.boosted.lambdamart import LambdaMART
 from treerank.baselines.boosted.mart import MART
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -55,7 +55,7 @@ def test_a_document_of_weight_two_counts_as_if_it_were_there_twice():
 @pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
 def test_what_is_learned_ranks_fresh_queries(ranker_class):
     ranker = ranker_class(**{**SMALL, "n_trees": 60}).fit(X[:450], Y[:450], QID[:450])
-    chance = ndcg_score(Y[450:], np.zeros(150), QID[450:])
+    chance = NDCG(k=10)(Y[450:], np.zeros(150), QID[450:])
     assert ranker.score(X[450:], Y[450:], QID[450:]) > chance + 0.5 * (1 - chance)
 
 

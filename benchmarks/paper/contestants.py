@@ -9,7 +9,7 @@ from parameters import about_rankers
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 
-from treerank.evaluation.fitting import requesting, takes_qid
+from treerank.evaluation.fits import request_metadata, takes_qid
 from treerank.feature_parts.registry import feature_part_class
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
@@ -156,5 +156,5 @@ def grid_of(name, protocol):
 def fit(estimator, X, y, qid):
     """Fit a copy, with the ids of the queries if it takes them."""
     with config_context(enable_metadata_routing=True):
-        estimator = requesting(clone(estimator))
+        estimator = request_metadata(clone(estimator))
         return estimator.fit(X, y, **({"qid": qid} if takes_qid(estimator) else {}))

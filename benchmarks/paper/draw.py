@@ -16,7 +16,7 @@ import figure6
 import numpy as np
 from protocol import PROTOCOLS, RESULTS, read, say
 
-from treerank.plots.style import COLOURS, GREY, legend, line_styles, make_axes, tidy
+from treerank.plots.style import COLORS, GRAY, line_styles, make_axes, tidy
 
 LABELS = {
     "n_classes": "relevance classes",
@@ -71,14 +71,31 @@ def panel_axes(n_panels):
     return figure, axes.ravel()[:n_panels]
 
 
+def shared_legend(figure, axes, **options):
+    """Draw one legend for all panels: in the place of a panel that is missing, or below them."""
+    entries = {}
+    for axis in axes:
+        handles, labels = axis.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
+    look = {"fontsize": 7, "title_fontsize": 7, "frameon": False, "columnspacing": 1.0} | options
+    if len(figure.axes) > len(axes):
+        figure.axes[-1].legend(entries.values(), entries, loc="center left", **look)
+    elif len(entries) > 1:
+        look = {"loc": "outside lower center", "ncols": len(entries)} | look
+        figure.legend(entries.values(), entries, **look)
+
+
 def draw_panels(contents):
     """Draw one panel per file: NDCG@20 over what was varied, with the standard error."""
     figure, axes = panel_axes(len(contents))
-    for axis, content in zip(axes, contents, strict=True):
-        curves = curves_of(content["results"])
-        for look, (name, points) in zip(line_styles(len(curves)), curves.items(), strict=True):
+    panels = [curves_of(content["results"]) for content in contents]
+    names = dict.fromkeys(name for curves in panels for name in curves)
+    styles = dict(zip(names, line_styles(len(names)), strict=True))
+    for axis, content, curves in zip(axes, contents, panels, strict=True):
+        for name, points in curves.items():
             x, mean, error = np.array(points).T
-            axis.errorbar(x, mean, error, label=name, marker="o", markersize=3, linewidth=1, **look)
+            look = {"marker": "o", "markersize": 3, "linewidth": 1} | styles[name]
+            axis.errorbar(x, mean, error, label=name, **look)
         about = content["about"]
         if about["varied"] in LOGARITHMIC:
             axis.set_xscale("log")
@@ -86,8 +103,7 @@ def draw_panels(contents):
         panel = content["experiment"].split("-")[0][-1]
         data = about.get("data", "gaussian classes")
         axis.set_title(f"({panel}) {Path(data).name}", fontsize=8, loc="left")
-        if len(curves) > 1:
-            legend(axis)
+    shared_legend(figure, axes)
     return figure
 
 
@@ -113,6 +129,7 @@ def draw_lists(content):
         draw_list(make_axes(axis), entry["result"]["list"])
         how = "classes merged in training" if entry["point"]["merged"] else "all classes trained"
         axis.set_title(f"{data}, {how}", fontsize=8, loc="left")
+    shared_legend(figure, axes, title="label", handlelength=0.8)
     return figure
 
 
@@ -125,13 +142,12 @@ def draw_list(axis, found):
     low = r.min() / 3
     for label in np.unique(labels):
         here = places[labels == label]
-        look = {"s": 6, "marker": "|", "color": COLOURS[label % len(COLOURS)], "rasterized": True}
+        look = {"s": 6, "marker": "|", "color": COLORS[label % len(COLORS)], "rasterized": True}
         axis.scatter(here, np.full(len(here), low), label=str(label), **look)
     for position in found["found"]:
-        axis.axvline(position, color=GREY, linewidth=0.8, linestyle="--")
+        axis.axvline(position, color=GRAY, linewidth=0.8, linestyle="--")
     tidy(axis, x="place in the sorted list", y="r of neighbors / median")
     axis.tick_params(axis="y", which="minor", labelleft=False)
-    legend(axis, title="label", title_fontsize=7, ncols=3, loc="upper center", handlelength=0.8)
 
 
 if __name__ == "__main__":

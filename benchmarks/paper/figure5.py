@@ -14,7 +14,7 @@ from protocol import add_sets, measure, parser_of
 from sklearn.utils.class_weight import compute_sample_weight
 from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
 
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.ndcg import NDCG
 from treerank.registry import ranker_class
 
 RANKERS_SHOWN = ("RankNet*", "RankNet", "LambdaRank", "ListNet")
@@ -103,7 +103,7 @@ def run_folder(about, ranker, value, seed):
         train = thinned(train, lowest=2 if train[1].max() > 2 else 1, share=value, seed=seed)
     n_classes = len(np.unique(train[1]))
     scores = scores_of(about, ranker, train, test.X, n_classes, seed)
-    return {"ndcg@20": ndcg_score(test.y, scores, test.qid, k=20), "n_documents": len(train[1])}
+    return {"ndcg@20": NDCG(k=20)(test.y, scores, test.qid), "n_documents": len(train[1])}
 
 
 def scores_of(about, name, train, test_X, n_classes, seed):

@@ -15,7 +15,7 @@ from draw import save
 from protocol import RESULTS, read
 from table1 import shown
 
-from treerank.statistics.pairwise import PairwiseResult
+from treerank.statistics.pairwise_tests import PairwiseResult
 
 TEST = "corrected resampled t-test"
 FIGURES = {"binary": "figure2", "multi-class": "figure3"}

@@ -11,7 +11,7 @@ import reprlib
 
 from sklearn.pipeline import Pipeline
 
-from treerank.evaluation.store import described
+from treerank.evaluation.store import describe
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
 
@@ -31,7 +31,7 @@ SHORT.maxlevel = 1
 
 def about_rankers(rankers, grids=None):
     """Return the parameters of rankers by name, and what is tried of each, as JSON values."""
-    grids = {"grids": described(dict(grids))} if grids is not None else {}
+    grids = {"grids": describe(dict(grids))} if grids is not None else {}
     return {"rankers": {name: parameters_of(ranker) for name, ranker in rankers.items()}} | grids
 
 
@@ -45,7 +45,7 @@ def parameters_of(ranker):
     if part is not None:  # built from the ranker's parameters and the defaults of its own
         own = part.get_params(deep=False)
         settled["feature_part"] = {n: value for n, value in own.items() if n not in given}
-    return described(ranker) | {"settled": described(settled)}
+    return describe(ranker) | {"settled": describe(settled)}
 
 
 def moved(before, now, name=""):

@@ -12,7 +12,7 @@ from protocol import measure, parser_of
 from synthetic import START, normal
 
 from treerank.baselines.neural.ranknet_star import RankNetStar
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.ndcg import NDCG
 
 LOSSES = {"sigmoid": "squared_sigmoid", "tanh": "half_squared_tanh", "linear": "half_squared"}
 OPTIMIZERS = {"gradient descent": "sgd", "Adam": "adam"}
@@ -82,7 +82,7 @@ def run_point(about, optimizer, activation, learning_rate, fold):
     ranker = ranker_of(about, optimizer, activation, learning_rate)
     ranker.fit(features[0], split.train.y, split.train.qid)
     return {
-        name: ndcg_score(part.y, ranker.predict(X), part.qid, k=10)
+        name: NDCG(k=10)(part.y, ranker.predict(X), part.qid)
         for name, part, X in zip(("validation", "test"), parts[1:], features[1:], strict=True)
     }
 

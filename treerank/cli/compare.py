@@ -63,8 +63,8 @@ def compare(
     quiet: Quiet = False,
 ):
     """Fit rankers to the same splits, score them, and say what is significant."""
+    from treerank.evaluation.data_splits import make_splits
     from treerank.evaluation.running import compare as compare_rankers
-    from treerank.evaluation.splits import make_splits
     from treerank.evaluation.summary import check_path
     from treerank.model_selection import QueryShuffleSplit
 

@@ -17,8 +17,8 @@ from treerank.cli.console import Reporter, print_table
 from treerank.cli.options import Quiet
 from treerank.cli.trees import grown_to, size_of_trees
 from treerank.datasets.web_search import make_web_search
-from treerank.metrics.average_precision import map_score
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.average_precision import AveragePrecision
+from treerank.metrics.ndcg import NDCG
 from treerank.numerics.threads import threads_allowed
 from treerank.progress import listening
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
@@ -170,5 +170,5 @@ def _row(contestant, train, test, size, seed, reporter):
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     X, y, qid = test
     scores = model.predict(X)
-    quality = ndcg_score(y, scores, qid), map_score(y, scores, qid)
+    quality = NDCG(k=10)(y, scores, qid), AveragePrecision()(y, scores, qid)
     return [contestant.name, *(f"{v:.4f}" for v in quality), f"{wall:.2f}", f"{cpu:.2f}"]

@@ -4,7 +4,7 @@ import numpy as np
 import sklearn
 from sklearn.model_selection import GridSearchCV
 
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.ndcg import NDCG
 from treerank.metrics.scorer import make_ranking_scorer
 from treerank.model_selection import QueryKFold
 from treerank.testing.requirements import (
@@ -35,10 +35,10 @@ def score_is_ndcg(ranker, data):
     fitted = fit(ranker, data)
     plain = data.taking(_rows_without_ties(fitted, data))
     value = fitted.score(plain.X, plain.y, qid=plain.qid)
-    expected = ndcg_score(plain.y, fitted.predict(plain.X), plain.qid)
+    expected = NDCG(k=10)(plain.y, fitted.predict(plain.X), plain.qid)
     require(
         abs(value - expected) <= TOLERANCE,
-        f"score is {value:.6f}; treerank.metrics.ndcg_score at 10 is {expected:.6f}.",
+        f"score is {value:.6f}; treerank.metrics.NDCG(k=10) is {expected:.6f}.",
     )
 
 
@@ -84,7 +84,7 @@ def grid_search(ranker, data):
 def _score(fitted, data):
     if scores_by_query(fitted):
         return fitted.score(data.X, data.y, qid=data.qid)
-    return ndcg_score(data.y, fitted.predict(data.X), data.qid)
+    return NDCG(k=10)(data.y, fitted.predict(data.X), data.qid)
 
 
 def _rows_without_ties(fitted, data):

@@ -1,15 +1,15 @@
-"""Splits: the training, validation and test sets of a comparison, read when they are needed.
+"""Data splits: the training, validation and test sets of a comparison, read when needed.
 
-Every kind of split has a ``name`` and a ``split()`` that returns the three sets. To add a kind,
-write such a class and have ``make_splits`` recognize its data.
+Every kind of split has a ``name`` and a method ``split()`` that returns the sets. To add a kind,
+write such a class and let ``make_splits`` return it for its data.
 """
 
 import numbers
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import joblib
 import numpy as np
@@ -25,16 +25,23 @@ _FOLD = re.compile(r"Fold(\d+)")
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Sets of whole queries.
+    """A training set and a test set of whole queries.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Unique among the splits.
     train, test : RankingData
-        What to fit to and what to score.
-    validation : RankingData or None
-        What to choose parameters and to stop early by.
+        Documents to fit to, and documents to score.
+    validation : RankingData or None, default=None
+        Documents for the choice of parameters and for early stopping.
+
+    Examples
+    --------
+    >>> from treerank.datasets.synthetic import make_web_search
+    >>> train, test = (RankingData(*make_web_search(n, random_state=n)) for n in (40, 10))
+    >>> Split("first", train, test).test_to_train
+    0.25
     """
 
     name: str
@@ -43,15 +50,30 @@ class Split:
     validation: RankingData | None = None
 
     @property
-    def fingerprint(self):
-        """Text that two splits share only if their data are the same."""
+    def fingerprint(self) -> str:
+        """A digest of the data: equal data have equal digests."""
         parts = (self.train, self.validation, self.test)
         return joblib.hash([None if part is None else tuple(part) for part in parts])
 
     @property
-    def test_to_train(self):
-        """Number of queries to test on, over the number to train on."""
+    def test_to_train(self) -> float:
+        """Number of test queries over number of training queries."""
         return len(np.unique(self.test.qid)) / len(np.unique(self.train.qid))
+
+    def split(self) -> "Split":
+        """Return this split: its sets are in memory already."""
+        return self
+
+
+class SplitSource(Protocol):
+    """Anything that returns the sets of a split when they are needed."""
+
+    @property
+    def name(self) -> str:
+        """Name of the split."""
+
+    def split(self) -> Split:
+        """Return the sets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,12 +86,13 @@ class RowSplit:
     test: np.ndarray
     validation: np.ndarray | None = None
 
-    def split(self):
-        """Gather the rows."""
-        validation = None if self.validation is None else self._taking(self.validation)
-        return Split(self.name, self._taking(self.train), self._taking(self.test), validation)
+    def split(self) -> Split:
+        """Return the sets, copied from the data."""
+        validation = None if self.validation is None else self._take(self.validation)
+        return Split(self.name, self._take(self.train), self._take(self.test), validation)
 
-    def _taking(self, rows):
+    def _take(self, rows: np.ndarray) -> RankingData:
+        """Return the given rows of the data."""
         X, y, qid = self.data
         return RankingData(_safe_indexing(X, rows), y[rows], qid[rows])
 
@@ -81,76 +104,65 @@ class FolderSplit:
     name: str
     folder: Path
 
-    def split(self):
-        """Read the files."""
+    def split(self) -> Split:
+        """Return the sets, read from the files."""
         (fold,) = load_folds(self.folder)
         return Split(self.name, fold.train, fold.test, fold.validation)
 
 
-@dataclass(frozen=True, eq=False)
-class GivenSplit:
-    """A split that is in memory already."""
-
-    whole: Split
-
-    @property
-    def name(self):
-        """Name of the split."""
-        return self.whole.name
-
-    def split(self):
-        """Return it."""
-        return self.whole
-
-
-def make_splits(data, cv=None, *, validation_size=None, random_state=0):
-    """List the splits of data.
+def make_splits(
+    data: Any, cv: Any = None, *, validation_size: float | None = None, random_state: int = 0
+) -> Sequence[SplitSource]:
+    """Return the splits of the data.
 
     Parameters
     ----------
     data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
-        A LETOR folder or folds bring their splits along; others are split by ``cv``.
+        A LETOR folder or folds have splits of their own; other data are split by ``cv``.
     cv : int, splitter or iterable of (train, test), default=None
-        For data without splits: number of shuffled folds by query, 5 if None; or a splitter
-        such as ``QueryShuffleSplit(15)``; or arrays of rows.
+        For data without splits: number of shuffled folds of whole queries, 5 if None; or a
+        splitter such as ``QueryShuffleSplit(15)``; or arrays of rows.
     validation_size : float or int, default=None
-        Share or number of training queries to take as validation set where there is none.
+        Fraction or number of training queries for a validation set, if the data have none.
     random_state : int, default=0
         Seed of the folds and of the validation sets.
 
     Returns
     -------
-    list
+    list of splits
+        Each has a ``name`` and a method ``split()`` that returns a Split.
     """
     if isinstance(data, str | Path):
         _refuse_cv(cv, validation_size)
-        load_folds(data)  # names missing files before the work begins
+        load_folds(data)  # refuses missing files before the work begins
         found = {int(m[1]): p for p in Path(data).iterdir() if (m := _FOLD.fullmatch(p.name))}
-        places = [found[number] for number in sorted(found)] or [Path(data)]
-        return [FolderSplit(place.resolve().name, place) for place in places]
+        folders = [found[number] for number in sorted(found)] or [Path(data)]
+        return [FolderSplit(folder.resolve().name, folder) for folder in folders]
     if _is_data(data):
-        data = _checked(data)
-        return list(_row_splits(data, cv, validation_size, random_state))
+        return list(_row_splits(_check_data(data), cv, validation_size, random_state))
     if not isinstance(data, Iterable):
         raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
     _refuse_cv(cv, validation_size)
-    return [GivenSplit(_as_split(fold)) for fold in data]
+    return [_as_split(fold) for fold in data]
 
 
 def _refuse_cv(cv, validation_size):
+    """Refuse settings for splitting data that are split already."""
     for name, value in {"cv": cv, "validation_size": validation_size}.items():
         if value is not None:
             raise ValueError(f"{name} must be None for data that come in folds; got {value!r}.")
 
 
 def _is_data(data):
+    """Return whether data are one data set, not an iterable of folds."""
     is_tuple = isinstance(data, tuple) and len(data) == 3
     return isinstance(data, RankingData) or (
         is_tuple and not any(isinstance(part, Fold | Split) for part in data)
     )
 
 
-def _checked(data):
+def _check_data(data):
+    """Return the data with labels and query ids as arrays of equal length."""
     X, y, qid = data
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     y = np.asarray(y, dtype=np.float64)
@@ -159,7 +171,8 @@ def _checked(data):
     return RankingData(X, y, check_qid(qid, n_documents))
 
 
-def _as_split(fold: Any):
+def _as_split(fold: Any) -> Split:
+    """Return a fold as a split; a split is returned as it is."""
     if isinstance(fold, Split):
         return fold
     if isinstance(fold, Fold):
@@ -167,7 +180,10 @@ def _as_split(fold: Any):
     raise TypeError(f"data must hold folds or splits; got {type(fold)}.")
 
 
-def _row_splits(data, cv, validation_size, random_state):
+def _row_splits(
+    data: RankingData, cv: Any, validation_size: float | None, random_state: int
+) -> Iterator[RowSplit]:
+    """Yield the splits of one data set."""
     pairs = _index_pairs(data, cv, random_state)
     width = len(str(len(pairs)))
     for number, (train, test) in enumerate(pairs, start=1):
@@ -186,9 +202,10 @@ def _row_splits(data, cv, validation_size, random_state):
 
 
 def _index_pairs(data, cv, random_state):
+    """Return the rows of each training set and of its test set."""
     if cv is None or isinstance(cv, numbers.Integral):
         cv = QueryKFold(5 if cv is None else int(cv), shuffle=True, random_state=random_state)
     if hasattr(cv, "split"):
-        # Our splitters take qid in the place of scikit-learn's groups.
+        # scikit-learn's splitters call the query ids groups, and ours accept that name.
         return list(cv.split(data.y.reshape(-1, 1), data.y, groups=data.qid))
     return [(np.asarray(train), np.asarray(test)) for train, test in cv]

@@ -1,20 +1,22 @@
-"""Every ranker against every other: the p-values that a table or a figure shows.
+"""Pairwise tests: every ranker against every other, for tables and figures.
 
 To add a test by name, list it in ``PAIRED_TESTS``: it takes two columns and its own settings.
 """
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.statistics.adjustment import adjust_holm
-from treerank.statistics.paired import PairedResult, check_values, format_p
+from treerank.statistics.paired import PairedTest, check_values, format_p
 from treerank.statistics.randomization import randomization_test
 from treerank.statistics.resampled import corrected_resampled_t_test
 from treerank.statistics.signed_ranks import wilcoxon_test
 
-PAIRED_TESTS: dict[str, Callable[..., PairedResult]] = {
+PAIRED_TESTS: dict[str, PairedTest] = {
     "corrected_t": corrected_resampled_t_test,
     "randomization": randomization_test,
     "wilcoxon": wilcoxon_test,
@@ -23,9 +25,9 @@ PAIRED_TESTS: dict[str, Callable[..., PairedResult]] = {
 
 @dataclass(frozen=True, eq=False)
 class PairwiseResult:
-    """Every ranker against every other.
+    """The results of the tests of every ranker against every other.
 
-    Attributes
+    Parameters
     ----------
     test : str
         Name of the test.
@@ -34,9 +36,19 @@ class PairwiseResult:
     differences : ndarray of shape (n_rankers, n_rankers)
         Mean of the row's ranker minus mean of the column's.
     p_values : ndarray of shape (n_rankers, n_rankers)
-        Two-sided; NaN on the diagonal.
+        Two-sided p-values; NaN on the diagonal.
     adjusted : bool
-        Whether they hold for all pairs together (Holm).
+        Whether the p-values are adjusted for all pairs together, by Holm.
+
+    Examples
+    --------
+    >>> values = [[5, 1, 1], [6, 1, 2], [7, 1, 3], [8, 1, 1], [9, 1, 2]]
+    >>> print(pairwise_tests(values, ["tree", "forest", "stump"], adjust=False))
+    p-values of the paired randomization test
+               tree   forest    stump
+    tree              0.062    0.062
+    forest    0.062             0.250
+    stump     0.062    0.250
     """
 
     test: str
@@ -45,8 +57,8 @@ class PairwiseResult:
     p_values: np.ndarray
     adjusted: bool
 
-    def __str__(self):
-        """Print the matrix of p-values."""
+    def __str__(self) -> str:
+        """Return the matrix of p-values as text."""
         first = max(len(name) for name in self.names)
         widths = [max(len(name), 7) for name in self.names]
         lines = [
@@ -61,7 +73,14 @@ class PairwiseResult:
         return "\n".join([f"p-values of the {self.test}{adjusted}", *lines])
 
 
-def pairwise_tests(values, names=None, *, test="randomization", adjust=True, **settings):
+def pairwise_tests(
+    values: ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    test: str | PairedTest = "randomization",
+    adjust: bool = True,
+    **settings: Any,
+) -> PairwiseResult:
     """Test every ranker against every other.
 
     Parameters
@@ -73,10 +92,10 @@ def pairwise_tests(values, names=None, *, test="randomization", adjust=True, **s
     test : str or callable, default="randomization"
         A name in ``PAIRED_TESTS``, or a function of two columns that returns a PairedResult.
     adjust : bool, default=True
-        Whether to adjust the p-values for their number, by Holm.
+        Whether to adjust the p-values for the number of pairs, by Holm.
     **settings
-        Settings of the test. All pairs get the same seed, so a p-value does not depend on which
-        other rankers there are, apart from the adjustment.
+        Settings of the test. All pairs get the same seed, so an unadjusted p-value does not
+        depend on the other rankers.
 
     Returns
     -------
@@ -91,14 +110,16 @@ def pairwise_tests(values, names=None, *, test="randomization", adjust=True, **s
            [0.062,   nan, 0.25 ],
            [0.062, 0.25 ,   nan]])
     """
-    values = check_values(values, "values", n_dimensions=2)
+    values = check_values("values", values, n_dimensions=2)
     k = values.shape[1]
     names = tuple(str(i) for i in range(k)) if names is None else tuple(names)
     if len(names) != k or k < 2:
         raise ValueError(f"names must name at least two rankers, one per column; got {names!r}.")
-    run = find_test(test)
+    paired_test = find_test(test)
     above = np.triu_indices(k, 1)
-    results = [_named(run, values, names, i, j, settings) for i, j in zip(*above, strict=True)]
+    results = [
+        _test_pair(paired_test, values, names, i, j, settings) for i, j in zip(*above, strict=True)
+    ]
     p_values = np.array([result.p_value for result in results])
     p_values = adjust_holm(p_values) if adjust else p_values
     differences, matrix = np.zeros((k, k)), np.full((k, k), np.nan)
@@ -108,8 +129,8 @@ def pairwise_tests(values, names=None, *, test="randomization", adjust=True, **s
     return PairwiseResult(results[0].test, names, differences - differences.T, matrix, adjust)
 
 
-def find_test(test):
-    """Look up a test of two columns."""
+def find_test(test: str | PairedTest) -> PairedTest:
+    """Return the test of two columns of a name; a function is returned as it is."""
     if callable(test):
         return test
     if test not in PAIRED_TESTS:
@@ -117,9 +138,10 @@ def find_test(test):
     return PAIRED_TESTS[test]
 
 
-def _named(run, values, names, i, j, settings):
+def _test_pair(paired_test, values, names, i, j, settings):
+    """Test two rankers; name them in the message of an error."""
     try:
-        return run(values[:, i], values[:, j], **settings)
+        return paired_test(values[:, i], values[:, j], **settings)
     except ValueError as error:
         raise ValueError(f"{names[i]} and {names[j]} cannot be compared: {error}") from error
 

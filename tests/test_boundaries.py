@@ -111,13 +111,22 @@ def test_discovered_classes_are_those_of_the_boundaries(ranker):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: find_boundaries([1.0, 2.0]), r"at least three in a row; got shape \(2,\)"),
+        (lambda: find_boundaries([1.0, 2.0]), r"at least three in one dimension; got shape \(2,\)"),
         (lambda: find_boundaries([1.0, 2.0, np.nan]), "scores must be finite; got NaN"),
         (lambda: find_boundaries([1.0, 1.0, 1.0]), "scores must not be all the same; got 1"),
-        (lambda: find_boundaries([1, 2, 4], n_classes=1), "n_classes must be an integer from 2"),
-        (lambda: find_boundaries([1, 2, 4], span=3), "span must be an integer from 1 to below 3"),
-        (lambda: find_boundaries([1, 2, 4], least_height=0.5), "least_height must be at least 1"),
-        (lambda: find_boundaries([1, 2, 4, 9], n_classes=3), "at most the number of peaks and 1"),
+        (
+            lambda: find_boundaries([1, 2, 4], n_classes=1),
+            "n_classes must be a whole number of at least 2",
+        ),
+        (
+            lambda: find_boundaries([1, 2, 4], span=3),
+            "span must be a .* of at least 1 and at most 2",
+        ),
+        (
+            lambda: find_boundaries([1, 2, 4], least_height=0.5),
+            "least_height must be .* of at least 1",
+        ),
+        (lambda: find_boundaries([1, 2, 4, 9], n_classes=3), "at most the number of peaks plus 1"),
         (
             lambda: RankClassifier(FirstFeature()).fit([[1], [2]], [1, 1]),
             r"two classes or more; got one class or none, \[1\]",
