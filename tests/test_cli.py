@@ -200,7 +200,7 @@ def test_an_output_file_is_whole_or_not_there(files, tmp_path, monkeypatch):
     def full_disk(*_):
         raise OSError(28, "No space left on device", str(output))
 
-    monkeypatch.setattr("treerank.files.blocks.os.replace", full_disk)
+    monkeypatch.setattr("treerank.files.replaced.os.replace", full_disk)
     result = run("rank", files.model, files.test, "--top", 1, "-o", output)
     assert result.exit_code == 1
     assert result.stderr.endswith(f"treerank: {output}: No space left on device\n")

@@ -19,7 +19,7 @@ from treerank.cli.options import (
     one_of,
     read_model_and_data,
 )
-from treerank.files.blocks import replaced_file
+from treerank.files.replaced import replaced_file
 from treerank.inputs.grouping import QueryGroups
 
 #: Query, document, rank and score by format; the run's name ends a line of TREC's.

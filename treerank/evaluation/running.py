@@ -16,7 +16,7 @@ from treerank.evaluation.fitting import Search, fit_and_predict
 from treerank.evaluation.splits import make_splits
 from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.conventions import with_convention
-from treerank.progress import listener, listening, nobody
+from treerank.progress import current_listener, ignore_progress, listening
 
 ON_ERROR = ("record", "raise")
 
@@ -158,8 +158,8 @@ def _stored_or_fitted(job, split):
 
 def _run(jobs, n_jobs):
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    outcomes, tell = [], listener()
-    with listening(nobody):  # whole fits are counted here, not the iterations of each
+    outcomes, tell = [], current_listener()
+    with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
         for outcome in parallel(joblib.delayed(run_job)(job) for job in jobs):
             outcomes.append(outcome)
             if isinstance(outcome, Failure):

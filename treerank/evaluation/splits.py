@@ -5,7 +5,6 @@ write such a class and have ``make_splits`` recognize its data.
 """
 
 import numbers
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,13 +14,10 @@ import joblib
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from treerank.datasets.folds import Fold, load_folds
+from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
-
-_FOLD = re.compile(r"Fold(\d+)")
-
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -76,7 +72,7 @@ class RowSplit:
 
 @dataclass(frozen=True)
 class FolderSplit:
-    """A fold of a LETOR folder, read from its files."""
+    """A fold that is read from the files of its folder."""
 
     name: str
     folder: Path
@@ -125,9 +121,7 @@ def make_splits(data, cv=None, *, validation_size=None, random_state=0):
     if isinstance(data, str | Path):
         _refuse_cv(cv, validation_size)
         load_folds(data)  # names missing files before the work begins
-        found = {int(m[1]): p for p in Path(data).iterdir() if (m := _FOLD.fullmatch(p.name))}
-        places = [found[number] for number in sorted(found)] or [Path(data)]
-        return [FolderSplit(place.resolve().name, place) for place in places]
+        return [FolderSplit(place.resolve().name, place) for place in fold_folders(data)]
     if _is_data(data):
         data = _checked(data)
         return list(_row_splits(data, cv, validation_size, random_state))

@@ -22,7 +22,7 @@ import joblib
 import numpy as np
 
 from treerank.evaluation.fitting import Fitted
-from treerank.files.blocks import replaced_file
+from treerank.files.replaced import replaced_file
 
 _UNNAMABLE = re.compile(r"[^A-Za-z0-9._-]+")
 

@@ -54,7 +54,7 @@ def threads(ranker, data):
     with _at_most_one_thread(unless=names):
         alone = fit(ranker, data, **dict.fromkeys(names, 1)).predict(data.X)
     n_threads = max(2, os.cpu_count() or 1)
-    with kernel_threads(n_threads, few=0):  # so few documents would get but one
+    with kernel_threads(n_threads, few_documents=0):  # so few documents would get but one
         together = fit(ranker, data, **dict.fromkeys(names, n_threads)).predict(data.X)
     how = f"With {', '.join(names)}={n_threads}" if names else "With as many threads as there are"
     require_same_scores(together, alone, f"{how} instead of one thread")
