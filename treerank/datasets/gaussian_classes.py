@@ -12,7 +12,7 @@ References
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -199,11 +199,6 @@ def make_gaussian_classes(
         class_shares=class_shares,
         random_state=rng,
     )
-    sets: tuple[np.ndarray, ...] = classes.sample(
-        n_documents, documents_per_query=documents_per_query, random_state=rng
-    )
-    if n_test_documents:
-        sets += classes.sample(
-            n_test_documents, documents_per_query=documents_per_query, random_state=rng
-        )
-    return sets
+    sizes = [n_documents, n_test_documents] if n_test_documents else [n_documents]
+    options: dict[str, Any] = {"documents_per_query": documents_per_query, "random_state": rng}
+    return tuple(part for size in sizes for part in classes.sample(size, **options))

@@ -72,10 +72,8 @@ class NormalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         result = np.full(X.shape, np.nan)
         for j, (values, scores) in enumerate(zip(self.values_, self.scores_, strict=True)):
-            is_present = ~np.isnan(X[:, j])
-            result[is_present, j] = (
-                np.interp(X[is_present, j], values, scores) if len(values) else 0.0
-            )
+            rows = ~np.isnan(X[:, j])
+            result[rows, j] = np.interp(X[rows, j], values, scores) if len(values) else 0.0
         return result
 
     def __sklearn_tags__(self):
