@@ -30,6 +30,7 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
 _TREES = make_feature_part("lightgbm").get_params(deep=False)
 _HELP = {
+    "feature_part": "Feature part that grows trees, not a network; one of",
     "weight": f"Weight of a pair; by default {_DEFAULTS['weight']}, or none for a listwise loss",
     "pairs": f"Which pairs count; by default {_DEFAULTS['pairs']}, or none for a listwise loss",
     "valid": f"Data file for early stopping and pair probabilities: {format_names()}.",
@@ -37,11 +38,13 @@ _HELP = {
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 
-FeaturePart = Annotated[str, choice("feature_part", FEATURE_PARTS, "What grows the trees, among")]
+FeaturePart = Annotated[str, choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
 Loss = Annotated[str, choice("loss", (*PAIR_LOSSES, *LISTWISE), "Pair loss or listwise loss")]
 Weight = Annotated[str | None, choice("weight", PAIR_WEIGHTS, _HELP["weight"])]
 Pairs = Annotated[str | None, choice("pairs", PAIRS, _HELP["pairs"])]
 Smoothing = Annotated[float, typer.Option(min=0, help="Scale of the noise when scores are ranked.")]
+Estimators = Annotated[int, typer.Option(min=1, help="Number of trees.")]
+Leaves = Annotated[int, typer.Option(min=2, help="Largest number of leaves of a tree.")]
 LearningRate = Annotated[float, positive("learning_rate", "Factor of each tree.")]
 
 
@@ -54,9 +57,9 @@ def fit(
     weight: Weight = None,
     pairs: Pairs = None,
     smoothing: Smoothing = _DEFAULTS["smoothing"],
-    n_estimators: Annotated[int, typer.Option(min=1, help="Trees.")] = _TREES["n_estimators"],
+    n_estimators: Estimators = _TREES["n_estimators"],
     learning_rate: LearningRate = _TREES["learning_rate"],
-    num_leaves: Annotated[int, typer.Option(min=2, help="Most leaves.")] = _TREES["num_leaves"],
+    num_leaves: Leaves = _TREES["num_leaves"],
     early_stopping_rounds: Annotated[
         int | None, typer.Option(min=1, help=_HELP["stopping"])
     ] = None,
