@@ -1,4 +1,4 @@
-"""The binary cache: never stale, never half-written, never in the way."""
+"""The binary cache is never stale and never half-written, and reading works without it."""
 
 import os
 import stat

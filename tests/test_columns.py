@@ -1,4 +1,4 @@
-"""Tables of any make become the same matrix."""
+"""Data frames of all libraries become the same matrix."""
 
 import numpy as np
 import pandas as pd

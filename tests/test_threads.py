@@ -1,4 +1,4 @@
-"""Threads: a process takes its share of the cores, and gives back what it changed."""
+"""Threads: a process uses its share of the cores, and kernels get back the threads they had."""
 
 import json
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from numba.core import event
 
-from treerank.progress import listening
+from treerank.progress import Listener, listening
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -14,13 +14,6 @@ if TYPE_CHECKING:
 #: About so many lines show the progress of one fit in a pipe.
 N_LINES = 5
 COMPILING = "compiling"
-
-
-class Show(Protocol):
-    """A function that shows the steps done; a listener of :mod:`treerank.progress`."""
-
-    def __call__(self, n_done: int, n_total: int | None = ..., note: str = ...) -> None:
-        """Show the number of steps done, of all steps if it is known, and a note."""
 
 
 @contextmanager
@@ -50,7 +43,7 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
 @contextmanager
 def progress_bar(
     text: str, total: int | None = None, console: "Console | None" = None
-) -> Iterator[Show]:
+) -> Iterator[Listener]:
     """Show a bar on a terminal, or lines elsewhere.
 
     Parameters
@@ -58,14 +51,14 @@ def progress_bar(
     text : str
         Name of the work.
     total : int, default=None
-        Number of steps; ``None`` if it is unknown or given with each step.
+        Number of steps, if it is known before the first one.
     console : rich.console.Console, default=None
         Console to write to; ``None`` is stderr.
 
     Yields
     ------
     callable
-        Call it with the number of steps done and, optionally, their total number and a note.
+        A listener: call it with the number of steps done, their total number and a note.
     """
     console = make_console() if console is None else console
     if console.is_terminal:
@@ -73,7 +66,7 @@ def progress_bar(
             yield show
         return
     console.print(text, markup=False)
-    yield _lines(total, console)
+    yield _lines(console)
 
 
 def make_console(quiet: bool = False) -> "Console":
@@ -95,7 +88,7 @@ def _bar(text, total, console):
     with Progress(*columns, console=console, disable=console.quiet) as bars:
         bar = bars.add_task(text, total=total, note="")
 
-        def show(n_done, n_total=total, note=""):
+        def show(n_done, n_total, note):
             bars.update(bar, completed=n_done, total=n_total, note=_counted(n_done, n_total, note))
 
         def exchange_note(note):
@@ -134,10 +127,10 @@ class CompilingNote(event.Listener):
             self.exchange_note(self.before)
 
 
-def _lines(total, console):
+def _lines(console):
     """Return a function that prints a line at every fifth of the work."""
 
-    def show(n_done, n_total=total, note=""):
+    def show(n_done, n_total, note):
         every = max((n_total or 1) // N_LINES, 1)
         if n_done % every == 0 and n_done > 0:
             console.print(f"  {_counted(n_done, n_total, note)}", markup=False)

@@ -12,7 +12,8 @@ from contextlib import AbstractContextManager
 from rich.console import Console
 from rich.table import Table
 
-from treerank.progress_bar import Show, make_console, progress_bar
+from treerank.progress import Listener
+from treerank.progress_bar import make_console, progress_bar
 
 
 def print_error(message: str) -> None:
@@ -36,7 +37,7 @@ class Reporter:
         """Print a line."""
         self.console.print(text, markup=False)
 
-    def counting(self, text: str, total: int | None = None) -> AbstractContextManager[Show]:
+    def counting(self, text: str, total: int | None = None) -> AbstractContextManager[Listener]:
         """Show a bar on a terminal, or a few lines; see :mod:`treerank.progress_bar`."""
         return progress_bar(text, total, self.console)
 

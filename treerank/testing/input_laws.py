@@ -59,7 +59,7 @@ def fortran_order(ranker: Any, data: RankingSample) -> None:
 
 
 def inputs_unchanged(ranker: Any, data: RankingSample) -> None:
-    """Fit and predict do not change their arguments."""
+    """The methods fit and predict do not change their arguments."""
     given = data.copy()
     seeded(ranker).fit(given.X, given.y, qid=given.qid).predict(given.X)
     for name in ("X", "y", "qid"):

@@ -70,7 +70,7 @@ def pickling(ranker: Any, data: RankingSample) -> None:
 
 
 def cloning(ranker: Any, data: RankingSample) -> None:
-    """Fit changes no parameter, and a clone of a fitted ranker learns the same model."""
+    """The method fit changes no parameter, and a clone of a fitted ranker learns the same model."""
     unfitted = seeded(ranker)
     before = {name: repr(value) for name, value in unfitted.get_params().items()}
     fitted = fit_itself(unfitted, data)
