@@ -93,14 +93,3 @@ def test_a_format_is_one_line_in_the_table_of_formats(tmp_path, monkeypatch):
     (fold,) = load_folds(tmp_path)
     assert [part.y.tolist() for part in (fold.train, fold.validation)] == [[3, 4], [1]]
     assert formats.format_names() == "LETOR (.txt, .txt.gz), numbers (.numbers)"
-
-
-@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.dat", "a.gz", "txt"])
-def test_any_other_suffix_is_letor(name):
-    assert formats.format_of(name) is formats.LETOR
-
-
-def test_the_longest_suffix_decides(monkeypatch):
-    monkeypatch.setitem(formats.FORMATS, ".gz", formats.Format("any", "", ""))
-    assert formats.format_of("a.txt.gz") is formats.LETOR
-    assert formats.format_of("a.gz").name == "any"

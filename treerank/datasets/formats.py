@@ -41,10 +41,8 @@ def format_names() -> str:
     >>> format_names()
     'LETOR (.txt, .txt.gz)'
     """
-    suffixes: dict[str, list[str]] = {}
-    for suffix, format_ in FORMATS.items():
-        suffixes.setdefault(format_.name, []).append(suffix)
-    return ", ".join(f"{name} ({', '.join(known)})" for name, known in suffixes.items())
+    suffixes = {each: [s for s in FORMATS if FORMATS[s] == each] for each in FORMATS.values()}
+    return ", ".join(f"{each.name} ({', '.join(known)})" for each, known in suffixes.items())
 
 
 def read_ranking_data(path: str | Path, **options: Any) -> RankingData:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from treerank.datasets.decimals import ends_token
+from treerank.datasets.decimals import skip_token
 from treerank.datasets.letor_parser import (
     BAD_INDEX,
     BEYOND,
@@ -227,10 +227,7 @@ def _resized(values, n_values):
 
 def _token(text, at):
     """Return the token that starts at ``at``."""
-    end = at
-    while not ends_token(text[end]):
-        end += 1
-    return text[at:end].tobytes()
+    return text[at : skip_token(text, at)].tobytes()
 
 
 def _as_number(token):

@@ -19,6 +19,7 @@ from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 
+
 @dataclass(frozen=True, eq=False)
 class Split:
     """Sets of whole queries.
