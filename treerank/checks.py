@@ -66,7 +66,7 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     """
     try:
         is_allowed = value in allowed
-    except TypeError:  # what cannot be hashed is in no set
+    except TypeError:  # a value that cannot be hashed is in no set
         is_allowed = False
     if not is_allowed:
         raise ValueError(f"{name} must be one of {_sorted(allowed)}; got {value!r}.")
@@ -93,7 +93,7 @@ def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -
     if len(column) == 0:
         raise ValueError(f"{name} must have at least one entry; got {values!r}.")
     with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum has finite parts; only else are they looked at one by one.
+        # If the sum is finite, so are all entries; otherwise each entry is tested.
         is_finite = np.isfinite(column.sum()) or np.isfinite(column).all()
     if not is_finite:
         row = int(np.argmin(np.isfinite(column)))
@@ -121,4 +121,5 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
 
 
 def _sorted(allowed: Collection[Any]) -> list[Any]:
+    """Return the values in ascending order, ``None`` first."""
     return sorted(allowed, key=lambda value: (value is not None, value))

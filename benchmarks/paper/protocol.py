@@ -26,7 +26,7 @@ from pathlib import Path
 import joblib
 from parameters import moved
 
-from treerank.files.blocks import replaced_file
+from treerank.files.replaced import replaced_file
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 #: Fits that a comparison has finished; ignored by git.

@@ -65,7 +65,7 @@ class BoostedTrees(BaseEstimator):
         validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)
-        with kernel_threads(self.n_threads, few=self.few_documents):
+        with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
         return self._remember(booster, rows.shape[1], objective.n_outputs, progress)
 

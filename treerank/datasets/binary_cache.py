@@ -1,11 +1,10 @@
-"""The binary cache: the result of reading a file, kept beside it.
+"""The binary cache: parsed data that are stored beside the file they were read from.
 
-It is never stale: a cache names the size, the time and the checksums of the file it was made
-from, and is used only if all of them still hold. Size and time alone would do for most edits,
-but a copy that restores the time, or two writes within one tick of the clock, would go unseen;
-the checksums cost a fraction of the parsing they save. It is never half-written: it is put in
-place whole, and carries checksums of its own. One that is damaged is ignored and replaced.
-No pickle is involved, so a stranger's cache runs no code.
+A cache stores the size, the time and checksums of its file and is used only if they are still the
+same. Size and time alone would not show a copy that restores the time, or two writes within one
+tick of the clock. A cache replaces an older one in one step once it is whole, and it has checksums
+of its own: a damaged cache is ignored and replaced. Nothing is pickled, so reading a cache runs no
+code.
 """
 
 import json
@@ -13,44 +12,50 @@ import math
 import os
 import warnings
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.datasets.ranking_data import RankingData
-from treerank.files.blocks import replaced_file
+from treerank.files.replaced import replaced_file
 from treerank.numerics.threads import threads_allowed
 
 _FORMAT = "treerank cache 1"
-_SEGMENT = 2**22
+_SEGMENT = 2**22  # bytes that one checksum covers
 
 
-def cache_path(path, options):
-    """Return where the cache of a file lies: beside it, one for each kind of result."""
+def cache_path(path: str | Path, options: dict[str, Any]) -> Path:
+    """Return the path of a file's cache; each kind of result has its own."""
     path = Path(path)
     shape = "sparse" if options["is_sparse"] else "dense"
     comments = "-comments" if options["keeps_comments"] else ""
     return path.with_name(f"{path.name}.{shape}-{options['dtype'].name}{comments}.treerank-cache")
 
 
-def read_through_cache(path, options, parse):
-    """Return ``parse(path, options)``, or what it returned when the file was the same.
+def read_through_cache(
+    path: str | Path,
+    options: dict[str, Any],
+    parse: Callable[[str | Path, dict[str, Any]], RankingData],
+) -> RankingData:
+    """Return ``parse(path, options)``, from the cache if it is valid.
 
     Parameters
     ----------
-    path : path-like
+    path : str or path
         File to read.
     options : dict
-        Options of the parser, ``is_sparse``, ``keeps_comments``, ``dtype`` and ``n_features``.
+        Options of the parser: ``is_sparse``, ``keeps_comments``, ``dtype`` and ``n_features``.
     parse : callable
-        Reads the file where there is no good cache.
+        Parses the file if there is no valid cache.
 
     Returns
     -------
     RankingData
-        Equal to what ``parse`` returns.
+        Equal to the result of ``parse``.
     """
     key = _key(path, options)
     place = cache_path(path, options)
@@ -58,28 +63,29 @@ def read_through_cache(path, options, parse):
     if data is not None:
         return data
     data = parse(path, options)
-    if _key(path, options) == key:  # it was not rewritten while we read it
+    if _key(path, options) == key:  # the file did not change while it was parsed
         _try_to_store(place, key, data)
     return data
 
 
 def _key(path, options):
+    """Return the properties of a file and of a result, which must be those in its cache."""
     status = os.stat(path)
     return {
         "format": _FORMAT,
         "n_features": options["n_features"],
         "size": status.st_size,
         "time": status.st_mtime_ns,
-        "checksums": _checksums(path, 0, status.st_size),
+        "checksums": _checksums(path, status.st_size),
     }
 
 
-def _checksums(path, start, size):
-    """Return a CRC-32 of each segment, so that one of them sees a change of 4 MiB at most."""
+def _checksums(path, size):
+    """Return a CRC-32 of each segment of a file."""
 
     def checksum(segment):
         with open(path, "rb") as file:
-            file.seek(start + segment)
+            file.seek(segment)
             return zlib.crc32(file.read(min(_SEGMENT, size - segment)))
 
     with ThreadPoolExecutor(threads_allowed()) as pool:
@@ -87,6 +93,7 @@ def _checksums(path, start, size):
 
 
 def _try_to_store(place, key, data):
+    """Store the data, or warn if nothing can be written there."""
     try:
         _store(place, key, data)
     except OSError as reason:
@@ -94,6 +101,7 @@ def _try_to_store(place, key, data):
 
 
 def _store(place, key, data):
+    """Write a line with the header and its checksum, then the bytes of the arrays."""
     arrays = {name: np.ascontiguousarray(array) for name, array in _packed(data).items()}
     header = {
         "key": key,
@@ -111,7 +119,7 @@ def _store(place, key, data):
 
 
 def _load(place, key):
-    """Return the data of a whole cache with this key, else None."""
+    """Return the data of a whole cache with the same key, else None."""
     try:
         with open(place, "rb") as file:
             header = _read_header(file)
@@ -126,12 +134,14 @@ def _load(place, key):
 
 
 def _read_header(file):
+    """Return the header, or None if it is damaged."""
     checksum, _, line = file.readline().rstrip(b"\n").partition(b" ")
     return json.loads(line) if checksum == b"%08x" % zlib.crc32(line) else None
 
 
 def _read_array(file, dtype, shape, checksums):
-    if np.dtype(dtype).kind not in "fiUu":  # raw bytes must not be taken for Python objects
+    """Read the bytes of an array; a ValueError says that they are not what was written."""
+    if np.dtype(dtype).kind not in "fiUu":  # bytes must not become pointers to objects
         raise ValueError(f"dtype must be numbers or strings; got {dtype!r}.")
     n_bytes = np.dtype(dtype).itemsize * math.prod(shape)
     if n_bytes > os.fstat(file.fileno()).st_size:
@@ -143,10 +153,12 @@ def _read_array(file, dtype, shape, checksums):
 
 
 def _bytes_of(array):
+    """Return a view of the bytes of an array."""
     return memoryview(array.reshape(-1).view(np.uint8)) if array.size else memoryview(bytearray())
 
 
 def _array_checksums(array):
+    """Return a CRC-32 of each segment of an array."""
     content = _bytes_of(array)
     with ThreadPoolExecutor(threads_allowed()) as pool:
         starts = range(0, len(content), _SEGMENT)
@@ -154,7 +166,7 @@ def _array_checksums(array):
 
 
 def _packed(data):
-    """Return the arrays that make up the data, none of them of Python objects."""
+    """Return the data as arrays by name, none of them of Python objects."""
     arrays = {"y": data.y, "qid": data.qid}
     if issparse(data.X):
         arrays |= {"data": data.X.data, "indices": data.X.indices, "indptr": data.X.indptr}
@@ -168,6 +180,7 @@ def _packed(data):
 
 
 def _unpacked(arrays, shape):
+    """Return the data that ``_packed`` was given."""
     if "X" in arrays:
         X = arrays["X"]
     else:

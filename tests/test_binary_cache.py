@@ -1,4 +1,4 @@
-"""The binary cache: never stale, never half-written, never in the way."""
+"""The binary cache is never stale and never half-written, and reading works without it."""
 
 import os
 import stat
@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from treerank.datasets import cache, letor
+from treerank.datasets import binary_cache, letor
 from treerank.datasets.letor import read_letor
 
 TEXT = b"2 qid:a 1:0.5 3:NULL # docid = GX1 \xff\n1 qid:b 2:-0.0\n0 qid:b 2:7 #\xc3\xa4\n"
@@ -120,7 +120,7 @@ def test_a_damaged_cache_is_ignored_and_replaced(file, parses, sparse):
 
 
 def test_a_cache_of_another_version_is_replaced(file, parses, monkeypatch):
-    monkeypatch.setattr(cache, "_FORMAT", "treerank cache 0")
+    monkeypatch.setattr(binary_cache, "_FORMAT", "treerank cache 0")
     read_letor(file, cache=True)
     monkeypatch.undo()
     read_letor(file, cache=True)
@@ -130,7 +130,7 @@ def test_a_cache_of_another_version_is_replaced(file, parses, monkeypatch):
 
 def test_a_cache_cannot_smuggle_in_python_objects(tmp_path):
     with open(tmp_path / "forged", "wb+") as file, pytest.raises(ValueError, match="dtype"):
-        cache._read_array(file, "|O", [1], [0])
+        binary_cache._read_array(file, "|O", [1], [0])
 
 
 @pytest.mark.parametrize("function", ["replace", "fsync"])
@@ -139,7 +139,7 @@ def test_a_kill_while_writing_leaves_the_old_cache_or_none(file, monkeypatch, fu
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(f"treerank.files.blocks.os.{function}", killed)
+        patch.setattr(f"treerank.files.replaced.os.{function}", killed)
         with pytest.raises(KeyboardInterrupt):
             read_letor(file, cache=True)
     assert os.listdir(file.parent) == ["train.txt"]
@@ -147,7 +147,7 @@ def test_a_kill_while_writing_leaves_the_old_cache_or_none(file, monkeypatch, fu
     (place,) = caches_of(file)
     old = place.read_bytes()
     file.write_bytes(TEXT * 2)
-    monkeypatch.setattr(f"treerank.files.blocks.os.{function}", killed)
+    monkeypatch.setattr(f"treerank.files.replaced.os.{function}", killed)
     with pytest.raises(KeyboardInterrupt):
         read_letor(file, cache=True)
     assert place.read_bytes() == old
@@ -158,7 +158,7 @@ def test_where_nothing_can_be_written_a_warning_replaces_the_cache(file, monkeyp
     def refused(*_args, **_options):
         raise PermissionError("read-only")
 
-    monkeypatch.setattr(cache, "replaced_file", refused)
+    monkeypatch.setattr(binary_cache, "replaced_file", refused)
     with pytest.warns(UserWarning, match="No cache could be written to .*read-only") as caught:
         data = read_letor(file, cache=True)
     assert same(data, read_letor(file))

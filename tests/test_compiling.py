@@ -1,4 +1,4 @@
-"""Kernels on disk: kept within a version, compiled anew by the next, and nobody else's business."""
+"""Kernels on disk: each version has its own, and so has each set of parts."""
 
 import os
 import subprocess

@@ -1,4 +1,6 @@
-"""Laws of evaluation: what ``score`` means, and that a search hands it the queries."""
+"""Laws of ``score``: its value is NDCG@10, and GridSearchCV passes it the queries."""
+
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -15,22 +17,23 @@ from treerank.testing.requirements import (
     scores_by_query,
     seeded,
 )
+from treerank.testing.sample import RankingSample
 
-#: Engines compute their own NDCG in single precision.
+#: Some engines compute NDCG in single precision.
 TOLERANCE = 1e-5
 
 
-def score_in_unit_interval(ranker, data):
-    """The score lies between 0 and 1."""
+def score_in_unit_interval(ranker: Any, data: RankingSample) -> None:
+    """The score is between 0 and 1."""
     need_score(ranker)
     fitted = fit(ranker, data)
     for what, y in (("the labels", data.y), ("the labels reversed", data.y.max() - data.y)):
         value = fitted.score(data.X, y, qid=data.qid)
-        require(0 <= value <= 1, f"Against {what}, score is {value}.")
+        require(0 <= value <= 1, f"With {what}, score is {value}.")
 
 
-def score_is_ndcg(ranker, data):
-    """The score is the mean NDCG@10, where no policy for ties or empty queries matters."""
+def score_is_ndcg(ranker: Any, data: RankingSample) -> None:
+    """Without tied scores and empty queries, the score is the mean NDCG@10."""
     need_score(ranker)
     fitted = fit(ranker, data)
     plain = data.taking(_rows_without_ties(fitted, data))
@@ -42,7 +45,7 @@ def score_is_ndcg(ranker, data):
     )
 
 
-def ties(ranker, data):
+def ties(ranker: Any, data: RankingSample) -> None:
     """The score does not depend on the order of rows with tied scores."""
     need_score(ranker)
     fitted = fit(ranker, data)
@@ -55,13 +58,13 @@ def ties(ranker, data):
     )
     require(
         abs(high - low) <= TOLERANCE,
-        f"With all scores of a query tied, score is {high:.4f} if the relevant rows come first "
+        f"If all scores of a query are tied, score is {high:.4f} if the relevant rows come first "
         f"and {low:.4f} if they come last; it should be the same.",
     )
 
 
-def grid_search(ranker, data):
-    """GridSearchCV hands qid to the splitter, to fit and to score."""
+def grid_search(ranker: Any, data: RankingSample) -> None:
+    """GridSearchCV passes qid to the splitter, to fit and to score."""
     cv = QueryKFold(2)
     by_hand = [
         _score(fit(ranker, data.taking(train)), data.taking(test))
@@ -74,21 +77,22 @@ def grid_search(ranker, data):
         search.fit(given.X, given.y, qid=given.qid)
     require(
         abs(search.best_score_ - np.mean(by_hand)) <= TOLERANCE,
-        f"GridSearchCV found {search.best_score_:.6f}; fitting and scoring the same folds by hand "
+        f"GridSearchCV found {search.best_score_:.6f}; fit and score of the same folds without it "
         f"gave {np.mean(by_hand):.6f}. Does the ranker request qid in fit and in score?",
     )
     expected = fit(ranker, data).predict(data.X)
-    require_same_scores(search.predict(data.X), expected, "After GridSearchCV's last fit")
+    require_same_scores(search.predict(data.X), expected, "After the last fit of GridSearchCV")
 
 
 def _score(fitted, data):
+    """Return the score of the ranker, or NDCG@10 if its ``score`` takes no qid."""
     if scores_by_query(fitted):
         return fitted.score(data.X, data.y, qid=data.qid)
     return NDCG(k=10)(data.y, fitted.predict(data.X), data.qid)
 
 
 def _rows_without_ties(fitted, data):
-    """Keep one row per score of each query, the most relevant one."""
+    """Return one row for each score of each query: the most relevant one."""
     scores = np.asarray(fitted.predict(data.X))
     kept = []
     for rows in data.rows_by_query:

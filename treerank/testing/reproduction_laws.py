@@ -1,12 +1,14 @@
-"""Laws of reproduction: the same data give the same model, and a copy is worth the original."""
+"""Laws of reproduction: the same data give the same model, and so does a copy of a model."""
 
 import inspect
 import os
 import pickle
 import sys
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from unittest import SkipTest
 
 import numba
@@ -22,22 +24,22 @@ from treerank.testing.requirements import (
     require_same_scores,
     seeded,
 )
-from treerank.testing.sample import make_ranking_sample
+from treerank.testing.sample import RankingSample, make_ranking_sample
 
-#: Documents from which on the data at hand will do to tell thread from thread.
+#: The law on threads uses larger data if there are fewer documents.
 LARGE = 1500
-#: What rankers call their number of threads.
+#: Names of the parameter for the number of threads.
 THREAD_PARAMETERS = ("n_jobs", "nthread", "num_threads", "thread_count")
 
 
-def refit(ranker, data):
-    """A second copy, fitted to the same data, gives the same scores."""
+def refit(ranker: Any, data: RankingSample) -> None:
+    """Two fits of equal rankers to the same data give the same scores."""
     expected = fit(ranker, data).predict(data.X)
-    require_same_scores(fit(ranker, data).predict(data.X), expected, "In a second copy")
+    require_same_scores(fit(ranker, data).predict(data.X), expected, "With a second copy")
 
 
-def fitting_again(ranker, data):
-    """Fitting again forgets the first fit."""
+def fitting_again(ranker: Any, data: RankingSample) -> None:
+    """A second fit does not depend on the first one."""
     if ranker.get_params().get("warm_start"):
         raise SkipTest("it has warm_start=True")
     fitted = fit(ranker, data)
@@ -46,29 +48,29 @@ def fitting_again(ranker, data):
     require_same_scores(fitted.predict(data.X), expected, "After fit was called again")
 
 
-def threads(ranker, data):
+def threads(ranker: Any, data: RankingSample) -> None:
     """The number of threads changes no score."""
-    if len(data.y) < LARGE:  # engines share out large data only
+    if len(data.y) < LARGE:  # engines divide only large data among threads
         data = make_ranking_sample(n_queries=150)
     names = [name for name in ranker.get_params() if name.split("__")[-1] in THREAD_PARAMETERS]
-    with _at_most_one_thread(unless=names):
+    with _at_most_one_thread(names):
         alone = fit(ranker, data, **dict.fromkeys(names, 1)).predict(data.X)
     n_threads = max(2, os.cpu_count() or 1)
-    with kernel_threads(n_threads, few=0):  # so few documents would get but one
+    with kernel_threads(n_threads, few_documents=0):  # otherwise kernels get one thread
         together = fit(ranker, data, **dict.fromkeys(names, n_threads)).predict(data.X)
-    how = f"With {', '.join(names)}={n_threads}" if names else "With as many threads as there are"
+    how = f"With {', '.join(names)}={n_threads}" if names else "With all threads"
     require_same_scores(together, alone, f"{how} instead of one thread")
 
 
-def pickling(ranker, data):
-    """A pickled model predicts as before."""
+def pickling(ranker: Any, data: RankingSample) -> None:
+    """A pickled model gives the same scores."""
     fitted = fit(ranker, data)
     copy = pickle.loads(pickle.dumps(fitted))
     require_same_scores(copy.predict(data.X), fitted.predict(data.X), "After pickling")
 
 
-def cloning(ranker, data):
-    """Fitting changes no parameter, so a clone of a fitted ranker learns the same model."""
+def cloning(ranker: Any, data: RankingSample) -> None:
+    """The method fit changes no parameter, and a clone of a fitted ranker learns the same model."""
     unfitted = seeded(ranker)
     before = {name: repr(value) for name, value in unfitted.get_params().items()}
     fitted = fit_itself(unfitted, data)
@@ -79,8 +81,8 @@ def cloning(ranker, data):
     require_same_scores(again.predict(data.X), fitted.predict(data.X), "After a fit of a clone")
 
 
-def saving(ranker, data):
-    """A saved and loaded model predicts as before."""
+def saving(ranker: Any, data: RankingSample) -> None:
+    """A saved and loaded model gives the same scores."""
     need_methods(ranker, "save")
     load = _loader_of(ranker)
     fitted = fit(ranker, data)
@@ -92,25 +94,25 @@ def saving(ranker, data):
 
 
 def _loader_of(ranker):
-    """Find ``load`` on the class, or in the module or package of one that it derives from."""
+    """Return ``load`` of the class, or of the module or package of the class or a base class."""
     modules = [base.__module__ for base in type(ranker).__mro__]
     packages = [module.partition(".")[0] for module in modules]
     for owner in (ranker, *(sys.modules[name] for name in modules + packages)):
         load = getattr(owner, "load", None)
         if inspect.isroutine(load):
             return load
-    raise SkipTest("it has save, but neither its class nor its module or package has load")
+    raise SkipTest("it has save, but there is no load in its class, module or package")
 
 
 @contextmanager
-def _at_most_one_thread(unless):
-    """Limit the thread pools of a ranker that has no parameter for it."""
-    if unless:
+def _at_most_one_thread(parameters: list[str]) -> Iterator[None]:
+    """Limit all thread pools to one thread, unless the ranker has a parameter for it."""
+    if parameters:
         yield
         return
     before = numba.get_num_threads()
     if before == 1 and os.cpu_count() == 1:
-        raise SkipTest("there is but one processor, and no parameter for the number of threads")
+        raise SkipTest("there is only one processor, and no parameter for the number of threads")
     numba.set_num_threads(1)
     try:
         with threadpool_limits(1):

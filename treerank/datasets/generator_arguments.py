@@ -1,12 +1,18 @@
-"""Arguments of the generators of synthetic data: what they may be, and what one may not."""
+"""Arguments of the generators of synthetic data: the random state and the shares of classes."""
 
+from collections.abc import Sequence
 from numbers import Integral
 
 import numpy as np
 
+from treerank.checks import check_count
 
-def as_generator(random_state):
-    """Return a NumPy generator; it never touches NumPy's global state.
+#: What the generators take as ``random_state``.
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a NumPy generator; NumPy's global random state is neither read nor changed.
 
     Parameters
     ----------
@@ -16,37 +22,38 @@ def as_generator(random_state):
     Returns
     -------
     numpy.random.Generator
-        The given generator itself, or a new one.
+        ``random_state`` itself if it is a generator, else a new one.
 
     Examples
     --------
-    >>> from treerank.datasets.arguments import as_generator
     >>> as_generator(0).integers(10) == as_generator(0).integers(10)
     np.True_
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
-    is_seed = isinstance(random_state, Integral) and not isinstance(random_state, bool)
-    if is_seed and random_state < 0:
-        raise ValueError(f"random_state must be non-negative; got {random_state!r}.")
-    if random_state is None or is_seed or isinstance(random_state, np.random.Generator):
-        return np.random.default_rng(random_state)
-    raise TypeError(
-        f"random_state must be an int, a Generator, a RandomState or None; got {random_state!r}."
-    )
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        check_count("random_state", random_state, at_least=0)
+    elif random_state is not None and not isinstance(random_state, np.random.Generator):
+        raise TypeError(
+            "random_state must be an int, a Generator, a RandomState or None; "
+            f"got {random_state!r}."
+        )
+    return np.random.default_rng(random_state)
 
 
-def check_shares(name, shares, *, length=None):
+def check_shares(
+    name: str, shares: Sequence[float] | np.ndarray, *, length: int | None = None
+) -> np.ndarray:
     """Return shares of classes as an array that sums to one.
 
     Parameters
     ----------
     name : str
-        Name of the argument, for the message.
+        Name of the argument, for the error message.
     shares : sequence of float
-        Non-negative and of a positive sum.
-    length : int or None
-        How many there must be, if that is known.
+        Numbers that are not negative and not all 0.
+    length : int, default=None
+        Number of shares that there must be; ``None`` allows any.
 
     Returns
     -------
@@ -55,7 +62,6 @@ def check_shares(name, shares, *, length=None):
 
     Examples
     --------
-    >>> from treerank.datasets.arguments import check_shares
     >>> check_shares("label_shares", [3, 1])
     array([0.75, 0.25])
     """

@@ -1,33 +1,35 @@
-"""A table: rows of ranking data that grow block by block, as text is parsed into them.
+"""LETOR tables: rows of ranking data into which blocks of LETOR text are parsed.
 
-The arrays are resized in place, so that memory stays near what the result needs.
+The arrays are resized in place, so that little more memory is needed than for the result.
 """
 
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_matrix
 
-from treerank.datasets.decimals import ends_token
-from treerank.datasets.parsing import (
+from treerank.datasets.decimals import skip_token
+from treerank.datasets.letor_parser import (
     BAD_INDEX,
     BEYOND,
     LARGEST_INDEX,
     NO_QID,
     NOT_RISING,
-    Doubts,
-    Rows,
-    Target,
+    FeatureSlots,
+    ParsedRows,
+    UncertainNumbers,
     measure_chunk,
     parse_chunk,
 )
 from treerank.datasets.ranking_data import RankingData
 from treerank.files.blocks import TextBlock
 
+#: Bytes of text that one thread parses at a time.
 CHUNK_SIZE = 2**18
-DOUBTFUL_ROOM = 256
+#: Uncertain numbers of a chunk for which there is room at first.
+UNCERTAIN_ROOM = 256
 
 _RULES = {
     NO_QID: "a query id, qid:<id>, must follow the label",
@@ -38,46 +40,49 @@ _RULES = {
 
 
 @dataclass
-class Table:
-    """Rows parsed so far.
+class LetorTable:
+    """The rows that are parsed so far.
 
-    Attributes
+    Parameters
     ----------
-    path : path-like
-        Where the text comes from, for errors.
+    path : str or path
+        File of the text, for error messages.
     n_features : int or None
-        Columns of the result; ``None`` for as many as the highest index.
+        Number of columns of the result; ``None`` takes the highest feature index.
     is_sparse : bool
-        Whether to keep only the entries that the text names.
+        Whether to store only the entries in the text.
     dtype : dtype
         float64 or float32.
     keeps_comments : bool
         Whether to keep comments.
     expected_size : int
-        Bytes of text to come, as far as known; only a hint.
+        Approximate number of bytes of the whole text, to reserve memory.
     pool : Executor
         Threads that parse.
     """
 
-    path: str | PathLike
+    path: str | Path
     n_features: int | None
     is_sparse: bool
-    dtype: np.dtype
+    dtype: np.dtype[np.floating]
     keeps_comments: bool
     expected_size: int
     pool: Executor
     n_rows: int = field(default=0, init=False)
     n_entries: int = field(default=0, init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self._width = self.n_features or 0
         self._size = 0
         self._values = np.empty(0, dtype=self.dtype)
         self._indices = np.empty(0, dtype=np.int32)
-        self._y, self._qids, self._row_sizes, self._comments = [], [], [], []
+        self._y: list[np.ndarray] = []
+        self._qids: list[np.ndarray] = []
+        self._row_sizes: list[np.ndarray] = []
+        self._comments: list[str] = []
 
-    def append(self, block: TextBlock):
-        """Parse some lines into the table; a ValueError names what is wrong and where."""
+    def append(self, block: TextBlock) -> None:
+        """Parse lines into the table; a ValueError names the first error and its place."""
         text, bounds = block.text, _chunk_bounds(block.text)
         counts = np.array(list(self.pool.map(lambda chunk: measure_chunk(text, *chunk), bounds)))
         ends = np.cumsum(counts, axis=0)
@@ -90,25 +95,26 @@ class Table:
             if self.is_sparse
             else (self.n_rows + first_rows) * self._width
         )
-        rows = Rows.empty(n_rows)
+        rows = ParsedRows.empty(n_rows)
         self._parse(block, bounds, first_rows.tolist(), first_slots.tolist(), rows)
-        self._keep(text, rows)
+        self._add(text, rows)
 
     def _make_room(self, n_rows, n_entries, width):
+        """Enlarge the arrays for more rows and entries, and for a higher feature index."""
         if self.n_features is None and width > self._width:
             self._widen(width)
         n_slots = self.n_entries + n_entries
         if not self.is_sparse:
             n_slots = (self.n_rows + n_rows) * self._width
         if n_slots > len(self._values):
-            # np.empty touches no memory, so a generous guess costs nothing until it is used.
+            # Reserved memory costs nothing until it is used, so the guess may be too high.
             to_come = max(1.25 if len(self._values) else 1.0, self.expected_size / self._size)
             n_slots = int(n_slots * (1.02 * to_come if to_come > 1 else 1))
             self._values = _resized(self._values, n_slots)
             self._indices = _resized(self._indices, n_slots if self.is_sparse else 0)
 
     def _widen(self, width):
-        """Move the rows apart, from the last to the first, within the array they are in."""
+        """Insert columns of zeros at the right, in place: the last row is moved first."""
         old = self._width
         self._width = width
         if self.is_sparse or self.n_rows == 0:
@@ -120,38 +126,40 @@ class Table:
             self._values[row * width + old : (row + 1) * width] = 0
 
     def _parse(self, block, bounds, first_rows, first_slots, rows):
+        """Parse the chunks of a block in parallel; raise the first error in the text."""
         is_limited = self.n_features is not None
-        target = Target(self._values, self._indices, self._width, is_limited, self.is_sparse)
+        slots = FeatureSlots(self._values, self._indices, self._width, is_limited, self.is_sparse)
 
         def parse(chunk, row, slot):
-            doubts = Doubts.empty(DOUBTFUL_ROOM)
-            place = (block.text, *chunk, row, slot, rows, target)
-            outcome = parse_chunk(*(*place, doubts))
-            n_doubts = int(doubts.total[0])
-            if n_doubts > DOUBTFUL_ROOM:
-                doubts = Doubts.empty(n_doubts)
-                parse_chunk(*(*place, doubts))
-            return *outcome, doubts.places[:n_doubts].tolist()
+            uncertain = UncertainNumbers.empty(UNCERTAIN_ROOM)
+            arguments = (block.text, *chunk, row, slot, rows, slots)
+            outcome = parse_chunk(*arguments, uncertain)
+            n_uncertain = int(uncertain.total[0])
+            if n_uncertain > UNCERTAIN_ROOM:
+                uncertain = UncertainNumbers.empty(n_uncertain)
+                parse_chunk(*arguments, uncertain)
+            return *outcome, uncertain.places[:n_uncertain].tolist()
 
-        for error, at, doubts in self.pool.map(parse, bounds, first_rows, first_slots):
-            self._settle(block, rows, doubts)
+        for error, at, uncertain in self.pool.map(parse, bounds, first_rows, first_slots):
+            self._read_uncertain(block, rows, uncertain)
             if error:
                 rule = _RULES[error].format(n_features=self.n_features)
-                raise self._complaint(block, at, rule)
+                raise self._error(block, at, rule)
 
-    def _settle(self, block, rows, doubts):
-        """Let Python decide the doubtful numbers of a chunk, in the order of the text."""
-        for at, slot in doubts:
+    def _read_uncertain(self, block, rows, uncertain):
+        """Read the uncertain numbers of a chunk by Python's ``float``, in the order of the text."""
+        for at, slot in uncertain:
             number = _as_number(_token(block.text, at))
             if number is None or (slot < 0 and not np.isfinite(number)):
                 rule = "a value must be a number" if slot >= 0 else "a label must be finite"
-                raise self._complaint(block, at, rule)
+                raise self._error(block, at, rule)
             if slot < 0:
                 rows.y[-1 - slot] = number
             elif slot < len(self._values):  # if not, an error follows in the same row
                 self._values[slot] = number
 
-    def _complaint(self, block, at, rule):
+    def _error(self, block, at, rule):
+        """Return the error for a broken rule, with file, line and column."""
         before = block.text[:at].tobytes()
         line = block.first_line + before.count(b"\n")
         start = before[before.rfind(b"\n") + 1 :]
@@ -160,7 +168,8 @@ class Table:
         found = repr(token) if token else "the end of the row"
         return ValueError(f"{self.path}, line {line}, column {column}: {rule}; got {found}.")
 
-    def _keep(self, text, rows):
+    def _add(self, text, rows):
+        """Add the parsed rows of a block."""
         self.n_rows += len(rows.y)
         self.n_entries += int(rows.n_entries.sum())
         self._y.append(rows.y)
@@ -172,8 +181,8 @@ class Table:
                 for start, end in rows.spans[:, 2:].tolist()
             ]
 
-    def finished(self):
-        """Return the rows; the table hands its arrays over and must not be used again."""
+    def finished(self) -> RankingData:
+        """Return the rows without a copy; the table must not be used afterwards."""
         if self.n_rows == 0:
             raise ValueError(
                 f"{self.path}, line 1, column 1: a LETOR file must have rows; got none."
@@ -183,6 +192,7 @@ class Table:
         return RankingData(self._finished_X(), y, _joined_qids(self._qids), comments)
 
     def _finished_X(self):
+        """Return the features as a matrix."""
         if not self.is_sparse:
             values = _resized(self._values, self.n_rows * self._width)
             return values.reshape(self.n_rows, self._width)
@@ -190,11 +200,12 @@ class Table:
         indices = _resized(self._indices, self.n_entries)
         indptr = np.append(0, np.cumsum(np.concatenate(self._row_sizes)))
         X = csr_matrix((values, indices, indptr), shape=(self.n_rows, self._width), copy=False)
-        X.has_canonical_format = True  # the parser insists on rising indices
+        X.has_canonical_format = True  # the parser refuses indices that do not rise
         return X
 
 
 def _chunk_bounds(text):
+    """Return the start and end of chunks of whole lines."""
     bounds, start = [], 0
     while start < len(text):
         at = min(start + CHUNK_SIZE, len(text)) - 1
@@ -209,20 +220,18 @@ def _resized(values, n_values):
     """Return an array of another length, without a second copy of the values."""
     if len(values) == 0:
         return np.empty(n_values, dtype=values.dtype)
-    # Nobody else sees the tables' arrays, but numpy would count the caller's own name for one.
+    # numpy would refuse because of the caller's reference; there is no other.
     values.resize(n_values, refcheck=False)
     return values
 
 
 def _token(text, at):
-    end = at
-    while not ends_token(text[end]):
-        end += 1
-    return text[at:end].tobytes()
+    """Return the token that starts at ``at``."""
+    return text[at : skip_token(text, at)].tobytes()
 
 
 def _as_number(token):
-    """Return ``float(token)``, or None; NULL and nan never come here, and 1_0 is no number."""
+    """Return ``float(token)``, or None if it is no number in a LETOR file, as 1_0."""
     try:
         return None if b"_" in token else float(token)
     except ValueError:
@@ -230,6 +239,7 @@ def _as_number(token):
 
 
 def _block_qids(text, rows):
+    """Return the query ids of a block: integers if all are, else strings."""
     if not rows.is_text.any():
         return rows.qid
     tokens = [text[start:end].tobytes() for start, end in rows.spans[:, :2].tolist()]
@@ -237,6 +247,7 @@ def _block_qids(text, rows):
 
 
 def _joined_qids(qids):
+    """Return the query ids of all blocks: integers if all are, else strings."""
     if any(block.dtype.kind == "U" for block in qids):
         qids = [block.astype(str) for block in qids]
     return np.concatenate(qids)

@@ -1,13 +1,14 @@
-"""The LETOR parser: kernels from a chunk of lines to its rows.
+"""The LETOR parser: compiled functions that read the rows of a chunk of text.
 
-A chunk is a run of whole lines, the last byte a newline. ``measure_chunk`` finds how much a
-chunk will hold, and with that every chunk knows where in the result its rows go;
-``parse_chunk`` writes them there. Both let go of Python's lock, so that plain threads work on
-several chunks at a time: that compiles in half the time of a ``prange`` and may be called from
-any thread. Chunks never share a slot, so the result does not depend on the number of threads.
+A chunk is a part of the text with whole lines; its last byte is a newline. ``measure_chunk`` counts
+the rows and entries of a chunk. From the counts of all chunks follows where in the result the rows
+of each chunk are, and ``parse_chunk`` writes them there. Both release Python's lock, so that
+threads parse several chunks at a time; this compiles faster than a ``prange`` and works in any
+thread. Chunks never write to the same place, so the result does not depend on the number of
+threads.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -28,25 +29,25 @@ from treerank.numerics.compiling import njit
 
 LARGEST_INDEX = 2**31 - 1
 
-#: What ``parse_chunk`` may find wrong with a row, besides a number.
+#: Errors that ``parse_chunk`` returns; 0 is none.
 NO_QID, BAD_INDEX, NOT_RISING, BEYOND = 1, 2, 3, 4
 
 
-class Rows(NamedTuple):
-    """What ``parse_chunk`` fills in for each row of a block of text, besides the features.
+class ParsedRows(NamedTuple):
+    """The parts of the rows of a block of text, except the features; ``parse_chunk`` fills them.
 
     Attributes
     ----------
     y : ndarray of shape (n_rows,)
         Labels.
     qid : ndarray of shape (n_rows,)
-        Query ids that are integers written as Python writes them; 0 for any other.
+        Query ids that are integers in Python's notation; 0 for other query ids.
     is_text : ndarray of shape (n_rows,)
-        Whether the query id is one of the others.
+        Whether the query id is not such an integer.
     spans : ndarray of shape (n_rows, 4)
-        Where in the text the query id starts and ends, and the comment.
+        Start and end of the query id in the text, start and end of the comment.
     n_entries : ndarray of shape (n_rows,)
-        How many features the row names.
+        Number of features in the row's text.
     """
 
     y: np.ndarray
@@ -56,8 +57,8 @@ class Rows(NamedTuple):
     n_entries: np.ndarray
 
     @classmethod
-    def empty(cls, n_rows):
-        """Return room for ``n_rows`` rows."""
+    def empty(cls, n_rows: int) -> Self:
+        """Return arrays for ``n_rows`` rows."""
         return cls(
             y=np.empty(n_rows),
             qid=np.empty(n_rows, dtype=np.int64),
@@ -67,8 +68,8 @@ class Rows(NamedTuple):
         )
 
 
-class Target(NamedTuple):
-    """Where ``parse_chunk`` puts the features.
+class FeatureSlots(NamedTuple):
+    """The arrays into which ``parse_chunk`` writes the features; a slot is a place in ``values``.
 
     Attributes
     ----------
@@ -77,11 +78,11 @@ class Target(NamedTuple):
     indices : ndarray
         Sparse: the columns of the entries.
     n_features : int
-        Columns of the result.
+        Number of columns of the result.
     is_limited : bool
-        Whether the caller has fixed ``n_features``.
+        Whether a feature index beyond ``n_features`` is an error.
     is_sparse : bool
-        Whether there is a slot for each entry only.
+        Whether only entries in the text have a slot.
     """
 
     values: np.ndarray
@@ -91,23 +92,23 @@ class Target(NamedTuple):
     is_sparse: bool
 
 
-class Doubts(NamedTuple):
-    """Numbers of a chunk that the kernel cannot round for certain, or that are none.
+class UncertainNumbers(NamedTuple):
+    """Numbers of a chunk that the compiled code cannot round for certain, or that are no numbers.
 
     Attributes
     ----------
     total : ndarray of shape (1,)
-        How many there are; with more than there is room for, parse again with more room.
+        How many there are. If there are more than ``room``, the chunk must be parsed again.
     places : ndarray of shape (room, 2)
-        Where each starts in the text, and its slot of ``values``, or ``-1 - row`` for a label.
+        Start of each number in the text, and its slot, which is ``-1 - row`` for a label.
     """
 
     total: np.ndarray
     places: np.ndarray
 
     @classmethod
-    def empty(cls, room):
-        """Return an empty list with some room."""
+    def empty(cls, room: int) -> Self:
+        """Return an empty list with room for some numbers."""
         return cls(np.zeros(1, dtype=np.int64), np.empty((room, 2), dtype=np.int64))
 
 
@@ -131,21 +132,21 @@ def _skip_line(text, at):
 
 
 @njit(nogil=True)
-def measure_chunk(text, at, end):
-    """Count rows and entries, and find the highest feature index, of a chunk.
+def measure_chunk(text: np.ndarray, at: int, end: int) -> tuple[int, int, int]:
+    """Count the rows and entries of a chunk and find its highest feature index.
 
     Parameters
     ----------
     text : ndarray of shape (n_bytes,)
         Whole lines, as bytes.
     at, end : int
-        Where the chunk starts and ends.
+        Start and end of the chunk.
 
     Returns
     -------
     n_rows, n_entries, width : int
-        Where a line has an error, its share may be wrong, but it is never too small for what is
-        parsed before the error.
+        Number of rows, of entries, and highest index. If a line has an error, they may be wrong,
+        but they are not too small for the text before the error.
     """
     n_rows, n_entries, width = 0, 0, 0
     while at < end:
@@ -168,56 +169,67 @@ def measure_chunk(text, at, end):
 
 @njit
 def _index_before(text, colon):
-    """Return the feature index that ends at a colon: the highest of its row, for they rise."""
+    """Return the feature index before a colon."""
     index, unit, at = 0, 1, colon - 1
     while ZERO <= text[at] <= NINE and unit <= 10**10:
         index += unit * (int(text[at]) - ZERO)
         unit *= 10
         at -= 1
-    return index if index <= LARGEST_INDEX else 0  # the parser will refuse the others
+    return index if index <= LARGEST_INDEX else 0  # parse_chunk refuses higher ones
 
 
 @njit(nogil=True)
-def parse_chunk(text, at, end, row, slot, rows, target, doubts):
+def parse_chunk(
+    text: np.ndarray,
+    at: int,
+    end: int,
+    row: int,
+    slot: int,
+    rows: ParsedRows,
+    slots: FeatureSlots,
+    uncertain: UncertainNumbers,
+) -> tuple[int, int]:
     """Parse a chunk up to its end or its first error.
 
     Parameters
     ----------
-    text, at, end
-        As in ``measure_chunk``.
+    text : ndarray of shape (n_bytes,)
+        Whole lines, as bytes.
+    at, end : int
+        Start and end of the chunk.
     row, slot : int
-        Where in ``rows`` and ``target.values`` the chunk begins.
-    rows, target, doubts : Rows, Target, Doubts
-        Filled in.
+        First row and slot of the chunk.
+    rows, slots, uncertain : ParsedRows, FeatureSlots, UncertainNumbers
+        Results; the arrays are filled.
 
     Returns
     -------
     error, at : int
-        What is wrong, 0 for nothing, and where.
+        Number of the error, 0 for none, and its place in the text.
     """
     while at < end:
         at = _skip_spaces(text, at)
         if not _ends_row(text[at]):
-            error, at = _parse_row(text, at, row, slot, rows, target, doubts)
+            error, at = _parse_row(text, at, row, slot, rows, slots, uncertain)
             if error != 0:
                 return error, at
-            slot += rows.n_entries[row] if target.is_sparse else target.n_features
+            slot += rows.n_entries[row] if slots.is_sparse else slots.n_features
             row += 1
         at = _skip_line(text, at) + 1
     return 0, at
 
 
 @njit
-def _parse_row(text, at, row, slot, rows, target, doubts):
+def _parse_row(text, at, row, slot, rows, slots, uncertain):
     value, end, is_certain = read_number(text, at)
     rows.y[row] = value
     if not is_certain or not np.isfinite(value):
-        _doubt(doubts, at, -1 - row)
+        _add_uncertain(uncertain, at, -1 - row)
     at = _skip_spaces(text, end)
     if not _starts_qid(text, at):
         return NO_QID, at
     at = _parse_qid(text, at + 4, row, rows)
-    error, at = _parse_features(text, at, row, slot, rows, target, doubts)
+    error, at = _parse_features(text, at, row, slot, rows, slots, uncertain)
     rows.spans[row, 2] = at + (text[at] == HASH)
     at = _skip_line(text, at) if error == 0 else at
     rows.spans[row, 3] = at
@@ -225,25 +237,26 @@ def _parse_row(text, at, row, slot, rows, target, doubts):
 
 
 @njit
-def _doubt(doubts, at, slot):
-    if doubts.total[0] < len(doubts.places):
-        doubts.places[doubts.total[0], 0] = at
-        doubts.places[doubts.total[0], 1] = slot
-    doubts.total[0] += 1
+def _add_uncertain(uncertain, at, slot):
+    """Count a number that Python has to read; store its place if there is room."""
+    if uncertain.total[0] < len(uncertain.places):
+        uncertain.places[uncertain.total[0], 0] = at
+        uncertain.places[uncertain.total[0], 1] = slot
+    uncertain.total[0] += 1
 
 
 @njit
 def _starts_qid(text, at):
     word = b"qid:"
     for i in range(4):
-        if text[at + i] != word[i]:  # a newline differs too, so this never runs off the text
+        if text[at + i] != word[i]:  # stops at a newline at the latest
             return False
     return not ends_token(text[at + 4])
 
 
 @njit
 def _parse_qid(text, start, row, rows):
-    """Note a query id; an integer is one only as Python writes it, so 7 and 007 differ."""
+    """Store a query id; only integers in Python's notation are integers, so 7 and 007 differ."""
     is_negative = text[start] == MINUS
     first = start + is_negative
     number, end = read_digits(text, first, 0)
@@ -259,9 +272,9 @@ def _parse_qid(text, start, row, rows):
 
 
 @njit
-def _parse_features(text, at, row, first_slot, rows, target, doubts):
-    # Unpacked once: each look into a tuple of arrays would count references, atomically.
-    values, indices, n_features, is_limited, is_sparse = target
+def _parse_features(text, at, row, first_slot, rows, slots, uncertain):
+    # Unpacked here, because every access to an array in a tuple counts references atomically.
+    values, indices, n_features, is_limited, is_sparse = slots
     n_entries, previous = 0, 0
     if not is_sparse:
         values[first_slot : first_slot + n_features] = 0
@@ -274,7 +287,7 @@ def _parse_features(text, at, row, first_slot, rows, target, doubts):
         if is_limited and index > n_features:
             return BEYOND, at
         value, next_at, is_certain = read_number(text, end + 1)
-        # An index beyond an unlimited width can only stand before an error in the same row.
+        # If n_features is not limited, a higher index means that an error follows in the row.
         is_within = is_sparse or index <= n_features
         slot = first_slot + (n_entries if is_sparse else index - 1) if is_within else len(values)
         if is_within:
@@ -282,7 +295,7 @@ def _parse_features(text, at, row, first_slot, rows, target, doubts):
         if is_sparse:
             indices[slot] = index - 1
         if not is_certain:
-            _doubt(doubts, end + 1, slot)
+            _add_uncertain(uncertain, end + 1, slot)
         n_entries += 1
         previous = index
         at = _skip_spaces(text, next_at)

@@ -1,23 +1,26 @@
-"""Laws of ranking: scores, ranks and result lists tell the same story."""
+"""Laws of ranking: scores, ranks and result lists agree."""
+
+from typing import Any
 
 import numpy as np
 
 from treerank.testing.requirements import fit, need_methods, require, require_same_scores
+from treerank.testing.sample import RankingSample
 
 K = 3
 
 
-def one_by_one(ranker, data):
-    """The score of a document does not depend on which others are scored with it."""
+def one_by_one(ranker: Any, data: RankingSample) -> None:
+    """The score of a document does not depend on the documents scored with it."""
     fitted = fit(ranker, data)
     scores = np.asarray(fitted.predict(data.X))
     backwards = np.asarray(fitted.predict(data.X[::-1]))[::-1]
-    require_same_scores(backwards, scores, "With rows in the opposite order")
+    require_same_scores(backwards, scores, "If the rows are scored in reverse order")
     alone = np.concatenate([fitted.predict(data.X[row : row + 1]) for row in range(20)])
-    require_same_scores(alone, scores[:20], "With each document scored alone")
+    require_same_scores(alone, scores[:20], "If each document is scored alone")
 
 
-def ranks_are_permutations(ranker, data):
+def ranks_are_permutations(ranker: Any, data: RankingSample) -> None:
     """Within each query, the ranks are 1, 2, ..., n."""
     need_methods(ranker, "rank")
     ranks = np.asarray(fit(ranker, data).rank(data.X, qid=data.qid))
@@ -29,23 +32,23 @@ def ranks_are_permutations(ranker, data):
         )
 
 
-def ranks_agree_with_predict(ranker, data):
-    """Within each query, no document stands above one of a higher score."""
+def ranks_agree_with_predict(ranker: Any, data: RankingSample) -> None:
+    """Within each query, no document is ranked above a document with a higher score."""
     need_methods(ranker, "rank")
     fitted = fit(ranker, data)
     scores, ranks = fitted.predict(data.X), fitted.rank(data.X, qid=data.qid)
     for rows in data.rows_by_query:
         best_first = rows[np.argsort(ranks[rows], kind="stable")]
-        climb = np.diff(scores[best_first]).max(initial=-np.inf)
+        rise = np.diff(scores[best_first]).max(initial=-np.inf)
         require(
-            climb <= 0,
-            f"Going down the ranks of query {data.qid[rows[0]]}, the score once rises by "
-            f"{climb:.3g}.",
+            rise <= 0,
+            f"In query {data.qid[rows[0]]}, a document has a score that is {rise:.3g} higher than "
+            "that of the document ranked above it.",
         )
 
 
-def top_k_agrees_with_rank(ranker, data):
-    """top_k lists the rows of each query's best ranks, best first."""
+def top_k_agrees_with_rank(ranker: Any, data: RankingSample) -> None:
+    """top_k returns the rows of the best ranks of each query, best first."""
     need_methods(ranker, "rank", "top_k")
     fitted = fit(ranker, data)
     ranks = np.asarray(fitted.rank(data.X, qid=data.qid))
@@ -55,6 +58,6 @@ def top_k_agrees_with_rank(ranker, data):
         listed = top[np.isin(top, rows)].tolist()
         require(
             listed == expected,
-            f"With k={K}, top_k lists rows {listed} of query {data.qid[rows[0]]}; by rank they "
+            f"With k={K}, top_k returns rows {listed} of query {data.qid[rows[0]]}; by rank they "
             f"are {expected}.",
         )
