@@ -91,6 +91,7 @@ def _fit_xgboost(X, y, qid, trees, seed, show):
             show(epoch + 1)
 
     settings = size_of_trees("xgboost", trees, LEAVES, LEARNING_RATE)
+    settings["max_leaves"] = settings.pop("num_leaves")  # XGBoost's own name
     settings |= {"objective": "rank:ndcg", "random_state": seed, "callbacks": [Watch()]}
     return xgboost.XGBRanker(**settings, n_jobs=threads_allowed()).fit(X, y, qid=qid)
 

@@ -1,7 +1,7 @@
 """Trees of one size: the same trees, leaves and learning rate for every engine.
 
-What LightGBM calls ``num_leaves`` is ``max_leaves`` in XGBoost, which grows by leaf only when told
-so and then still stops at a depth of 6. To add an engine, say here how it is told.
+XGBoost grows by leaf only with ``grow_policy="lossguide"``, and stops at a depth of 6 by default.
+To add an engine, list here the parameters for a given number of leaves.
 """
 
 from treerank.feature_parts.registry import make_feature_part
@@ -9,7 +9,7 @@ from treerank.feature_parts.registry import make_feature_part
 SIZES = {
     "lightgbm": lambda leaves: {"num_leaves": leaves},
     "histogram": lambda leaves: {"num_leaves": leaves},
-    "xgboost": lambda leaves: {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"},
+    "xgboost": lambda leaves: {"num_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"},
 }
 
 
