@@ -20,11 +20,13 @@ from boosted_regression import (
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.rows import Rows
 
 RNG = np.random.default_rng(1)
+BY_LEAF = {LightGBMTrees: {}, XGBoostTrees: {"grow_policy": "lossguide", "max_depth": 0}}
 
 
 @pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
@@ -109,6 +111,13 @@ def test_features_that_may_not_meet_add_up(part_class):
     corners = np.array([[a, b, 0.0, 0.0] for a in (-1.0, 1.0) for b in (-1.0, 1.0)])
     low_low, low_high, high_low, high_high = part.transform(corners)[:, 0]
     assert low_low + high_high == pytest.approx(low_high + high_low, abs=1e-5)
+
+
+def test_one_word_per_quantity_serves_every_engine(part_class):
+    assert set(BoostedTrees().get_params()) <= set(part_class().get_params())
+    few_leaves = fitted(part_class, num_leaves=3, n_estimators=1, **BY_LEAF[part_class])
+    assert few_leaves.set_params(output="leaves").n_outputs_ == 3
+    assert not fitted(part_class, min_split_gain=1e9).feature_importances_.any()
 
 
 # Outputs

@@ -183,10 +183,9 @@ class BoostedTrees(BaseEstimator):
         validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)
+        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
         with kernel_threads(self.n_threads, few=self.few_documents):
-            booster = self.grow(
-                GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
-            )
+            booster = self.grow(task)
         return self._remember(booster, rows.shape[1], objective.n_outputs, progress)
 
     def transform(self, X: Any) -> np.ndarray | csr_matrix:
@@ -273,6 +272,15 @@ class BoostedTrees(BaseEstimator):
                     "A ranker takes it as eval_set."
                 )
 
+    def _check_engine_params(self, names: Collection[str], taken: Collection[str]) -> None:
+        """Refuse ``engine_params`` that are arguments of their own or that ``fit`` sets."""
+        for name in names:
+            if name in taken:
+                raise ValueError(
+                    f"engine_params must not hold what has an argument of its own or is set by the "
+                    f"objective; got {name!r}."
+                )
+
     def _count_new(self, start: int) -> int:
         """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
         n_new = self.n_estimators - (start if self._continues_itself() else 0)
@@ -327,13 +335,3 @@ class BoostedTrees(BaseEstimator):
         self.n_features_in_, self.n_scores_ = n_features, n_scores
         self.best_iteration_ = self.count_iterations(booster, n_scores)
         return self
-
-
-def check_engine_params(engine_params: Collection[str], taken: Collection[str]) -> None:
-    """Refuse names in ``engine_params`` that are arguments of their own or that ``fit`` sets."""
-    for name in engine_params:
-        if name in taken:
-            raise ValueError(
-                f"engine_params must not hold what has an argument of its own or is set by the "
-                f"objective; got {name!r}."
-            )

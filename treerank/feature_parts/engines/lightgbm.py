@@ -10,12 +10,7 @@ import numpy as np
 from treerank.checks import check_choice
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.engines.boosting import (
-    TREE_PARAMETERS,
-    BoostedTrees,
-    GrowthTask,
-    check_engine_params,
-)
+from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.column_arguments import (
     engine_names,
     interaction_groups,
@@ -288,7 +283,7 @@ class LightGBMTrees(BoostedTrees):
             if name not in main_name:
                 raise ValueError(f"engine_params must be known to LightGBM; got {name!r}.")
         params = {main_name[name]: value for name, value in self.engine_params.items()}
-        check_engine_params(params, {main_name[name] for name in (*_SHARED, *_OWN)})
+        self._check_engine_params(params, {main_name[name] for name in (*_SHARED, *_OWN)})
         if "goss" in params.values():  # GOSS scales gradients, so their sums are not exact
             params = {"deterministic": True, "force_col_wise": True} | params
         return params

@@ -10,12 +10,7 @@ from scipy.sparse import issparse
 
 from treerank.checks import check_choice
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.boosting import (
-    TREE_PARAMETERS,
-    BoostedTrees,
-    GrowthTask,
-    check_engine_params,
-)
+from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.column_arguments import interaction_groups, monotone_signs
 from treerank.feature_parts.rows import stored_as
 
@@ -316,7 +311,7 @@ class XGBoostTrees(BoostedTrees):
 
         if self.engine_params:
             taken = (*_SHARED, *_RENAMED.values(), *_OWN)
-            check_engine_params(self.engine_params, taken)
+            self._check_engine_params(self.engine_params, taken)
             check_known(self.engine_params)
         if self.device != "cpu":
             check_device(self.device)

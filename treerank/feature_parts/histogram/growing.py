@@ -15,13 +15,7 @@ from treerank.feature_parts.histogram.categories import best_set
 from treerank.feature_parts.histogram.histograms import BATCH, STRIDE, fill, subtract
 from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
 from treerank.feature_parts.histogram.partition import partition_rows
-from treerank.feature_parts.histogram.splits import (
-    SPLIT,
-    Rules,
-    best_cut,
-    finish_gain,
-    newton_step,
-)
+from treerank.feature_parts.histogram.splits import SPLIT, Rules, best_cut, finish_gain, newton_step
 from treerank.numerics.compiling import njit
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
