@@ -89,8 +89,8 @@ class BoostedTrees(BaseEstimator):
     - ``importance(kind)`` returns the gain or the number of splits of each feature;
     - ``dump_booster(booster)`` and ``load_booster(model)`` turn a booster into plain values and
       back;
-    - ``count_iterations(booster, n_scores)``, ``count_features(booster)`` and
-      ``count_scores(booster)`` describe a booster.
+    - ``count_iterations(booster, n_scores)`` and ``count_features_and_scores(booster)`` describe
+      a booster.
     """
 
     #: Entries of X per thread below which a further thread costs more than it saves.
@@ -302,10 +302,9 @@ class BoostedTrees(BaseEstimator):
         if isinstance(earlier, BoostedTrees):
             check_is_fitted(earlier)
         booster = self.load_booster(getattr(earlier, "booster_", earlier))
-        for what, found, needed in (
-            ("features as X", self.count_features(booster), n_features),
-            ("outputs as the objective", self.count_scores(booster), n_scores),
-        ):
+        counts = self.count_features_and_scores(booster)
+        kinds = ("features as X", n_features), ("outputs as the objective", n_scores)
+        for found, (what, needed) in zip(counts, kinds, strict=True):
             if found != needed:
                 raise ValueError(f"{name} must have as many {what}, {needed}; got {found}.")
         return booster

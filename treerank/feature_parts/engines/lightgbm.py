@@ -227,13 +227,9 @@ class LightGBMTrees(BoostedTrees):
         """Return the number of trees of each output."""
         return booster.num_trees() // n_scores
 
-    def count_features(self, booster: "lightgbm.Booster") -> int:
-        """Return the number of features that the trees were grown on."""
-        return booster.num_feature()
-
-    def count_scores(self, booster: "lightgbm.Booster") -> int:
-        """Return the number of outputs of the trees."""
-        return booster.num_model_per_iteration()
+    def count_features_and_scores(self, booster: "lightgbm.Booster") -> tuple[int, int]:
+        """Return the number of features the trees were grown on, and that of their outputs."""
+        return booster.num_feature(), booster.num_model_per_iteration()
 
     def _predict(self, values: Any, **kind: bool) -> np.ndarray:
         # To start a second thread takes longer than to score a single query.

@@ -272,14 +272,10 @@ class XGBoostTrees(BoostedTrees):
         """Return the number of iterations."""
         return booster.num_boosted_rounds()
 
-    def count_features(self, booster: "xgboost.Booster") -> int:
-        """Return the number of features that the trees were grown on."""
-        return booster.num_features()
-
-    def count_scores(self, booster: "xgboost.Booster") -> int:
-        """Return the number of outputs of the trees."""
-        config = json.loads(booster.save_config())
-        return max(1, int(config["learner"]["learner_model_param"]["num_target"]))
+    def count_features_and_scores(self, booster: "xgboost.Booster") -> tuple[int, int]:
+        """Return the number of features the trees were grown on, and that of their outputs."""
+        config = json.loads(booster.save_config())["learner"]["learner_model_param"]
+        return booster.num_features(), max(1, int(config["num_target"]))
 
     def _nodes(self, values: Any) -> np.ndarray:
         import xgboost

@@ -24,6 +24,7 @@ _NOISE = 1e-11
 class Rules(NamedTuple):
     """Rules for splits; the names are those of :class:`HistogramTrees`."""
 
+    is_monotone: bool
     min_child_samples: int
     min_child_weight: float
     reg_alpha: float
@@ -31,7 +32,6 @@ class Rules(NamedTuple):
     min_split_gain: float
     cat_smooth: float
     cat_l2: float
-    is_monotone: bool
 
 
 @njit(error_model="numpy")

@@ -201,13 +201,9 @@ class HistogramTrees(BoostedTrees):
         """Return the number of trees."""
         return booster.n_trees
 
-    def count_features(self, booster: Forest) -> int:
-        """Return the number of features that the trees were grown on."""
-        return booster.n_features
-
-    def count_scores(self, booster: Forest) -> int:
-        """Return the number of outputs of the trees."""
-        return booster.n_outputs
+    def count_features_and_scores(self, booster: Forest) -> tuple[int, int]:
+        """Return the number of features the trees were grown on, and that of their outputs."""
+        return booster.n_features, booster.n_outputs
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
@@ -222,24 +218,14 @@ class HistogramTrees(BoostedTrees):
             check_number(name, getattr(self, name), **bounds)
 
     def _settings(self, is_monotone: bool) -> Settings:
-        rules = Rules(
-            int(self.min_child_samples),
-            max(float(self.min_child_weight), _LEAST_WEIGHT),
-            float(self.reg_alpha),
-            float(self.reg_lambda),
-            float(self.min_split_gain),
-            float(self.cat_smooth),
-            float(self.cat_l2),
-            is_monotone,
-        )
+        least = max(float(self.min_child_weight), _LEAST_WEIGHT)
+        rest = self.reg_alpha, self.reg_lambda, self.min_split_gain, self.cat_smooth, self.cat_l2
+        rules = Rules(is_monotone, int(self.min_child_samples), least, *map(float, rest))
+        level_by_level = GROW_POLICIES[self.grow_policy]
+        limits = TreeLimits(int(self.num_leaves), int(self.max_depth), level_by_level)
+        shares = self.subsample, self.subsample_queries, self.colsample_bytree
         return Settings(
-            float(self.learning_rate),
-            TreeLimits(int(self.num_leaves), int(self.max_depth), GROW_POLICIES[self.grow_policy]),
-            rules,
-            self.precision,
-            float(self.subsample),
-            float(self.subsample_queries),
-            float(self.colsample_bytree),
+            float(self.learning_rate), limits, rules, self.precision, *map(float, shares)
         )
 
     def _signs(self, rows: Rows, categorical: tuple[int, ...], n_outputs: int) -> np.ndarray:
