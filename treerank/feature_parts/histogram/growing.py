@@ -22,7 +22,8 @@ GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
 #: A node of a growing tree:
 #:
-#: - place: place of the feature that splits it, see :mod:`.binned`; -1 in a leaf.
+#: - place: byte of the words that holds the feature that splits it, see ``binned.PLACE``; -1 in a
+#:   leaf.
 #: - bin, missing_left: the last bin that goes left, and whether missing values go left.
 #: - first: the left child; the right child is the node after it.
 #: - gain: gain of the split.
@@ -220,9 +221,9 @@ def _search(binned, words, layout, rules, max_depth, rows, buffers, nodes, pair)
     for task in prange(n_tasks):
         begin = min(task * n_each, binned.words.shape[1])
         end = min(begin + n_each, binned.words.shape[1])
-        histograms = buffers.histograms[nodes[pair[0]].slot, begin:end]
-        near = buffers.bins[task, : end - begin], buffers.words[task]
-        fill(binned.words, words, layout.n_words, rows, begin, histograms, near[0], near[1])
+        own = buffers.histograms[nodes[pair[0]].slot, begin:end]
+        near = buffers.bins[task, : end - begin]
+        fill(binned.words, words, layout.n_words, rows, begin, own, near, buffers.words[task])
         for block in range(begin, end):
             _search_block(binned.places, layout, rules, max_depth, buffers, nodes, pair, block)
 
