@@ -25,8 +25,8 @@ def make_fits(X, y, qid, n_trees, n_leaves, n_jobs):
     """Return a function per ranker that fits it and returns its predict."""
     sizes = np.unique(qid, return_counts=True)[1]
     tree = {"n_estimators": n_trees, "n_jobs": n_jobs}
-    lossguide = {"grow_policy": "lossguide", "max_leaves": n_leaves, "max_depth": 0}
-    lossguide |= {"learning_rate": 0.1}
+    lossguide = {"grow_policy": "lossguide", "max_depth": 0, "learning_rate": 0.1}
+    xgboost_trees = {"num_leaves": n_leaves, **lossguide, **tree}
 
     def ours(part, **settings):
         return TreeDirectRanker(part, random_state=0, **settings).fit(X, y, qid).predict
@@ -36,7 +36,8 @@ def make_fits(X, y, qid, n_trees, n_leaves, n_jobs):
         return ranker.fit(X, y, group=sizes).predict
 
     def xgb():
-        ranker = xgboost.XGBRanker(objective="rank:ndcg", tree_method="hist", **lossguide, **tree)
+        settings = {"tree_method": "hist", "max_leaves": n_leaves, **lossguide, **tree}
+        ranker = xgboost.XGBRanker(objective="rank:ndcg", **settings)
         return ranker.fit(X, y, qid=qid).predict
 
     return {
@@ -44,8 +45,8 @@ def make_fits(X, y, qid, n_trees, n_leaves, n_jobs):
         "LightGBMTrees, smoothed": lambda: ours(LightGBMTrees(num_leaves=n_leaves, **tree)),
         "LGBMRanker": lgbm,
         "LGBMRanker, our sample for bins": lambda: lgbm(bin_construct_sample_cnt=SAMPLE_SIZE),
-        "XGBoostTrees": lambda: ours(XGBoostTrees(**lossguide, **tree), smoothing=0.0),
-        "XGBoostTrees, smoothed": lambda: ours(XGBoostTrees(**lossguide, **tree)),
+        "XGBoostTrees": lambda: ours(XGBoostTrees(**xgboost_trees), smoothing=0.0),
+        "XGBoostTrees, smoothed": lambda: ours(XGBoostTrees(**xgboost_trees)),
         "XGBRanker": xgb,
     }
 

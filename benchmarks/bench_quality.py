@@ -20,6 +20,7 @@ from treerank import NDCG, TreeDirectRanker
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import read_letor
 from treerank.datasets.synthetic import make_web_search
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
 
 TREES, RATE, LEAVES, PATIENCE, JOBS = 1000, 0.05, 15, 100, 1
@@ -53,16 +54,15 @@ def sorted_by_query(X, y, qid):
 def fit_ours(settings, train, valid, seed):
     settings = {"feature_part": "lightgbm"} | settings
     part = make_feature_part(settings.pop("feature_part"))
-    leaves = "num_leaves" if hasattr(part, "num_leaves") else "max_leaves"
+    by_leaf = {"grow_policy": "lossguide", "max_depth": 0}
     part.set_params(
         n_estimators=TREES,
         learning_rate=RATE,
+        num_leaves=LEAVES,
         early_stopping_rounds=PATIENCE,
         n_jobs=JOBS,
-        **{leaves: LEAVES},
+        **(by_leaf if isinstance(part, XGBoostTrees) else {}),
     )
-    if leaves == "max_leaves":
-        part.set_params(grow_policy="lossguide", max_depth=0)
     return TreeDirectRanker(part, random_state=seed, **settings).fit(*train, eval_set=valid).predict
 
 

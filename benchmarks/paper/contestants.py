@@ -122,7 +122,7 @@ def other_parts(n_trees, n_epochs):
     """Return the feature parts besides LightGBM's trees."""
     network = {"n_epochs": n_epochs, "decay": "step"}
     return {
-        "XGBoostTrees": part("xgboost", n_estimators=n_trees, max_leaves=15, max_depth=0,
+        "XGBoostTrees": part("xgboost", n_estimators=n_trees, num_leaves=15, max_depth=0,
                              grow_policy="lossguide", n_jobs=1),
         "HistogramTrees": part("histogram", n_estimators=n_trees, num_leaves=15, n_jobs=1),
         "SoftTrees": part("soft_trees", **network),

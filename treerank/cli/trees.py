@@ -11,7 +11,7 @@ def tree_parameters(
 ) -> dict[str, Any]:
     """Return the parameters of trees in the words of an engine.
 
-    An engine without ``num_leaves`` needs three parameters. XGBoost grows leaf by leaf only with
+    XGBoost's own ranker says ``max_leaves``. XGBoost grows leaf by leaf only with
     ``grow_policy="lossguide"``, and then still stops at a depth of 6 unless ``max_depth`` is 0.
 
     Parameters
@@ -33,10 +33,10 @@ def tree_parameters(
     >>> tree_parameters({"n_estimators", "num_leaves", "learning_rate"}, 100, 31, 0.1)
     {'n_estimators': 100, 'learning_rate': 0.1, 'num_leaves': 31}
     """
-    parameters = {"n_estimators": n_estimators, "learning_rate": learning_rate}
-    if "num_leaves" in known:
-        return parameters | {"num_leaves": num_leaves}
-    return parameters | {"max_leaves": num_leaves, "max_depth": 0, "grow_policy": "lossguide"}
+    leaves = "num_leaves" if "num_leaves" in known else "max_leaves"
+    parameters = {"n_estimators": n_estimators, "learning_rate": learning_rate, leaves: num_leaves}
+    by_leaf = {"max_depth": 0, "grow_policy": "lossguide"} if "tree_method" in known else {}
+    return parameters | by_leaf
 
 
 def make_trees(feature_part: str, n_estimators: int, num_leaves: int, learning_rate: float) -> Any:
