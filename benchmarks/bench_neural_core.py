@@ -59,7 +59,6 @@ def main(argv=None):
         data = data_sets.name_of(folder)
         about = {"data": data, "seconds": "of the final fit, while --jobs processes ran"}
         about |= {"megabytes": "what the resident memory of a process grows by during one fit"}
-        experiment = f"neural-core-{data}-{arguments.protocol}"
         compare = functools.partial(run_folds, arguments, Path(folder), rankers, grids)
         weigh = functools.partial(run_memory, Path(folder), arguments.protocol)
         points = [{"test": "folds"}]
@@ -69,7 +68,8 @@ def main(argv=None):
         def run(about, compare=compare, weigh=weigh, **point):
             return (compare if "test" in point else weigh)(about, **point)
 
-        protocol.measure(arguments, experiment, about, points, run, shown=contestants.shown, jobs=1)
+        shown = contestants.shown
+        protocol.measure(arguments, "neural-core", data, about, points, run, shown=shown, jobs=1)
 
 
 if __name__ == "__main__":

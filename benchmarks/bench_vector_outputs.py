@@ -23,6 +23,7 @@ from treerank.progress import listening
 from treerank.statistics import adjust_holm
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
+comparisons = importlib.import_module("comparisons")
 data_sets = importlib.import_module("data_sets")
 parameters = importlib.import_module("parameters")
 protocol = importlib.import_module("protocol")
@@ -101,7 +102,7 @@ def against_scores(comparison, metric):
         found[name] = {"mean": float(np.nanmean(values)), "gain": float(gain.mean())}
         found[name] |= {"error": float(gain.std(ddof=1) / np.sqrt(len(gain)))}
         found[name] |= {"seconds": float(fits["fit_seconds"].mean())}
-        found[name] |= {"parameters": fits["best_params"].tolist()}
+        found[name] |= {"parameters": comparisons.by_parameter(fits["best_params"].tolist())}
         if name != base:
             test = comparison.test(metric, "randomization", rankers=(name, base), adjust=False)
             tested.append((name, test.p_values[0, 1]))
@@ -142,9 +143,11 @@ def main(argv=None):
         def run(about, folder=folder, **point):
             return (run_penalty if point else run_comparison)(arguments, folder, about, **point)
 
-        about = {"data": data_sets.name_of(folder), "n_trees": TREES[arguments.protocol]}
-        experiment = f"vector-outputs-{about['data']}-{arguments.protocol}"
-        protocol.measure(arguments, experiment, about, points, run, shown=shown, jobs=1)
+        about = {"data": data_sets.name_of(folder), "n_estimators": TREES[arguments.protocol]}
+        part = about["data"]
+        protocol.measure(
+            arguments, "vector-outputs", part, about, points, run, shown=shown, jobs=1
+        )
 
 
 if __name__ == "__main__":

@@ -45,8 +45,7 @@ def main(argv=None):
         }
         seeds = range(arguments.sets or N_SETS[protocol])
         points = [{"value": value, "seed": seed} for value in values[:few] for seed in seeds]
-        name = f"figure4{panel}-{protocol}"
-        measure(arguments, name, about, points, run_point, shown=shown)
+        measure(arguments, "figure4", panel, about, points, run_point, shown=shown)
 
 
 def shown(about):

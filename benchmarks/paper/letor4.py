@@ -33,8 +33,8 @@ def main(argv=None):
     for folder in arguments.data:
         about = {"data": name_of(folder), "published_mq2008": PUBLISHED}
         run = functools.partial(run_folds, arguments, Path(folder), rankers, grids)
-        experiment = f"letor4-{name_of(folder)}-{arguments.protocol}"
-        measure(arguments, experiment, about, [{"test": "folds"}], run, shown=shown, jobs=1)
+        points = [{"test": "folds"}]
+        measure(arguments, "letor4", about["data"], about, points, run, shown=shown, jobs=1)
 
 
 def shown(about):

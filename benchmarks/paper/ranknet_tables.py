@@ -76,15 +76,15 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     protocol, few = arguments.protocol, 1 if arguments.protocol == "tiny" else None
     for table in arguments.tables:
-        about = {"n_epochs": N_EPOCHS[protocol], "patience": PATIENCE[protocol]}
+        about = {"n_epochs": N_EPOCHS[protocol], "early_stopping_rounds": PATIENCE[protocol]}
         about |= {"learning_rate": RATE, "compared": COMPARED, "paper": PAPER[table]}
         points = [
             point | {"seed": seed}
             for point in POINTS[table][:few]
             for seed in range(N_SEEDS.get(protocol, {}).get(point["n_vectors"], 1))
         ]
-        name = f"ranknet-table{table}-{protocol}"
-        measure(arguments, name, about, points, run_point, shown=shown)
+        part = "artificial data"
+        measure(arguments, f"ranknet-table{table}", part, about, points, run_point, shown=shown)
 
 
 PAPER = {
@@ -132,7 +132,7 @@ def ranker_of(about, model, ties, seed):
         learning_rate=about["learning_rate"],
         decay="step",
         decay_epochs=max(1, about["n_epochs"] // 4),
-        early_stopping_rounds=about["patience"],
+        early_stopping_rounds=about["early_stopping_rounds"],
         metric=METRIC,
         calibration=None,
         random_state=seed,

@@ -39,8 +39,7 @@ def main(argv=None):
         about = {"data": name_of(folder), "rankers": list(rankers)}
         points = [{"test": test} for test in arguments.tests]
         run = functools.partial(run_test, arguments, Path(folder), rankers, grids)
-        name = f"table1-{name_of(folder)}-{arguments.protocol}"
-        measure(arguments, name, about, points, run, shown=shown, jobs=1)
+        measure(arguments, "table1", about["data"], about, points, run, shown=shown, jobs=1)
 
 
 def chosen(protocol, names=None):

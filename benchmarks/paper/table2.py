@@ -6,6 +6,8 @@ descent. So three are tried for either optimizer on each fold, with the value on
 set: the table can be read for one rate, and for the best of each by validation.
 """
 
+import functools
+
 from data_sets import name_of, read_splits
 from parameters import about_rankers
 from protocol import measure, parser_of
@@ -31,7 +33,7 @@ def main(argv=None):
     tiny = arguments.protocol == "tiny"
     for folder in arguments.data:
         about = {
-            "data": str(folder),
+            "data": name_of(folder),
             "hidden": [32, 20, 5],
             "n_epochs": N_EPOCHS[arguments.protocol],
             "paper_mslr_web10k": PAPER,
@@ -44,8 +46,8 @@ def main(argv=None):
             for activation in LOSSES
             for rate in (RATES[:1] if tiny else RATES)
         ]
-        experiment = f"table2-{name_of(folder)}-{arguments.protocol}"
-        measure(arguments, experiment, about, points, run_point, shown=shown)
+        run = functools.partial(run_point, folder)
+        measure(arguments, "table2", about["data"], about, points, run, shown=shown)
 
 
 def shown(about):
@@ -74,9 +76,9 @@ def ranker_of(about, optimizer, activation, learning_rate):
     return ranker
 
 
-def run_point(about, optimizer, activation, learning_rate, fold):
+def run_point(folder, about, optimizer, activation, learning_rate, fold):
     """Train one network on one fold."""
-    split = read_splits(about["data"], tiny=about["n_epochs"] == 1)[fold]
+    split = read_splits(folder, tiny=about["n_epochs"] == 1)[fold]
     parts = split.train, split.validation, split.test
     features = normal(*(part.X for part in parts))
     ranker = ranker_of(about, optimizer, activation, learning_rate)
