@@ -145,9 +145,7 @@ def main(argv=None):
 
         about = {"data": data_sets.name_of(folder), "n_estimators": TREES[arguments.protocol]}
         part = about["data"]
-        protocol.measure(
-            arguments, "vector-outputs", part, about, points, run, shown=shown, jobs=1
-        )
+        protocol.measure(arguments, "vector-outputs", part, about, points, run, shown=shown, jobs=1)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,9 @@ SETTLED = {
 class EngineRanker(BaseEstimator):
     """An engine's own ranker, for rows in any order."""
 
-    def __init__(self, engine, n_estimators=100, *, learning_rate=0.1, num_leaves=15, random_state=0):
+    def __init__(
+        self, engine, n_estimators=100, *, learning_rate=0.1, num_leaves=15, random_state=0
+    ):
         self.engine = engine
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate

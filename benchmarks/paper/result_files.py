@@ -74,7 +74,7 @@ def parts_of(records):
 
 def filled_entries(records):
     """Yield the entries that the lines of a file hold."""
-    shapes = []
+    shapes, shape = [], None
     for record in records:
         if isinstance(record, list):
             yield filled(shape, iter(record))
