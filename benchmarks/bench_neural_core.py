@@ -1,9 +1,10 @@
 """Which feature part ranks best at what cost? Ours, the neural core, and the engines' own rankers.
 
-``python benchmarks/bench_neural_core.py --quick --data ../MQ2008``: the same folds and the same
-budget for everybody, four candidates (two in ``--quick``) chosen on the fold's validation set by
-NDCG@10. Seconds are those of the final fit, megabytes what the process of one fit grows by at its
-peak. Resumes and writes ``results/neural-core-*.json``; ``paper/readme_table.py`` prints them.
+``python benchmarks/bench_neural_core.py --quick --data ../MQ2008``. All rankers have the same folds
+and the same number of candidates, four (two with ``--quick``), chosen on the fold's validation set
+by NDCG@10. Seconds are those of the final fit. Megabytes are the growth of the memory of a process
+with one fit, at its peak. Writes ``results/neural-core-*.jsonl``; ``paper/readme_table.py`` prints
+them.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Are our own trees walked faster than LightGBM's? The same data, trees, leaves and threads.
+"""Do our own trees score faster than LightGBM's? The same data, trees, leaves and threads.
 
 A whole matrix, and a single query of a hundred documents, where a call costs more than the trees.
 """

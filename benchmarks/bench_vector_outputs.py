@@ -1,11 +1,11 @@
-"""What are vector-valued feature parts good for? Against one score, on real folds and synthetic.
+"""What do vector-valued feature parts gain over one score? Real folds and synthetic data.
 
-``python benchmarks/bench_vector_outputs.py --quick --data ../MQ2008``: per-level outputs (trees of
-their own, or leaves that are vectors); every tree, or every leaf, as a feature under a head that is
-fitted convexly. The same trees for everybody; head_alpha is chosen on the fold's validation set.
-What differs from one score of the same engine is tested by randomization over queries, adjusted by
-Holm. Then 100 trees under either penalty by its strength, and as few from the start as L1 kept.
-Resumes; it writes ``results/vector-outputs-*.json``.
+``python benchmarks/bench_vector_outputs.py --quick --data ../MQ2008``. Compared are one output per
+level (by trees of their own, or by leaves that are vectors), and every tree, or every leaf, as a
+feature under a head that is fitted by a convex problem. All rankers have the same trees; head_alpha
+is chosen on the fold's validation set. Differences from one score of the same engine are tested by
+randomization over queries, adjusted by Holm. After that come 100 trees under either penalty by its
+strength, and a ranker with as few trees as L1 kept. Writes ``results/vector-outputs-*.jsonl``.
 """
 
 import importlib
@@ -15,10 +15,11 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-from treerank import TreeDirectRanker, ndcg_score
+from treerank import TreeDirectRanker
 from treerank.evaluation import compare
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.metrics import NDCG
 from treerank.progress import listening
 from treerank.statistics import adjust_holm
 
@@ -118,7 +119,7 @@ def run_penalty(arguments, folder, about, output, penalty, alpha, fold):
     def fitted(output="score", n_trees=100, **settings):
         ranker = few_trees(n_trees, output, **settings).fit(*split.train)
         scores = ranker.predict(split.test.X)
-        return ranker.head_.weight, ndcg_score(split.test.y, scores, split.test.qid, k=10)
+        return ranker.head_.weight, NDCG(k=10)(split.test.y, scores, split.test.qid)
 
     weight, value = fitted(output, penalty=penalty, head_alpha=alpha)
     n_kept = int(np.count_nonzero(weight))

@@ -1,10 +1,11 @@
 """Figure 5 of the DirectRanker paper: small training sets and rare relevant documents.
 
-RankNet*, RankNet, LambdaRank and ListNet by (a, b) documents in the training set and (c, d) how
-many of the relevant ones are kept; (a, c) on Gaussian classes as in Figure 4, (b, d) on a folder
-given by ``--data``. In c, classes 5, 4 and 3 of six are thinned; in d, labels above the lowest two
-(of five) or above the lowest (of three). The paper does not say how often its pairs are drawn from
-rare classes; so RankNet* is there with equal weights for all documents and for all classes.
+RankNet*, RankNet, LambdaRank and ListNet by (a, b) documents in the training set and (c, d) the
+share of the relevant documents that are kept; (a, c) on Gaussian classes as in Figure 4, (b, d) on
+a folder given by ``--data``. In c, classes 5, 4 and 3 of six lose documents; in d, labels above the
+lowest two (of five) or above the lowest (of three). The paper does not say how often its pairs are
+drawn from rare classes, so RankNet* is shown with equal weights for all documents and for all
+classes.
 """
 
 import functools
@@ -16,7 +17,7 @@ from protocol import add_sets, measure, parser_of
 from sklearn.utils.class_weight import compute_sample_weight
 from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
 
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics import NDCG
 from treerank.registry import ranker_class
 
 RANKERS_SHOWN = ("RankNet*", "RankNet", "LambdaRank", "ListNet")
@@ -104,7 +105,7 @@ def run_folder(folder, about, ranker, value, seed):
         train = thinned(train, lowest=2 if train[1].max() > 2 else 1, share=value, seed=seed)
     n_classes = len(np.unique(train[1]))
     scores = scores_of(about, ranker, train, test.X, n_classes, seed)
-    return {"ndcg@20": ndcg_score(test.y, scores, test.qid, k=20), "n_documents": len(train[1])}
+    return {"ndcg@20": NDCG(k=20)(test.y, scores, test.qid), "n_documents": len(train[1])}
 
 
 def scores_of(about, name, train, test_X, n_classes, seed):

@@ -1,15 +1,16 @@
 """Figure 6 of the DirectRanker paper: r of neighbors in a sorted list peaks between classes.
 
 RankNet* learns Gaussian classes, all of them or merged into two, and sorts a test set. A boundary
-of two classes is where the sorted list is best cut between them; it is found if a peak of r, of
-which as many are taken as there are boundaries, is nearer to it than a quarter of a class. What
-chance would find is told by as many cuts at random. Classes that were merged in training come
-back as far as the discovered classes agree with the true ones *within* each merged class: by the
-adjusted Rand index, whose expectation under chance is 0, and against shuffled labels. With
-``--data``, one query of a folder is sorted, too: that of the first test set with the most relevant
-documents (panels b and c). There, labels are cuts of one relevance, and what was merged keeps an
-order: told by the share of pairs within a merged class, of one query and of different labels, that
-are sorted right, on all folds; chance has one half.
+of two classes is the best cut of the sorted list between them. It counts as found if a peak of r is
+nearer to it than a quarter of a class; as many peaks are taken as there are boundaries. The share
+found by chance comes from as many random cuts. Whether classes that were merged in training are
+recovered is measured within each merged class: by the adjusted Rand index of discovered and true
+classes, whose expectation under chance is 0, and against shuffled labels.
+
+With ``--data``, one query of a folder is sorted, too: that of the first test set with the most
+relevant documents (panels b and c). There, merged labels keep an order. It is measured on all folds
+by the share of pairs within a merged class, of one query and of different labels, that are sorted
+right; by chance it is one half.
 """
 
 import functools

@@ -1,9 +1,8 @@
 """Table 1 of the SortNet paper: hidden units of the comparator, by NDCG@n, P@n and MAP.
 
-The paper's data are TD2003 and TD2004 of LETOR 2.0; any folder of folds will do. Features are
-scaled within queries (equation 5), labels are relevant or not, the ranking of the validation set
-by MAP chooses the comparator, and test lists are sorted by it. Queries without a relevant document
-are left out.
+The paper's data are TD2003 and TD2004 of LETOR 2.0; any folder of folds can be used. Features are
+scaled within queries (equation 5), and labels are binary. The comparator is chosen by the MAP of
+the validation set, and sorts the test lists. Queries without a relevant document are left out.
 """
 
 import functools

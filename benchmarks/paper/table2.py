@@ -1,9 +1,10 @@
 """Table 2 of the DirectRanker paper: optimizer times activation of the last neuron, NDCG@10.
 
-Three hidden layers of 32, 20 and 5 units; the cost is (1 - r)^2 / 2 with r the sigmoid, the tanh
-or the difference of scores itself. The paper does not name its learning rate for plain gradient
-descent. So three are tried for either optimizer on each fold, with the value on the validation
-set: the table can be read for one rate, and for the best of each by validation.
+Three hidden layers of 32, 20 and 5 units; the cost is (1 - r)^2 / 2, where r is the sigmoid, the
+tanh or the difference of scores itself. The paper does not give its learning rate for plain
+gradient descent. So three rates are tried for either optimizer on each fold, and the value on the
+validation set is stored, too: the table can be read for one rate, and for the best rate by
+validation.
 """
 
 import functools
@@ -14,7 +15,7 @@ from protocol import measure, parser_of
 from synthetic import START, normal
 
 from treerank.baselines.neural.ranknet_star import RankNetStar
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics import NDCG
 
 LOSSES = {"sigmoid": "squared_sigmoid", "tanh": "half_squared_tanh", "linear": "half_squared"}
 OPTIMIZERS = {"gradient descent": "sgd", "Adam": "adam"}
@@ -84,7 +85,7 @@ def run_point(folder, about, optimizer, activation, learning_rate, fold):
     ranker = ranker_of(about, optimizer, activation, learning_rate)
     ranker.fit(features[0], split.train.y, split.train.qid)
     return {
-        name: ndcg_score(part.y, ranker.predict(X), part.qid, k=10)
+        name: NDCG(k=10)(part.y, ranker.predict(X), part.qid)
         for name, part, X in zip(("validation", "test"), parts[1:], features[1:], strict=True)
     }
 

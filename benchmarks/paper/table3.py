@@ -1,8 +1,8 @@
 """Table 3 of the DirectRanker paper: seconds to read a fold and to train on it.
 
-Each ranker is trained once, with the settings of the line-up, on each fold in turn, in one
-process: take a quiet machine. With ``--ranklib RankLib.jar``, RankLib trains on the same files.
-Compiling is not counted: a few queries are learned before.
+Each ranker is trained once, with the settings of the line-up, on each fold in turn, in one process,
+so the machine should do nothing else. With ``--ranklib RankLib.jar``, RankLib trains on the same
+files. Compiling is not counted: a fit of a few queries runs before.
 """
 
 import functools
