@@ -44,7 +44,7 @@ def main():
         },
         arguments.repetitions,
     )
-    # Apart from the whole matrix, which would leave the caches cold for whoever comes next.
+    # Timed apart from the whole matrix, which would leave the caches cold for the next function.
     times |= time_in_turn(
         {
             "HistogramTrees.transform, one query": lambda: part.transform(query),
