@@ -1,6 +1,6 @@
-"""How much sooner do deep soft trees score, once trained, along reachable nodes?
+"""How much faster do trained deep soft trees score along reachable nodes?
 
-The trees learn the utility of synthetic web searches from pairs, with a gamma that falls. Bar: at
+The trees learn the utility of synthetic web searches from pairs, with a falling gamma. Bar: at
 depth 8, at least 5 times as fast as the dense layer.
 """
 
