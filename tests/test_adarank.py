@@ -146,7 +146,7 @@ def test_queries_without_two_kinds_of_documents_are_left_out(data):
     relabeled = np.where(dull, np.where(qid == 2, 0, 1), y)
     rest = training_set(X[~dull], y[~dull].astype(float), qid[~dull])
     kept = measurable(training_set(X, relabeled.astype(float), qid), NDCG())
-    assert kept.n_queries == 8
+    assert kept.groups.n_queries == 8
     np.testing.assert_array_equal(kept.y, rest.y)
 
 
@@ -158,10 +158,10 @@ def test_the_short_list_changes_no_value(name):
     y[np.unique(query, return_index=True)[1]] = 1
     metric = get_metric(name)
     data = measurable(training_set(np.zeros((len(y), 1)), y, query), metric)
-    measure = QueryMeasure(metric, data.y, data.query)
+    measure = QueryMeasure(metric, data.y, data.groups)
     scores = np.zeros(len(data.y))
     for _ in range(20):  # from all tied, little by little, with many ties
-        expected = metric.per_query(data.y, scores, data.query)
+        expected = metric.per_query(data.y, scores, data.groups.codes)
         np.testing.assert_allclose(measure.values(scores), expected, rtol=1e-14)
         scores = scores + rng.integers(-1, 2, size=len(scores))
 

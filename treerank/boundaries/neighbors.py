@@ -158,7 +158,14 @@ def _choose_peaks(logarithm, n_classes, least_height):
     return peaks[chosen], heights[chosen]
 
 
-def discover_classes(ranker: Any, X: Any, **settings: Any) -> np.ndarray:
+def discover_classes(
+    ranker: Any,
+    X: Any,
+    *,
+    n_classes: int | None = None,
+    span: int | None = None,
+    least_height: float = 2.0,
+) -> np.ndarray:
     """Return the class of each document, found at the peaks of r, without any label.
 
     Parameters
@@ -167,8 +174,8 @@ def discover_classes(ranker: Any, X: Any, **settings: Any) -> np.ndarray:
         With ``predict``.
     X : array-like of shape (n_documents, n_features)
         Documents of one list.
-    **settings
-        ``n_classes``, ``span`` and ``least_height`` of :func:`find_boundaries`.
+    n_classes, span, least_height
+        See :func:`find_boundaries`.
 
     Returns
     -------
@@ -186,7 +193,8 @@ def discover_classes(ranker: Any, X: Any, **settings: Any) -> np.ndarray:
     True
     """
     scores = ranker.predict(X)
-    return find_boundaries(scores, **settings).classes(scores)
+    found = find_boundaries(scores, n_classes=n_classes, span=span, least_height=least_height)
+    return found.classes(scores)
 
 
 def _check_scores(scores: ArrayLike) -> np.ndarray:
