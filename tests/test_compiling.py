@@ -12,6 +12,9 @@ from treerank.metrics.registry import METRICS
 from treerank.objectives.kernels.exact_pairs import exact_kernel
 from treerank.objectives.losses import PAIR_LOSSES
 
+pytestmark = pytest.mark.skipif(
+    bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"
+)
 LOSSES = list(PAIR_LOSSES.values())
 SCRIPT = """
 import importlib.metadata as metadata, sys
@@ -25,7 +28,6 @@ print(sum(_look_up.stats.cache_hits.values()))
 """
 
 
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
 def test_another_version_compiles_its_own_kernels(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     hits = [
@@ -52,8 +54,7 @@ def test_the_stamps_of_other_packages_stay_as_they_are(tmp_path, monkeypatch):
     assert not isinstance(foreign.one._cache._cache_file._source_stamp, tuple)
 
 
-@pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled")
-def test_kernels_for_different_leaves_never_share_a_file():
+def test_kernels_for_different_parts_never_share_a_file():
     kernels = [totals_kernel(type(metric).list_total) for metric in METRICS.values()]
     kernels += [exact_kernel(loss.of_margin, np.maximum, False, False) for loss in LOSSES]
     kernels += [exact_kernel(LOSSES[0].of_margin, np.maximum, True, False)]
