@@ -11,10 +11,10 @@ import lightgbm
 import numpy as np
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
+from treerank import NDCG
 from treerank.baselines.boosted.lambdamart import LambdaMART
 from treerank.datasets.synthetic import make_web_search
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.metrics import NDCG
 
 
 class HalfSquare:

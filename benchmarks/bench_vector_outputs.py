@@ -15,11 +15,10 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-from treerank import TreeDirectRanker
+from treerank import NDCG, TreeDirectRanker
 from treerank.evaluation import compare
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.metrics import NDCG
 from treerank.progress import listening
 from treerank.statistics import adjust_holm
 

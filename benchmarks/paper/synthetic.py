@@ -5,7 +5,7 @@ import numpy as np
 from treerank.baselines.neural.ranknet_star import RankNetStar
 from treerank.datasets.synthetic import GaussianClasses
 from treerank.datasets.transforms import NormalTransformer
-from treerank.metrics import NDCG
+from treerank.metrics.ndcg import NDCG
 
 #: Random subsets of the test set that are sorted, and their sizes.
 N_SUBSETS, SUBSET_SIZES = 50, (50, 150)
