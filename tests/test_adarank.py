@@ -4,7 +4,8 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.linear.adarank import AdaRank, Choice
+from treerank.baselines.linear.adarank import AdaRank
+from treerank.baselines.linear.query_boosting import WeakRankerChoice
 from treerank.baselines.linear.weak_rankers import WEAK_RANKERS
 from treerank.metrics import METRICS, NDCG, get_metric, ndcg_score
 from treerank.metrics.query_measure import QueryMeasure, measurable
@@ -133,8 +134,8 @@ def test_a_round_that_costs_more_than_the_tolerance_is_the_last_and_dropped(data
     assert free.best_iteration_ == 1
 
 
-def test_a_weak_ranker_chosen_in_vain_waits_until_another_was_chosen():
-    choice, values = Choice(2), np.array([0.9, 0.8])
+def test_a_weak_ranker_chosen_without_effect_is_excluded_until_another_was_chosen():
+    choice, values = WeakRankerChoice(2), np.array([0.9, 0.8])
     picked = []
     for changed in (True, False, False, False, True, False):
         picked.append(choice.best(values.copy())[0])
@@ -148,7 +149,7 @@ def test_queries_without_two_kinds_of_documents_are_left_out(data):
     relabeled = np.where(dull, np.where(qid == 2, 0, 1), y)
     rest = training_set(X[~dull], y[~dull].astype(float), qid[~dull])
     kept = measurable(training_set(X, relabeled.astype(float), qid), NDCG())
-    assert kept.n_queries == 8
+    assert kept.groups.n_queries == 8
     np.testing.assert_array_equal(kept.y, rest.y)
 
 
@@ -160,10 +161,10 @@ def test_the_short_list_changes_no_value(name):
     y[np.unique(query, return_index=True)[1]] = 1
     metric = get_metric(name)
     data = measurable(training_set(np.zeros((len(y), 1)), y, query), metric)
-    measure = QueryMeasure(metric, data.y, data.query)
+    measure = QueryMeasure(metric, data.y, data.groups)
     scores = np.zeros(len(data.y))
     for _ in range(20):  # from all tied, little by little, with many ties
-        expected = metric.per_query(data.y, scores, data.query)
+        expected = metric.per_query(data.y, scores, data.groups.codes)
         np.testing.assert_allclose(measure.values(scores), expected, rtol=1e-14)
         scores = scores + rng.integers(-1, 2, size=len(scores))
 
@@ -192,7 +193,7 @@ def test_a_saved_model_predicts_the_same(data, tmp_path, weak_ranker):
     [
         ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
         ({"weak_ranker": "tree"}, r"weak_ranker must be one of \['feature', 'stump'\]; got 'tree'"),
-        ({"tolerance": 0}, "tolerance must be None or positive; got 0"),
+        ({"tolerance": 0}, "tolerance must be a finite number above 0; got 0"),
         ({"max_consecutive": 0.5}, "max_consecutive must be a whole number"),
         ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds is"),
     ],

@@ -11,7 +11,7 @@ from treerank import TreeDirectRanker, ndcg_score
 from treerank.baselines.boosted.lambdamart import LambdaMART
 from treerank.baselines.boosted.mart import MART
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.objectives.pointwise import half_squared_error
+from treerank.objectives import make_objective
 from treerank.registry import load
 from treerank.testing import check_ranker
 
@@ -121,6 +121,10 @@ def test_scikit_learn_accepts_them(ranker_class):
 # The pointwise objective
 
 
+def half_squared_error(y, qid=None, **weights):
+    return make_objective(y, qid, loss="half_squared_error", **weights)
+
+
 def test_the_gradient_is_that_of_the_value():
     objective = half_squared_error(Y, QID, sample_weight=RNG.exponential(size=600))
     scores = RNG.normal(size=600)
@@ -136,7 +140,7 @@ def test_the_gradient_is_that_of_the_value():
 def test_the_parts_of_some_queries_are_those_of_the_whole():
     objective = half_squared_error(Y, QID, query_weight=QID + 1.0)
     scores, rows = RNG.normal(size=600), np.flatnonzero(np.isin(QID, [3, 7]))
-    part = objective.restricted_to([3, 7])
+    part = objective.taking(rows, objective.groups.among(rows))
     gradient, _ = objective.derivatives(scores)
     np.testing.assert_array_equal(part.derivatives(scores[rows])[0], gradient[rows])
     assert part.groups.n_queries == 2

@@ -143,7 +143,10 @@ def test_a_saved_model_predicts_the_same(data, tmp_path, ranker):
             PRank(early_stopping_rounds=None),
             "early_stopping_rounds must be a whole number of at least 1; got None",
         ),
-        (LargeMarginPRank(share=0), "share must be above 0 and at most 1; got 0"),
+        (
+            LargeMarginPRank(share=0),
+            "share must be a finite number above 0 and of at most 1; got 0",
+        ),
         (LargeMarginPRank(n_perceptrons=1.5), "n_perceptrons must be a whole number"),
     ],
 )

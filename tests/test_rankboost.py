@@ -123,6 +123,7 @@ def test_early_stopping_goes_back_to_the_best_round(data, ranker_class):
     ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
     values = ranker.evals_result_["validation"]["ndcg@3"]
     assert len(ranker.stumps_["weight"]) == np.argmax(values) + 1 == len(values) - 5
+    assert ranker.best_iteration_ == len(ranker.stumps_["weight"])
     found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
     assert found == pytest.approx(max(values))
 
@@ -149,7 +150,10 @@ def test_a_saved_model_predicts_the_same(data, tmp_path, ranker_class):
     ("settings", "message"),
     [
         ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
-        ({"n_thresholds": 255}, "n_thresholds must be at most 254; got 255"),
+        (
+            {"n_thresholds": 255},
+            "n_thresholds must be a whole number of at least 1 and at most 254; got 255",
+        ),
         ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds is"),
     ],
 )
