@@ -41,7 +41,7 @@ def main():
     arguments = parser.parse_args()
     X, y, qid = make_web_search(arguments.queries, random_state=0)
     y = y.astype(np.float64)
-    ranker = AdaRank(n_rounds=arguments.rounds, **SETTINGS)
+    ranker = AdaRank(n_estimators=arguments.rounds, **SETTINGS)
     data = measurable(training_set(X, y, qid), get_metric("ndcg@10"))
     columns = FeatureScale.of(data.X, data.rows).by_column(data.X, data.rows)
     weak, measure = features_themselves(columns, 0), measure_of(data, get_metric("ndcg@10"))

@@ -32,7 +32,7 @@ class HalfSquare:
 def make_fits(X, y, qid, n_trees, n_leaves, n_jobs):
     """Return a function per ranker that fits it and returns its predict."""
     sizes = np.unique(qid, return_counts=True)[1]
-    common = {"n_leaves": n_leaves, "n_jobs": n_jobs, "random_state": 0}
+    common = {"num_leaves": n_leaves, "n_jobs": n_jobs, "random_state": 0}
 
     def lgbm():
         tree = {"n_estimators": n_trees, "num_leaves": n_leaves, "n_jobs": n_jobs}

@@ -32,7 +32,7 @@ def main():
         "binning": lambda: BinnedFeatures.of(X, rows, MAX_THRESHOLDS),
         "potentials of a round": lambda: objective(scores),
         "best stump of a round": lambda: best_stump(features.codes, potentials),
-        "whole fit (bar: 20,000)": lambda: RankBoost(n_rounds=arguments.rounds).fit(X, y, qid),
+        "whole fit (bar: 20,000)": lambda: RankBoost(n_estimators=arguments.rounds).fit(X, y, qid),
     }
     say_times(time_in_turn(functions, arguments.repetitions))
 

@@ -16,7 +16,7 @@ from treerank.datasets.synthetic import make_web_search
 def fit_both(X, y, qid, n_trees, n_leaves, n_jobs):
     """Return LambdaMART and LightGBM's ranker of the same size, fitted."""
     common = {"n_jobs": n_jobs, "random_state": 0}
-    ours = LambdaMART(n_trees, n_leaves=n_leaves, **common).fit(X, y, qid)
+    ours = LambdaMART(n_trees, num_leaves=n_leaves, **common).fit(X, y, qid)
     theirs = lightgbm.LGBMRanker(n_estimators=n_trees, num_leaves=n_leaves, verbosity=-1, **common)
     return ours, theirs.fit(X, y, group=np.unique(qid, return_counts=True)[1])
 

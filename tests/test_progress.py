@@ -25,10 +25,10 @@ RANKERS = {
     "XGBoost": lambda n: TreeDirectRanker(XGBoostTrees(n), random_state=0),
     "LambdaMART": lambda n: LambdaMART(n, random_state=0),
     "RankNet": lambda n: RankNet(n_epochs=n, random_state=0),
-    "RankBoost": lambda n: RankBoost(n_rounds=n),
-    "AdaRank": lambda n: AdaRank(n_rounds=n),
+    "RankBoost": lambda n: RankBoost(n_estimators=n),
+    "AdaRank": lambda n: AdaRank(n_estimators=n),
     "ES-Rank": lambda n: ESRank(n_generations=n, random_state=1),
-    "PRank": lambda n: PRank(n_epochs=n, patience=3, random_state=0),
+    "PRank": lambda n: PRank(n_epochs=n, early_stopping_rounds=3, random_state=0),
 }
 
 

@@ -78,12 +78,28 @@ def panel_axes(n_panels):
     return figure, axes.ravel()[:n_panels]
 
 
+def shared_legend(figure, axes, **options):
+    """Draw one legend for all panels: in the place of a panel that is missing, or below them."""
+    entries = {}
+    for axis in axes:
+        handles, labels = axis.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
+    look = {"fontsize": 7, "title_fontsize": 7, "frameon": False, "columnspacing": 1.0} | options
+    if len(figure.axes) > len(axes):
+        figure.axes[-1].legend(entries.values(), entries, loc="center left", **look)
+    elif len(entries) > 1:
+        look = {"loc": "outside lower center", "ncols": len(entries)} | look
+        figure.legend(entries.values(), entries, **look)
+
+
 def draw_panels(parts):
     """Draw one panel per part: NDCG@20 over what was varied, with the standard error."""
     figure, axes = panel_axes(len(parts))
+    panels = {part: curves_of(content["results"]) for part, content in parts.items()}
+    names = dict.fromkeys(name for curves in panels.values() for name in curves)
+    styles = dict(zip(names, line_styles(len(names)), strict=True))
     for axis, (part, content) in zip(axes, parts.items(), strict=True):
-        curves = curves_of(content["results"])
-        for look, (name, points) in zip(line_styles(len(curves)), curves.items(), strict=True):
+        for name, points in panels[part].items():
             x, mean, error = np.array(points).T
             look = {"marker": "o", "markersize": 3, "linewidth": 1} | styles[name]
             axis.errorbar(x, mean, error, label=name, **look)
@@ -92,8 +108,7 @@ def draw_panels(parts):
             axis.set_xscale("log")
         tidy(axis, x=LABELS[about["varied"]], y="NDCG@20")
         axis.set_title(f"({part[0]}) {about.get('data', figure6.GAUSSIAN)}", fontsize=8, loc="left")
-        if len(curves) > 1:
-            legend(axis)
+    shared_legend(figure, axes)
     return figure
 
 

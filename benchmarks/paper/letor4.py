@@ -45,7 +45,7 @@ def shown(about):
 def contestants(protocol):
     """Return quick rankers and their grids."""
     if protocol == "tiny":
-        return {"RankSVM": ranker("RankSVM"), "AdaRank": ranker("AdaRank", n_rounds=5)}, {}
+        return {"RankSVM": ranker("RankSVM"), "AdaRank": ranker("AdaRank", n_estimators=5)}, {}
     rankers = {
         "RankSVM": ranker("RankSVM"),
         "RankSVM, pairs alike": ranker("RankSVM", normalized=False),
