@@ -77,7 +77,8 @@ class LightGBMTrees(BoostedTrees):
         own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
     boosting : {"gbdt", "dart"}, default="gbdt"
         Plain boosting, or boosting with dropped trees (DART). DART rescales earlier trees, so
-        it cannot be combined with early stopping.
+        it cannot be combined with early stopping. With DART, LightGBM itself sometimes grows
+        other trees in a second fit that is the same in everything.
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     interaction_constraints : list of lists of columns, default=None
