@@ -7,10 +7,11 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from treerank import TreeDirectRanker, ndcg_score
+from treerank import TreeDirectRanker
 from treerank.baselines.boosted.lambdamart import LambdaMART
 from treerank.baselines.boosted.mart import MART
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.metrics import ndcg_score
 from treerank.objectives import make_objective
 from treerank.registry import load
 from treerank.testing import check_ranker
