@@ -1,5 +1,6 @@
 """Query boosting: the rounds of AdaRank, each of which chooses one weak ranker."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -49,16 +50,27 @@ class QueryBoosting:
         ``held_out`` are standard features by column, or ``None``, whose metric goes to
         ``progress`` after each round.
         """
+        held_out_scores = np.zeros(0 if held_out is None else held_out.shape[1])
+        rounds: list[Round] = []
+        for number, step in self._steps():
+            rounds.append((self.weak.describe(number), step))
+            if held_out is not None:
+                held_out_scores = self.weak.add_to(held_out_scores, number, step, held_out)
+                progress.measure(held_out_scores)
+            if progress.record(len(rounds)):
+                break
+        return rounds
+
+    def _steps(self) -> Iterator[tuple[int, float]]:
+        """Yield number and weight of the weak ranker of each round."""
         table = self.weak.measure(self.columns, self.measure)
         start = self.measure.weight / self.measure.weight.sum()
         weight, scores, trained = start, np.zeros(self.columns.shape[1]), -np.inf
-        held_out_scores = np.zeros(0 if held_out is None else held_out.shape[1])
         choice, chosen = WeakRankerChoice(self.max_consecutive), set()
-        rounds: list[Round] = []
-        while len(rounds) < self.n_rounds:
+        for _ in range(self.n_rounds):
             number, value = choice.best(row_products(table, weight))
             if number is None:
-                break
+                return
             step = _weight_of(value)
             scores = self.weak.add_to(scores, number, step, self.columns)
             chosen.add(number)
@@ -66,17 +78,11 @@ class QueryBoosting:
             values = table[number] if len(chosen) == 1 else self.measure.values(scores)
             before, trained = trained, self.measure.mean(values)
             if self.tolerance is not None and trained + self.tolerance <= before:
-                break
+                return
             choice.note(number, changed=trained != before)
-            rounds.append((self.weak.describe(number), step))
+            yield number, step
             weight = start * np.exp(-values)
             weight /= weight.sum()
-            if held_out is not None:
-                held_out_scores = self.weak.add_to(held_out_scores, number, step, held_out)
-                progress.measure(held_out_scores)
-            if progress.record(len(rounds)):
-                break
-        return rounds
 
 
 class WeakRankerChoice:

@@ -64,7 +64,8 @@ def hinge_kernel(of_sums, adjacent):
                 level = labels.level[a:b] - labels.level[a]
                 if side == -1:  # mirrored: the highest level comes first, as do low scores
                     level, order = level.max() - level, order[::-1].copy()
-                trees = np.zeros((3, level.max() + 2))
+                size = level.max() + 2
+                trees = np.zeros(size), np.zeros(size), np.zeros(size)
                 reached = b - a
                 for n in range(b - a - 1, -1, -1):
                     t = order[n]
