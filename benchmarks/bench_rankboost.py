@@ -1,7 +1,7 @@
 """How long do 300 rounds of RankBoost take, where every stump of every feature is tried?
 
-On data of the size of an MSLR fold. A round is one pass over a byte per value, and a pass over the
-documents for the potentials; no pair is visited.
+On data of the size of an MSLR fold. A round reads one byte per value, and passes over the documents
+once for the potentials; no pair is visited.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def main():
         "binning": lambda: BinnedFeatures.of(X, rows, MAX_THRESHOLDS),
         "potentials of a round": lambda: objective(scores),
         "best stump of a round": lambda: best_stump(features.codes, potentials),
-        "whole fit (bar: 20,000)": lambda: RankBoost(n_rounds=arguments.rounds).fit(X, y, qid),
+        "whole fit (bar: 20,000)": lambda: RankBoost(n_estimators=arguments.rounds).fit(X, y, qid),
     }
     say_times(time_in_turn(functions, arguments.repetitions))
 

@@ -1,4 +1,4 @@
-"""Are our own trees walked faster than LightGBM's? The same data, trees, leaves and threads.
+"""Do our own trees score faster than LightGBM's? The same data, trees, leaves and threads.
 
 A whole matrix, and a single query of a hundred documents, where a call costs more than the trees.
 """
@@ -16,7 +16,7 @@ from treerank.datasets.synthetic import make_web_search
 def fit_both(X, y, qid, n_trees, n_leaves, n_jobs):
     """Return LambdaMART and LightGBM's ranker of the same size, fitted."""
     common = {"n_jobs": n_jobs, "random_state": 0}
-    ours = LambdaMART(n_trees, n_leaves=n_leaves, **common).fit(X, y, qid)
+    ours = LambdaMART(n_trees, num_leaves=n_leaves, **common).fit(X, y, qid)
     theirs = lightgbm.LGBMRanker(n_estimators=n_trees, num_leaves=n_leaves, verbosity=-1, **common)
     return ours, theirs.fit(X, y, group=np.unique(qid, return_counts=True)[1])
 
@@ -44,7 +44,7 @@ def main():
         },
         arguments.repetitions,
     )
-    # Apart from the whole matrix, which would leave the caches cold for whoever comes next.
+    # Timed apart from the whole matrix, which would leave the caches cold for the next function.
     times |= time_in_turn(
         {
             "HistogramTrees.transform, one query": lambda: part.transform(query),

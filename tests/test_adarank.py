@@ -4,7 +4,8 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.linear.adarank import AdaRank, Choice
+from treerank.baselines.linear.adarank import AdaRank
+from treerank.baselines.linear.query_boosting import WeakRankerChoice
 from treerank.baselines.linear.weak_rankers import WEAK_RANKERS
 from treerank.metrics import METRICS, NDCG, get_metric
 from treerank.metrics.query_measure import QueryMeasure, measurable
@@ -47,22 +48,22 @@ def plain_adarank(X, y, qid, n_rounds, query_weight=None):
     return coef / X.std(axis=0)
 
 
-@parametrize_with_laws([AdaRank(n_rounds=10), AdaRank(n_rounds=5, weak_ranker="stump")])
+@parametrize_with_laws([AdaRank(n_estimators=10), AdaRank(n_estimators=5, weak_ranker="stump")])
 def test_keeps_the_laws_of_rankers(estimator, law):
     law(estimator)
 
 
 def test_weights_are_those_of_a_plain_adarank(data):
     X, y, qid = data
-    ranker = AdaRank(n_rounds=12, tolerance=None, max_consecutive=None).fit(*data)
+    ranker = AdaRank(n_estimators=12, tolerance=None, max_consecutive=None).fit(*data)
     np.testing.assert_allclose(ranker.coef_, plain_adarank(X, y, qid, 12), atol=1e-10)
-    assert ranker.n_rounds_ == 12
+    assert ranker.best_iteration_ == 12
 
 
 def test_queries_count_by_their_weight(data):
     X, y, qid = data
     weight = np.random.default_rng(0).integers(1, 9, size=10).astype(float)
-    ranker = AdaRank(n_rounds=12, tolerance=None, max_consecutive=None)
+    ranker = AdaRank(n_estimators=12, tolerance=None, max_consecutive=None)
     ranker.fit(*data, query_weight=weight[qid])
     expected = plain_adarank(X, y, qid, 12, weight)
     np.testing.assert_allclose(ranker.coef_, expected, atol=1e-10)
@@ -72,15 +73,15 @@ def test_queries_count_by_their_weight(data):
 def test_the_unit_of_a_feature_does_not_matter(data):
     X, y, qid = data
     factor = np.array([1024.0, 0.25, 1.0, 8.0, 0.5])  # powers of two round alike
-    expected = AdaRank(n_rounds=20).fit(X, y, qid)
-    scaled = AdaRank(n_rounds=20).fit(X * factor, y, qid)
+    expected = AdaRank(n_estimators=20).fit(X, y, qid)
+    scaled = AdaRank(n_estimators=20).fit(X * factor, y, qid)
     np.testing.assert_allclose(scaled.coef_ * factor, expected.coef_)
     np.testing.assert_allclose(scaled.predict(X * factor), expected.predict(X))
 
 
 def test_scores_are_weighted_sums_and_a_missing_value_counts_as_the_mean(data):
     X, y, qid = data
-    ranker = AdaRank(n_rounds=20).fit(X, y, qid)
+    ranker = AdaRank(n_estimators=20).fit(X, y, qid)
     np.testing.assert_allclose(ranker.predict(X), (X - ranker.mean_) @ ranker.coef_, atol=1e-12)
     holes, filled = X.copy(), X.copy()
     holes[3], filled[3] = np.nan, ranker.mean_
@@ -97,7 +98,7 @@ def test_a_constant_feature_gets_no_weight(data):
 
 def test_stumps_rank_by_steps(data):
     X, y, qid = data
-    ranker = AdaRank(n_rounds=1, weak_ranker="stump").fit(X, y, qid)
+    ranker = AdaRank(n_estimators=1, weak_ranker="stump").fit(X, y, qid)
     scores = ranker.predict(X)
     assert len(np.unique(scores)) == 2
     assert (ranker.coef_ == 0).all()
@@ -109,30 +110,32 @@ def test_stumps_rank_by_steps(data):
 def test_early_stopping_goes_back_to_the_best_round_on_whole_queries(data):
     rest = make_ranking_sample(n_queries=10, random_state=2)
     held_out = rest.X, rest.y, rest.qid
-    ranker = AdaRank(n_rounds=60, tolerance=None, early_stopping_rounds=8, metric="ndcg@3")
+    ranker = AdaRank(n_estimators=60, tolerance=None, early_stopping_rounds=8, metric="ndcg@3")
     ranker.fit(*data, eval_set=held_out)
     values = ranker.evals_result_["validation"]["ndcg@3"]
-    assert ranker.n_rounds_ == np.argmax(values) + 1 <= len(values) == ranker.n_rounds_ + 8
+    assert (
+        ranker.best_iteration_ == np.argmax(values) + 1 <= len(values) == ranker.best_iteration_ + 8
+    )
     found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
     assert found == pytest.approx(max(values))
 
 
 def test_a_round_that_costs_more_than_the_tolerance_is_the_last_and_dropped(data):
     X, y, qid = data
-    free = AdaRank(n_rounds=1, tolerance=None).fit(*data)
+    free = AdaRank(n_estimators=1, tolerance=None).fit(*data)
     values = []
     for n_rounds in range(1, 30):
-        scores = AdaRank(n_rounds=n_rounds, tolerance=None).fit(*data).predict(X)
+        scores = AdaRank(n_estimators=n_rounds, tolerance=None).fit(*data).predict(X)
         values.append(NDCG(k=10)(y, scores, qid))
     falls = np.flatnonzero(np.diff(values) <= -1e-6)
     assert len(falls), "the sample must have a fall to show it"
-    stopped = AdaRank(n_rounds=30, tolerance=1e-6).fit(*data)
-    assert stopped.n_rounds_ == falls[0] + 1
-    assert free.n_rounds_ == 1
+    stopped = AdaRank(n_estimators=30, tolerance=1e-6).fit(*data)
+    assert stopped.best_iteration_ == falls[0] + 1
+    assert free.best_iteration_ == 1
 
 
-def test_a_weak_ranker_chosen_in_vain_waits_until_another_was_chosen():
-    choice, values = Choice(2), np.array([0.9, 0.8])
+def test_a_weak_ranker_chosen_without_effect_is_excluded_until_another_was_chosen():
+    choice, values = WeakRankerChoice(2), np.array([0.9, 0.8])
     picked = []
     for changed in (True, False, False, False, True, False):
         picked.append(choice.best(values.copy())[0])
@@ -170,13 +173,15 @@ def test_a_function_may_be_the_metric(data):
     def first(y, scores, qid=None):
         return get_metric("ndcg@1")(y, scores, qid)
 
-    ranker = AdaRank(metric=first, n_rounds=5).fit(*data)
-    np.testing.assert_allclose(ranker.coef_, AdaRank(metric="ndcg@1", n_rounds=5).fit(*data).coef_)
+    ranker = AdaRank(metric=first, n_estimators=5).fit(*data)
+    np.testing.assert_allclose(
+        ranker.coef_, AdaRank(metric="ndcg@1", n_estimators=5).fit(*data).coef_
+    )
 
 
 @pytest.mark.parametrize("weak_ranker", WEAK_RANKERS)
 def test_a_saved_model_predicts_the_same(data, tmp_path, weak_ranker):
-    ranker = AdaRank(n_rounds=9, weak_ranker=weak_ranker).fit(*data)
+    ranker = AdaRank(n_estimators=9, weak_ranker=weak_ranker).fit(*data)
     ranker.save(tmp_path / "model")
     np.testing.assert_array_equal(
         load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
@@ -186,9 +191,9 @@ def test_a_saved_model_predicts_the_same(data, tmp_path, weak_ranker):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_rounds": 0}, "n_rounds must be a whole number of at least 1; got 0"),
+        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
         ({"weak_ranker": "tree"}, r"weak_ranker must be one of \['feature', 'stump'\]; got 'tree'"),
-        ({"tolerance": 0}, "tolerance must be None or positive; got 0"),
+        ({"tolerance": 0}, "tolerance must be a finite number above 0; got 0"),
         ({"max_consecutive": 0.5}, "max_consecutive must be a whole number"),
         ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds is"),
     ],
@@ -217,5 +222,5 @@ def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data):
 
 def test_threads_change_no_bit():
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    check_ranker(AdaRank(n_rounds=5), laws=["threads"])
+    check_ranker(AdaRank(n_estimators=5), laws=["threads"])
     numba.set_num_threads(1)

@@ -7,16 +7,15 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from treerank import NDCG, TreeDirectRanker
+from treerank import TreeDirectRanker
 from treerank.baselines.boosted.lambdamart import LambdaMART
 from treerank.baselines.boosted.mart import MART
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.objectives import make_objective
-from treerank.objectives.batches import taken
 from treerank.registry import load
 from treerank.testing import check_ranker
 
-SMALL = {"n_trees": 20, "n_jobs": 1, "random_state": 0}
+SMALL = {"n_estimators": 20, "n_jobs": 1, "random_state": 0}
 RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(40), 15)
 X = RNG.normal(size=(600, 5))
@@ -31,12 +30,12 @@ def fitted(ranker_class=LambdaMART, **params):
 def test_lambdamart_is_the_direct_ranker_with_the_logistic_loss_and_ndcg_weights():
     part = HistogramTrees(20, num_leaves=7, learning_rate=0.2, n_jobs=1)
     same = TreeDirectRanker(part, k=5, smoothing=1.0, random_state=0).fit(X, Y, QID)
-    ours = fitted(n_leaves=7, learning_rate=0.2, k=5)
+    ours = fitted(num_leaves=7, learning_rate=0.2, k=5)
     np.testing.assert_array_equal(ours.predict(X), same.predict(X))
 
 
 def test_mart_is_boosted_regression_from_the_mean():
-    ranker = fitted(MART, n_trees=200)
+    ranker = fitted(MART, n_estimators=200)
     scores = ranker.predict(X) + Y.mean()
     assert np.mean((scores - Y) ** 2) < 0.05 * Y.var()
 
@@ -44,7 +43,7 @@ def test_mart_is_boosted_regression_from_the_mean():
 def test_a_document_of_weight_two_counts_as_if_it_were_there_twice():
     weight = np.where(np.arange(600) < 100, 2.0, 1.0)
     twice = np.append(np.arange(600), np.arange(100))
-    params = SMALL | {"min_documents": 1, "tree_options": {"min_child_weight": 10.0}}
+    params = SMALL | {"min_child_samples": 1, "tree_options": {"min_child_weight": 10.0}}
     rounded = X.round(1)  # few enough values to have a bin each
     weighted = MART(**params).fit(rounded, Y, QID, loss="half_squared_error", sample_weight=weight)
     repeated = MART(**params).fit(rounded[twice], Y[twice], QID[twice])
@@ -54,14 +53,14 @@ def test_a_document_of_weight_two_counts_as_if_it_were_there_twice():
 
 @pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
 def test_what_is_learned_ranks_fresh_queries(ranker_class):
-    ranker = ranker_class(**{**SMALL, "n_trees": 60}).fit(X[:450], Y[:450], QID[:450])
+    ranker = ranker_class(**{**SMALL, "n_estimators": 60}).fit(X[:450], Y[:450], QID[:450])
     chance = NDCG(k=10)(Y[450:], np.zeros(150), QID[450:])
     assert ranker.score(X[450:], Y[450:], QID[450:]) > chance + 0.5 * (1 - chance)
 
 
 @pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
 def test_files_keep_the_ranker_and_its_parameters(ranker_class, tmp_path):
-    ranker = fitted(ranker_class, n_leaves=5, tree_options={"reg_lambda": 1.0})
+    ranker = fitted(ranker_class, num_leaves=5, tree_options={"reg_lambda": 1.0})
     ranker.save(tmp_path / "model")
     restored = load(tmp_path / "model")
     assert type(restored) is ranker_class(ranker_class.__name__) is ranker_class
@@ -72,10 +71,10 @@ def test_files_keep_the_ranker_and_its_parameters(ranker_class, tmp_path):
 def test_knobs_reach_the_trees():
     ranker = LambdaMART(
         7,
-        n_leaves=4,
+        num_leaves=4,
         max_depth=2,
         learning_rate=0.5,
-        min_documents=30,
+        min_child_samples=30,
         subsample_queries=0.5,
         precision="int16",
         tree_options={"reg_lambda": 3.0},
@@ -89,7 +88,9 @@ def test_knobs_reach_the_trees():
 
 
 def test_early_stopping_watches_the_eval_set():
-    ranker = LambdaMART(**{**SMALL, "n_trees": 500}, early_stopping_rounds=5, learning_rate=0.3)
+    ranker = LambdaMART(
+        **{**SMALL, "n_estimators": 500}, early_stopping_rounds=5, learning_rate=0.3
+    )
     ranker.fit(X[:450], Y[:450], QID[:450], eval_set=(X[450:], Y[450:], QID[450:]))
     assert ranker.best_iteration_ < 495
     history = ranker.evals_result_["validation"]["ndcg@10"]
@@ -97,7 +98,7 @@ def test_early_stopping_watches_the_eval_set():
 
 
 def test_a_warm_start_goes_on():
-    ranker = fitted(n_trees=12, warm_start=True).set_params(n_trees=20).fit(X, Y, QID)
+    ranker = fitted(n_estimators=12, warm_start=True).set_params(n_estimators=20).fit(X, Y, QID)
     np.testing.assert_array_equal(ranker.predict(X), fitted().predict(X))
 
 
@@ -114,10 +115,14 @@ def test_lambdamart_keeps_the_laws(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
 def test_scikit_learn_accepts_them(ranker_class):
-    check_estimator(ranker_class(5, n_leaves=4, n_jobs=1), on_skip=None)
+    check_estimator(ranker_class(5, num_leaves=4, n_jobs=1), on_skip=None)
 
 
 # The pointwise objective
+
+
+def half_squared_error(y, qid=None, **weights):
+    return make_objective(y, qid, loss="half_squared_error", **weights)
 
 
 def test_the_gradient_is_that_of_the_value():
@@ -137,7 +142,7 @@ def test_the_gradient_is_that_of_the_value():
 def test_the_parts_of_some_queries_are_those_of_the_whole():
     objective = make_objective(Y, QID, loss="half_squared_error", query_weight=QID + 1.0)
     scores, rows = RNG.normal(size=600), np.flatnonzero(np.isin(QID, [3, 7]))
-    part = taken(objective, rows)
+    part = objective.taking(rows, objective.groups.among(rows))
     gradient, _ = objective.derivatives(scores)
     np.testing.assert_array_equal(part.derivatives(scores[rows])[0], gradient[rows])
     assert part.groups.n_queries == 2
@@ -161,7 +166,7 @@ def test_lambdamart_ranks_mq2008_well():
     values = []  # of queries that have a relevant document
     for fold in load_folds(DATA / "mq2008"):
         ranker = LambdaMART(
-            300, n_leaves=8, learning_rate=0.05, early_stopping_rounds=100, random_state=0
+            300, num_leaves=8, learning_rate=0.05, early_stopping_rounds=100, random_state=0
         )
         ranker.fit(*fold.train, eval_set=tuple(fold.validation))
         values.append(ranker.score(*fold.test))

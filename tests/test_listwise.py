@@ -205,7 +205,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(name):
     objective, scores = bound(name, y, groups), rng.normal(size=3000)
     results = []
     for n_threads in (1, 2):
-        with kernel_threads(n_threads, few=0):
+        with kernel_threads(n_threads, few_documents=0):
             results.append(objective(scores))
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)

@@ -8,8 +8,8 @@ from treerank.baselines.linear.coordinate_ascent import CoordinateAscent
 from treerank.baselines.linear.es_rank import ESRank
 from treerank.baselines.linear.iesr_rank import IESRRank, least_squares
 from treerank.baselines.linear.iesvm_rank import IESVMRank
+from treerank.baselines.linear.products import moved_scores
 from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.baselines.linear.standard_features import moved_scores
 from treerank.metrics import NDCG, get_metric
 from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
@@ -143,7 +143,7 @@ def test_a_saved_model_predicts_the_same(data, tmp_path, ranker):
         (ESRank(metric="nope"), "metric must be one of"),
         (ESRank(early_stopping_rounds=3), "eval_set must be given where early_stopping_rounds is"),
         (CoordinateAscent(n_steps=0), "n_steps must be a whole number of at least 1; got 0"),
-        (CoordinateAscent(tolerance=-1), "tolerance must not be negative; got -1"),
+        (CoordinateAscent(tolerance=-1), "tolerance must be a finite number of at least 0; got -1"),
     ],
 )
 def test_wrong_settings_are_named(data, ranker, message):

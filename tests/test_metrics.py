@@ -165,7 +165,7 @@ def test_number_of_threads_does_not_change_a_bit(metric):
     y, scores, qid = make_judged()
     values = []
     for n_threads in (1, 2):
-        with kernel_threads(n_threads, few=0):
+        with kernel_threads(n_threads, few_documents=0):
             values.append(metric.per_query(y, scores, qid))
     np.testing.assert_array_equal(*values)
 

@@ -8,14 +8,17 @@ import pytest
 from treerank.baselines.neural.lambdarank import LambdaRank
 from treerank.baselines.neural.listnet import ListNet
 from treerank.baselines.neural.listnet_star import ListNetStar
-from treerank.baselines.neural.ranknet import RankNet, combine_probabilities
+from treerank.baselines.neural.ranknet import RankNet
 from treerank.baselines.neural.ranknet_star import RankNetStar
-from treerank.baselines.neural.rankprop import RankProp, RankPropObjective
+from treerank.baselines.neural.rankprop import RankProp
+from treerank.baselines.neural.sorted_targets import SortedTargets
 from treerank.baselines.sortnet.comparator import Comparator
 from treerank.baselines.sortnet.comparison_sort import sort_by_comparison
-from treerank.baselines.sortnet.sortnet import SortNet, _triples
+from treerank.baselines.sortnet.sortnet import SortNet
+from treerank.baselines.sortnet.transitivity import draw_triples
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, get_metric
+from treerank.objectives import make_objective
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.registry import ranker_class
 from treerank.testing import check_ranker
@@ -125,15 +128,6 @@ def test_soft_targets_settle_at_their_log_odds():
     assert np.ptp(ranker.predict(X)) == pytest.approx(np.log(0.8 / 0.2), rel=1e-3)
 
 
-def test_probabilities_combine_by_equation_5():
-    p, q = np.meshgrid(np.linspace(0.01, 0.99, 9), np.linspace(0.01, 0.99, 9))
-    np.testing.assert_allclose(combine_probabilities(p, q), p * q / (1 + 2 * p * q - p - q))
-    assert combine_probabilities([0, 0.5, 1], [0, 0.5, 1]).tolist() == [0, 0.5, 1]
-    assert np.isnan(combine_probabilities(0, 1))
-    with pytest.raises(ValueError, match="p_jk must be probabilities"):
-        combine_probabilities(0.5, 1.5)
-
-
 def plain_targets(y, scores):
     """Targets of one query, slowly: mean place among all orders that respect label and score."""
     n, targets = len(y), []
@@ -148,8 +142,7 @@ def test_rankprop_asks_for_places_by_label_and_then_by_score():
     rng = np.random.default_rng(0)
     qid = rng.integers(5, size=60)
     y, scores = rng.integers(3, size=60) * (qid > 0), rng.integers(4, size=60) / 2
-    groups = QueryGroups.from_qid(qid)
-    _, gradient, hessian = RankPropObjective.from_labels(y, groups)(scores)
+    _, gradient, hessian = make_objective(y, qid, loss=SortedTargets())(scores)
     for q in range(5):
         own = qid == q
         expected = scores[own] - plain_targets(y[own].tolist(), scores[own].tolist())
@@ -207,7 +200,7 @@ def test_circles_are_reported():
 
 def test_triples_are_three_documents_of_one_query():
     groups = QueryGroups.from_qid(np.repeat([0, 1, 2, 3], [1, 2, 3, 6]))
-    triples = _triples(groups, 2000, np.random.default_rng(0))
+    triples = draw_triples(groups, 2000, np.random.default_rng(0))
     codes = groups.codes[triples]
     assert (codes == codes[0]).all()
     assert set(codes[0]) == {2, 3}
@@ -268,7 +261,7 @@ def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
 
 def test_a_rate_of_sortnet_is_a_positive_number():
     for rate in ("fast", 0.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match="learning_rate must be a positive number"):
+        with pytest.raises(ValueError, match="learning_rate must be a finite number above 0"):
             SortNet(learning_rate=rate).fit([[0.0], [1.0]], [0, 1])
 
 

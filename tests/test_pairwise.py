@@ -351,7 +351,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(loss):
     objective = make_objective(y, qid, loss=loss, weight=weight)
     results = []
     for threads in 1, 2:
-        with kernel_threads(threads, few=0):
+        with kernel_threads(threads, few_documents=0):
             results.append([*objective(scores), *objective.derivatives(scores)])
     assert_same(*results, rtol=0)
 

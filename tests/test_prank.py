@@ -99,7 +99,7 @@ def test_levels_are_parted_by_thresholds():
     X = np.repeat(np.arange(4.0), 5)[:, None]
     labels = np.array([-1.0, 0.5, 2.0, 10.0])  # any numbers with an order
     y = np.repeat(labels, 5)
-    ranker = PRank(n_epochs=200, patience=200, random_state=0).fit(X, y)
+    ranker = PRank(n_epochs=200, early_stopping_rounds=200, random_state=0).fit(X, y)
     np.testing.assert_array_equal(ranker.predict_level(X), y)
     np.testing.assert_array_equal(ranker.levels_, labels)
     assert (np.diff(ranker.thresholds_) > 0).all()
@@ -139,8 +139,14 @@ def test_a_saved_model_predicts_the_same(data, tmp_path, ranker):
     ("ranker", "message"),
     [
         (PRank(n_epochs=0), "n_epochs must be a whole number of at least 1; got 0"),
-        (PRank(patience=None), "patience must be a whole number of at least 1; got None"),
-        (LargeMarginPRank(share=0), "share must be above 0 and at most 1; got 0"),
+        (
+            PRank(early_stopping_rounds=None),
+            "early_stopping_rounds must be a whole number of at least 1; got None",
+        ),
+        (
+            LargeMarginPRank(share=0),
+            "share must be a finite number above 0 and of at most 1; got 0",
+        ),
         (LargeMarginPRank(n_perceptrons=1.5), "n_perceptrons must be a whole number"),
     ],
 )

@@ -50,7 +50,7 @@ def plain_rankboost(X, y, qid, n_rounds, weight=None):
     return scores
 
 
-@parametrize_with_laws([RankBoost(n_rounds=10), FRank(n_rounds=10)])
+@parametrize_with_laws([RankBoost(n_estimators=10), FRank(n_estimators=10)])
 def test_keeps_the_laws_of_rankers(estimator, law):
     law(estimator)
 
@@ -61,7 +61,7 @@ def test_rankboost_is_a_plain_rankboost(data, share_missing):
     rng = np.random.default_rng(0)
     X, weight = X.copy(), 0.5 + rng.random(len(y))
     X[rng.random(X.shape) < share_missing] = np.nan
-    scores = RankBoost(n_rounds=20).fit(X, y, qid, sample_weight=weight).predict(X)
+    scores = RankBoost(n_estimators=20).fit(X, y, qid, sample_weight=weight).predict(X)
     expected = plain_rankboost(X, y, qid, 20, weight)
     np.testing.assert_allclose(scores, expected, atol=1e-9)
 
@@ -93,7 +93,7 @@ def test_every_step_of_frank_lowers_its_loss(data):
     objective = make_objective(y, qid, loss="fidelity", weight="query")
     values = [objective(np.zeros(len(y)))[0]]
     for n_rounds in range(1, 15):
-        scores = FRank(n_rounds=n_rounds).fit(X, y, qid).predict(X)
+        scores = FRank(n_estimators=n_rounds).fit(X, y, qid).predict(X)
         values.append(objective(scores)[0])
     assert (np.diff(values) < 0).all()
 
@@ -102,17 +102,17 @@ def test_given_pairs_replace_those_of_labels(data):
     X, y, qid = data
     pairs = [(i, j, 1.0) for i in range(len(y)) for j in range(len(y)) if qid[i] == qid[j]]
     pairs = [(i, j, w) for i, j, w in pairs if y[i] > y[j]]
-    by_label = RankBoost(n_rounds=5).fit(X, y, qid)
-    by_list = RankBoost(n_rounds=5).fit(X, 0 * y, qid, given_pairs=pairs)
+    by_label = RankBoost(n_estimators=5).fit(X, y, qid)
+    by_list = RankBoost(n_estimators=5).fit(X, 0 * y, qid, given_pairs=pairs)
     np.testing.assert_allclose(by_list.predict(X), by_label.predict(X))
 
 
 @both
 def test_rising_transformations_of_features_change_no_ranking(data, ranker_class):
     X, y, qid = data
-    ranks = ranker_class(n_rounds=20).fit(X, y, qid).rank(X, qid)
+    ranks = ranker_class(n_estimators=20).fit(X, y, qid).rank(X, qid)
     np.testing.assert_array_equal(
-        ranker_class(n_rounds=20).fit(np.exp(X), y, qid).rank(np.exp(X), qid), ranks
+        ranker_class(n_estimators=20).fit(np.exp(X), y, qid).rank(np.exp(X), qid), ranks
     )
 
 
@@ -123,6 +123,7 @@ def test_early_stopping_goes_back_to_the_best_round(data, ranker_class):
     ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
     values = ranker.evals_result_["validation"]["ndcg@3"]
     assert len(ranker.stumps_["weight"]) == np.argmax(values) + 1 == len(values) - 5
+    assert ranker.best_iteration_ == len(ranker.stumps_["weight"])
     found = get_metric("ndcg@3")(rest.y, ranker.predict(rest.X), rest.qid)
     assert found == pytest.approx(max(values))
 
@@ -130,7 +131,7 @@ def test_early_stopping_goes_back_to_the_best_round(data, ranker_class):
 @both
 def test_perfect_separation_has_finite_scores(ranker_class):
     X = np.arange(12.0)[:, None]
-    ranker = ranker_class(n_rounds=300).fit(X, X[:, 0] > 5, np.arange(12) % 3)
+    ranker = ranker_class(n_estimators=300).fit(X, X[:, 0] > 5, np.arange(12) % 3)
     assert np.isfinite(ranker.predict(X)).all()
     assert ranker.score(X, X[:, 0] > 5, np.arange(12) % 3) == 1
     np.testing.assert_array_equal(ranker.feature_importances_, [1.0])
@@ -138,7 +139,7 @@ def test_perfect_separation_has_finite_scores(ranker_class):
 
 @both
 def test_a_saved_model_predicts_the_same(data, tmp_path, ranker_class):
-    ranker = ranker_class(n_rounds=9).fit(*data)
+    ranker = ranker_class(n_estimators=9).fit(*data)
     ranker.save(tmp_path / "model")
     np.testing.assert_array_equal(
         load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
@@ -148,8 +149,11 @@ def test_a_saved_model_predicts_the_same(data, tmp_path, ranker_class):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"n_rounds": 0}, "n_rounds must be a whole number of at least 1; got 0"),
-        ({"n_thresholds": 255}, "n_thresholds must be at most 254; got 255"),
+        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
+        (
+            {"n_thresholds": 255},
+            "n_thresholds must be a whole number of at least 1 and at most 254; got 255",
+        ),
         ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds is"),
     ],
 )
@@ -169,5 +173,5 @@ def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker_clas
 @both
 def test_threads_change_no_bit(ranker_class):
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    check_ranker(ranker_class(n_rounds=5), laws=["threads"])
+    check_ranker(ranker_class(n_estimators=5), laws=["threads"])
     numba.set_num_threads(1)

@@ -11,9 +11,9 @@ from treerank.baselines.linear.active_pairs import (
     active_pairs,
     curvature_product,
     squared_hinges,
-    transposed_product,
 )
 from treerank.baselines.linear.conjugate_gradients import conjugate_gradients
+from treerank.baselines.linear.products import transposed_product
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.rankers.training_set import training_set
 from treerank.registry import load
@@ -96,13 +96,13 @@ def test_sums_over_active_pairs_are_those_of_two_loops(documents):
     scores, y, qid, weight = np.array(documents, dtype=float).T
     X = np.column_stack([scores / 4, weight])
     data = training_set(X, y, qid, sample_weight=weight)
-    sides = PairSides.of(data, False)
+    sides, query = PairSides.of(data, False), data.groups.codes
     s, v = data.X[data.rows, 0], data.X[data.rows] @ [0.5, 2.0]
     value, slope, product, mass = 0.0, np.zeros(len(s)), np.zeros(len(s)), 0.0
     w = np.ones(len(s)) if data.sample_weight is None else data.sample_weight
     for i in range(len(s)):
         for j in range(len(s)):
-            if data.query[i] == data.query[j] and data.y[i] > data.y[j]:
+            if query[i] == query[j] and data.y[i] > data.y[j]:
                 mass += w[i] * w[j]
                 short = max(0.0, 1 - s[i] + s[j])
                 value += w[i] * w[j] * short**2
@@ -162,9 +162,9 @@ def test_a_saved_model_predicts_the_same(data, tmp_path):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"C": 0}, "C must be positive and finite; got 0"),
-        ({"C": np.inf}, "C must be positive and finite; got inf"),
-        ({"tolerance": -1}, "tolerance must be positive"),
+        ({"C": 0}, "C must be a finite number above 0; got 0"),
+        ({"C": np.inf}, "C must be a finite number above 0; got inf"),
+        ({"tolerance": -1}, "tolerance must be a finite number above 0"),
         ({"max_iter": 0}, "max_iter must be a whole number of at least 1; got 0"),
     ],
 )

@@ -1,9 +1,10 @@
-"""Draw Figures 4, 5 and 6 of the DirectRanker paper from the files of results, computing nothing.
+"""Draw Figures 4, 5 and 6 of the DirectRanker paper from the files of results.
 
     python benchmarks/paper/draw.py
 
-Every file that is there is drawn: ``figure4a-*.json`` to ``figure4d-*.json`` as one figure of four
-panels, the panels of Figure 5 likewise, Figure 6 with the classes below the sorted list.
+Nothing is computed anew. Every file that exists is drawn into ``build/figures``, which git ignores:
+Figures 4 and 5 with one panel per part, Figure 6 once per data set, with the true classes below the
+sorted list.
 """
 
 import argparse
@@ -14,7 +15,7 @@ import figure4
 import figure5
 import figure6
 import numpy as np
-from protocol import PROTOCOLS, RESULTS, read, say
+from protocol import FIGURES, PROTOCOLS, RESULTS, read, say
 
 from treerank.plots.style import COLORS, GRAY, line_styles, make_axes, tidy
 
@@ -31,24 +32,30 @@ LOGARITHMIC = ("n_train", "kept share of relevant documents")
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the files")
-    parser.add_argument("--out", type=Path, default=RESULTS / "figures")
+    parser.add_argument("--out", type=Path, default=FIGURES)
     parser.add_argument("--protocols", nargs="+", choices=PROTOCOLS, default=["full", "quick"])
     arguments = parser.parse_args(argv)
     arguments.out.mkdir(parents=True, exist_ok=True)
     for protocol in arguments.protocols:
         for script in (figure4, figure5):
-            name = script.__name__
-            paths = sorted(arguments.results.glob(f"{name}[abcd]*-{protocol}.json"))
-            if paths:
-                contents = [read(path, script.shown) for path in paths]
-                save(draw_panels(contents), arguments.out / f"{name}-{protocol}.svg")
-        for path in sorted(arguments.results.glob(f"figure6*-{protocol}.json")):
-            content = read(path, figure6.shown)
-            save(draw_lists(content), arguments.out / f"{path.stem}.svg")
+            name = f"{script.__name__}-{protocol}"
+            parts = parts_there(arguments.results / f"{name}.jsonl", script)
+            if parts:
+                save(draw_panels(parts), arguments.out / f"{name}.svg")
+        for data, content in parts_there(
+            arguments.results / f"figure6-{protocol}.jsonl", figure6
+        ).items():
+            name = f"figure6-{data.replace(' ', '-')}-{protocol}.svg"
+            save(draw_lists(content, data), arguments.out / name)
+
+
+def parts_there(path, script):
+    """Return the parts of a file, or an empty dictionary if there is no such file."""
+    return dict(sorted(read(path, script.shown).items())) if path.is_file() else {}
 
 
 def save(figure, path):
-    """Write a figure and forget it."""
+    """Write a figure and close it."""
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": path.name}):  # the same file for the same results
@@ -85,14 +92,14 @@ def shared_legend(figure, axes, **options):
         figure.legend(entries.values(), entries, **look)
 
 
-def draw_panels(contents):
-    """Draw one panel per file: NDCG@20 over what was varied, with the standard error."""
-    figure, axes = panel_axes(len(contents))
-    panels = [curves_of(content["results"]) for content in contents]
-    names = dict.fromkeys(name for curves in panels for name in curves)
+def draw_panels(parts):
+    """Draw one panel per part: NDCG@20 over what was varied, with the standard error."""
+    figure, axes = panel_axes(len(parts))
+    panels = {part: curves_of(content["results"]) for part, content in parts.items()}
+    names = dict.fromkeys(name for curves in panels.values() for name in curves)
     styles = dict(zip(names, line_styles(len(names)), strict=True))
-    for axis, content, curves in zip(axes, contents, panels, strict=True):
-        for name, points in curves.items():
+    for axis, (part, content) in zip(axes, parts.items(), strict=True):
+        for name, points in panels[part].items():
             x, mean, error = np.array(points).T
             look = {"marker": "o", "markersize": 3, "linewidth": 1} | styles[name]
             axis.errorbar(x, mean, error, label=name, **look)
@@ -100,9 +107,7 @@ def draw_panels(contents):
         if about["varied"] in LOGARITHMIC:
             axis.set_xscale("log")
         tidy(axis, x=LABELS[about["varied"]], y="NDCG@20")
-        panel = content["experiment"].split("-")[0][-1]
-        data = about.get("data", "gaussian classes")
-        axis.set_title(f"({panel}) {Path(data).name}", fontsize=8, loc="left")
+        axis.set_title(f"({part[0]}) {about.get('data', figure6.GAUSSIAN)}", fontsize=8, loc="left")
     shared_legend(figure, axes)
     return figure
 
@@ -120,11 +125,10 @@ def curves_of(results):
     return {ranker: sorted(points) for ranker, points in curves.items()}
 
 
-def draw_lists(content):
+def draw_lists(content, data):
     """Draw r along sorted lists, with true classes below and the boundaries found."""
     drawn = [entry for entry in content["results"] if "list" in entry["result"]]
     figure, axes = panel_axes(len(drawn))
-    data = Path(content["about"].get("data", "gaussian classes")).name
     for axis, entry in zip(axes, drawn, strict=True):
         draw_list(make_axes(axis), entry["result"]["list"])
         how = "classes merged in training" if entry["point"]["merged"] else "all classes trained"
@@ -135,7 +139,7 @@ def draw_lists(content):
 
 def draw_list(axis, found):
     """Draw one sorted list."""
-    places, r = np.array(found["places"]), np.array(found["r"])
+    places, r = figure6.places_drawn(found["n_documents"]), np.array(found["r"])
     labels = np.array(found["labels"])
     axis.plot(places, r, color="black", linewidth=1)
     axis.set_yscale("log")

@@ -1,9 +1,9 @@
-"""Line-up: the rankers of Table 1 of the DirectRanker paper, and what is tried of each.
+"""Line-up: the rankers of Table 1 of the DirectRanker paper, and the grids of their parameters.
 
-Grids follow the paper's Table 4 as far as two cores go: eight candidates each in the full
-protocol, two in the quick one. Neural rankers see features of normal distribution with standard
-deviation sqrt(3), as in section 4.4; the others do not mind the scale. TreeDirectRanker is ours
-and not in the paper's table.
+Grids follow the paper's Table 4 as far as two cores allow: eight candidates each in the full
+protocol, two in the quick one. Neural rankers get features of normal distribution with standard
+deviation sqrt(3), as in section 4.4; for the others the scale does not matter. TreeDirectRanker is
+ours and not in the paper's table.
 """
 
 from sklearn.pipeline import make_pipeline
@@ -36,15 +36,15 @@ def table1_rankers(protocol):
     if protocol == "tiny":
         return {
             "RankNet*": neural("RankNetStar", hidden=(4,), n_epochs=2, calibration=None),
-            "AdaRank": ranker("AdaRank", n_rounds=5),
+            "AdaRank": ranker("AdaRank", n_estimators=5),
             "TreeDirectRanker": TreeDirectRanker(trees(n_estimators=5)),
-        }, {"AdaRank": {"n_rounds": [2, 5]}}
+        }, {"AdaRank": {"n_estimators": [2, 5]}}
     rankers = {
         "RankNet*": neural("RankNetStar", n_epochs=30, decay_epochs=10),
         "RankNet": neural("RankNet", n_epochs=30),
         "ListNet*": neural("ListNetStar", n_epochs=30),
         "ListNet": neural("ListNet", n_epochs=30),
-        "LambdaMART": ranker("LambdaMART", n_leaves=15, n_jobs=1),
+        "LambdaMART": ranker("LambdaMART", num_leaves=15, n_jobs=1),
         "AdaRank": ranker("AdaRank"),
         "ES-Rank": ranker("ESRank"),
         "IESR-Rank": ranker("IESRRank"),
@@ -61,7 +61,7 @@ def _networks(name, hidden, **grid):
     return {f"{step}__{key}": list(values) for key, values in grid.items()}
 
 
-_LAMBDA_MART = {"n_trees": [50, 200], "learning_rate": [0.03, 0.1], "n_leaves": [7, 15]}
+_LAMBDA_MART = {"n_estimators": [50, 200], "learning_rate": [0.03, 0.1], "num_leaves": [7, 15]}
 _TREES = {
     "feature_part__n_estimators": [50, 200],
     "feature_part__learning_rate": [0.03, 0.1],
@@ -79,7 +79,7 @@ FULL_GRIDS = {
     ),
     "ListNet": _networks("ListNet", ((), (10,)), learning_rate=(0.01, 0.1), n_epochs=(10, 30)),
     "LambdaMART": _LAMBDA_MART,
-    "AdaRank": {"n_rounds": [100, 500], "tolerance": [0.002, None], "max_consecutive": [2, 5]},
+    "AdaRank": {"n_estimators": [100, 500], "tolerance": [0.002, None], "max_consecutive": [2, 5]},
     "TreeDirectRanker": _TREES,
 }
 QUICK_GRIDS = {

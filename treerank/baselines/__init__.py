@@ -53,5 +53,5 @@ BASELINES = {
     "SortNet": "treerank.baselines.sortnet.sortnet:SortNet",
 }
 
-__all__ = sorted(BASELINES)  # noqa: PLE0605
+__all__ = sorted(BASELINES)
 __getattr__, __dir__ = lazy_names(__name__, BASELINES)

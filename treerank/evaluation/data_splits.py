@@ -5,7 +5,6 @@ write such a class and let ``make_splits`` return it for its data.
 """
 
 import numbers
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,12 +14,10 @@ import joblib
 import numpy as np
 from sklearn.utils import _safe_indexing
 
-from treerank.datasets.folds import Fold, load_folds
+from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
-
-_FOLD = re.compile(r"Fold(\d+)")
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +96,7 @@ class RowSplit:
 
 @dataclass(frozen=True)
 class FolderSplit:
-    """A fold of a LETOR folder, read from its files."""
+    """A fold that is read from the files of its folder."""
 
     name: str
     folder: Path
@@ -134,10 +131,8 @@ def make_splits(
     """
     if isinstance(data, str | Path):
         _refuse_cv(cv, validation_size)
-        load_folds(data)  # refuses missing files before the work begins
-        found = {int(m[1]): p for p in Path(data).iterdir() if (m := _FOLD.fullmatch(p.name))}
-        folders = [found[number] for number in sorted(found)] or [Path(data)]
-        return [FolderSplit(folder.resolve().name, folder) for folder in folders]
+        load_folds(data)  # names missing files before the work begins
+        return [FolderSplit(place.resolve().name, place) for place in fold_folders(data)]
     if _is_data(data):
         return list(_row_splits(_check_data(data), cv, validation_size, random_state))
     if not isinstance(data, Iterable):

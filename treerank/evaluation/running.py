@@ -19,7 +19,7 @@ from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.base import Metric
 from treerank.metrics.conventions import with_convention
 from treerank.metrics.function_metric import FunctionMetric
-from treerank.progress import listener, listening, nobody
+from treerank.progress import current_listener, ignore_progress, listening
 
 #: What to do about a ranker that fails.
 ON_ERROR = ("record", "raise")
@@ -167,8 +167,8 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     """Run jobs in parallel and return their results in the order of the jobs."""
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
     outcomes: list[Outcome | Failure] = []
-    tell = listener()
-    with listening(nobody):  # count whole fits, not the iterations of each
+    tell = current_listener()
+    with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
         for outcome in parallel(joblib.delayed(run_job)(job) for job in jobs):
             outcomes.append(outcome)
             if isinstance(outcome, Failure):

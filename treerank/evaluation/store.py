@@ -24,7 +24,7 @@ import numpy as np
 
 from treerank.evaluation.data_splits import Split
 from treerank.evaluation.fits import Fitted, Search
-from treerank.files.blocks import replaced_file
+from treerank.files.replaced import replaced_file
 
 if TYPE_CHECKING:
     from treerank.evaluation.running import Job

@@ -1,0 +1,1 @@
+"""Boosted rankers: LambdaMART and MART, on histogram trees."""

@@ -1,30 +1,64 @@
 """LambdaMART: boosted trees on the logistic loss times what a swap would change in a metric."""
 
+from dataclasses import KW_ONLY, dataclass
+
 from treerank.baselines.boosted.boosted_ranker import BoostedRanker
 
 
+@dataclass(eq=False, repr=False)
 class LambdaMART(BoostedRanker):
-    """Learn to rank by trees grown on lambdas [1]_, with the trees of our own engine.
+    """Learn to rank by trees fitted to lambdas [1]_, on the histogram trees of this package.
 
-    Each tree is a Newton step on the logistic loss of all pairs of a query, a pair weighed by
-    what swapping its documents would change in the metric. Documents of equal scores are ranked
+    Each tree is a Newton step on the logistic loss of all pairs of a query. A pair is weighed by
+    how much swapping its documents would change the metric. Documents of equal scores are ranked
     in expectation, so neither the order of rows nor that of queries matters.
 
     Parameters
     ----------
-    n_trees : int, default=100
-        Trees.
+    n_estimators : int, default=100
+        Number of trees.
     weight : {"ndcg", "map", "mrr", "err"}, default="ndcg"
-        The metric.
+        The metric whose change weighs a pair.
     k : int, default=None
-        Where the metric is cut off; None looks at whole lists.
+        Rank at which that metric is cut off; None counts whole lists.
     smoothing : float, default=1.0
         Scale of Gumbel noise on the scores that ranks come from, drawn anew for every tree. The
-        paper has none, which is 0; some helped on the data it was tried on.
+        paper has none, which is 0. Choose it by validation.
     sigma : float, default=1.0
         Steepness of the logistic loss.
-    **rest
-        See :class:`~treerank.baselines.boosted.boosted_ranker.BoostedRanker`.
+    num_leaves : int, default=31
+        Most leaves of a tree.
+    max_depth : int, default=-1
+        Most splits on a path; -1 is no limit.
+    learning_rate : float, default=0.1
+        Factor on the outputs of each tree.
+    min_child_samples : int, default=20
+        Fewest documents in a leaf.
+    subsample_queries : float, default=1.0
+        Probability of each query to take part in a tree.
+    precision : {"float32", "int16", "int8"}, default="float32"
+        Numbers that splits are searched with; whole numbers are faster.
+    early_stopping_rounds : int, default=None
+        Stop after so many trees without a better ``metric`` on the ``eval_set``; None never stops.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches.
+    tree_options : dict, default=None
+        Further parameters of :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the trees of the last fit, up to ``n_estimators``.
+    n_jobs : int, default=None
+        Number of threads; None is all cores, or in a worker of joblib its share of them.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
+
+    Attributes
+    ----------
+    feature_part_ : HistogramTrees
+        The fitted trees.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per tree}}``, given an ``eval_set``.
+    best_iteration_ : int
+        Number of trees kept.
 
     References
     ----------
@@ -43,9 +77,8 @@ class LambdaMART(BoostedRanker):
 
     loss, pairs = "logistic", "all"
 
-    def __init__(self, n_trees=100, *, weight="ndcg", k=None, smoothing=1.0, sigma=1.0, **rest):
-        super().__init__(n_trees, **rest)
-        self.weight = weight
-        self.k = k
-        self.smoothing = smoothing
-        self.sigma = sigma
+    _: KW_ONLY
+    weight: str = "ndcg"
+    k: int | None = None
+    smoothing: float = 1.0
+    sigma: float = 1.0

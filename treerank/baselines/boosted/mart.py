@@ -1,21 +1,50 @@
 """MART: boosted trees that predict the label of each document by itself."""
 
-from typing import Any
-
 from treerank.baselines.boosted.boosted_ranker import BoostedRanker
 
 
 class MART(BoostedRanker):
     """Learn to rank by regression: trees that lower the squared error of labels [1]_.
 
-    The pointwise baseline: queries matter to the weights and to early stopping only.
+    This is the pointwise baseline: queries matter to the weights and to early stopping only.
 
     Parameters
     ----------
-    n_trees : int, default=100
-        Trees.
-    **rest
-        See :class:`~treerank.baselines.boosted.boosted_ranker.BoostedRanker`.
+    n_estimators : int, default=100
+        Number of trees.
+    num_leaves : int, default=31
+        Most leaves of a tree.
+    max_depth : int, default=-1
+        Most splits on a path; -1 is no limit.
+    learning_rate : float, default=0.1
+        Factor on the outputs of each tree.
+    min_child_samples : int, default=20
+        Fewest documents in a leaf.
+    subsample_queries : float, default=1.0
+        Probability of each query to take part in a tree.
+    precision : {"float32", "int16", "int8"}, default="float32"
+        Numbers that splits are searched with; whole numbers are faster.
+    early_stopping_rounds : int, default=None
+        Stop after so many trees without a better ``metric`` on the ``eval_set``; None never stops.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches.
+    tree_options : dict, default=None
+        Further parameters of :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the trees of the last fit, up to ``n_estimators``.
+    n_jobs : int, default=None
+        Number of threads; None is all cores, or in a worker of joblib its share of them.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
+
+    Attributes
+    ----------
+    feature_part_ : HistogramTrees
+        The fitted trees.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per tree}}``, given an ``eval_set``.
+    best_iteration_ : int
+        Number of trees kept.
 
     References
     ----------
@@ -32,8 +61,4 @@ class MART(BoostedRanker):
     True
     """
 
-    loss: Any = "half_squared_error"
-    weight: Any = None
-
-    def __init__(self, n_trees=100, **rest):
-        super().__init__(n_trees, **rest)
+    loss, weight = "half_squared_error", None

@@ -1,0 +1,1 @@
+"""Linear rankers: the score of a document is a weighted sum of its features."""

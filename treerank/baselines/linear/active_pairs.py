@@ -1,29 +1,29 @@
-r"""Active pairs: the pairs of a query whose margin is below 1, known by two numbers per document.
+r"""Active pairs: the pairs of a query whose margin is below 1, stored as two numbers per document.
 
-With the documents of a query by falling score, the partners within the margin of one document
-are a prefix of that order, and where it ends moves one way only. Which of those are of a lower
-level is what a Fenwick tree over levels tells. So a sum over all active pairs takes O(n log n),
-no pair is ever stored, and nothing is sorted again until the scores change.
+Sort the documents of a query by falling score. Then the partners within the margin of a document
+are the first ones in this order, and how many they are only grows from document to document. A
+Fenwick tree over levels sums those of a lower level. So a sum over all active pairs takes
+O(n log n), no pair is ever stored, and nothing is sorted again until the scores change.
 
 One product serves value, gradient and curvature. With :math:`(Au)_i = \sum_j w_i w_j (u_i - u_j)`
-over the active partners j of i, and :math:`c_i` the weight of its active partners below less that
-of those above, the sum of squared hinges is :math:`M - 2 c^T s + s^T A s`, M being the
-weight of all active pairs, and its gradient is :math:`2 (A s - c)`.
+over the active partners j of i, and :math:`c_i` the weight of the active partners below document i
+minus the weight of those above, the sum of squared hinges is :math:`M - 2 c^T s + s^T A s`, where
+M is the weight of all active pairs. Its gradient is :math:`2 (A s - c)`.
 """
 
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numba import prange
 
+from treerank.baselines.linear.products import N_BLOCKS, add_multiple, dot
 from treerank.numerics.compiling import njit
-
-_BLOCKS = 64  # of queries: their sums are added in this order, whatever thread made them
-_FAST = {"reassoc", "contract", "arcp", "nsz"}
+from treerank.numerics.fenwick import add, sum_below
+from treerank.rankers.training_set import TrainingSet
 
 
 class PairSides(NamedTuple):
-    """What decides which documents form a pair, and what it weighs.
+    """What decides which documents form a pair, and the weight of each pair.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class PairSides(NamedTuple):
     factor: np.ndarray
 
     @classmethod
-    def of(cls, data, normalized):
+    def of(cls, data: TrainingSet, normalized: bool) -> Self:
         """Read a training set; ``normalized`` gives the pairs of every query the same sum."""
         indptr = data.groups.indptr
         weight = np.ones(len(data.y)) if data.sample_weight is None else data.sample_weight
@@ -51,8 +51,8 @@ class PairSides(NamedTuple):
         mass = _mass(indptr, level, weight)
         factor = np.divide(1.0, mass, out=np.zeros(len(mass)), where=mass > 0)
         factor = factor if normalized else np.ones(len(mass))
-        if data.query_weight is not None:
-            factor = factor * data.weight_of_queries
+        by_query = data.weight_of_queries
+        factor = factor if by_query is None else factor * by_query
         total = float(np.sum(factor * mass))
         return cls(indptr, level, weight, factor / total if total > 0 else factor * 0)
 
@@ -65,8 +65,8 @@ class ActivePairs(NamedTuple):
     order : ndarray of shape (n_documents,)
         The rows of each query, by falling score.
     reach : ndarray of shape (n_documents,)
-        For the document at each place, how many of its query are within its margin, as a partner
-        below; they are the first ones.
+        How many documents of its query, counted in this order, are within the margin of the
+        document at each place, as partners below.
     mass : ndarray of shape (n_documents,)
         For each row, the weight of all its active partners.
     surplus : ndarray of shape (n_documents,)
@@ -82,7 +82,7 @@ class ActivePairs(NamedTuple):
     total: np.ndarray
 
 
-def active_pairs(scores, sides):
+def active_pairs(scores: np.ndarray, sides: PairSides) -> ActivePairs:
     """Return the pairs that are active under the given scores."""
     n, n_queries = len(scores), len(sides.factor)
     order, reach = np.empty((2, n), np.int64)
@@ -91,7 +91,9 @@ def active_pairs(scores, sides):
     return active
 
 
-def squared_hinges(scores, sides, active):
+def squared_hinges(
+    scores: np.ndarray, sides: PairSides, active: ActivePairs
+) -> tuple[float, np.ndarray]:
     """Return the weighted sum of squared hinges and its gradient."""
     product = np.empty(len(scores))
     _multiply(scores, sides, active, product)
@@ -99,21 +101,16 @@ def squared_hinges(scores, sides, active):
     return float(value), 2 * (product - active.surplus)
 
 
-def curvature_product(Z, v, sides, active):
+def curvature_product(
+    Z: np.ndarray, v: np.ndarray, sides: PairSides, active: ActivePairs
+) -> np.ndarray:
     """Return the second derivative along ``v``: Z' 2 A Z v, in one pass over ``Z``."""
-    n_blocks = min(_BLOCKS, len(sides.factor))
+    n_blocks = min(N_BLOCKS, len(sides.factor))
     cuts = np.searchsorted(sides.indptr, np.linspace(0, len(Z), n_blocks + 1)[1:-1])
     cuts = np.concatenate([[0], cuts, [len(sides.factor)]])
     parts = np.zeros((n_blocks, Z.shape[1]))
     _multiply_between(Z, v, sides, active, cuts, parts)
     return 2 * parts.sum(axis=0)
-
-
-def transposed_product(Z, u):
-    """Return Z'u, with the same bits for any number of threads."""
-    parts = np.zeros((_BLOCKS, Z.shape[1]))
-    _add_rows(Z, u, parts)
-    return parts.sum(axis=0)
 
 
 @njit
@@ -142,7 +139,8 @@ def _mass(indptr, level, weight):
 @njit(parallel=True)
 def _find(scores, sides, active):
     for q in prange(len(sides.factor)):
-        _find_in_query(scores, q, sides, active)  # writes of its own would be lost in a prange
+        # Variables that a prange assigns in a nested loop would be lost, hence a function.
+        _find_in_query(scores, q, sides, active)
 
 
 @njit
@@ -192,33 +190,16 @@ def _sums_over_partners(u, a, sides, order, reach, below, above):
     for t in range(n):
         while end < reach[t]:
             j = order[end]
-            _plant(lower, sides.level[j], sides.weight[j] * u[j - a])
+            add(lower, sides.level[j], sides.weight[j] * u[j - a])
             end += 1
-        below[order[t] - a] = _before(lower, sides.level[order[t]])
+        below[order[t] - a] = sum_below(lower, sides.level[order[t]])
     start = n
     for t in range(n - 1, -1, -1):
         while start > 0 and reach[start - 1] > t:
             start -= 1
             j = order[start]
-            _plant(higher, n_levels - 1 - sides.level[j], sides.weight[j] * u[j - a])
-        above[order[t] - a] = _before(higher, n_levels - 1 - sides.level[order[t]])
-
-
-@njit
-def _plant(tree, level, x):
-    node = level + 1
-    while node < len(tree):
-        tree[node] += x
-        node += node & -node
-
-
-@njit
-def _before(tree, level):
-    total = 0.0
-    while level > 0:
-        total += tree[level]
-        level -= level & -level
-    return total
+            add(higher, n_levels - 1 - sides.level[j], sides.weight[j] * u[j - a])
+        above[order[t] - a] = sum_below(higher, n_levels - 1 - sides.level[order[t]])
 
 
 @njit(parallel=True)
@@ -229,29 +210,7 @@ def _multiply_between(Z, v, sides, active, cuts, parts):
             rows = Z[sides.indptr[q] : sides.indptr[q + 1]]
             along, product = np.empty(len(rows)), np.empty(len(rows))
             for i in range(len(rows)):
-                along[i] = _dot(rows[i], v)
+                along[i] = dot(rows[i], v)
             _multiply_query(along, q, sides, active, product)
             for i in range(len(rows)):
-                _add(rows[i], product[i], parts[block])
-
-
-@njit(parallel=True)
-def _add_rows(Z, u, parts):
-    size = (len(Z) + len(parts) - 1) // len(parts)
-    for block in prange(len(parts)):
-        for i in range(block * size, min((block + 1) * size, len(Z))):
-            _add(Z[i], u[i], parts[block])
-
-
-@njit(fastmath=_FAST)
-def _dot(x, v):
-    total = 0.0
-    for j in range(len(x)):
-        total += x[j] * v[j]
-    return total
-
-
-@njit
-def _add(x, factor, total):
-    for j in range(len(x)):
-        total[j] += factor * x[j]
+                add_multiple(rows[i], product[i], parts[block])

@@ -1,9 +1,13 @@
-"""Conjugate gradients: linear equations whose matrix is known by its products alone."""
+"""Conjugate gradients: solve linear equations, given only products with their matrix."""
+
+from collections.abc import Callable
 
 import numpy as np
 
 
-def conjugate_gradients(product, target, tolerance):
+def conjugate_gradients(
+    product: Callable[[np.ndarray], np.ndarray], target: np.ndarray, tolerance: float
+) -> np.ndarray:
     """Solve ``product(v) = target`` for a symmetric positive definite product.
 
     Parameters

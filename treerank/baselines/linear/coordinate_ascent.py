@@ -1,52 +1,61 @@
-"""Coordinate ascent: linear weights that climb a metric, one weight at a time.
+"""Coordinate ascent: linear weights that increase a metric, one weight at a time.
 
-Along one weight, steps of doubling length both ways and the weight 0 are tried, and the best is
-taken. A sweep visits all weights in random order; when one gains too little, the ascent starts
-anew in another order, and the best of all starts is kept. Scores are changed by one column per
-trial, and most documents of a query are passed over by one comparison
+Along one weight, steps of doubling length in both directions and the weight 0 are tried, and the
+best is taken. A sweep visits all weights in random order. When a sweep gains too little, the
+ascent starts again in another order, and the best of all ascents is kept. A trial changes scores
+by one column only, and most documents of a query take one comparison
 (:mod:`treerank.metrics.query_measure`).
 """
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
-from treerank.baselines.fitting import WHOLE_QUERIES, refuse_weights, warn_of_nothing_to_learn
 from treerank.baselines.linear.linear_ranker import LinearRanker
-from treerank.baselines.linear.standard_features import linear_scores, moved_scores
-from treerank.checks import check_count
-from treerank.metrics.query_measure import measurable, measure_of
+from treerank.baselines.linear.products import linear_scores, moved_scores
+from treerank.baselines.training_checks import measurable_queries, refuse_weights_within_queries
+from treerank.checks import check_count, check_number
+from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import get_metric
 
 
+@dataclass(eq=False, repr=False)
 class CoordinateAscent(LinearRanker):
-    """A linear ranker whose weights climb a metric one at a time.
+    """A linear ranker that increases a metric by changing one weight at a time [1]_.
 
-    Weights of queries have a meaning, weights of documents and pairs are refused.
+    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
     Parameters
     ----------
     metric : str or Metric, default="ndcg@10"
-        What is climbed; ``eval_set`` decides among the starts by it, if there is one.
+        Metric to increase. On an ``eval_set``, it decides which ascent is kept.
     n_restarts : int, default=3
-        Number of ascents, all from equal weights, each in an order of its own.
+        Number of ascents. All start from equal weights, each has its own order.
     n_sweeps : int, default=25
         Largest number of visits to all weights in one ascent.
     n_steps : int, default=10
-        Lengths of step per direction, from 1/128 of the mean weight on, each twice the one before.
+        Number of lengths tried per direction. The first is 1/128 of the mean weight, each next one
+        twice as long.
     tolerance : float, default=0.001
         An ascent ends when a sweep gains less.
-    calibration : "eval_set", float or None, default="eval_set"
-        See :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
     random_state : int, RandomState instance or None, default=None
-        Seeds the orders and the queries held out for calibration.
+        Seed of the orders and of the queries set aside for calibration.
 
     Attributes
     ----------
-    coef_, mean_ : ndarray of shape (n_features,)
-        See :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in the units of ``X``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of each feature over the training documents.
 
     References
     ----------
-    Metzler and Croft (2007), Linear feature-based models for information retrieval.
+    .. [1] Metzler and Croft (2007). Linear feature-based models for information retrieval.
+       Information Retrieval 10.
 
     Examples
     --------
@@ -57,34 +66,23 @@ class CoordinateAscent(LinearRanker):
     True
     """
 
-    def __init__(
-        self,
-        *,
-        metric="ndcg@10",
-        n_restarts=3,
-        n_sweeps=25,
-        n_steps=10,
-        tolerance=0.001,
-        calibration="eval_set",
-        random_state=None,
-    ):
-        self.metric = metric
-        self.n_restarts = n_restarts
-        self.n_sweeps = n_sweeps
-        self.n_steps = n_steps
-        self.tolerance = tolerance
-        self.calibration = calibration
-        self.random_state = random_state
+    _: KW_ONLY
+    metric: str | Callable[..., float] = "ndcg@10"
+    n_restarts: int = 3
+    n_sweeps: int = 25
+    n_steps: int = 10
+    tolerance: float = 0.001
+    calibration: str | float | None = "eval_set"
+    random_state: int | np.random.RandomState | None = None
 
     def _weigh(self, data, scale, held_out, seed):
-        refuse_weights(self, data, WHOLE_QUERIES)
-        metric, rng = get_metric(self.metric), np.random.RandomState(seed)
-        data = measurable(data, metric)
+        refuse_weights_within_queries(self, data)
+        rng = np.random.RandomState(seed)
+        data = measurable_queries(self, data)
         if data is None:
-            warn_of_nothing_to_learn(f"In no query does {metric.name} depend on the order")
             return np.zeros(len(scale.mean))
         columns = scale.by_column(data.X, data.rows)
-        measure = measure_of(data, metric)
+        measure = measure_of(data, get_metric(self.metric))
         Z = None if held_out is None else scale.by_row(held_out.X)
         best, best_value = None, -np.inf
         for _ in range(self.n_restarts):
@@ -96,7 +94,7 @@ class CoordinateAscent(LinearRanker):
         return best
 
     def _ascend(self, columns, measure, rng):
-        """Return weights and what they reach on the training queries."""
+        """Return weights, and the metric that they reach on the training queries."""
         varied = np.flatnonzero(np.ptp(columns, axis=1) > 0)
         weight = np.zeros(len(columns))
         weight[varied] = 1.0
@@ -114,7 +112,7 @@ class CoordinateAscent(LinearRanker):
         return weight, value
 
     def _best_step(self, j, weight, scores, value, columns, measure):
-        """Return the step of one weight that gains most, 0 for none, and the value there."""
+        """Return the step of one weight that gains most, 0 for none, and the metric there."""
         unit = np.abs(weight).sum() / np.count_nonzero(weight) if weight.any() else 1.0
         lengths = unit * 2.0 ** (np.arange(self.n_steps) - 7)
         best = 0.0
@@ -128,9 +126,8 @@ class CoordinateAscent(LinearRanker):
         super()._check_settings()
         for name in ("n_restarts", "n_sweeps", "n_steps"):
             check_count(name, getattr(self, name))
-        if not self.tolerance >= 0:
-            raise ValueError(f"tolerance must not be negative; got {self.tolerance!r}.")
+        check_number("tolerance", self.tolerance, at_least=0)
 
 
-def _single(gene, step):
-    return np.array([gene]), np.array([step])
+def _single(feature, step):
+    return np.array([feature]), np.array([step])

@@ -1,61 +1,67 @@
 """ES-Rank: a (1+1) evolution strategy on the weights of a linear ranker.
 
-A child differs from its parent in some genes, each moved by a Gaussian times the exponential of a
-Cauchy number, so that steps of all sizes occur. It replaces the parent if the metric is better,
-and then the same move is tried once more. A child is scored from its parent's scores and the
-genes that moved, and measured by :mod:`treerank.metrics.query_measure`.
+A child differs from its parent in some weights. Each of these moves by a Gaussian number times the
+exponential of a Cauchy number, so that steps of all sizes occur. The child replaces the parent if
+the metric is better, and then the same move is tried once more. A child's scores are computed from
+its parent's scores and the move, and measured by :mod:`treerank.metrics.query_measure`.
 """
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from treerank.baselines.fitting import (
-    WHOLE_QUERIES,
-    refuse_weights,
-    warn_of_nothing_to_learn,
-    watch,
-)
 from treerank.baselines.linear.linear_ranker import LinearRanker
-from treerank.baselines.linear.standard_features import linear_scores, moved_scores
+from treerank.baselines.linear.products import linear_scores, moved_scores
+from treerank.baselines.training_checks import (
+    measurable_queries,
+    refuse_weights_within_queries,
+    start_progress,
+)
 from treerank.checks import check_count
-from treerank.metrics.query_measure import measurable, measure_of
+from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import get_metric
 
 #: Logarithm of the largest factor of a step; a Cauchy number has no bound.
 _LARGEST = 10.0
 
 
+@dataclass(eq=False, repr=False)
 class ESRank(LinearRanker):
-    """A linear ranker whose weights evolve from random ones.
+    """A linear ranker whose weights evolve from random ones [1]_.
 
-    Weights of queries have a meaning, weights of documents and pairs are refused.
+    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
     Parameters
     ----------
     n_generations : int, default=1300
         Number of children, one per generation.
     metric : str or Metric, default="ndcg@10"
-        What is optimized, what ``score`` measures and early stopping watches.
+        Metric to optimize; ``score`` measures it and early stopping watches it.
     early_stopping_rounds : int or None, default=None
         Stop after so many generations without a better value on ``eval_set``, and go back to the
-        best.
-    calibration : "eval_set", float or None, default="eval_set"
-        See :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
+        best parent; ``None`` keeps the last.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
     random_state : int, RandomState instance or None, default=None
-        Seeds the first weights, all moves and the queries held out for calibration.
+        Seed of the first weights, of all moves and of the queries set aside for calibration.
 
     Attributes
     ----------
-    coef_, mean_ : ndarray of shape (n_features,)
-        See :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in the units of ``X``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of each feature over the training documents.
     evals_result_ : dict
         ``{"validation": {name of the metric: one value per better child}}``, given an
         ``eval_set``.
 
     References
     ----------
-    Ibrahim and Landa-Silva (2017), ES-Rank: evolution strategy learning to rank approach.
+    .. [1] Ibrahim and Landa-Silva (2017). ES-Rank: evolution strategy learning to rank approach.
+       SAC.
 
     Examples
     --------
@@ -66,37 +72,26 @@ class ESRank(LinearRanker):
     True
     """
 
-    _learned: ClassVar[tuple[str, ...]] = ("coef_", "mean_", "evals_result_")
+    _learned: ClassVar = ("coef_", "mean_", "evals_result_")
 
-    def __init__(
-        self,
-        *,
-        n_generations=1300,
-        metric="ndcg@10",
-        early_stopping_rounds=None,
-        calibration="eval_set",
-        random_state=None,
-    ):
-        self.n_generations = n_generations
-        self.metric = metric
-        self.early_stopping_rounds = early_stopping_rounds
-        self.calibration = calibration
-        self.random_state = random_state
+    _: KW_ONLY
+    n_generations: int = 1300
+    metric: str | Callable[..., float] = "ndcg@10"
+    early_stopping_rounds: int | None = None
+    calibration: str | float | None = "eval_set"
+    random_state: int | np.random.RandomState | None = None
 
     def _weigh(self, data, scale, held_out, seed):
-        refuse_weights(self, data, WHOLE_QUERIES)
-        progress = watch(self, held_out, self.n_generations)
-        metric, rng = get_metric(self.metric), _rng(seed)
-        rankable = measurable(data, metric)
-        if rankable is None:
-            warn_of_nothing_to_learn(f"In no query does {metric.name} depend on the order")
-            self.evals_result_ = progress.history()
-            return np.zeros(len(scale.mean))
-        start = _of_unit_size(self._start(data, scale, rng))
-        columns = scale.by_column(rankable.X, rankable.rows)
-        held_out = None if held_out is None else scale.by_row(held_out.X)
-        measure = measure_of(rankable, metric)
-        weight = self._evolve(start, columns, measure, rng, progress, held_out)
+        refuse_weights_within_queries(self, data)
+        progress = start_progress(self.early_stopping_rounds, held_out, self.n_generations)
+        rng, weight = np.random.RandomState(seed), np.zeros(len(scale.mean))
+        measured = measurable_queries(self, data)
+        if measured is not None:
+            weight = _of_unit_size(self._start(data, scale, rng))
+            columns = scale.by_column(measured.X, measured.rows)
+            held_out = None if held_out is None else scale.by_row(held_out.X)
+            measure = measure_of(measured, get_metric(self.metric))
+            weight = self._evolve(weight, columns, measure, rng, progress, held_out)
         self.evals_result_ = progress.history()
         return weight
 
@@ -129,24 +124,20 @@ class ESRank(LinearRanker):
         check_count("n_generations", self.n_generations)
 
 
-def _rng(seed):
-    return np.random.RandomState(seed)
-
-
 def _of_unit_size(weight):
-    """Scale weights, so that a move means the same whatever they come from."""
+    """Scale weights to a root mean square of 1, so that a move has the same effect on any start."""
     size = np.sqrt(np.mean(weight**2))
     return weight / size if size > 0 else weight
 
 
-def _draw_move(n_genes, rng):
-    """Draw which genes move, and by how much."""
-    genes = rng.permutation(n_genes)[: rng.randint(1, n_genes + 1)]
-    factor = np.exp(np.clip(rng.standard_cauchy(len(genes)), -_LARGEST, _LARGEST))
-    return np.sort(genes), rng.standard_normal(len(genes)) * factor
+def _draw_move(n_weights, rng):
+    """Draw which weights move, and by how much."""
+    moved = rng.permutation(n_weights)[: rng.randint(1, n_weights + 1)]
+    factor = np.exp(np.clip(rng.standard_cauchy(len(moved)), -_LARGEST, _LARGEST))
+    return np.sort(moved), rng.standard_normal(len(moved)) * factor
 
 
-def _moved(weight, genes, steps):
+def _moved(weight, moved, steps):
     weight = weight.copy()
-    weight[genes] += steps
+    weight[moved] += steps
     return weight

@@ -1,27 +1,52 @@
 """IESR-Rank: ES-Rank that starts from linear regression on the labels."""
 
-from treerank.baselines.linear.active_pairs import transposed_product
+import numpy as np
+
 from treerank.baselines.linear.conjugate_gradients import conjugate_gradients
 from treerank.baselines.linear.es_rank import ESRank
-from treerank.baselines.linear.standard_features import linear_scores
+from treerank.baselines.linear.products import linear_scores, transposed_product
 
 #: Share of the identity that keeps copies of a feature from making the equations singular.
 _RIDGE = 1e-6
 
 
 class IESRRank(ESRank):
-    """A linear ranker whose weights evolve from those of least squares.
+    """A linear ranker whose weights evolve from those of least squares [1]_.
 
-    Parameters and attributes are those of :class:`~treerank.baselines.linear.es_rank.ESRank`.
+    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
+
+    Parameters
+    ----------
+    n_generations : int, default=1300
+        Number of children, one per generation.
+    metric : str or Metric, default="ndcg@10"
+        Metric to optimize; ``score`` measures it and early stopping watches it.
+    early_stopping_rounds : int or None, default=None
+        Stop after so many generations without a better value on ``eval_set``, and go back to the
+        best parent; ``None`` keeps the last.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all moves and of the queries set aside for calibration.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in the units of ``X``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of each feature over the training documents.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per better child}}``, given an
+        ``eval_set``.
 
     References
     ----------
-    Ibrahim and Landa-Silva (2018), An evolutionary strategy with machine learning for learning to
-    rank in information retrieval.
+    .. [1] Ibrahim and Landa-Silva (2018). An evolutionary strategy with machine learning for
+       learning to rank in information retrieval. Soft Computing 22.
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
     >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
@@ -34,7 +59,7 @@ class IESRRank(ESRank):
         return least_squares(Z, y)
 
 
-def least_squares(Z, y):
+def least_squares(Z: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the weights of linear regression on features of mean 0."""
 
     def gram(v):

@@ -1,38 +1,59 @@
 """Large-margin PRank: the mean of many perceptrons, each of which sees some of the documents.
 
-The mean lies inside the set of weights that make no error rather than at its edge, as the Bayes
-point machine does (OAP-BPM, online aggregate PRank).
+The mean is inside the set of weights that make no error rather than at its edge, as for the Bayes
+point machine (OAP-BPM, online aggregate PRank).
 """
 
-from typing import ClassVar
+from dataclasses import KW_ONLY, dataclass
 
 from treerank.baselines.linear.prank import PRank
-from treerank.checks import check_count
+from treerank.checks import check_count, check_number
 
 
+@dataclass(eq=False, repr=False)
 class LargeMarginPRank(PRank):
-    """The mean of many PRanks (OAP-BPM).
+    """The mean of many PRanks (OAP-BPM) [1]_; the defaults are those of [2]_.
 
-    Weights of any kind are refused.
+    ``fit`` refuses weights of any kind.
 
     Parameters
     ----------
     n_perceptrons : int, default=100
         Number of perceptrons.
     share : float, default=0.3
-        Chance of a document to be shown to a perceptron, drawn anew every epoch.
-    n_epochs, patience, metric, calibration, random_state
-        See :class:`~treerank.baselines.linear.prank.PRank`.
+        Probability that a document is shown to a perceptron, drawn again in every epoch.
+    n_epochs : int, default=100
+        Largest number of times that all documents are shown.
+    early_stopping_rounds : int, default=10
+        Stop after so many epochs without a better one: by the metric on ``eval_set`` if there is
+        one, otherwise by the errors made while learning. The best epoch is kept.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches on ``eval_set``.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the orders and shares of documents.
 
     Attributes
     ----------
-    coef_, mean_, levels_, thresholds_, evals_result_
-        See :class:`~treerank.baselines.linear.prank.PRank`.
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in the units of ``X``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of each feature over the training documents.
+    levels_ : ndarray of shape (n_levels,)
+        The labels, rising.
+    thresholds_ : ndarray of shape (n_levels - 1,)
+        Scores that separate the levels, rising.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
 
     References
     ----------
-    Harrington (2003), Online ranking/collaborative filtering using the perceptron algorithm; the
-    defaults are those that Burges et al. (2005) found best.
+    .. [1] Harrington (2003). Online ranking/collaborative filtering using the perceptron
+       algorithm. ICML.
+    .. [2] Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton and Hullender (2005). Learning to rank
+       using gradient descent. ICML.
 
     Examples
     --------
@@ -45,31 +66,11 @@ class LargeMarginPRank(PRank):
     True
     """
 
-    _learned: ClassVar[tuple[str, ...]] = PRank._learned
-
-    def __init__(
-        self,
-        *,
-        n_perceptrons=100,
-        share=0.3,
-        n_epochs=100,
-        patience=10,
-        metric="ndcg@10",
-        calibration="eval_set",
-        random_state=None,
-    ):
-        super().__init__(
-            n_epochs=n_epochs,
-            patience=patience,
-            metric=metric,
-            calibration=calibration,
-            random_state=random_state,
-        )
-        self.n_perceptrons = n_perceptrons
-        self.share = share
+    _: KW_ONLY
+    n_perceptrons: int = 100
+    share: float = 0.3
 
     def _check_settings(self):
         super()._check_settings()
         check_count("n_perceptrons", self.n_perceptrons)
-        if not 0 < self.share <= 1:
-            raise ValueError(f"share must be above 0 and at most 1; got {self.share!r}.")
+        check_number("share", self.share, above=0, at_most=1)

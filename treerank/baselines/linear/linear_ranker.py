@@ -1,21 +1,25 @@
 """Linear ranker: the score of a document is a weighted sum of its features.
 
-What linear rankers share: standard features to learn from, so that no unit matters, weights in the
-units of ``X``, and a missing value that counts as the mean of its feature. To add one, subclass
-:class:`LinearRanker` with ``_weigh``, which returns the weights of standard features.
+Linear rankers learn from standard features, so the unit of a feature does not matter, and keep
+weights in the units of ``X``. A missing value counts as the mean of its feature. To add one,
+derive a dataclass from :class:`LinearRanker` with ``_weigh``, which returns the weights of the
+standard features.
 """
 
 from typing import ClassVar
 
 import numpy as np
 
-from treerank.baselines.linear.standard_features import FeatureScale, linear_scores
+from treerank.baselines.linear.products import linear_scores
+from treerank.baselines.linear.standard_features import FeatureScale
 from treerank.numerics.threads import threads_for
+from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.training_set import TrainingSet
 
 
 class LinearRanker(Ranker):
-    """A ranker of the scores ``(X - mean_) @ coef_``, where a missing value adds nothing.
+    """A ranker with the scores ``(X - mean_) @ coef_``, where a missing value adds nothing.
 
     Attributes
     ----------
@@ -27,13 +31,18 @@ class LinearRanker(Ranker):
 
     _learned: ClassVar[tuple[str, ...]] = ("coef_", "mean_")
 
-    def _learn(self, data, held_out, seed):
+    coef_: np.ndarray
+    mean_: np.ndarray
+
+    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         with threads_for(len(data.y)):
             scale = FeatureScale.of(data.X, data.rows, data.sample_weight)
             weight = self._weigh(data, scale, held_out, seed)
         self.coef_, self.mean_ = weight * scale.inverse, scale.mean
 
-    def _weigh(self, data, scale, held_out, seed):
+    def _weigh(
+        self, data: TrainingSet, scale: FeatureScale, held_out: HeldOut | None, seed: int
+    ) -> np.ndarray:
         """Return the weight of each standard feature."""
         raise NotImplementedError
 

@@ -1,19 +1,20 @@
-"""Perceptrons for ordered levels: one vector of weights, and a threshold between two levels each.
+"""Perceptrons for ordered levels: one vector of weights, and one threshold between two levels each.
 
 A document of score s belongs above threshold r if its level is higher than r. For every threshold
 on whose wrong side it is, the weights move by the document and the threshold moves the other way.
-Thresholds that start in order stay so (Crammer and Singer, 2002, lemma 1).
+Thresholds that start in order stay in order (Crammer and Singer, 2002, lemma 1).
 """
 
 import numpy as np
 from numba import prange
 
+from treerank.baselines.linear.products import dot
 from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniform
 
 
 @njit
-def n_products(n_features, quadratic):
+def n_products(n_features: int, quadratic: bool) -> int:
     """Return the number of weights: features and, if quadratic, their products."""
     return n_features + quadratic * (n_features * (n_features + 1)) // 2
 
@@ -31,12 +32,23 @@ def _expand(x, quadratic, features):
 
 
 @njit(parallel=True)
-def train_epoch(Z, level, order, share, seed, epoch, quadratic, weights, thresholds, errors):
-    """Show the documents once, in the given order, to each perceptron; each its own share.
+def train_epoch(
+    Z: np.ndarray,
+    level: np.ndarray,
+    order: np.ndarray,
+    share: float,
+    seed: int,
+    epoch: int,
+    quadratic: bool,
+    weights: np.ndarray,
+    thresholds: np.ndarray,
+    errors: np.ndarray,
+) -> None:
+    """Show documents in the given order to each perceptron; each draws its own share of them.
 
-    ``weights`` of shape (n_perceptrons, n_weights), ``thresholds`` of shape (n_perceptrons,
-    n_levels - 1) and ``errors`` of shape (n_perceptrons,) are written to; the last adds up by how
-    many levels each perceptron was wrong before it learned.
+    The last three arguments are written to: ``weights`` of shape (n_perceptrons, n_weights),
+    ``thresholds`` of shape (n_perceptrons, n_levels - 1) and ``errors`` of shape
+    (n_perceptrons,), by how many levels in all each perceptron was wrong before it learned.
     """
     for p in prange(len(weights)):
         key = seed, epoch * len(weights) + p
@@ -51,7 +63,7 @@ def _train(Z, level, order, share, key, quadratic, weight, threshold):
         if share < 1 and uniform(key[0], key[1], t) >= share:
             continue
         _expand(Z[t], quadratic, features)
-        score = _dot(features, weight)
+        score = dot(features, weight)
         move = 0
         for r in range(len(threshold)):
             side = 1 if level[t] > r else -1
@@ -66,7 +78,7 @@ def _train(Z, level, order, share, key, quadratic, weight, threshold):
 
 
 @njit(parallel=True)
-def quadratic_scores(Z, weight):
+def quadratic_scores(Z: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the score of each row with all products of its features."""
     scores = np.empty(len(Z))
     for i in prange(len(Z)):
@@ -78,12 +90,4 @@ def quadratic_scores(Z, weight):
 def _quadratic_score(x, weight):
     features = np.empty(len(weight))
     _expand(x, True, features)
-    return _dot(features, weight)
-
-
-@njit(fastmath={"reassoc", "contract", "arcp", "nsz"})
-def _dot(x, v):
-    total = 0.0
-    for j in range(len(v)):
-        total += x[j] * v[j]
-    return total
+    return dot(features, weight)

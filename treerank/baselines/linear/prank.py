@@ -1,59 +1,65 @@
 """PRank: a perceptron that learns the levels of relevance, one document at a time.
 
 It compares no documents: queries do not matter to it, and its scores are comparable across them.
-Epochs are repeated until the errors fall no more, and the best epoch is kept.
+Epochs are repeated until the errors no longer fall, and the best epoch is kept.
 """
 
-from typing import ClassVar
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from treerank.baselines.fitting import refuse_weights, warn_of_nothing_to_learn
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
-from treerank.baselines.linear.standard_features import linear_scores
+from treerank.baselines.linear.products import linear_scores
+from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
 from treerank.checks import check_count
 from treerank.progress import Progress
 
 _ONE_BY_ONE = "documents are shown one by one, each as often as any other"
-#: Every document is held against every threshold.
-_MOST_LEVELS = 1000
 _NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "given_pairs"), _ONE_BY_ONE)
+#: Every document is compared with every threshold.
+_MOST_LEVELS = 1000
 
 
+@dataclass(eq=False, repr=False)
 class PRank(LinearRanker):
-    """A linear ranker with a threshold between every two levels of relevance.
+    """A linear ranker with a threshold between every two levels of relevance [1]_.
 
-    Weights of any kind are refused.
+    ``fit`` refuses weights of any kind.
 
     Parameters
     ----------
     n_epochs : int, default=100
         Largest number of times that all documents are shown.
-    patience : int, default=10
-        Stop after so many epochs without a better one: by the metric on ``eval_set``, else by the
-        errors made while learning.
+    early_stopping_rounds : int, default=10
+        Stop after so many epochs without a better one: by the metric on ``eval_set`` if there is
+        one, otherwise by the errors made while learning. The best epoch is kept.
     metric : str or Metric, default="ndcg@10"
-        What ``score`` measures, and what is watched on ``eval_set``.
-    calibration : "eval_set", float or None, default="eval_set"
-        See :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
+        Metric that ``score`` measures and early stopping watches on ``eval_set``.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
     random_state : int, RandomState instance or None, default=None
-        Seeds the order of documents in each epoch.
+        Seed of the order of documents in each epoch.
 
     Attributes
     ----------
-    coef_, mean_ : ndarray of shape (n_features,)
-        See :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in the units of ``X``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of each feature over the training documents.
     levels_ : ndarray of shape (n_levels,)
         The labels, rising.
     thresholds_ : ndarray of shape (n_levels - 1,)
-        Scores that part them.
+        Scores that separate the levels, rising.
     evals_result_ : dict
         ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
 
     References
     ----------
-    Crammer and Singer (2002), Pranking with ranking.
+    .. [1] Crammer and Singer (2002). Pranking with ranking. NIPS.
 
     Examples
     --------
@@ -66,33 +72,21 @@ class PRank(LinearRanker):
     """
 
     _learned: ClassVar[tuple[str, ...]] = (
-        "coef_",
-        "mean_",
-        "levels_",
-        "thresholds_",
-        "evals_result_",
+        *("coef_", "mean_", "levels_", "thresholds_", "evals_result_"),
     )
-    _quadratic: ClassVar = False
+    _quadratic: ClassVar[bool] = False
 
     n_perceptrons = 1
     share = 1.0
 
-    def __init__(
-        self,
-        *,
-        n_epochs=100,
-        patience=10,
-        metric="ndcg@10",
-        calibration="eval_set",
-        random_state=None,
-    ):
-        self.n_epochs = n_epochs
-        self.patience = patience
-        self.metric = metric
-        self.calibration = calibration
-        self.random_state = random_state
+    _: KW_ONLY
+    n_epochs: int = 100
+    early_stopping_rounds: int = 10
+    metric: str | Callable[..., float] = "ndcg@10"
+    calibration: str | float | None = "eval_set"
+    random_state: int | np.random.RandomState | None = None
 
-    def predict_level(self, X):
+    def predict_level(self, X: Any) -> np.ndarray:
         """Return the label of each document, by the thresholds that its score exceeds."""
         return self.levels_[np.searchsorted(self.thresholds_, self.predict(X), side="right")]
 
@@ -100,12 +94,12 @@ class PRank(LinearRanker):
         refuse_weights(self, data, _NO_WEIGHTS)
         self.levels_, level = np.unique(data.y, return_inverse=True)
         _refuse_many(self.levels_)
-        metric = _negative if held_out is None else held_out.metric
-        progress = Progress(metric, self.patience, total=self.n_epochs)
+        metric = _minus_errors if held_out is None else held_out.metric
+        progress = Progress(metric, self.early_stopping_rounds, total=self.n_epochs)
         n_weights = n_products(len(scale.mean), self._quadratic)
         best = np.zeros(n_weights), np.zeros(len(self.levels_) - 1)
         if len(self.levels_) == 1:
-            warn_of_nothing_to_learn("All labels are equal")
+            warn_of_constant_model("All labels are equal")
         else:
             held_out = None if held_out is None else scale.by_row(held_out.X)
             best = self._train(scale.by_row(data.X, data.rows), level, held_out, progress, seed)
@@ -142,16 +136,16 @@ class PRank(LinearRanker):
     def _check_settings(self):
         super()._check_settings()
         check_count("n_epochs", self.n_epochs)
-        check_count("patience", self.patience)
+        check_count("early_stopping_rounds", self.early_stopping_rounds)
 
 
 def _refuse_many(levels):
     if len(levels) > _MOST_LEVELS:
         raise ValueError(
-            f"y must have at most {_MOST_LEVELS} levels, which PRank parts by as many thresholds; "
+            f"y must have at most {_MOST_LEVELS} levels, which PRank separates by thresholds; "
             f"got {len(levels)}."
         )
 
 
-def _negative(errors):
+def _minus_errors(errors):
     return -errors.sum()

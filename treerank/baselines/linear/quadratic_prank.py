@@ -1,6 +1,6 @@
 """Quadratic PRank: PRank on the features and all products of two of them.
 
-The products are made anew whenever a document is shown, so that no matrix of them is ever stored.
+The products are computed whenever a document is shown, so that no matrix of them is ever stored.
 """
 
 from typing import ClassVar
@@ -12,18 +12,44 @@ from treerank.numerics.threads import threads_for
 
 
 class QuadraticPRank(PRank):
-    """PRank with quadratic features, as Burges et al. (2005) compare RankNet with.
+    """PRank with quadratic features, one of the rankers that [1]_ compares with RankNet.
 
-    Parameters are those of :class:`~treerank.baselines.linear.prank.PRank`.
+    ``fit`` refuses weights of any kind.
+
+    Parameters
+    ----------
+    n_epochs : int, default=100
+        Largest number of times that all documents are shown.
+    early_stopping_rounds : int, default=10
+        Stop after so many epochs without a better one: by the metric on ``eval_set`` if there is
+        one, otherwise by the errors made while learning. The best epoch is kept.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches on ``eval_set``.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the order of documents in each epoch.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features + n_features * (n_features + 1) / 2,)
         Weights of the standard features, then of their products (0, 0), (0, 1), ..., (1, 1), ...
-    mean_, inverse_ : ndarray of shape (n_features,)
-        What makes features standard: mean, and one over the standard deviation.
-    levels_, thresholds_, evals_result_
-        See :class:`~treerank.baselines.linear.prank.PRank`.
+    mean_ : ndarray of shape (n_features,)
+        Mean of each feature over the training documents.
+    inverse_ : ndarray of shape (n_features,)
+        One over the standard deviation of each feature; 0 for a constant one.
+    levels_ : ndarray of shape (n_levels,)
+        The labels, rising.
+    thresholds_ : ndarray of shape (n_levels - 1,)
+        Scores that separate the levels, rising.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
+
+    References
+    ----------
+    .. [1] Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton and Hullender (2005). Learning to rank
+       using gradient descent. ICML.
 
     Examples
     --------
@@ -36,8 +62,8 @@ class QuadraticPRank(PRank):
     True
     """
 
-    _learned: ClassVar[tuple[str, ...]] = (*PRank._learned, "inverse_")
-    _quadratic: ClassVar = True
+    _learned: ClassVar = (*PRank._learned, "inverse_")
+    _quadratic: ClassVar[bool] = True
 
     def _learn(self, data, held_out, seed):
         with threads_for(len(data.y)):

@@ -3,69 +3,67 @@ r"""RankSVM: linear weights that keep every pair of different labels a margin of
 .. math:: \min_w \; \tfrac12 \|w\|^2 + C \, \frac{\sum_{ij} v_{ij} \max(0, 1 - w^T (x_i - x_j))^2}
     {\sum_{ij} v_{ij}}
 
-over all pairs of a query with :math:`y_i > y_j`, by truncated Newton: conjugate gradients on the
-curvature of the active pairs, none of which is ever stored
-(:mod:`treerank.baselines.linear.active_pairs`). The penalty makes the problem strongly convex, so half
-the squared gradient bounds the distance to the optimum: the solver stops when that is certain.
+over all pairs of a query with :math:`y_i > y_j`, by truncated Newton steps
+(:mod:`treerank.baselines.linear.pair_hinge_problem`).
 """
 
 import warnings
-from numbers import Real
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from treerank.baselines.fitting import refuse_weights, warn_of_nothing_to_learn
-from treerank.baselines.linear.active_pairs import (
-    PairSides,
-    active_pairs,
-    curvature_product,
-    squared_hinges,
-    transposed_product,
-)
-from treerank.baselines.linear.conjugate_gradients import conjugate_gradients
+from treerank.baselines.linear.active_pairs import PairSides
 from treerank.baselines.linear.linear_ranker import LinearRanker
-from treerank.baselines.linear.standard_features import linear_scores
-from treerank.checks import check_count
+from treerank.baselines.linear.pair_hinge_problem import PairHingeProblem
+from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
+from treerank.checks import check_count, check_number
 
 
+@dataclass(eq=False, repr=False)
 class RankSVM(LinearRanker):
-    """A linear ranker with a squared hinge on all pairs of a query.
+    """A linear ranker with a squared hinge on all pairs of a query [1]_ [2]_ [3]_ [4]_.
 
-    Weights of documents and queries have a meaning; a list of pairs is refused.
+    ``fit`` takes weights of documents and queries, and refuses a list of pairs.
 
     Parameters
     ----------
     C : float, default=1.0
-        Weight of the loss, which is a mean over pairs of standard features: the same C means the
-        same for ten queries or a million, in any unit.
+        Weight of the loss. The loss is a mean over pairs of standard features, so the same C means
+        the same for ten queries or a million, in any unit.
     normalized : bool, default=True
-        Whether the pairs of every query have the same sum of weights, lest long queries decide.
+        Whether the pairs of every query have the same sum of weights, so that long queries do not
+        count for more.
     tolerance : float, default=1e-3
         Stop when the objective is certain to be within this share of the optimum.
     max_iter : int, default=100
         Largest number of Newton steps; a ConvergenceWarning says when they were too few.
-    calibration : "eval_set", float or None, default="eval_set"
-        See :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
     random_state : int, RandomState instance or None, default=None
-        Seeds the queries held out for calibration.
+        Seed of the queries set aside for calibration.
 
     Attributes
     ----------
-    coef_, mean_ : ndarray of shape (n_features,)
-        See :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    coef_ : ndarray of shape (n_features,)
+        Weight of each feature, in the units of ``X``.
+    mean_ : ndarray of shape (n_features,)
+        Mean of each feature over the training documents.
     objective_ : float
-        The value reached.
+        Value of the objective at these weights.
     n_iter_ : int
-        Newton steps.
+        Number of Newton steps.
 
     References
     ----------
-    Herbrich, Graepel and Obermayer (2000), Large margin rank boundaries for ordinal regression;
-    Joachims (2002), Optimizing search engines using clickthrough data; Chapelle and Keerthi
-    (2010), Efficient algorithms for ranking with SVMs; Lee and Lin (2014), Large-scale linear
-    RankSVM.
+    .. [1] Herbrich, Graepel and Obermayer (2000). Large margin rank boundaries for ordinal
+       regression. Advances in Large Margin Classifiers.
+    .. [2] Joachims (2002). Optimizing search engines using clickthrough data. KDD.
+    .. [3] Chapelle and Keerthi (2010). Efficient algorithms for ranking with SVMs. Information
+       Retrieval 13.
+    .. [4] Lee and Lin (2014). Large-scale linear RankSVM. Neural Computation 26.
 
     Examples
     --------
@@ -76,31 +74,22 @@ class RankSVM(LinearRanker):
     array([ 1., -2.,  0.])
     """
 
-    _learned: ClassVar[tuple[str, ...]] = ("coef_", "mean_", "objective_", "n_iter_")
+    _learned: ClassVar = ("coef_", "mean_", "objective_", "n_iter_")
 
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        normalized=True,
-        tolerance=1e-3,
-        max_iter=100,
-        calibration="eval_set",
-        random_state=None,
-    ):
-        self.C = C
-        self.normalized = normalized
-        self.tolerance = tolerance
-        self.max_iter = max_iter
-        self.calibration = calibration
-        self.random_state = random_state
+    C: float = 1.0
+    _: KW_ONLY
+    normalized: bool = True
+    tolerance: float = 1e-3
+    max_iter: int = 100
+    calibration: str | float | None = "eval_set"
+    random_state: int | np.random.RandomState | None = None
 
     def _weigh(self, data, scale, held_out, seed):
         refuse_weights(self, data, {"given_pairs": "it knows pairs by their documents' labels"})
         sides = PairSides.of(data, self.normalized)
         if not sides.factor.any():
-            warn_of_nothing_to_learn("No query has two different labels")
-        problem = Problem(scale.by_row(data.X, data.rows), sides, self.C)
+            warn_of_constant_model("No query has two different labels")
+        problem = PairHingeProblem(scale.by_row(data.X, data.rows), sides, self.C)
         weight, self.objective_, self.n_iter_, done = problem.solve(self.tolerance, self.max_iter)
         if not done:
             warnings.warn(
@@ -114,50 +103,5 @@ class RankSVM(LinearRanker):
     def _check_settings(self):
         super()._check_settings()
         check_count("max_iter", self.max_iter)
-        for name in ("C", "tolerance"):
-            value = getattr(self, name)
-            if not (isinstance(value, Real) and 0 < float(value) < np.inf):
-                raise ValueError(f"{name} must be positive and finite; got {value!r}.")
-
-
-class Problem:
-    """The minimization, on standard features by row."""
-
-    def __init__(self, Z, sides, C):
-        self.Z, self.sides, self.C = Z, sides, C
-
-    def solve(self, tolerance, max_iter):
-        """Return weights, value, number of Newton steps and whether the value is near enough."""
-        weight, scores = np.zeros(self.Z.shape[1]), np.zeros(len(self.Z))
-        value, slope, active = self._value(weight, scores)
-        for n_steps in range(max_iter):
-            gradient = weight + transposed_product(self.Z, slope)
-            if 0.5 * (gradient @ gradient) <= tolerance / (1 + tolerance) * value:
-                return weight, value, n_steps, True
-            step = conjugate_gradients(self._curvature(active), -gradient, 0.1)
-            along = self._scores(step)
-            descent = gradient @ step
-            size, before = 1.0, value
-            while size > 1e-10:
-                moved = weight + size * step, scores + size * along
-                value, slope, active = self._value(*moved)
-                if value <= before + 1e-4 * size * descent:
-                    break
-                size /= 2
-            weight, scores = moved
-        return weight, value, max_iter, False
-
-    def _value(self, weight, scores):
-        """Return value, gradient of the loss by score, and active pairs."""
-        active = active_pairs(scores, self.sides)
-        loss, slope = squared_hinges(scores, self.sides, active)
-        return 0.5 * float(weight @ weight) + self.C * loss, self.C * slope, active
-
-    def _curvature(self, active):
-        def product(v):
-            return v + self.C * curvature_product(self.Z, v, self.sides, active)
-
-        return product
-
-    def _scores(self, weight):
-        return linear_scores(self.Z, weight, np.zeros(len(weight)))
+        check_number("C", self.C, above=0)
+        check_number("tolerance", self.tolerance, above=0)

@@ -1,13 +1,17 @@
 """Standard features: documents as a matrix whose columns have mean 0 and standard deviation 1.
 
-Linear rankers learn from these, so that no feature counts for more because of its unit, and say
-what they have learned in the units of ``X``. A missing value is put at the mean, which is 0; a
-column that is constant, or missing throughout, is 0 and gets no weight. Every sum is taken over
-blocks of rows in training order, so its bits depend neither on the order of the caller's rows nor
-on the number of threads.
+Linear rankers learn from these, so that the unit of a feature does not matter. A missing value
+becomes 0, the mean. A column that is constant, or missing throughout, becomes 0 and gets no
+weight. All sums are taken over blocks of rows in training order. So their bits depend neither on
+the order of the caller's rows nor on the number of threads.
+
+:class:`~treerank.feature_parts.networks.standardization.Standardization` does this for networks,
+and differently in three points that change bits: it knows no weights of documents, it adds up row
+by row in one thread, and it does not turn a constant column into exact zeros.
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numba import prange
@@ -15,7 +19,6 @@ from numba import prange
 from treerank.numerics.compiling import njit
 
 _BLOCK = 1024
-_FAST = {"reassoc", "contract", "arcp", "nsz"}  # vector lanes for sums; NaN stay what they are
 #: A standard deviation below this share of the largest magnitude is rounding.
 _ROUNDING = 1e-12
 
@@ -44,8 +47,8 @@ class FeatureScale:
     inverse: np.ndarray
 
     @classmethod
-    def of(cls, X, rows, weight=None):
-        """Measure the given rows of ``X``, in that order; a weight of 2 is a row there twice."""
+    def of(cls, X: np.ndarray, rows: np.ndarray, weight: np.ndarray | None = None) -> Self:
+        """Measure the given rows of ``X``, in that order; a row of weight 2 counts twice."""
         center, weight = np.zeros(X.shape[1]), np.ones(len(rows)) if weight is None else weight
         sums, _, counts, largest = _block_sums(X, rows, weight, center)
         n_values = counts.sum(axis=0)
@@ -56,12 +59,12 @@ class FeatureScale:
         varies = deviation > _ROUNDING * largest.max(axis=0)
         return cls(mean, np.divide(1.0, deviation, out=center, where=varies))
 
-    def by_row(self, X, rows=None):
+    def by_row(self, X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return standard features of the given rows, of shape (n_documents, n_features)."""
         return _by_row(X, np.arange(len(X)) if rows is None else rows, self.mean, self.inverse)
 
-    def by_column(self, X, rows=None):
-        """Return the same transposed: the values of a feature lie next to each other."""
+    def by_column(self, X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
+        """Return standard features of the given rows, of shape (n_features, n_documents)."""
         return _by_column(X, np.arange(len(X)) if rows is None else rows, self.mean, self.inverse)
 
 
@@ -109,33 +112,3 @@ def _by_column(X, rows, mean, inverse):
             for t in range(block * 64, stop):
                 out[j, t] = _standard(X[rows[t], j], mean[j], inverse[j])
     return out
-
-
-@njit(parallel=True, fastmath=_FAST)
-def linear_scores(X, coef, mean):
-    """Return (X - mean) @ coef; a missing value adds nothing.
-
-    Not by a matrix product: BLAS lets the last bits of a row depend on how many rows and how
-    many threads come with it.
-    """
-    scores = np.empty(len(X))
-    for i in prange(len(X)):
-        total = 0.0
-        for j in range(len(coef)):
-            offset = np.float64(X[i, j]) - mean[j]
-            total += offset * coef[j] if offset == offset else 0.0
-        scores[i] = total
-    return scores
-
-
-@njit(parallel=True)
-def moved_scores(scores, columns, genes, steps):
-    """Return the scores after some weights moved, block by block of documents."""
-    moved = scores.copy()
-    for block in prange((len(scores) + 2047) // 2048):
-        own = moved[block * 2048 : (block + 1) * 2048]
-        for n in range(len(genes)):
-            column = columns[genes[n], block * 2048 : (block + 1) * 2048]
-            for i in range(len(own)):
-                own[i] += steps[n] * column[i]
-    return moved

@@ -1,0 +1,1 @@
+"""Neural rankers: a multilayer perceptron fitted to an objective."""

@@ -1,21 +1,71 @@
 """ListNet: a network under the cross entropy of top-one probabilities."""
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
 from treerank.baselines.neural.neural_ranker import NeuralRanker
 
 
+@dataclass(eq=False, repr=False)
 class ListNet(NeuralRanker):
     """Learn to rank by a linear ranker, as published, on the listwise cross entropy [1]_.
 
     Parameters
     ----------
     hidden : sequence of int, default=()
-        Units of each hidden layer.
+        Units of each hidden layer; none at all is a linear ranker.
+    activation : {"tanh", "sigmoid", "relu", "linear"}, default="tanh"
+        Function after each hidden layer.
+    dropout : float, default=0.0
+        Share of hidden units left out of each step.
+    start : {"small", "glorot", "zero"}, default="small"
+        Weights before training, see :class:`~treerank.feature_parts.networks.mlp.MLP`.
+    n_epochs : int, default=50
+        How often each document is shown.
+    batch_size : int, default=256
+        Documents of a batch: whole queries, or pieces of larger queries.
+    optimizer : {"adam", "adamw", "sgd"}, default="sgd"
+        Method of gradient descent.
     learning_rate : float, default=0.01
-        Of gradient descent. Without an ``eval_set`` to stop at, 0.1 goes too far: it lost .09, .05
-        and .04 of NDCG@10 on MQ2008, OHSUMED and ClueWeb09 after 50 epochs. With one, 0.03 was
-        best by .01.
-    **rest
-        See :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
+        Length of the first steps. Longer ones can overfit; with an ``eval_set`` to stop at, they
+        may be better.
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
+        How the learning rate falls; None keeps it.
+    decay_rate : float, default=0.5
+        How much the learning rate falls.
+    decay_epochs : float, default=10
+        Number of epochs in which it falls by so much.
+    momentum : float, default=0.9
+        Momentum of "sgd".
+    weight_decay : float, default=0.0
+        L2 penalty on the weights.
+    gradient_clip : float, default=None
+        Longest gradient; a longer one is shortened. None changes no gradient.
+    standardize : bool, default=True
+        Whether features are standardized first.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train; "auto" takes a GPU if there is one.
+    early_stopping_rounds : int, default=None
+        Stop after so many epochs without a better ``metric`` on the ``eval_set``; None never
+        stops.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the network of the last fit.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
+
+    Attributes
+    ----------
+    feature_part_ : MLP
+        The fitted network.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
+    best_iteration_ : int
+        Number of epochs kept.
 
     References
     ----------
@@ -31,21 +81,9 @@ class ListNet(NeuralRanker):
 
     loss, weight, pairs = "listnet", None, None
 
-    def __init__(
-        self,
-        hidden=(),
-        *,
-        optimizer="sgd",
-        learning_rate=0.01,
-        momentum=0.9,
-        batch_size=256,
-        **rest,
-    ):
-        super().__init__(
-            hidden,
-            optimizer=optimizer,
-            learning_rate=learning_rate,
-            momentum=momentum,
-            batch_size=batch_size,
-            **rest,
-        )
+    hidden: Sequence[int] = ()
+    _: KW_ONLY
+    optimizer: str = "sgd"
+    learning_rate: float = 0.01
+    momentum: float = 0.9
+    batch_size: int = 256

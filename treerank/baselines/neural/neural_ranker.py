@@ -1,104 +1,109 @@
-"""Neural rankers: a multilayer perceptron and an objective.
+"""Neural rankers: a multilayer perceptron fitted to an objective.
 
-Most neural rankers of the literature differ in the objective and in how they descend it. To add
-one, derive from :class:`NeuralRanker`, name the objective in class attributes and your own
-defaults in ``__init__``, and list it in :mod:`treerank.registry`.
+Most neural rankers of the literature differ in the objective and in how it is minimized. To add
+one, derive a dataclass from :class:`NeuralRanker`, name the objective in class attributes, repeat
+the fields that have another default, and list it in :mod:`treerank.baselines`.
 """
 
-from treerank.feature_parts.inherited_parameters import spell_out
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
 from treerank.feature_parts.registry import feature_part_class
 from treerank.rankers.direct_ranker import DirectRanker
 
 
+@dataclass(eq=False, repr=False)
 class NeuralRanker(DirectRanker):
-    """A multilayer perceptron fitted to an objective: parameters of all neural rankers.
+    """A multilayer perceptron fitted to an objective: the parameters of all neural rankers.
+
+    The parameters of gradient descent are explained at
+    :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
 
     Parameters
     ----------
     hidden : sequence of int, default=(64, 32)
         Units of each hidden layer; none at all is a linear ranker.
     activation : {"tanh", "sigmoid", "relu", "linear"}, default="tanh"
-        After each hidden layer.
+        Function after each hidden layer.
     dropout : float, default=0.0
         Share of hidden units left out of each step.
     start : {"small", "glorot", "zero"}, default="small"
-        Weights at the start, see :class:`~treerank.feature_parts.networks.mlp.MLP`.
+        Weights before training, see :class:`~treerank.feature_parts.networks.mlp.MLP`.
     n_epochs : int, default=50
         How often each document is shown.
     batch_size : int, default=512
-        Documents of a batch: whole queries, or pieces of those that are larger.
+        Documents of a batch: whole queries, or pieces of larger queries.
     optimizer : {"adam", "adamw", "sgd"}, default="adam"
-        What takes the steps.
-    learning_rate, decay, decay_rate, decay_epochs, momentum, weight_decay, gradient_clip
-        See :class:`~treerank.feature_parts.networks.network_part.NetworkPart`, as for ``standardize`` and
-        ``device``.
+        Method of gradient descent.
+    learning_rate : float, default=0.001
+        Length of the first steps.
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
+        How the learning rate falls; None keeps it.
+    decay_rate : float, default=0.5
+        How much the learning rate falls.
+    decay_epochs : float, default=10
+        Number of epochs in which it falls by so much.
+    momentum : float, default=0.0
+        Momentum of "sgd".
+    weight_decay : float, default=0.0
+        L2 penalty on the weights.
+    gradient_clip : float, default=None
+        Longest gradient; a longer one is shortened. None changes no gradient.
+    standardize : bool, default=True
+        Whether features are standardized first.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train; "auto" takes a GPU if there is one.
     early_stopping_rounds : int, default=None
-        Stop after so many epochs without a better value of ``metric`` on the ``eval_set``, and
-        go back to the best.
+        Stop after so many epochs without a better ``metric`` on the ``eval_set``; None never
+        stops.
     metric : str or Metric, default="ndcg@10"
-        What ``score`` measures, and what early stopping watches.
+        Metric that ``score`` measures and early stopping watches.
     calibration : {"eval_set", None} or float, default="eval_set"
-        What pair probabilities are calibrated on; a float sets a share of the queries aside.
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
     warm_start : bool, default=False
-        Go on from the network of the last fit.
+        Whether ``fit`` goes on from the network of the last fit.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is drawn.
+        Seed of all random numbers.
+
+    Attributes
+    ----------
+    feature_part_ : MLP
+        The fitted network.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
+    best_iteration_ : int
+        Number of epochs kept.
     """
 
-    def __init__(
-        self,
-        hidden=(64, 32),
-        *,
-        activation="tanh",
-        dropout=0.0,
-        start="small",
-        n_epochs=50,
-        batch_size=512,
-        optimizer="adam",
-        learning_rate=1e-3,
-        decay=None,
-        decay_rate=0.5,
-        decay_epochs=10,
-        momentum=0.0,
-        weight_decay=0.0,
-        gradient_clip=None,
-        standardize=True,
-        device="auto",
-        early_stopping_rounds=None,
-        metric="ndcg@10",
-        calibration="eval_set",
-        warm_start=False,
-        random_state=None,
-    ):
-        self.hidden = hidden
-        self.activation = activation
-        self.dropout = dropout
-        self.start = start
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.decay_rate = decay_rate
-        self.decay_epochs = decay_epochs
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.gradient_clip = gradient_clip
-        self.standardize = standardize
-        self.device = device
-        self.early_stopping_rounds = early_stopping_rounds
-        self.metric = metric
-        self.calibration = calibration
-        self.warm_start = warm_start
-        self.random_state = random_state
-
-    def __init_subclass__(cls, **kwargs):
-        """Spell out the parameters that a subclass passes on."""
-        super().__init_subclass__(**kwargs)
-        spell_out(cls)
+    hidden: Sequence[int] = (64, 32)
+    _: KW_ONLY
+    activation: str = "tanh"
+    dropout: float = 0.0
+    start: str = "small"
+    n_epochs: int = 50
+    batch_size: int = 512
+    optimizer: str = "adam"
+    learning_rate: float = 1e-3
+    decay: str | None = None
+    decay_rate: float = 0.5
+    decay_epochs: float = 10
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    gradient_clip: float | None = None
+    standardize: bool = True
+    device: str = "auto"
+    early_stopping_rounds: int | None = None
+    metric: str | Callable[..., float] = "ndcg@10"
+    calibration: str | float | None = "eval_set"
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     @property
-    def feature_part(self):
+    def feature_part(self) -> Any:
         """The network that these parameters describe, unfitted."""
         part = feature_part_class("mlp")()
         own = self.get_params(deep=False)

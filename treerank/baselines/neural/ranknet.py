@@ -1,14 +1,16 @@
 """RankNet: a network under the cross entropy of pair probabilities."""
 
-import numpy as np
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
 
 
+@dataclass(eq=False, repr=False)
 class RankNet(NeuralRanker):
     """Learn to rank by gradient descent on the logistic loss of all pairs [1]_.
 
-    The gradient of all pairs of a query is gathered by document before it goes through the
+    The gradient of all pairs of a query is added up by document before it goes through the
     network, once per document instead of twice per pair [2]_. Target probabilities other than
     1 are given to ``fit`` as the fourth column of ``given_pairs``.
 
@@ -16,8 +18,57 @@ class RankNet(NeuralRanker):
     ----------
     hidden : sequence of int, default=(10,)
         Units of each hidden layer; the paper has one of ten, or none.
-    **rest
-        See :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
+    activation : {"tanh", "sigmoid", "relu", "linear"}, default="tanh"
+        Function after each hidden layer.
+    dropout : float, default=0.0
+        Share of hidden units left out of each step.
+    start : {"small", "glorot", "zero"}, default="zero"
+        Weights before training, see :class:`~treerank.feature_parts.networks.mlp.MLP`.
+    n_epochs : int, default=50
+        How often each document is shown.
+    batch_size : int, default=256
+        Documents of a batch: whole queries, or pieces of larger queries.
+    optimizer : {"adam", "adamw", "sgd"}, default="sgd"
+        Method of gradient descent.
+    learning_rate : float, default=0.1
+        Length of the first steps.
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
+        How the learning rate falls; None keeps it.
+    decay_rate : float, default=0.5
+        How much the learning rate falls.
+    decay_epochs : float, default=10
+        Number of epochs in which it falls by so much.
+    momentum : float, default=0.9
+        Momentum of "sgd".
+    weight_decay : float, default=0.0
+        L2 penalty on the weights.
+    gradient_clip : float, default=None
+        Longest gradient; a longer one is shortened. None changes no gradient.
+    standardize : bool, default=True
+        Whether features are standardized first.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train; "auto" takes a GPU if there is one.
+    early_stopping_rounds : int, default=None
+        Stop after so many epochs without a better ``metric`` on the ``eval_set``; None never
+        stops.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the network of the last fit.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
+
+    Attributes
+    ----------
+    feature_part_ : MLP
+        The fitted network.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
+    best_iteration_ : int
+        Number of epochs kept.
 
     References
     ----------
@@ -34,56 +85,10 @@ class RankNet(NeuralRanker):
 
     loss, weight, pairs = "logistic", "uniform", "all"
 
-    def __init__(
-        self,
-        hidden=(10,),
-        *,
-        start="zero",
-        optimizer="sgd",
-        learning_rate=0.1,
-        momentum=0.9,
-        batch_size=256,
-        **rest,
-    ):
-        super().__init__(
-            hidden,
-            start=start,
-            optimizer=optimizer,
-            learning_rate=learning_rate,
-            momentum=momentum,
-            batch_size=batch_size,
-            **rest,
-        )
-
-
-def combine_probabilities(p_ij, p_jk):
-    r"""Return the probability that i beats k, given that i beats j and j beats k (eq. 5).
-
-    .. math:: P_{ik} = \frac{P_{ij} P_{jk}}{1 + 2 P_{ij} P_{jk} - P_{ij} - P_{jk}}
-
-    It is what follows if the log odds of pairs are differences of scores: 0, 1/2 and 1 combine
-    with themselves to themselves, and confidence builds in between. Certainties that contradict
-    each other, 0 and 1, combine to NaN.
-
-    Parameters
-    ----------
-    p_ij, p_jk : float or array-like
-        Probabilities.
-
-    Returns
-    -------
-    float or ndarray
-        Probabilities.
-
-    Examples
-    --------
-    >>> float(combine_probabilities(0.6, 0.6).round(4))
-    0.6923
-    """
-    p_ij, p_jk = np.asarray(p_ij, dtype=np.float64), np.asarray(p_jk, dtype=np.float64)
-    for name, p in {"p_ij": p_ij, "p_jk": p_jk}.items():
-        if not ((p >= 0) & (p <= 1)).all():
-            raise ValueError(f"{name} must be probabilities; got {p!r}.")
-    ahead, back = p_ij * p_jk, (1 - p_ij) * (1 - p_jk)  # the same as 1 + 2pq - p - q, exactly
-    with np.errstate(invalid="ignore"):
-        return ahead / (ahead + back)
+    hidden: Sequence[int] = (10,)
+    _: KW_ONLY
+    start: str = "zero"
+    optimizer: str = "sgd"
+    learning_rate: float = 0.1
+    momentum: float = 0.9
+    batch_size: int = 256

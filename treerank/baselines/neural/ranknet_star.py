@@ -1,7 +1,8 @@
-"""RankNet*: the DirectRanker of the paper this library is built on."""
+"""RankNet*: the DirectRanker of the paper that this library implements."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -10,12 +11,13 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.head import AntisymmetricHead
 
 
+@dataclass(eq=False, repr=False)
 class RankNetStar(NeuralRanker):
     r"""Learn to rank by a deep network under an antisymmetric tanh head [1]_.
 
-    Pairs of neighboring levels of relevance are taken across queries: each batch is dealt anew
-    from all documents, and all of its pairs count. Their cost is :math:`(1 - r(a, b))^2 / 2`. The
-    last layer is the feature part f(x), over which the head's weights are trained with it,
+    Pairs of neighboring levels of relevance are taken across queries: each batch is drawn from
+    all documents, and all of its pairs count. Their cost is :math:`(1 - r(a, b))^2 / 2`. The
+    last layer is the feature part f(x). The weights of the head are trained together with it,
     without bias. The paper transforms the features to normal distributions first, see
     :class:`~treerank.datasets.transforms.NormalTransformer`.
 
@@ -23,16 +25,61 @@ class RankNetStar(NeuralRanker):
     ----------
     hidden : sequence of int, default=(200, 50, 30, 10, 5)
         Units of each layer; the last one is f(x).
-    activation : {"tanh", "linear", "sigmoid", "relu"}, default="tanh"
-        After each layer. The paper prefers "tanh" and has "linear" in its grid. Choose by
-        validation: on MQ2008, OHSUMED, ClueWeb09 and synthetic searches, some thousands of
-        documents each, "linear", which learns no more than a weighted sum of the features, was
-        ahead of "tanh" by .02, .03, .04 and .07 of NDCG@10 after 20 epochs.
+    activation : {"tanh", "sigmoid", "relu", "linear"}, default="tanh"
+        Function after each layer. The paper prefers "tanh" and has "linear" in its grid, which
+        learns no more than a weighted sum of the features. Choose it by validation.
     across_queries : bool, default=True
-        Whether to compare documents of different queries too, as the paper does. False was ahead
-        by .04 ± .02 of NDCG@10 on OHSUMED, and no different on the other three sets.
-    **rest
-        See :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
+        Whether to compare documents of different queries too, as the paper does. Choose it by
+        validation.
+    dropout : float, default=0.0
+        Share of hidden units left out of each step.
+    start : {"small", "glorot", "zero"}, default="small"
+        Weights before training, see :class:`~treerank.feature_parts.networks.mlp.MLP`.
+    n_epochs : int, default=50
+        How often each document is shown.
+    batch_size : int, default=512
+        Documents of a batch: whole queries, or pieces of larger queries.
+    optimizer : {"adam", "adamw", "sgd"}, default="adam"
+        Method of gradient descent.
+    learning_rate : float, default=0.001
+        Length of the first steps.
+    decay : {None, "step", "exponential", "inverse_time"}, default="step"
+        How the learning rate falls; None keeps it.
+    decay_rate : float, default=0.5
+        How much the learning rate falls.
+    decay_epochs : float, default=10
+        Number of epochs in which it falls by so much.
+    momentum : float, default=0.0
+        Momentum of "sgd".
+    weight_decay : float, default=0.0001
+        L2 penalty on the weights.
+    gradient_clip : float, default=None
+        Longest gradient; a longer one is shortened. None changes no gradient.
+    standardize : bool, default=True
+        Whether features are standardized first.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train; "auto" takes a GPU if there is one.
+    early_stopping_rounds : int, default=None
+        Stop after so many epochs without a better ``metric`` on the ``eval_set``; None never
+        stops.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the network of the last fit.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
+
+    Attributes
+    ----------
+    feature_part_ : MLP
+        The fitted network.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
+    best_iteration_ : int
+        Number of epochs kept.
 
     References
     ----------
@@ -50,23 +97,14 @@ class RankNetStar(NeuralRanker):
 
     loss, weight, pairs, tau = "half_squared_tanh", "uniform", "adjacent", "tanh"
 
-    def __init__(
-        self,
-        hidden=(200, 50, 30, 10, 5),
-        *,
-        activation="tanh",
-        across_queries=True,
-        decay="step",
-        weight_decay=1e-4,
-        **rest,
-    ):
-        super().__init__(
-            hidden, activation=activation, decay=decay, weight_decay=weight_decay, **rest
-        )
-        self.across_queries = across_queries
+    hidden: Sequence[int] = (200, 50, 30, 10, 5)
+    _: KW_ONLY
+    across_queries: bool = True
+    decay: str | None = "step"
+    weight_decay: float = 1e-4
 
     @property
-    def feature_part(self):
+    def feature_part(self) -> Any:
         """The network that these parameters describe, unfitted."""
         shape = {"hidden": tuple(self.hidden[:-1]), "n_outputs": self.hidden[-1]}
         return super().feature_part.set_params(**shape, output_activation=self.activation)
@@ -80,7 +118,8 @@ class RankNetStar(NeuralRanker):
         return super()._make_objective(_merged(data) if self.across_queries else data, seed)
 
     def _make_head(self, data, objective):
-        if self.across_queries and np.ptp(data.y) > 0:  # to see a pair takes no look at all of them
+        # Two different labels make a pair: the objective of all pairs need not be computed.
+        if self.across_queries and np.ptp(data.y) > 0:
             weight = getattr(self.feature_part_, "head_weight_", np.ones(1))
             return AntisymmetricHead(weight, self.tau)
         return super()._make_head(data, objective)

@@ -1,69 +1,73 @@
-"""RankProp: regression on targets that the present ranking chooses."""
+"""RankProp: regression on targets that the current ranking chooses."""
 
-from dataclasses import dataclass
-
-import numpy as np
+from dataclasses import KW_ONLY, dataclass
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
-from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
+from treerank.baselines.neural.sorted_targets import SortedTargets
 
 
-@dataclass(frozen=True)
-class SortedTargets(ListwiseLoss):
-    r"""Half the squared distance of each score to its target, :math:`\frac12 (s_i - t_i)^2` [1]_.
-
-    The targets of a query are evenly spaced from -1/2 to 1/2 and given to its documents in the
-    order of the labels and, among equal labels, of the present scores; documents that are equal in
-    both share. So the loss asks no document to move among those of its own label. Targets are
-    chosen anew at every step, and the regression takes one step: the two phases of the paper
-    become one.
-
-    References
-    ----------
-    .. [1] Caruana, Baluja and Mitchell (1996). Using the future to "sort out" the present:
-       Rankprop and multitask learning for medical risk evaluation. NIPS.
-
-    Examples
-    --------
-    >>> from treerank.objectives import make_objective
-    >>> make_objective([0, 1, 1], loss=SortedTargets())([0.0, 1.0, 2.0])[1]
-    array([0.5, 1. , 1.5])
-    """
-
-    def over_queries(
-        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
-    ) -> PricedQueries:
-        """Return the squared distance of each query and its derivatives."""
-        distance = scores - _targets(lists, scores)
-        values = np.bincount(lists.query, lists.weight * distance**2 / 2, lists.groups.n_queries)
-        return values, lists.weight * distance, lists.weight * np.ones(len(scores))
-
-
-def _targets(lists, scores):
-    labels, query, start = lists.y, lists.query, lists.groups.indptr[:-1]
-    # Queries whose labels are all equal have nothing to teach: their targets are 0.
-    informative = lists.per_query(np.maximum, labels) > np.minimum.reduceat(labels, start)[query]
-    order = np.lexsort((scores, labels, query))
-    differs = [np.diff(part[order]) != 0 for part in (scores, labels, query)]
-    block = np.append(0, np.cumsum(np.any(differs, axis=0)))
-    size = np.bincount(block)
-    middle = np.cumsum(size) - (size + 1) / 2  # mean place of a block of equals
-    place = np.empty(len(scores))
-    place[order] = middle[block]
-    place -= start[query]
-    spread = np.maximum(lists.groups.sizes[query] - 1, 1)
-    return np.where(informative, place / spread - 0.5, 0.0)
-
-
+@dataclass(eq=False, repr=False)
 class RankProp(NeuralRanker):
-    """Learn to rank by regression on targets in the order of labels and present scores [1]_.
+    """Learn to rank by regression on targets in the order of labels and current scores [1]_.
+
+    The targets are explained at
+    :class:`~treerank.baselines.neural.sorted_targets.SortedTargets`.
 
     Parameters
     ----------
     hidden : sequence of int, default=(64, 32)
-        Units of each hidden layer.
-    **rest
-        See :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
+        Units of each hidden layer; none at all is a linear ranker.
+    activation : {"tanh", "sigmoid", "relu", "linear"}, default="tanh"
+        Function after each hidden layer.
+    dropout : float, default=0.0
+        Share of hidden units left out of each step.
+    start : {"small", "glorot", "zero"}, default="small"
+        Weights before training, see :class:`~treerank.feature_parts.networks.mlp.MLP`.
+    n_epochs : int, default=50
+        How often each document is shown.
+    batch_size : int, default=512
+        Documents of a batch: whole queries, or pieces of larger queries.
+    optimizer : {"adam", "adamw", "sgd"}, default="adam"
+        Method of gradient descent.
+    learning_rate : float, default=0.003
+        Length of the first steps.
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
+        How the learning rate falls; None keeps it.
+    decay_rate : float, default=0.5
+        How much the learning rate falls.
+    decay_epochs : float, default=10
+        Number of epochs in which it falls by so much.
+    momentum : float, default=0.0
+        Momentum of "sgd".
+    weight_decay : float, default=0.0
+        L2 penalty on the weights.
+    gradient_clip : float, default=None
+        Longest gradient; a longer one is shortened. None changes no gradient.
+    standardize : bool, default=True
+        Whether features are standardized first.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train; "auto" takes a GPU if there is one.
+    early_stopping_rounds : int, default=None
+        Stop after so many epochs without a better ``metric`` on the ``eval_set``; None never
+        stops.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the network of the last fit.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
+
+    Attributes
+    ----------
+    feature_part_ : MLP
+        The fitted network.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
+    best_iteration_ : int
+        Number of epochs kept.
 
     References
     ----------
@@ -79,5 +83,5 @@ class RankProp(NeuralRanker):
 
     loss, weight, pairs = SortedTargets(), None, None
 
-    def __init__(self, hidden=(64, 32), *, learning_rate=3e-3, **rest):
-        super().__init__(hidden, learning_rate=learning_rate, **rest)
+    _: KW_ONLY
+    learning_rate: float = 3e-3

@@ -1,0 +1,1 @@
+"""SortNet: a neural comparator and a sorting algorithm."""

@@ -1,12 +1,13 @@
 r"""Comparator: SortNet's network of two documents, which cannot contradict itself on a pair.
 
-Hidden units come in pairs that share their weights: unit i sees :math:`h_i(x, y) = \tanh(\langle
-v_i, x \rangle + \langle u_i, y \rangle + b_i)` and its dual :math:`h_{i'}(x, y) = h_i(y, x)`. The
-outputs "x above y" and "y above x" swap their weights likewise, so that swapping the documents
-swaps the outputs, bit for bit. Nothing makes them transitive.
+Hidden units come in pairs that share their weights: unit i computes :math:`h_i(x, y) =
+\tanh(\langle v_i, x \rangle + \langle u_i, y \rangle + b_i)` and its dual :math:`h_{i'}(x, y) =
+h_i(y, x)`. The outputs "x above y" and "y above x" swap their weights in the same way, so that
+swapping the documents swaps the outputs, bit for bit. Nothing makes the comparator transitive.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -23,13 +24,13 @@ class Comparator(NamedTuple):
     Attributes
     ----------
     first, second : ndarray of shape (n_hidden, n_features)
-        What a hidden unit makes of the first document and of the second.
+        Weights of the hidden units for the first document and for the second.
     bias : ndarray of shape (n_hidden,)
-        Of the hidden units.
+        Biases of the hidden units.
     ahead, behind : ndarray of shape (n_hidden,)
-        What the hidden units add to "the first above the second" and to the opposite.
+        Weights of the hidden units in "the first above the second" and in the opposite.
     output_bias : ndarray of shape ()
-        Of both outputs.
+        Bias of both outputs.
     """
 
     first: np.ndarray
@@ -40,7 +41,7 @@ class Comparator(NamedTuple):
     output_bias: np.ndarray
 
     @classmethod
-    def at_random(cls, n_features, n_hidden, seed):
+    def at_random(cls, n_features: int, n_hidden: int, seed: int) -> Self:
         """Draw small weights."""
         rng = np.random.default_rng(seed)
         wide, narrow = (2 * n_features) ** -0.5, (2 * n_hidden) ** -0.5
@@ -48,18 +49,24 @@ class Comparator(NamedTuple):
         ahead, behind = rng.uniform(-narrow, narrow, (2, n_hidden))
         return cls(first, second, np.zeros(n_hidden), ahead, behind, np.zeros(()))
 
-    def project(self, X):
-        """Return what the hidden units make of each document, as the first and as the second.
+    def without_preference(self) -> Self:
+        """Return a comparator that prefers no document to another."""
+        return self._replace(ahead=0 * self.ahead, behind=0 * self.behind)
 
-        Rounded to single precision, so that it does not depend on the rows that come with it.
+    def project(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the inputs of the hidden units from each document, as the first and the second.
+
+        They are rounded to single precision, so that those of a document do not depend on the
+        documents that come with it.
         """
         both = np.concatenate([self.first, self.second]).T
         result = np.empty((len(X), both.shape[1]))
         for start in range(0, len(X), _BLOCK):
             result[start : start + _BLOCK] = X[start : start + _BLOCK] @ both
-        return np.split(result.astype(np.float32).astype(np.float64), 2, axis=1)
+        as_first, as_second = np.split(result.astype(np.float32).astype(np.float64), 2, axis=1)
+        return as_first, as_second
 
-    def prefer(self, as_first, as_second, i, j):
+    def prefer(self, as_first: np.ndarray, as_second: np.ndarray, i: Any, j: Any) -> np.ndarray:
         """Return how much documents ``i`` are preferred to ``j``, from -1 to 1."""
         hidden = np.tanh(as_first[i] + as_second[j] + self.bias)
         dual = np.tanh(as_first[j] + as_second[i] + self.bias)
@@ -67,8 +74,19 @@ class Comparator(NamedTuple):
         below = (self.ahead * dual + self.behind * hidden).sum(axis=-1) + self.output_bias
         return expit(above) - expit(below)
 
-    def trained(self, X, pairs, weight, check, *, n_epochs, batch_size, learning_rate, seed):
-        """Return the best comparator that ``n_epochs`` over the pairs come by.
+    def trained(
+        self,
+        X: np.ndarray,
+        pairs: tuple[np.ndarray, np.ndarray],
+        weight: np.ndarray,
+        check: Callable[["Comparator"], float],
+        *,
+        n_epochs: int,
+        batch_size: int,
+        learning_rate: float,
+        seed: int,
+    ) -> "Comparator":
+        """Return the best comparator of ``n_epochs`` over the pairs.
 
         Parameters
         ----------
@@ -79,24 +97,27 @@ class Comparator(NamedTuple):
         weight : ndarray of shape (n_pairs,)
             Weight of each pair.
         check : callable
-            ``check(comparator)``, lower better, after each epoch.
+            ``check(comparator)``, lower is better, called after each epoch.
         n_epochs, batch_size, learning_rate, seed
-            Of Adam.
+            Settings of gradient descent by Adam.
         """
         tensors = [torch.tensor(part, dtype=torch.float32, requires_grad=True) for part in self]
         optimizer = torch.optim.Adam(tensors, lr=learning_rate)
-        X = torch.from_numpy(X.astype(np.float32))
+        documents = torch.from_numpy(X.astype(np.float32))
         better, worse = (torch.from_numpy(part) for part in pairs)
-        weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
+        scaled = torch.from_numpy((weight / weight.mean()).astype(np.float32))
         rng = np.random.default_rng(seed)
-        best, best_value = self, check(self)
+        best: Comparator = self
+        best_value = check(self)
         with one_thread():
             for _ in range(n_epochs):
                 turn = torch.from_numpy(rng.permutation(len(better)))
                 for batch in turn.split(batch_size):
-                    cost = _squared_error(tensors, X[better[batch]], X[worse[batch]])
+                    cost = _squared_error(
+                        tensors, documents[better[batch]], documents[worse[batch]]
+                    )
                     optimizer.zero_grad()
-                    (weight[batch] * cost).mean().backward()
+                    (scaled[batch] * cost).mean().backward()
                     optimizer.step()
                 now = Comparator(*(part.detach().double().numpy().copy() for part in tensors))
                 value = check(now)

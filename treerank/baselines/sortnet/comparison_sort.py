@@ -1,15 +1,24 @@
-"""Comparison sort: the documents of many queries sorted by a comparator, all at the same time.
+"""Comparison sort: sort the documents of many queries by a comparator, all at the same time.
 
-A comparator is a function of two arrays of documents that says how much the first is to be
-preferred to the second. It need not be transitive, so the result may depend on the order that the
-sort begins with; it is a merge sort, which asks O(n log n) times. The merges of all queries take
-their steps together: one call of the comparator compares the heads of all of them.
+A comparator is a function of two arrays of documents that says how much the first is preferred to
+the second. It need not be transitive, so the result may depend on the order at the start. The sort
+is a merge sort, which asks for O(n log n) comparisons. The merges of all queries take their steps
+together: one call of the comparator compares the first documents of all runs.
 """
+
+from collections.abc import Callable
 
 import numpy as np
 
+from treerank.inputs.grouping import QueryGroups
 
-def sort_by_comparison(groups, prefer):
+#: ``prefer(i, j)`` is positive where row ``i[n]`` belongs above row ``j[n]``.
+Preference = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def sort_by_comparison(
+    groups: QueryGroups, prefer: Preference
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Sort each query, best first; of two that are preferred equally, the earlier stays ahead.
 
     Parameters
@@ -24,11 +33,10 @@ def sort_by_comparison(groups, prefer):
     order : ndarray of shape (n_documents,)
         Rows, query by query, best first.
     compared : tuple of ndarray (i, j, preference)
-        All that was asked.
+        All comparisons that were made.
 
     Examples
     --------
-    >>> from treerank.inputs.grouping import QueryGroups
     >>> height = np.array([3.0, 1.0, 2.0])
     >>> groups = QueryGroups.from_qid(None, 3)
     >>> order, _ = sort_by_comparison(groups, lambda i, j: height[i] - height[j])
@@ -36,12 +44,12 @@ def sort_by_comparison(groups, prefer):
     array([0, 2, 1])
     """
     order = groups.order.copy()
-    asked = [(order[:0], order[:0], np.zeros(0))]
+    compared = [(order[:0], order[:0], np.zeros(0))]
     width = 1
     while width < groups.sizes.max(initial=0):
-        order = _merge_neighbors(order, _runs(groups, width), prefer, asked)
+        order = _merge_neighbors(order, _runs(groups, width), prefer, compared)
         width *= 2
-    i, j, preference = (np.concatenate(parts) for parts in zip(*asked, strict=True))
+    i, j, preference = (np.concatenate(parts) for parts in zip(*compared, strict=True))
     return order, (i, j, preference)
 
 
@@ -55,7 +63,8 @@ def _runs(groups, width):
     return begin, np.minimum(begin + width, last), np.minimum(begin + 2 * width, last)
 
 
-def _merge_neighbors(order, runs, prefer, asked):
+def _merge_neighbors(order, runs, prefer, compared):
+    """Return the order with each pair of runs merged; add the comparisons to ``compared``."""
     begin, middle, end = runs
     merged = order.copy()
     left, right, place = begin.copy(), middle.copy(), begin.copy()
@@ -63,7 +72,7 @@ def _merge_neighbors(order, runs, prefer, asked):
     while len(active):
         i, j = order[left[active]], order[right[active]]
         preference = prefer(i, j)
-        asked.append((i, j, preference))
+        compared.append((i, j, preference))
         from_right = preference < 0
         merged[place[active]] = np.where(from_right, j, i)
         place[active] += 1

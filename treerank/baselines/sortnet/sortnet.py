@@ -1,11 +1,11 @@
 """SortNet: a neural comparator, trained on the pairs that sorting by it gets wrong."""
 
-import math
-from dataclasses import dataclass
-from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 try:
@@ -13,70 +13,54 @@ try:
 except ImportError as error:
     raise ImportError("SortNet needs torch: pip install treerank[torch]") from error
 
-from treerank.baselines.sortnet.comparison_sort import sort_by_comparison
-from treerank.checks import check_count
+from treerank.baselines.sortnet.compared_documents import ComparedDocuments
+from treerank.baselines.sortnet.comparison_sort import Preference, sort_by_comparison
+from treerank.baselines.sortnet.transitivity import TransitivityReport, measure_transitivity
+from treerank.baselines.training_checks import refuse_weights
+from treerank.checks import check_count, check_number
 from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.base import Metric
-from treerank.metrics.registry import get_metric
 from treerank.rankers.ranker import Ranker
 
-#: Documents of the training set that a single document is compared with for its score.
-_REFERENCES = 100
+#: Number of training documents that a single document is compared with for its score.
+_N_REFERENCES = 100
 
 
-class TransitivityReport(NamedTuple):
-    """How often a comparator goes in circles.
-
-    Attributes
-    ----------
-    n_triples : int
-        Triples of documents of one query that were looked at.
-    n_violations : int
-        Those in which a beats b, b beats c and c beats a.
-    """
-
-    n_triples: int
-    n_violations: int
-
-    @property
-    def share(self):
-        """Share of the triples."""
-        return self.n_violations / max(1, self.n_triples)
-
-
+@dataclass(eq=False, repr=False)
 class SortNet(Ranker):
     """Learn to rank by a neural comparator and a sorting algorithm [1]_.
 
-    The comparator sees both documents at once. Starting from random weights, it sorts the
-    training queries; pairs that it compares wrongly on the way join the training set, and it is
-    trained on that; and so on until nothing new is wrong. The comparator of the best ranking by
-    ``metric``, of the ``eval_set`` if there is one, is kept.
+    The comparator is a network of two documents. Starting from random weights, it sorts the
+    training queries. Pairs that it compares wrongly while sorting join its training set, and it is
+    trained on that. This is repeated until sorting finds no new wrong pair. The comparator of the
+    best ranking by ``metric``, on the ``eval_set`` if there is one, is kept.
 
-    ``rank``, ``top_k``, ``score`` and ``compare`` go by the comparator, which need not be
-    transitive; ``predict`` returns how much it prefers a document, on average, to some of the
-    training documents, so sorting by it may give another order.
+    ``rank``, ``top_k``, ``score`` and ``compare`` use the comparator, which need not be
+    transitive. ``predict`` returns how much it prefers a document, on average, to some of the
+    training documents, so sorting by it may give another order. ``fit`` takes weights of documents
+    and queries, and refuses a list of pairs.
 
     Parameters
     ----------
     n_hidden : int, default=20
-        Pairs of hidden units that share their weights.
+        Number of pairs of hidden units that share their weights.
     max_iter : int, default=20
-        Most rounds of sorting and training.
+        Largest number of rounds of sorting and training.
     n_epochs : int, default=20
-        Epochs of each training, of which the best is kept.
+        Number of epochs of each training, of which the best is kept.
     batch_size : int, default=128
-        Pairs of a batch.
-    learning_rate : float, default=1e-2
-        Of Adam.
+        Number of pairs of a batch.
+    learning_rate : float, default=0.01
+        Learning rate of Adam.
     metric : str or Metric, default="map"
         Quality of a ranking, such as "map", "p@10" or "ndcg@10"; ``score`` measures it, too.
     calibration : {"eval_set", None} or float, default="eval_set"
-        What pair probabilities are calibrated on; a float sets a share of the queries aside.
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
     random_state : int, RandomState instance or None, default=None
-        Seed.
+        Seed of all random numbers.
 
     Attributes
     ----------
@@ -85,7 +69,11 @@ class SortNet(Ranker):
     qualities_ : list of float
         Quality of the ranking before each round of training.
     n_pairs_ : int
-        Pairs trained on in the last round.
+        Number of pairs trained on in the last round.
+    inputs_ : dict of ndarray
+        Mean and scale of each feature.
+    references_ : ndarray of shape (n_references, n_features)
+        Standard features of the training documents that ``predict`` compares with.
 
     References
     ----------
@@ -102,40 +90,34 @@ class SortNet(Ranker):
 
     _learned: ClassVar = ("weights_", "qualities_", "n_pairs_", "inputs_", "references_")
 
-    def __init__(
-        self,
-        n_hidden=20,
-        *,
-        max_iter=20,
-        n_epochs=20,
-        batch_size=128,
-        learning_rate=1e-2,
-        metric="map",
-        calibration="eval_set",
-        random_state=None,
-    ):
-        self.n_hidden = n_hidden
-        self.max_iter = max_iter
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.learning_rate = learning_rate
-        self.metric = metric
-        self.calibration = calibration
-        self.random_state = random_state
+    n_hidden: int = 20
+    _: KW_ONLY
+    max_iter: int = 20
+    n_epochs: int = 20
+    batch_size: int = 128
+    learning_rate: float = 1e-2
+    metric: str | Callable[..., float] = "map"
+    calibration: str | float | None = "eval_set"
+    random_state: int | np.random.RandomState | None = None
 
-    def score(self, X, y, qid=None, *, sample_weight=None):
+    def score(
+        self,
+        X: Any,
+        y: ArrayLike,
+        qid: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+    ) -> float:
         """Return the mean of ``metric`` over the lists sorted by the comparator.
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
         return self._measured(-self.rank(X, qid), y, qid, sample_weight)
 
-    def compare(self, X_a, X_b):
+    def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the comparator's preference for a, row by row; one may be a single row."""
         check_is_fitted(self)
-        as_first, as_second = self._project(
-            np.concatenate([self._numbers(X_a), self._numbers(X_b)])
-        )
+        both = np.concatenate([check_features(self, X_a), check_features(self, X_b)])
         n_a, n_b = len(X_a), len(X_b)
         if n_a != n_b and 1 not in (n_a, n_b):
             raise ValueError(
@@ -144,38 +126,66 @@ class SortNet(Ranker):
             )
         n = max(n_a, n_b)
         i, j = np.broadcast_to(np.arange(n_a), n), n_a + np.broadcast_to(np.arange(n_b), n)
-        return self._comparator.prefer(as_first, as_second, i, j)
+        return self._preference(both)(i, j)
 
-    def transitivity(self, X, qid=None, *, n_triples=10_000, random_state=0):
-        """Report how often three documents of a query, drawn at random, run in a circle."""
+    def transitivity(
+        self,
+        X: Any,
+        qid: ArrayLike | None = None,
+        *,
+        n_triples: int = 10_000,
+        random_state: int = 0,
+    ) -> TransitivityReport:
+        """Report how often comparisons of three random documents of a query form a circle.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
+            Documents.
+        qid : array-like of shape (n_documents,), default=None
+            Query of each document; ``None`` is one query.
+        n_triples : int, default=10000
+            Number of triples drawn.
+        random_state : int, default=0
+            Seed of the triples.
+
+        Returns
+        -------
+        TransitivityReport
+        """
         check_is_fitted(self)
-        groups = QueryGroups.from_qid(qid, len(X))
-        i, j, k = _triples(groups, n_triples, np.random.default_rng(random_state))
-        projected = self._project(self._numbers(X))
-        signs = [
-            np.sign(self._comparator.prefer(*projected, a, b)) for a, b in ((i, j), (j, k), (k, i))
-        ]
-        return TransitivityReport(len(i), int((np.abs(sum(signs)) == 3).sum()))
+        groups, prefer = (
+            QueryGroups.from_qid(qid, len(X)),
+            self._preference(check_features(self, X)),
+        )
+        return measure_transitivity(groups, prefer, n_triples, np.random.default_rng(random_state))
 
     @property
-    def _comparator(self):
+    def _comparator(self) -> Comparator:
         return Comparator(**self.weights_)
 
+    def _preference(self, X: np.ndarray) -> Preference:
+        """Return the function that compares rows of checked documents."""
+        comparator = self._comparator
+        projected = comparator.project(self._standard(X))
+        return lambda i, j: comparator.prefer(*projected, i, j)
+
     def _learn(self, data, held_out, seed):
-        self._check_parameters(data)
+        refuse_weights(self, data, {"given_pairs": "it chooses its pairs itself"})
         standardization = Standardization.of(Rows(data.X, order=data.rows))
         self.inputs_ = {"mean": standardization.mean, "scale": standardization.scale}
         X = self._standard(data.X[data.rows])
-        self.references_ = X[np.linspace(0, len(X) - 1, min(len(X), _REFERENCES)).astype(int)]
-        train = _Documents.of_training(X, data, self.metric)
+        self.references_ = X[np.linspace(0, len(X) - 1, min(len(X), _N_REFERENCES)).astype(int)]
+        train = ComparedDocuments.of_training(X, data, self.metric)
         judge = train
         if held_out is not None:
-            judge = _Documents.of_held_out(self._standard(held_out.X), held_out, self.metric)
+            X = self._standard(held_out.X)
+            judge = ComparedDocuments.of_held_out(X, held_out, self.metric)
         best = self._search(train, judge, seed)
         self.weights_ = {name: np.array(part) for name, part in best._asdict().items()}
 
     def _search(self, train, judge, seed):
-        """Sort and train in turn; return the comparator of the best ranking."""
+        """Sort and train by turns; return the comparator that ranks ``judge`` best."""
         comparator = Comparator.at_random(train.X.shape[1], self.n_hidden, seed)
         best, best_quality, self.qualities_, self.n_pairs_ = comparator, (-np.inf, 0), [], 0
         wrong, wrong_to_judge = np.zeros((2, 0), np.int64), np.zeros((2, 0), np.int64)
@@ -189,16 +199,14 @@ class SortNet(Ranker):
             if (quality, -more_to_judge.shape[1]) > best_quality:
                 best, best_quality = comparator, (quality, -more_to_judge.shape[1])
             before = wrong.shape[1] + wrong_to_judge.shape[1]
-            wrong = np.unique(np.concatenate([wrong, more], axis=1), axis=1)
-            wrong_to_judge = np.unique(
-                np.concatenate([wrong_to_judge, more_to_judge], axis=1), axis=1
-            )
+            wrong, wrong_to_judge = _union(wrong, more), _union(wrong_to_judge, more_to_judge)
             if turn == self.max_iter or wrong.shape[1] + wrong_to_judge.shape[1] == before:
                 break
             comparator = self._train(comparator, train, wrong, judge, wrong_to_judge, seed + turn)
-        return best if self.n_pairs_ or train.has_pairs else _constant(best)
+        return best if self.n_pairs_ or train.has_pairs else best.without_preference()
 
     def _train(self, comparator, train, wrong, judge, wrong_to_judge, seed):
+        """Return the comparator trained on the wrong pairs; remember how many they are."""
         self.n_pairs_ = wrong.shape[1]
         if not wrong.shape[1]:
             return comparator
@@ -227,104 +235,22 @@ class SortNet(Ranker):
 
     def _best_first(self, X, qid):
         check_is_fitted(self)
-        groups = QueryGroups.from_qid(qid, len(X))
-        projected = self._project(self._numbers(X))
-        order, _ = sort_by_comparison(
-            groups, lambda i, j: self._comparator.prefer(*projected, i, j)
+        groups, prefer = (
+            QueryGroups.from_qid(qid, len(X)),
+            self._preference(check_features(self, X)),
         )
-        return groups, order
-
-    def _numbers(self, X):
-        return check_features(self, X)
-
-    def _project(self, X):
-        return self._comparator.project(self._standard(X))
+        return groups, sort_by_comparison(groups, prefer)[0]
 
     def _standard(self, X):
         return Standardization(**self.inputs_)(Rows(X), np.float64)
 
-    def _check_parameters(self, data):
+    def _check_settings(self):
+        super()._check_settings()
         for name in ("n_hidden", "max_iter", "n_epochs", "batch_size"):
             check_count(name, getattr(self, name))
-        rate = self.learning_rate
-        if not isinstance(rate, Real) or not 0 < float(rate) < math.inf:
-            raise ValueError(f"learning_rate must be a positive number; got {rate!r}.")
-        if data.pairs is not None:
-            raise ValueError(
-                "given_pairs must be None for SortNet, which chooses its pairs itself."
-            )
+        check_number("learning_rate", self.learning_rate, above=0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Documents:
-    """Documents that a comparator sorts, and what is known about their order."""
-
-    X: np.ndarray
-    worth: np.ndarray
-    groups: QueryGroups
-    weight: np.ndarray
-    metric: Any
-
-    @classmethod
-    def of_training(cls, X, data, metric):
-        """Look at the training set; without anything to find in it, errors are the measure."""
-        weight = np.ones(len(X)) if data.sample_weight is None else data.sample_weight
-        if data.query_weight is not None:
-            weight = weight * np.sqrt(data.query_weight)
-        try:
-            prepared = get_metric(metric).prepared(data.y, data.groups)
-        except ValueError:
-            prepared = None
-        return cls(X, data.y, data.groups, weight, prepared)
-
-    @classmethod
-    def of_held_out(cls, X, held_out, metric):
-        """Look at held-out documents, whose order counts as far as the metric sees it."""
-        metric = get_metric(metric)
-        worth = metric.worth(held_out.y) if isinstance(metric, Metric) else held_out.y
-        return cls(X, worth, held_out.groups, np.ones(len(X)), held_out.metric)
-
-    @property
-    def has_pairs(self):
-        return bool(self.groups.with_two_labels(self.worth).any())
-
-    def sort(self, comparator):
-        """Return the pairs that come out wrong while sorting, and the quality of the result."""
-        projected = comparator.project(self.X)
-        order, (i, j, preference) = sort_by_comparison(
-            self.groups, lambda i, j: comparator.prefer(*projected, i, j)
-        )
-        advantage = self.worth[i] - self.worth[j]
-        wrong = (advantage != 0) & (advantage * preference <= 0)
-        better, worse = np.where(advantage > 0, i, j)[wrong], np.where(advantage > 0, j, i)[wrong]
-        position = np.empty(len(order))
-        position[order] = np.arange(len(order))
-        quality = -float(wrong.sum()) if self.metric is None else self.metric(-position)
-        return np.stack([better, worse]), quality
-
-    def error(self, comparator, pairs):
-        """Return the share of pairs that a comparator gets wrong."""
-        if not pairs.shape[1]:
-            return 0.0
-        projected = comparator.project(self.X)
-        return float((comparator.prefer(*projected, *pairs) <= 0).mean())
-
-
-def _constant(comparator):
-    """Return a comparator that prefers nothing: there was no pair to learn from."""
-    return comparator._replace(ahead=0 * comparator.ahead, behind=0 * comparator.behind)
-
-
-def _triples(groups, n_triples, rng):
-    """Draw rows of three different documents of one query each; large queries more often."""
-    sizes = groups.sizes.astype(np.float64)
-    n_possible = sizes * (sizes - 1) * (sizes - 2)
-    if not n_possible.any():
-        return np.zeros((3, 0), np.int64)
-    query = rng.choice(groups.n_queries, size=n_triples, p=n_possible / n_possible.sum())
-    first, second, third = (rng.integers(groups.sizes[query] - n) for n in range(3))
-    second = second + (second >= first)
-    low, high = np.minimum(first, second), np.maximum(first, second)
-    third = third + (third >= low)
-    third = third + (third >= high)
-    return groups.order[groups.indptr[query] + np.stack([first, second, third])]
+def _union(pairs, more):
+    """Return all pairs of two arrays of shape (2, n_pairs) once."""
+    return np.unique(np.concatenate([pairs, more], axis=1), axis=1)

@@ -1,0 +1,1 @@
+"""Stump rankers: a sum of functions of one feature each."""

@@ -3,9 +3,9 @@ r"""FRank: generalized additive stumps under the fidelity loss.
 .. math:: \sum_q \frac{1}{\#_q} \sum_{ij} \Bigl(1 - \sqrt{p_{ij}}\Bigr), \qquad
     p_{ij} = \frac{1}{1 + e^{-(s_i - s_j)}}
 
-over the pairs of each query of different labels, of which there are #. The loss of a
-pair is bounded, so that hopeless pairs do not lead the way, and not convex, so that a step has no
-closed form: of 1, 1/2, 1/4, ... (up to twice the last one) it is the longest after which the loss
+over the pairs of each query of different labels, of which there are #. The loss of a pair is
+bounded, so that hopeless pairs do not dominate. It is not convex, so a step has no closed form:
+among 1, 1/2, 1/4, ... (up to twice the last step), the longest step is taken after which the loss
 still falls.
 """
 
@@ -17,14 +17,43 @@ _SHORTEST = 2.0**-20
 
 
 class FRank(StumpRanker):
-    """A sum of stumps that lowers the fidelity loss, every query counting the same.
+    """A sum of stumps that lowers the fidelity loss, every query counting the same [1]_.
 
-    Parameters and attributes are those of :class:`~treerank.baselines.stumps.stump_ranker.StumpRanker`.
+    The bound of the paper for the length of a step is replaced by a search. ``fit`` takes weights
+    of documents, of queries and of your own pairs.
+
+    Parameters
+    ----------
+    n_estimators : int, default=300
+        Largest number of stumps.
+    n_thresholds : int, default=254
+        Number of thresholds per feature, at its quantiles.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches.
+    early_stopping_rounds : int or None, default=None
+        Stop after so many stumps without a better ``metric`` on the ``eval_set``, and keep those
+        up to the best; None never stops.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the queries set aside for calibration.
+
+    Attributes
+    ----------
+    stumps_ : dict
+        Arrays of the features, the thresholds, the outputs for missing values and the weights of
+        the stumps.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per stump}}``, given an ``eval_set``.
+    best_iteration_ : int
+        Number of stumps kept.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the weights of the stumps.
 
     References
     ----------
-    Tsai, Liu, Qin, Chen and Ma (2007), FRank: a ranking method with fidelity loss. Their bound for
-    the length of a step is replaced by a search.
+    .. [1] Tsai, Liu, Qin, Chen and Ma (2007). FRank: a ranking method with fidelity loss. SIGIR.
 
     Examples
     --------
@@ -32,7 +61,7 @@ class FRank(StumpRanker):
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
     >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
-    >>> ranker = FRank(n_rounds=50).fit(X, y, qid)
+    >>> ranker = FRank(n_estimators=50).fit(X, y, qid)
     >>> ranker.score(X, y, qid) > 0.95
     True
     """

@@ -1,93 +1,96 @@
-"""Stump ranker: a sum of stumps, each the best for the potentials of the documents.
+"""Stump ranker: a sum of stumps, each the best one for the potentials of the documents.
 
-The potential of a document is how much it pulls upwards: minus the gradient of a pair loss by its
-score. The r of a stump is the sum of the potentials above its threshold, which is what the loss
-falls by at first. To add such a ranker, subclass :class:`StumpRanker` with its objective and its
-length of step.
+The potential of a document is how much it should move up: minus the gradient of a pair loss by its
+score. The r of a stump is the sum of the potentials above its threshold, which is how fast the
+loss falls at first. To add such a ranker, subclass :class:`StumpRanker` with its objective and its
+length of step, and list it in :mod:`treerank.baselines`.
 """
 
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from treerank.baselines.fitting import warn_of_nothing_to_learn, watch
 from treerank.baselines.stumps.stumps import MAX_THRESHOLDS, BinnedFeatures, Stumps, best_stump
+from treerank.baselines.training_checks import start_progress, warn_of_constant_model
 from treerank.checks import check_count
 from treerank.numerics.threads import threads_for
+from treerank.objectives.base import Objective
 from treerank.rankers.ranker import Ranker
 
 
+@dataclass(eq=False, repr=False)
 class StumpRanker(Ranker):
     """A sum of stumps that lowers a pair loss.
 
-    All weights have a meaning: those of documents, of queries and of the user's own pairs.
+    ``fit`` takes weights of documents, of queries and of your own pairs.
 
     Parameters
     ----------
-    n_rounds : int, default=300
+    n_estimators : int, default=300
         Largest number of stumps.
     n_thresholds : int, default=254
-        Thresholds per feature, at its quantiles.
+        Number of thresholds per feature, at its quantiles.
     metric : str or Metric, default="ndcg@10"
-        What ``score`` measures, and what early stopping watches on ``eval_set``.
+        Metric that ``score`` measures and early stopping watches.
     early_stopping_rounds : int or None, default=None
-        Stop after so many rounds without a better value and go back to the best.
-    calibration : "eval_set", float or None, default="eval_set"
-        See :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
+        Stop after so many stumps without a better ``metric`` on the ``eval_set``, and keep those
+        up to the best; None never stops.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
     random_state : int, RandomState instance or None, default=None
-        Seeds the queries held out for calibration.
+        Seed of the queries set aside for calibration.
 
     Attributes
     ----------
     stumps_ : dict
-        Arrays of the features, thresholds, what missing values are, and weights of the stumps.
+        Arrays of the features, the thresholds, the outputs for missing values and the weights of
+        the stumps.
     evals_result_ : dict
-        ``{"validation": {name of the metric: one value per round}}``, given an ``eval_set``.
+        ``{"validation": {name of the metric: one value per stump}}``, given an ``eval_set``.
+    best_iteration_ : int
+        Number of stumps kept.
+    feature_importances_ : ndarray of shape (n_features,)
+        Share of each feature in the weights of the stumps.
     """
 
-    _learned: ClassVar = ("stumps_", "evals_result_")
+    _learned: ClassVar = ("stumps_", "evals_result_", "best_iteration_")
     _objective: ClassVar[dict[str, str]]
 
-    def __init__(
-        self,
-        *,
-        n_rounds=300,
-        n_thresholds=MAX_THRESHOLDS,
-        metric="ndcg@10",
-        early_stopping_rounds=None,
-        calibration="eval_set",
-        random_state=None,
-    ):
-        self.n_rounds = n_rounds
-        self.n_thresholds = n_thresholds
-        self.metric = metric
-        self.early_stopping_rounds = early_stopping_rounds
-        self.calibration = calibration
-        self.random_state = random_state
+    _: KW_ONLY
+    n_estimators: int = 300
+    n_thresholds: int = MAX_THRESHOLDS
+    metric: str | Callable[..., float] = "ndcg@10"
+    early_stopping_rounds: int | None = None
+    calibration: str | float | None = "eval_set"
+    random_state: int | np.random.RandomState | None = None
 
     @property
-    def feature_importances_(self):
+    def feature_importances_(self) -> np.ndarray:
         """Share of each feature in the weights of the stumps."""
         weight = np.abs(self.stumps_["weight"])
         share = np.bincount(self.stumps_["feature"], weight, minlength=self.n_features_in_)
         return share / max(share.sum(), np.finfo(np.float64).tiny)
 
     def _learn(self, data, held_out, seed):
-        progress = watch(self, held_out, self.n_rounds)
+        progress = start_progress(self.early_stopping_rounds, held_out, self.n_estimators)
         objective = data.objective(seed, **self._objective)
         with threads_for(len(data.y)):
             features = BinnedFeatures.of(data.X, data.rows, self.n_thresholds)
             steps = self._grow(features, Descent(objective, len(data.y)), progress, held_out)
         if not steps:
-            warn_of_nothing_to_learn("No stump lowers the loss")
-        self.stumps_ = Stumps.of(steps[: progress.kept()])._asdict()
-        self.evals_result_ = progress.history()
+            warn_of_constant_model("No stump lowers the loss")
+        steps = steps[: progress.kept()]
+        self.stumps_ = Stumps.of(steps)._asdict()
+        self.evals_result_, self.best_iteration_ = progress.history(), len(steps)
 
     def _grow(self, features, descent, progress, held_out):
         """Return ``(feature, threshold, missing, weight)`` of each stump."""
         steps: list[tuple[int, float, int, float]] = []
-        held_out_scores = 0.0
-        while len(steps) < self.n_rounds and np.any(descent.potentials):
+        held_out_scores: np.ndarray | float = 0.0
+        while len(steps) < self.n_estimators and np.any(descent.potentials):
             feature, cut, missing, r = best_stump(features.codes, descent.potentials)
             codes = features.codes[feature]
             is_above = (codes > cut) | ((codes == 0) & bool(missing))
@@ -104,7 +107,7 @@ class StumpRanker(Ranker):
         return steps
 
     def _step(self, descent, is_above, r):
-        """Take a step along a stump and return its length; 0 to stop."""
+        """Move the scores along a stump and return the length of the step; 0 to stop."""
         raise NotImplementedError
 
     def _scores(self, X):
@@ -113,23 +116,24 @@ class StumpRanker(Ranker):
 
     def _check_settings(self):
         super()._check_settings()
-        check_count("n_rounds", self.n_rounds)
-        check_count("n_thresholds", self.n_thresholds)
-        if self.n_thresholds > MAX_THRESHOLDS:
-            raise ValueError(
-                f"n_thresholds must be at most {MAX_THRESHOLDS}; got {self.n_thresholds!r}."
-            )
+        check_count("n_estimators", self.n_estimators)
+        check_count("n_thresholds", self.n_thresholds, at_most=MAX_THRESHOLDS)
 
 
 class Descent:
-    """Scores on their way down an objective.
+    """The current scores, and what the objective says of them.
 
-    Attributes
+    Parameters
     ----------
     objective : Objective
         What is lowered.
+    n_documents : int
+        Number of scores; all are 0 at first.
+
+    Attributes
+    ----------
     scores : ndarray of shape (n_documents,)
-        Where it stands.
+        Current scores.
     value : float
         The objective there.
     potentials : ndarray of shape (n_documents,)
@@ -140,12 +144,12 @@ class Descent:
 
     last_size = 0.5
 
-    def __init__(self, objective, n_documents):
+    def __init__(self, objective: Objective, n_documents: int) -> None:
         self.objective = objective
         self.move_to(np.zeros(n_documents))
 
-    def move_to(self, scores):
-        """Take new scores."""
+    def move_to(self, scores: np.ndarray) -> None:
+        """Replace the current scores."""
         self.scores = scores
         self.value, gradient, _ = self.objective(scores)
         self.potentials = -gradient

@@ -1,11 +1,12 @@
-"""Stumps: steps of one feature, 1 above a threshold and 0 below, and the best of all of them.
+"""Stumps: functions of one feature, 1 above a threshold and 0 below, and the search for the best.
 
 Features are binned once, at up to 254 quantiles, so that finding the best stump for given
-potentials takes one pass over a byte per value. A missing value is a bin of its own: a stump
-says of it, too, whether it is 1 or 0, whichever serves better.
+potentials takes one pass over a byte per value. A missing value has a bin of its own: a stump is 1
+or 0 there, whichever is better.
 """
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, Self
 
 import numpy as np
 from numba import prange
@@ -13,7 +14,7 @@ from numba import prange
 from treerank.numerics.compiling import njit
 
 MAX_THRESHOLDS = 254
-#: Documents that quantiles are taken from, at even distances in training order.
+#: Number of documents that quantiles are taken from, at even distances in training order.
 _SAMPLE = 50_000
 
 
@@ -38,12 +39,12 @@ class BinnedFeatures(NamedTuple):
     thresholds: np.ndarray
 
     @classmethod
-    def of(cls, X, rows, n_thresholds):
+    def of(cls, X: np.ndarray, rows: np.ndarray, n_thresholds: int) -> Self:
         """Bin the given rows of ``X``, in that order."""
         sample = rows[:: max(1, len(rows) // _SAMPLE)]
         thresholds = np.full((X.shape[1], n_thresholds), np.inf)
         for j in range(X.shape[1]):
-            cuts = _cuts(X[sample, j].astype(np.float64), n_thresholds)
+            cuts = quantile_thresholds(X[sample, j].astype(np.float64), n_thresholds)
             thresholds[j, : len(cuts)] = cuts
         codes = np.empty((X.shape[1], len(rows)), np.uint8)
         _bin(X, rows, thresholds, codes)
@@ -55,9 +56,14 @@ class Stumps(NamedTuple):
 
     Attributes
     ----------
-    feature, threshold, missing, weight : ndarray of shape (n_stumps,)
-        The feature of each, the threshold above which it is 1, what it is where the feature is
-        missing, and its weight.
+    feature : ndarray of shape (n_stumps,)
+        The feature of each stump.
+    threshold : ndarray of shape (n_stumps,)
+        The threshold above which it is 1.
+    missing : ndarray of shape (n_stumps,)
+        What it is where the feature is missing.
+    weight : ndarray of shape (n_stumps,)
+        Its weight in the sum.
     """
 
     feature: np.ndarray
@@ -66,18 +72,18 @@ class Stumps(NamedTuple):
     weight: np.ndarray
 
     @classmethod
-    def of(cls, steps):
-        """Gather ``(feature, threshold, missing, weight)`` of each."""
+    def of(cls, steps: Iterable[tuple[int, float, int, float]]) -> Self:
+        """Collect ``(feature, threshold, missing, weight)`` of each stump."""
         columns = list(zip(*steps, strict=True)) or [(), (), (), ()]
         dtypes = np.int64, np.float64, np.float64, np.float64
         return cls(*(np.array(c, dtype) for c, dtype in zip(columns, dtypes, strict=True)))
 
-    def scores(self, X):
+    def scores(self, X: np.ndarray) -> np.ndarray:
         """Return the sum for each row."""
         return _sum_stumps(X, *self)
 
 
-def best_stump(codes, potentials):
+def best_stump(codes: np.ndarray, potentials: np.ndarray) -> tuple[int, int, int, float]:
     """Return feature, cut, missing and r of the stump of the largest |r|.
 
     r is the sum of the potentials of the documents for which the stump is 1, which are those with
@@ -90,13 +96,14 @@ def best_stump(codes, potentials):
     return best, int(cut[best]), int(missing[best]), float(value[best])
 
 
-def _cuts(values, n_thresholds):
+def quantile_thresholds(values: np.ndarray, n_thresholds: int) -> np.ndarray:
+    """Return thresholds at quantiles, rising; at all values but the largest if those are few."""
     values = values[~np.isnan(values)]
-    cuts = np.unique(values)[:-1]
-    if len(cuts) > n_thresholds:
+    thresholds = np.unique(values)[:-1]
+    if len(thresholds) > n_thresholds:
         shares = np.arange(1, n_thresholds + 1) / (n_thresholds + 1)
-        cuts = np.unique(np.quantile(values, shares, method="lower"))
-    return cuts
+        thresholds = np.unique(np.quantile(values, shares, method="lower"))
+    return thresholds
 
 
 @njit(parallel=True)
@@ -120,7 +127,8 @@ def _best_by_feature(codes, potentials, cut, missing, value):
 
 @njit
 def _best_of_feature(codes, potentials):
-    even, odd = np.zeros(256), np.zeros(256)  # two, since neighbors often share a bin
+    # Two arrays, since neighbors often share a bin, and one addition would wait for the other.
+    even, odd = np.zeros(256), np.zeros(256)
     for t in range(0, len(codes) - 1, 2):
         even[codes[t]] += potentials[t]
         odd[codes[t + 1]] += potentials[t + 1]
@@ -134,7 +142,9 @@ def _best_of_feature(codes, potentials):
             cut, missing, value = code - 1, 0, above
         if sums[0] != 0 and abs(above + sums[0]) > abs(value) and code > 1:
             cut, missing, value = code - 1, 1, above + sums[0]
-        if code == 1 and abs(sums[0]) > abs(value):  # known or not is all that counts
+        if code == 1 and abs(sums[0]) > abs(
+            value
+        ):  # it only separates missing values from all others
             cut, missing, value = 0, 0, above
     return cut, missing, value
 

@@ -13,7 +13,7 @@ from numba import prange
 from numba.extending import register_jitable
 
 from treerank.numerics.compiling import kernel_for, njit
-from treerank.objectives.kernels.level_sums import add_moments
+from treerank.numerics.fenwick import add, sum_below
 from treerank.objectives.kernels.places import Sums, sums_in_closed_form
 from treerank.objectives.losses import hinge, squared_hinge
 
@@ -64,7 +64,8 @@ def hinge_kernel(of_sums, adjacent):
                 level = labels.level[a:b] - labels.level[a]
                 if side == -1:  # mirrored: the highest level comes first, as do low scores
                     level, order = level.max() - level, order[::-1].copy()
-                tree = np.zeros((level.max() + 2, 3))
+                size = level.max() + 2
+                trees = np.zeros(size), np.zeros(size), np.zeros(size)
                 reached = b - a
                 for n in range(b - a - 1, -1, -1):
                     t = order[n]
@@ -73,10 +74,11 @@ def hinge_kernel(of_sums, adjacent):
                         reached -= 1
                         j = order[reached]
                         w = weight[j] * (1.0 if side == 1 else upper[j])
-                        _plant(tree, level[j - a], w, side * (x[j] - middle))
-                    sums = _below(tree, level[t - a])
+                        _add_moments(trees, level[j - a], w, side * (x[j] - middle))
+                    sums = _moments_below(trees, level[t - a])
                     if adjacent:
-                        sums -= _below(tree, level[t - a] - 1)
+                        lower = _moments_below(trees, level[t - a] - 1)
+                        sums = sums[0] - lower[0], sums[1] - lower[1], sums[2] - lower[2]
                     price, slope, curvature = of_sums(short, sums)
                     w = weight[t] * (upper[t] if side == 1 else 1.0)
                     g[t] += side * w * slope
@@ -88,19 +90,14 @@ def hinge_kernel(of_sums, adjacent):
 
 
 @njit
-def _plant(tree, level, w, x):
-    node = level + 1
-    while node < len(tree):
-        add_moments(tree[node], w, x)
-        node += node & -node
+def _add_moments(trees, level, w, x):
+    """Add a document of weight ``w`` at ``x`` to the sums of w, w x and w x^2."""
+    add(trees[0], level, w)
+    add(trees[1], level, w * x)
+    add(trees[2], level, w * x * x)
 
 
 @njit
-def _below(tree, level):
-    """Sum what was planted at levels below ``level``."""
-    sums = np.zeros(3)
-    node = level
-    while node > 0:
-        sums += tree[node]
-        node -= node & -node
-    return sums
+def _moments_below(trees, level):
+    """Return the sums over the documents of all lower levels."""
+    return sum_below(trees[0], level), sum_below(trees[1], level), sum_below(trees[2], level)

@@ -1,0 +1,76 @@
+"""Training checks: what rankers check before they learn.
+
+That every weight given has a meaning to the algorithm, that early stopping has held-out documents
+to watch, and that there is something to learn.
+"""
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import check_count
+from treerank.metrics.query_measure import measurable
+from treerank.metrics.registry import get_metric
+from treerank.progress import Progress
+from treerank.rankers.held_out import HeldOut
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.training_set import TrainingSet
+
+
+def refuse_weights(ranker: Ranker, data: TrainingSet, reasons: dict[str, str]) -> None:
+    """Refuse the weights that have no meaning to an algorithm.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        The ranker; its name goes into the message.
+    data : TrainingSet
+        The weights given; a weight that is the same for all documents is allowed.
+    reasons : dict from str to str
+        Names of the arguments of ``fit`` to refuse, and why they have no meaning.
+    """
+    given: dict[str, Any] = {
+        "sample_weight": data.sample_weight,
+        "query_weight": data.query_weight,
+        "given_pairs": data.pairs,
+    }
+    for name, reason in reasons.items():
+        if given[name] is not None and (name == "given_pairs" or np.ptp(given[name]) > 0):
+            raise ValueError(
+                f"{name} must be None or the same throughout for {type(ranker).__name__}, since "
+                f"{reason}; got {given[name]!r}."
+            )
+
+
+def refuse_weights_within_queries(ranker: Ranker, data: TrainingSet) -> None:
+    """Refuse weights of documents and pairs: the ranker optimizes a metric of whole queries."""
+    reasons = {
+        "sample_weight": "a metric of whole queries is optimized; query_weight weighs those",
+        "given_pairs": "a metric of whole queries is optimized, no pairs are compared",
+    }
+    refuse_weights(ranker, data, reasons)
+
+
+def measurable_queries(ranker: Ranker, data: TrainingSet) -> TrainingSet | None:
+    """Return the queries in which the metric depends on the order; warn if there are none."""
+    metric = get_metric(ranker.metric)
+    found: TrainingSet | None = measurable(data, metric)
+    if found is None:
+        reason = f"In no query does {metric.name} depend on the order"
+        warn_of_constant_model(reason, stacklevel=6)
+    return found
+
+
+def start_progress(rounds: int | None, held_out: HeldOut | None, total: int) -> Progress:
+    """Return the record of ``total`` steps; refuse early stopping without held-out documents."""
+    if rounds is not None:
+        check_count("early_stopping_rounds", rounds)
+        if held_out is None:
+            raise ValueError("eval_set must be given where early_stopping_rounds is; got None.")
+    return Progress(held_out and held_out.metric, rounds, total=total)
+
+
+def warn_of_constant_model(reason: str, stacklevel: int = 5) -> None:
+    """Warn that the model is constant, and why; ``stacklevel`` is that of ``warnings.warn``."""
+    warnings.warn(f"{reason}: the model is constant.", UserWarning, stacklevel=stacklevel)
