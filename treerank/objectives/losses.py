@@ -25,14 +25,14 @@ from numba.extending import register_jitable
 
 
 @register_jitable
-def upset_probability(margin):
+def upset_probability(margin: float) -> float:
     """Return the logistic function of ``-margin``, exact at both ends."""
     decay = math.exp(-abs(margin))  # in (0, 1], so nothing below can overflow
     return decay / (1 + decay) if margin > 0 else 1 / (1 + decay)
 
 
 @register_jitable
-def logistic(margin):
+def logistic(margin: float) -> tuple[float, float, float]:
     r"""RankNet's loss :math:`\log(1 + e^{-m})`."""
     u = upset_probability(margin)
     value = max(-margin, 0.0) + math.log1p(math.exp(-abs(margin)))
@@ -45,7 +45,7 @@ def _logistic_shape(u, p):
 
 
 @register_jitable
-def half_squared_tanh(margin):
+def half_squared_tanh(margin: float) -> tuple[float, float, float]:
     r"""DirectRanker's loss :math:`\frac12 (1 - \tanh m)^2`; a tanh is a sigmoid of 2m."""
     u = upset_probability(2 * margin)
     p = upset_probability(-2 * margin)
@@ -55,7 +55,7 @@ def half_squared_tanh(margin):
 
 
 @register_jitable
-def squared_sigmoid(margin):
+def squared_sigmoid(margin: float) -> tuple[float, float, float]:
     r"""The squared probability of an upset, :math:`u^2` with :math:`u = 1 / (1 + e^m)`."""
     u = upset_probability(margin)
     p = upset_probability(-margin)
@@ -68,7 +68,7 @@ def _squared_shape(u, p):
 
 
 @register_jitable
-def fidelity(margin):
+def fidelity(margin: float) -> tuple[float, float, float]:
     r"""FRank's loss :math:`1 - \sqrt p`, a Hellinger distance to certainty."""
     u = upset_probability(margin)
     p = upset_probability(-margin)
@@ -82,27 +82,27 @@ def _fidelity_shape(u, p):
 
 
 @register_jitable
-def half_squared(margin):
+def half_squared(margin: float) -> tuple[float, float, float]:
     r""":math:`\frac12 (1 - m)^2`: regression of the margin on 1."""
     return (1 - margin) * (1 - margin) / 2, margin - 1, 1.0
 
 
 @register_jitable
-def exponential(margin):
+def exponential(margin: float) -> tuple[float, float, float]:
     r"""RankBoost's loss :math:`e^{-m}`."""
     value = math.exp(min(-margin, 709.0))  # the last one that is finite
     return value, -value, value
 
 
 @register_jitable
-def hinge(margin):
+def hinge(margin: float) -> tuple[float, float, float]:
     r"""RankSVM's loss :math:`\max(0, 1 - m)`."""
     # The true curvature is 0, which grows no tree: 1 where the loss is active.
     return (1 - margin, -1.0, 1.0) if margin < 1 else (0.0, 0.0, 0.0)
 
 
 @register_jitable
-def squared_hinge(margin):
+def squared_hinge(margin: float) -> tuple[float, float, float]:
     r""":math:`\max(0, 1 - m)^2`."""
     short = max(1 - margin, 0.0)
     return short * short, -2 * short, 2.0 if margin < 1 else 0.0

@@ -24,7 +24,7 @@ def _log(mass, typical_size):
 NORMALIZATIONS = {None: _as_it_is, "equal": _equal, "log": _log}
 
 
-def query_factors(normalization, mass, typical_size):
+def query_factors(normalization: str | None, mass: np.ndarray, typical_size: float) -> np.ndarray:
     """Return the factor of each query; queries without weight get 1."""
     used = np.where(mass > 0, mass, 1.0)
     return np.where(mass > 0, NORMALIZATIONS[normalization](used, typical_size), 1.0)

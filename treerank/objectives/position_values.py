@@ -11,18 +11,37 @@ for the block's mean.
 To add a metric, write its function here and list it in :mod:`treerank.objectives.weights`.
 """
 
+import numpy as np
 from numba.extending import register_jitable
 
 from treerank.numerics.ties import end_of_block, mean_gap, mean_of
 
 
 @register_jitable
-def no_values(order, falling, discount, gain, above, below, within, scratch):
+def no_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    scratch: np.ndarray,
+) -> None:
     """Leave everything at 0: for weights that swaps do not matter to."""
 
 
 @register_jitable
-def ndcg_values(order, falling, discount, gain, above, below, within, scratch):
+def ndcg_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    scratch: np.ndarray,
+) -> None:
     """Mean discount of each block of ties; inside one, the mean gap of its discounts."""
     for rank in range(len(order)):
         above[order[rank]] = discount[rank]
@@ -37,7 +56,16 @@ def ndcg_values(order, falling, discount, gain, above, below, within, scratch):
 
 
 @register_jitable
-def map_values(order, falling, discount, gain, above, below, within, scratch):
+def map_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    scratch: np.ndarray,
+) -> None:
     """Precision at the document less the gains of all above it, in expectation."""
     start, seen, gained = 0, 0.0, 0.0
     while start < len(order):
@@ -90,7 +118,16 @@ def _map_gap(discount, start, size, relevant, seen):
 
 
 @register_jitable
-def mrr_values(order, falling, discount, gain, above, below, within, scratch):
+def mrr_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    scratch: np.ndarray,
+) -> None:
     """Only the first two relevant documents matter, and what could pass them."""
     n = len(order)
     start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
@@ -149,7 +186,16 @@ def _first_relevant(discount, start, end, relevant):
 
 
 @register_jitable
-def err_values(order, falling, discount, gain, above, below, within, scratch):
+def err_values(
+    order: np.ndarray,
+    falling: np.ndarray,
+    discount: np.ndarray,
+    gain: np.ndarray,
+    above: np.ndarray,
+    below: np.ndarray,
+    within: np.ndarray,
+    scratch: np.ndarray,
+) -> None:
     """Chance that the reader comes so far, over the rank, plus ERR of all above."""
     start, reach, gained = 0, 1.0, 0.0
     while start < len(order):

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from numba.extending import register_jitable
 
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import is_relevant, label_gains
 from treerank.objectives.position_values import err_values, map_values, mrr_values, ndcg_values
 
@@ -116,7 +117,7 @@ class WeightOptions:
     threshold: float = 1.0
     largest_label: float = 1.0
 
-    def discounts(self, name, groups):
+    def discounts(self, name: str, groups: QueryGroups) -> np.ndarray:
         """Worth of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for the others."""
         ranks = np.arange(1, max(groups.sizes.max(), 1) + 1)
         discounts = 1 / np.log2(1 + ranks) if name == "ndcg" else 1 / ranks

@@ -16,7 +16,8 @@ from numba import prange
 from numba.extending import register_jitable
 
 from treerank.numerics.compiling import kernel_for
-from treerank.objectives.kernels.places import Sums
+from treerank.objectives.kernels.places import Sums, Weights
+from treerank.objectives.kernels.ranking import Ranks
 
 if TYPE_CHECKING:
     from treerank.objectives.pair_problem import PairProblem
@@ -54,7 +55,7 @@ def kernel_of(problem: "PairProblem") -> Callable:
 
 
 @functools.cache
-def exact_kernel(of_margin, of_pair, truncated, ties):
+def exact_kernel(of_margin: Callable, of_pair: Callable, truncated: bool, ties: bool) -> Callable:
     """Make the kernel in double precision, for any loss."""
 
     @kernel_for(of_margin, of_pair, truncated, ties, parallel=True, error_model="numpy")
@@ -89,7 +90,9 @@ def exact_kernel(of_margin, of_pair, truncated, ties):
 
 
 @register_jitable
-def weigh(of_pair, truncated, i, j, weights, ranks):
+def weigh(
+    of_pair: Callable, truncated: bool, i: int, j: int, weights: Weights, ranks: Ranks
+) -> float:
     """Return the whole weight of a pair of places."""
     tied = ranks.block[i] == ranks.block[j]
     gain, above, below = weights.gain, ranks.above, ranks.below

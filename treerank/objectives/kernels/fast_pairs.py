@@ -94,30 +94,30 @@ def _sum_wide(problem, wide, x, iteration, g, h, mass):
         h[own] /= problem.loss.shape.hessian_factor
 
 
-def pays_to_stand_twice(sizes, reach):
+def pays_to_stand_twice(sizes: np.ndarray, reach: int) -> bool:
     """Say whether the query of an average document is much longer than the top reaches."""
     return bool(np.square(sizes, dtype=float).sum() >= ENOUGH * reach * sizes.sum())
 
 
-def is_narrow(longest, limited):
+def is_narrow(longest: int, limited: bool) -> bool:
     """Say whether queries of up to ``longest`` documents fit into columns of fixed length."""
     return bool(longest <= (WIDTH // 2 // LANES * LANES if limited else WIDTH))
 
 
 @functools.cache
 def fast_kernel(
-    of_upset,
-    of_pair,
-    fill,
-    ranked,
-    ties_matter,
-    truncated,
+    of_upset: Callable,
+    of_pair: Callable,
+    fill: Callable,
+    ranked: bool,
+    ties_matter: bool,
+    truncated: bool,
     *,
-    limited,
-    narrow,
-    weighted,
-    normalized,
-):
+    limited: bool,
+    narrow: bool,
+    weighted: bool,
+    normalized: bool,
+) -> Callable:
     """Make the kernel for a loss that has a shape.
 
     It ranks each query on the way, starting from ``order``. It fills ``g`` and ``h`` without the

@@ -6,6 +6,7 @@ relevance in a Fenwick tree, give each document's gradient: exact, in O(n log n)
 """
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -48,7 +49,7 @@ def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
 
 
 @functools.cache
-def hinge_kernel(of_sums, adjacent):
+def hinge_kernel(of_sums: Callable, adjacent: bool) -> Callable:
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(of_sums, adjacent, parallel=True, error_model="numpy")

@@ -37,7 +37,9 @@ class LabelOrder(NamedTuple):
     high: np.ndarray
 
     @classmethod
-    def from_labels(cls, y, groups: QueryGroups, *, adjacent=False):
+    def from_labels(
+        cls, y: np.ndarray, groups: QueryGroups, *, adjacent: bool = False
+    ) -> "LabelOrder":
         """Sort; ``adjacent`` leaves only the next lower level as partners."""
         query = np.repeat(np.arange(groups.n_queries), groups.sizes)
         labels = y[groups.order]
@@ -55,7 +57,7 @@ class LabelOrder(NamedTuple):
             row, groups.indptr, level, level_start, low.astype(np.int32), high.astype(np.int32)
         )
 
-    def n_pairs(self):
+    def n_pairs(self) -> np.ndarray:
         """Count the pairs of each query."""
         counts = (self.high - self.low).astype(np.float64)
         return np.add.reduceat(np.append(counts, 0), self.indptr[:-1]) * (np.diff(self.indptr) > 0)

@@ -9,6 +9,7 @@ everything once and runs it for both sides.
 
 import functools
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @register_jitable
-def add_moments(sums, w, x):
+def add_moments(sums: np.ndarray, w: float, x: float) -> None:
     """Add a document of weight ``w`` at ``x`` to sums of w, w x and w x^2."""
     sums[0] += w
     sums[1] += w * x
@@ -68,7 +69,7 @@ def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
 
 
 @functools.cache
-def level_kernel(add, of_sums, adjacent):
+def level_kernel(add: Callable, of_sums: Callable, adjacent: bool) -> Callable:
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(add, of_sums, adjacent, parallel=True, error_model="numpy")

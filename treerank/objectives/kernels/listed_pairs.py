@@ -1,6 +1,7 @@
 """Listed pairs: pairs that are sampled or given, one by one, in double precision."""
 
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ from numba import prange
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.random_keys import uniform
 from treerank.objectives.kernels.exact_pairs import weigh
+from treerank.objectives.kernels.label_order import LabelOrder
 from treerank.objectives.kernels.places import Sums
 from treerank.objectives.pairs import GivenPairs
 
@@ -52,7 +54,9 @@ def _listed(problem, iteration):
     return draw_pairs(problem.labels, judgments.keys, *drawn)
 
 
-def draw_pairs(labels, keys, sampled, seed, iteration):
+def draw_pairs(
+    labels: LabelOrder, keys: np.ndarray, sampled: int, seed: int, iteration: int
+) -> PairList:
     """Draw ``sampled`` less relevant partners for each place that has any."""
     width = (labels.high - labels.low).astype(np.int64)
     i = np.repeat(np.flatnonzero(width > 0), sampled)
@@ -72,7 +76,7 @@ def _draw(i, keys, width, sampled, seed, iteration, j):
         j[n] = int(uniform(seed + 1, iteration, key) * width[i[n]])
 
 
-def list_pairs(given, labels):
+def list_pairs(given: GivenPairs, labels: LabelOrder) -> PairList:
     """Turn pairs of rows into pairs of places, query by query."""
     place = np.empty(len(labels.row), dtype=np.int64)
     place[labels.row] = np.arange(len(place))
@@ -84,7 +88,7 @@ def list_pairs(given, labels):
 
 
 @functools.cache
-def listed_kernel(of_margin, of_pair, truncated):
+def listed_kernel(of_margin: Callable, of_pair: Callable, truncated: bool) -> Callable:
     """Make the kernel over listed pairs, in double precision, for any loss."""
 
     @kernel_for(of_margin, of_pair, truncated, parallel=True, error_model="numpy")

@@ -5,6 +5,7 @@ never looks at the order of rows: what ties do is the business of the weights.
 """
 
 import functools
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -70,7 +71,7 @@ class RankRule(NamedTuple):
 
 
 @njit(nogil=True)
-def sort_by_score(order, key, nearly_sorted):
+def sort_by_score(order: np.ndarray, key: np.ndarray, nearly_sorted: bool) -> np.ndarray:
     """Sort ``order`` in place so that ``key[order]`` falls, and return ``key[order]``.
 
     From an order that is nearly right it takes an insertion sort; else the documents are first
@@ -136,7 +137,9 @@ def _insertion_sort(order, falling, gap, patience):
 
 
 @register_jitable
-def chance_in_top(order, falling, top, inside, inside_tie):
+def chance_in_top(
+    order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
+) -> None:
     """Chance of each document to be among the first ``top``, ties broken at random.
 
     ``within`` is the chance that at least one of two documents of its block is; where equal chances
@@ -156,7 +159,7 @@ def chance_in_top(order, falling, top, inside, inside_tie):
 
 
 @functools.cache
-def rank_kernel(fill, truncated, weighs_ties):
+def rank_kernel(fill: Callable, truncated: bool, weighs_ties: bool) -> Callable:
     """Make the kernel that ranks all queries, for those that visit pairs one by one."""
 
     @kernel_for(fill, truncated, weighs_ties, parallel=True, error_model="numpy")
@@ -179,7 +182,16 @@ def rank_kernel(fill, truncated, weighs_ties):
 
 
 @register_jitable
-def rank_query(fill, wanted, x, gain, names, iteration, rule, ranks):
+def rank_query(
+    fill: Callable,
+    wanted: tuple[bool, bool],
+    x: np.ndarray,
+    gain: np.ndarray,
+    names: np.ndarray,
+    iteration: int,
+    rule: RankRule,
+    ranks: Ranks,
+) -> int:
     """Sort one query and say what its ranks are worth, as far as that is wanted.
 
     Return how many documents, the first of the order, stand within reach or tie with one.
@@ -200,7 +212,7 @@ def rank_query(fill, wanted, x, gain, names, iteration, rule, ranks):
 
 
 @register_jitable
-def number_blocks(order, falling, block):
+def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> None:
     """Say of each document where its block of equal scores begins."""
     start = 0
     while start < len(order):
@@ -211,7 +223,9 @@ def number_blocks(order, falling, block):
 
 
 @njit
-def sort_noisy(order, x, names, iteration, rule):
+def sort_noisy(
+    order: np.ndarray, x: np.ndarray, names: np.ndarray, iteration: int, rule: RankRule
+) -> np.ndarray:
     """Sort a query by its scores plus the noise of this iteration; return them, falling."""
     key, noisy = x.copy(), rule.smoothing > 0
     if noisy:
