@@ -23,9 +23,6 @@ class LabeledRankNetStar(RankNetStar):
 
     weight = "label"
 
-    def __init__(self, hidden=(70, 5), **rest):
-        super().__init__(hidden, **rest)
-
 
 def drawn_sets(n_train, n_test, seed, **classes):
     """Return a training set, a test set, and the Gaussians that both come from."""
