@@ -1,13 +1,14 @@
-"""Batches: the rows that one step of training looks at, and the objective of those rows alone.
+"""Batches: the rows that one step of training uses, and the objective of those rows alone.
 
-A batch is made of whole queries as long as they fit. A query of more documents than a batch is
-dealt into pieces, anew every epoch, and the pairs of a piece count: so an objective over one
-merged query trains on pairs across queries, a batch of documents at a time. Or a batch is so many
-pairs drawn at random, as the DirectRanker paper has it, and whichever documents they need.
+A batch holds whole queries where they fit. A query with more documents than a batch is cut into
+pieces at random in every epoch, and the pairs within a piece count. So an objective in which all
+documents are one query trains on pairs across queries. Or a batch is a number of pairs drawn at
+random, as in the DirectRanker paper, with the documents of these pairs.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -19,14 +20,14 @@ from treerank.objectives.pairwise import PairwiseObjective
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Rows of the whole, and their objective.
+    """Some rows, and their objective.
 
     Attributes
     ----------
     rows : ndarray of shape (n_rows,)
-        Rows, those of one query next to each other.
+        Numbers of the rows; rows of one query stand next to each other.
     objective : Objective
-        Its row ``i`` is ``rows[i]``.
+        Objective whose row ``i`` is ``rows[i]``.
     """
 
     rows: np.ndarray
@@ -34,9 +35,9 @@ class Batch:
 
 
 def query_batches(
-    objective: Objective, batch_size: int, rng: np.random.RandomState
+    objective: Objective, batch_size: int, rng: np.random.Generator
 ) -> Iterator[Batch]:
-    """Yield batches of whole queries, or pieces of large ones, that hold every row once.
+    """Yield batches of whole queries, or of pieces of large queries; each row is in one batch.
 
     Examples
     --------
@@ -51,9 +52,9 @@ def query_batches(
 
 
 def pair_batches(
-    objective: Objective, batch_size: int, rng: np.random.RandomState
+    objective: Objective, batch_size: int, rng: np.random.Generator
 ) -> Iterator[Batch]:
-    """Yield batches of ``batch_size // 2`` pairs each, as many as show each row about once."""
+    """Yield batches of ``batch_size // 2`` pairs; together they hold each row about once."""
     batch_size = min(batch_size, len(objective.groups.order))
     draw = _PairSampler.of(objective)
     if draw.n_pairs:
@@ -64,8 +65,8 @@ def pair_batches(
 BATCHES = {"queries": query_batches, "pairs": pair_batches}
 
 
-def deal(groups: QueryGroups, batch_size: int, rng: np.random.RandomState) -> Iterator[np.ndarray]:
-    """Deal all rows into batches of at most ``batch_size``, queries and pieces in random order."""
+def deal(groups: QueryGroups, batch_size: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """Yield the rows of batches of at most ``batch_size``, queries and pieces in random order."""
     n_pieces = -(-groups.sizes // batch_size)
     order = groups.order.copy()
     for q in np.flatnonzero(n_pieces > 1):
@@ -94,7 +95,7 @@ def taken(objective: Objective, rows: np.ndarray) -> Objective:
 
 @dataclass(frozen=True, eq=False)
 class _PairSampler:
-    """Draws from all pairs of an objective, each as likely as any other."""
+    """Draws pairs of an objective at random, all with the same probability."""
 
     objective: PairwiseObjective
     up_to: np.ndarray
@@ -123,8 +124,8 @@ class _PairSampler:
         new_place = np.argsort(by_query)[place]
         given = GivenPairs(new_place[:size], new_place[size:], weight, target)
         rows = rows[by_query]
-        unlisted = replace(self.objective, pairs=Pairs())
-        return Batch(rows, replace(taken(unlisted, rows), pairs=given))
+        unlisted: Any = taken(replace(self.objective, pairs=Pairs()), rows)
+        return Batch(rows, replace(unlisted, pairs=given))
 
     def _look_up(self, number):
         rule, labels = self.objective.pairs, self.objective.labels

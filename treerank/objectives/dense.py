@@ -1,23 +1,22 @@
-"""Dense objectives: the gradient of a batch by torch itself, where its scores are on a GPU.
+"""Dense gradient: the gradient of a batch computed by torch, where its scores are on a GPU.
 
-Kernels run on the CPU; a GPU would wait for the scores to go there and the gradient to come back.
-A batch is small, so its pairs fit into a matrix with a row and a column per document. That serves
-pair losses with weights that do not depend on ranks, whole queries or pieces of them. Others go
-by way of the CPU. The gradient of a loss is its ``of_tensor``.
+The kernels run on the CPU, so a GPU would wait for scores and gradients to be copied. The pairs of
+a batch fit into a matrix with a row and a column per document. This works for pair losses with
+``of_tensor`` and weights that do not depend on ranks; all other objectives use the CPU.
 """
 
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import torch
 
 from treerank.objectives.pairwise import PairwiseObjective
 
-#: Documents of a batch from which on the matrix is too large.
+#: Largest number of documents for which the matrix is not too large.
 MAX_DOCUMENTS = 8192
 
 
-def is_dense(objective: Any) -> bool:
+def is_dense(objective: Any) -> TypeGuard[PairwiseObjective]:
     """Tell whether :func:`dense_gradient` knows the objective."""
     return (
         isinstance(objective, PairwiseObjective)
@@ -49,7 +48,7 @@ def dense_gradient(scores: torch.Tensor, objective: PairwiseObjective) -> torch.
             objective.offset,
         ]
     )
-    table = torch.from_numpy(per_place).to(scores.device)  # one trip for all of them
+    table = torch.from_numpy(per_place).to(scores.device)  # one copy for all of them
     low, high = table[:2, :, None]
     upper, lower, offset = table[2:].to(scores.dtype)
     row = torch.from_numpy(labels.row).to(scores.device)

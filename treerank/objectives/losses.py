@@ -2,15 +2,14 @@ r"""Pair losses: the price of a margin.
 
 A pair loss is a scalar function of the margin :math:`m = s_i - s_j` between a document ``i``
 and a less relevant document ``j`` of the same query. It falls as the margin grows and returns
-``(value, gradient, hessian)``, the last two with respect to the margin. Scaling the scores
-(``sigma``) and asking for the gap of the labels instead of 1 are done once, by the objective.
+``(value, gradient, hessian)``, the last two with respect to the margin. The objective scales the
+scores (``sigma``) and asks for the gap of the labels instead of 1.
 
-To add one, write the function and list it in ``PAIR_LOSSES``: every objective, every feature
-part and all of ``tests/test_losses.py`` pick it up from there. A loss of the user's own is a
-``numba.njit`` function of the margin.
+To add one, write the function and list it in ``PAIR_LOSSES``: objectives, feature parts and tests
+find it there. A loss of your own is a ``numba.njit`` function of the margin.
 
-The sigmoid family shares one trick. With ``u`` the probability that the pair is upset,
-``u = 1 / (1 + exp(kappa m))``, and ``p = 1 - u``, gradient and curvature are polynomials of
+Losses of the sigmoid family need no exponential per pair. With ``u = 1 / (1 + exp(kappa m))``, the
+probability that the pair is in the wrong order, and ``p = 1 - u``, gradient and curvature are polynomials of
 ``u`` and ``p``, and ``u = e_j / (e_i + e_j)`` needs one exponential per document instead of
 one per pair. So those losses also name their *shape*: the two polynomials without constants
 (a constant would promote single precision to double in the innermost loop).
@@ -56,7 +55,7 @@ def half_squared_tanh(margin: float) -> tuple[float, float, float]:
 
 @register_jitable
 def squared_sigmoid(margin: float) -> tuple[float, float, float]:
-    r"""The squared probability of an upset, :math:`u^2` with :math:`u = 1 / (1 + e^m)`."""
+    r"""Return :math:`u^2`, the squared probability :math:`u = 1 / (1 + e^m)` of the wrong order."""
     u = upset_probability(margin)
     p = upset_probability(-margin)
     return u * u, -2 * u * u * p, 2 * (u * p) ** 2
@@ -122,7 +121,7 @@ class Shape:
         The kappa of ``u``.
     """
 
-    of_upset: Callable
+    of_upset: Callable[..., Any]
     gradient_factor: float
     hessian_factor: float
     steepness: float = 1.0
@@ -154,7 +153,7 @@ class PairLoss:
     (0.75, -1.0, 1.0)
     """
 
-    of_margin: Callable
+    of_margin: Callable[..., Any]
     approximate_hessian: bool = False
     is_likelihood: bool = False
     shape: Shape | None = field(default=None, repr=False)

@@ -1,7 +1,7 @@
-"""Normalization: what the pair weights of one query are scaled to.
+"""Normalization: the number that the pair weights of one query are scaled to.
 
-Without it a query counts by the number of its pairs, or by the gain that is at stake in it.
-To add a rule, list its function of the query's sum of weights in ``NORMALIZATIONS``.
+Without it a query counts as much as the sum of its pair weights. To add a rule, list its function
+of that sum in ``NORMALIZATIONS``.
 """
 
 import numpy as np
@@ -19,8 +19,8 @@ def _log(mass, typical_size):
     return np.log2(1 + mass) / mass
 
 
-#: ``(sum of weights, documents of a typical query) -> factor``: as it is; every query the
-#: same; large sums dampened to their logarithm, as LightGBM's ``lambdarank_norm`` does.
+#: ``(sum of weights, documents of a typical query) -> factor``: unscaled; the same sum for every
+#: query; or the logarithm of the sum, as LightGBM's ``lambdarank_norm`` does.
 NORMALIZATIONS = {None: _as_it_is, "equal": _equal, "log": _log}
 
 

@@ -8,6 +8,7 @@ The kernels of :mod:`treerank.objectives.kernels` work on places. Each of them r
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -142,7 +143,7 @@ class PairProblem:
         return self.judgments.query_weight * scaled
 
     @property
-    def fills_values(self) -> Callable:
+    def fills_values(self) -> Callable[..., Any]:
         """Function that fills in what the positions are worth to the weight."""
         return self.weight.values or no_values
 

@@ -1,11 +1,11 @@
 """Pairs: which two documents of a query are compared in training.
 
-A policy is a :class:`Pairs`, whose fields multiply: ``Pairs(adjacent=True, top=10)`` compares
+A rule is a :class:`Pairs`, whose fields combine: ``Pairs(adjacent=True, top=10)`` compares
 neighboring levels of relevance where at least one of the two documents stands in the top 10.
-Pairs are never listed unless they are sampled or given: with the documents of a query sorted
+Pairs are listed only if they are sampled or given. Otherwise, with the documents of a query sorted
 by label, the less relevant partners of a document are one run of places.
 
-To name a policy, list it in ``PAIRS``.
+To name a rule, list it in ``PAIRS``.
 """
 
 import numbers
@@ -19,22 +19,22 @@ from treerank.inputs.grouping import QueryGroups
 
 @dataclass(frozen=True)
 class Pairs:
-    """A rule that says which pairs count.
+    """A rule that says which pairs of documents count.
 
-    Attributes
+    Parameters
     ----------
     adjacent : bool, default=False
         Only pairs of neighboring levels of relevance (of those present in the query); a total
         order follows from them by transitivity.
     top : int or None, default=None
-        Only pairs of which at least one document is among the first ``top`` of the present
-        ranking. Documents that tie around that place count by their chance to be in. In long
-        queries only those pairs are visited.
+        Only pairs with at least one document among the first ``top`` of the present ranking.
+        Documents of equal scores around that place count by their probability of being among the
+        first. In long queries only these pairs are visited.
     sampled : int or None, default=None
-        Draw so many partners for each document instead of taking all, anew every iteration.
+        Draw this number of partners for each document in every iteration instead of taking all.
         The expected gradient is that of all pairs.
     ties : bool, default=False
-        Also pairs of equal labels, each order being right with probability 1/2 (RankNet).
+        Also pairs of equal labels, where each order is right with probability 1/2 (RankNet).
 
     Examples
     --------
@@ -88,12 +88,12 @@ def get_pairs(pairs: "str | Pairs | GivenPairs") -> "Pairs | GivenPairs":
 
 @dataclass(frozen=True, eq=False)
 class GivenPairs:
-    """Pairs that the user lists, whatever the labels say.
+    """Pairs that the user lists; their labels do not matter.
 
     Attributes
     ----------
     i, j : ndarray of shape (n_pairs,)
-        Rows of the two documents; both of one query.
+        Rows of the two documents, which belong to one query.
     weight : ndarray of shape (n_pairs,)
         Weight of the pair.
     target : ndarray of shape (n_pairs,)
@@ -115,7 +115,7 @@ class GivenPairs:
 
     @classmethod
     def from_table(cls, table: Any, groups: QueryGroups) -> "GivenPairs":
-        """Read columns i, j, weight (1 if absent) and target (1 if absent), and check them."""
+        """Check a table with the columns i, j, weight (default 1) and target (default 1)."""
         table = np.asarray(table, dtype=np.float64)
         if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
             raise ValueError(

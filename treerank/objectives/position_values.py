@@ -1,12 +1,12 @@
-"""Swaps: how much a metric changes when two documents of a query trade places.
+"""Position values: how much a metric changes when two documents of a query swap places.
 
-For the present order of one query and its scores in that order, ``falling``, each function
-fills two numbers per document such that the change is ``above_i - above_j`` when the more relevant
-``i`` stands above ``j`` and ``below_j - below_i`` below it, the wrong one of the two never being
-the larger; and a third, ``within``, that stands in for the difference when the two have equal
-scores. They are 0 at first; what no weight reads stays so. All three are expectations over
-random tie-breaking: exact for NDCG, MAP and MRR; for ERR every document of a tied block stands
-for the block's mean.
+Each function gets the present order of one query and its scores in that order, ``falling``. It
+fills in two numbers per document. The change is ``above_i - above_j`` if the more relevant
+document ``i`` stands above ``j``, and ``below_j - below_i`` if it stands below; the difference
+that does not apply is never the larger of the two. A third number, ``within``, is the change if
+the two have equal scores. All numbers are 0 at first. They are expectations over random
+tie-breaking: exact for NDCG, MAP and MRR; for ERR every document of a tied block is replaced by
+the mean of the block.
 
 To add a metric, write its function here and list it in :mod:`treerank.objectives.weights`.
 """
@@ -28,7 +28,7 @@ def no_values(
     within: np.ndarray,
     scratch: np.ndarray,
 ) -> None:
-    """Leave everything at 0: for weights that swaps do not matter to."""
+    """Leave everything at 0: for weights that do not depend on ranks."""
 
 
 @register_jitable
@@ -42,7 +42,7 @@ def ndcg_values(
     within: np.ndarray,
     scratch: np.ndarray,
 ) -> None:
-    """Mean discount of each block of ties; inside one, the mean gap of its discounts."""
+    """Fill in the mean discount of each block of ties, and the mean gap of its discounts."""
     for rank in range(len(order)):
         above[order[rank]] = discount[rank]
     for start in range(len(order) - 1):
@@ -66,7 +66,7 @@ def map_values(
     within: np.ndarray,
     scratch: np.ndarray,
 ) -> None:
-    """Precision at the document less the gains of all above it, in expectation."""
+    """Fill in the expected precision at the document, less the gains of all documents above."""
     start, seen, gained = 0, 0.0, 0.0
     while start < len(order):
         end = end_of_block(start, falling)
@@ -87,7 +87,7 @@ def map_values(
 
 @register_jitable
 def _map_block(discount, start, size, relevant, seen, gained):
-    """What a place in the block is worth to a relevant document and to another; its discount."""
+    """Return the value of the block to a relevant and another document, and its mean discount."""
     if size == 1:
         worth = seen * discount[start] - gained
         return worth, worth, discount[start]
@@ -104,7 +104,7 @@ def _map_block(discount, start, size, relevant, seen, gained):
 
 @register_jitable
 def _map_gap(discount, start, size, relevant, seen):
-    """Mean change when a relevant and another document of one block swap places."""
+    """Return the mean change when a relevant and another document of one block swap places."""
     if relevant == 0 or relevant == size:
         return 0.0
     mates = (relevant - 1) / max(size - 2, 1)
@@ -128,7 +128,7 @@ def mrr_values(
     within: np.ndarray,
     scratch: np.ndarray,
 ) -> None:
-    """Only the first two relevant documents matter, and what could pass them."""
+    """Fill in the values for MRR: only the first two relevant documents and those above matter."""
     n = len(order)
     start, first, second = 0, -1.0, -1.0  # expected reciprocal ranks, once known
     alone = False  # is the first relevant document the only one of its block?
@@ -138,7 +138,7 @@ def mrr_values(
         for rank in range(start, end):
             relevant += gain[order[rank]] > 0
         mean, here, better, runner_up = 0.0, 0.0, 0.0, 0.0
-        if first < 0 or (alone and second < 0):  # else nothing below changes anything
+        if first < 0 or (alone and second < 0):  # else nothing further down changes the metric
             mean = mean_of(discount, start, end)
             here, better, runner_up = _first_relevant(discount, start, end, relevant)
         opens = first < 0 and relevant > 0
@@ -146,7 +146,7 @@ def mrr_values(
         for rank in range(start, end):
             document = order[rank]
             above[document], below[document], within[document] = 0.0, first, 0.0
-            if first < 0 and relevant == 0:  # above every relevant document: may only rise
+            if first < 0 and relevant == 0:  # above every relevant document
                 above[document], below[document] = 1.0, mean
             elif opens:
                 falls = here if relevant == 1 else (here - runner_up) / relevant
@@ -165,8 +165,10 @@ def mrr_values(
 
 @register_jitable
 def _first_relevant(discount, start, end, relevant):
-    """Expected 1/rank of a block's first relevant document, of the better of it and another
-    document of the block that is not relevant, and of its second relevant document.
+    """Return three expected reciprocal ranks of a block.
+
+    They are those of its first relevant document, of the better one of that and another document
+    that is not relevant, and of its second relevant document.
     """
     size = end - start
     here, better, runner_up, above = 0.0, 0.0, 0.0, 0.0
@@ -196,7 +198,7 @@ def err_values(
     within: np.ndarray,
     scratch: np.ndarray,
 ) -> None:
-    """Chance that the reader comes so far, over the rank, plus ERR of all above."""
+    """Fill in the probability that the reader comes so far, over the rank, plus the ERR above."""
     start, reach, gained = 0, 1.0, 0.0
     while start < len(order):
         end = end_of_block(start, falling)
@@ -214,5 +216,5 @@ def err_values(
         for rank in range(start, end):
             document = order[rank]
             above[document], within[document] = mean, gap
-            below[document] = 1 / (1 - gain[document])  # the reader who got past it
+            below[document] = 1 / (1 - gain[document])  # given that the reader went on
         start = end

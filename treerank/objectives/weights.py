@@ -1,17 +1,19 @@
 r"""Pair weights: how much a pair of documents of one query matters.
 
-A weight multiplies the loss of a pair. Some look at labels only, some at how much a metric
-would change if the two documents swapped places in the present ranking, which makes any pair
-loss times that weight a lambda gradient. Two documents ``i`` (more relevant) and ``j`` have
+A weight multiplies the loss of a pair. Some depend on labels only, some on how much a metric
+would change if the two documents swapped places in the present ranking; any pair loss times such
+a weight gives a lambda gradient. Two documents ``i`` (more relevant) and ``j`` have
 
 * ``gain``: a number that their labels fix once, such as ``2^y - 1`` over the ideal DCG;
-* ``above``, ``below`` and ``within``: numbers that the present ranks fix, see :mod:`treerank.objectives.position_values`.
+* ``above``, ``below`` and ``within``: numbers that the present ranks fix, see
+  :mod:`treerank.objectives.position_values`.
 
 To add one, write its functions and list it in ``PAIR_WEIGHTS``.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba.extending import register_jitable
@@ -33,15 +35,15 @@ def _gap(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
 
 @register_jitable
 def _ndcg_change(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
-    # Different blocks have different mean discounts, unless both are beyond the truncation,
-    # where within is 0 too: so there is no need to look at ``tied``.
+    # Different blocks have different mean discounts, unless both are beyond the truncation, where
+    # ``within`` is 0 too. So ``tied`` is not needed.
     gap = abs(above_i - above_j)
     return (gain_i - gain_j) * (gap if gap > 0 else within)
 
 
 @register_jitable
 def _swap_change(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
-    # Both ways computed, one kept by a product: a branch would keep the loop from vectorizing.
+    # Both cases are computed and a product keeps one: a branch would stop vectorization.
     change = max(above_i - above_j, below_j - below_i, within - within)
     return (gain_i - gain_j) * (tied * within + (not tied) * change)
 
@@ -67,7 +69,7 @@ def _label_steps(y, groups, options):
 
 
 def _over_ideal_dcg(y, groups, options):
-    """Gains over the best DCG@k that their query can reach; y is sorted within queries."""
+    """Return gains over the largest DCG@k of their query; y is sorted within queries."""
     gains = label_gains(y, options.gain)
     ranks = groups.sizes.repeat(groups.sizes) - 1 - _places(groups)  # best label first
     ideal = np.add.reduceat(gains * options.discounts("ndcg", groups)[ranks], groups.indptr[:-1])
@@ -86,30 +88,30 @@ def _relevant(y, groups, options):
 
 
 def _stop_probability(y, groups, options):
-    """Chance that a document satisfies the reader, never quite 1."""
+    """Return the probability that a document satisfies the reader, which is below 1."""
     largest = label_gains([options.largest_label], options.gain)
     return label_gains(y, options.gain) / (largest + 1)
 
 
 def _places(groups):
-    """Position of each document within its query."""
+    """Return the position of each document within its query."""
     return np.arange(groups.n_documents) - groups.indptr[:-1].repeat(groups.sizes)
 
 
 @dataclass(frozen=True)
 class WeightOptions:
-    """What the metrics behind the weights can be told.
+    """Settings of the metrics behind the weights.
 
     Attributes
     ----------
     k : int or None
-        Ranks below the k-th are worth nothing; None for all.
+        Ranks beyond the k-th have no value; None for all.
     gain : {"exponential", "linear"} or tuple of float
         Gain of a label, for NDCG and ERR.
     threshold : float
         Labels from here on are relevant, for MAP and MRR.
     largest_label : float
-        The best a document can be, for ERR.
+        Largest label of all documents, for ERR.
     """
 
     k: int | None = None
@@ -118,7 +120,7 @@ class WeightOptions:
     largest_label: float = 1.0
 
     def discounts(self, name: str, groups: QueryGroups) -> np.ndarray:
-        """Worth of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for the others."""
+        """Return the discount of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for others."""
         ranks = np.arange(1, max(groups.sizes.max(), 1) + 1)
         discounts = 1 / np.log2(1 + ranks) if name == "ndcg" else 1 / ranks
         return np.where(ranks <= (self.k or len(ranks)), discounts, 0.0)
@@ -126,7 +128,7 @@ class WeightOptions:
 
 @dataclass(frozen=True)
 class PairWeight:
-    """A pair weight and what is known about it.
+    """A pair weight, and what is known about it.
 
     Attributes
     ----------
@@ -134,22 +136,27 @@ class PairWeight:
         ``(y, groups, options) -> ndarray``, for labels that ascend within each query.
     of_pair : callable
         ``(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied) -> weight``.
-    ranks : callable or None
-        Fills ``above``, ``below`` and ``within`` of a query; None if ranks do not matter. Where ``k``
-        truncates, pairs of two documents beyond it are not visited.
+    values : callable or None
+        Fills in ``above``, ``below`` and ``within`` of a query; None if ranks do not matter. Where
+        ``k`` truncates, pairs of two documents beyond it are not visited.
     discount : {"ndcg", "reciprocal"}
-        Worth of a rank.
+        Discount of a rank.
     normalized : bool
-        Whether every query counts the same.
+        Whether the weights of every query have the same sum.
     looks_at_ties : bool
         Whether ``of_pair`` uses ``tied``.
     separates : bool
         Whether the weight is the gain of the upper document alone.
+
+    Examples
+    --------
+    >>> PAIR_WEIGHTS["label"].is_fixed, PAIR_WEIGHTS["ndcg"].is_fixed
+    (True, False)
     """
 
-    gains: Callable
-    of_pair: Callable
-    values: Callable | None = None
+    gains: Callable[..., Any]
+    of_pair: Callable[..., Any]
+    values: Callable[..., Any] | None = None
     discount: str = "reciprocal"
     normalized: bool = False
     looks_at_ties: bool = False

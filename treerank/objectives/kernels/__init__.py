@@ -1,0 +1,1 @@
+"""Kernels of the objectives: compiled sums over the pairs or documents of each query."""

@@ -1,15 +1,14 @@
-r"""Kernels over pairs in double precision: value and derivatives of any pair loss and weight.
+r"""Exact pairs: value and derivatives of any pair loss and weight, in double precision.
 
-A kernel is made for a loss and a weight, which are compiled into it. Kernels of built-in losses
-come from numba's cache on disk: their functions are plain Python (``register_jitable``), which
-the cache can name; a jitted function of the user's own is compiled once per process. All run in
-parallel over queries only, each of which owns its places: the same bits for any number of
-threads.
+A kernel is made for a loss and a weight, which are compiled into it. The kernels of built-in
+losses are kept on disk; that of a jitted function of the user's own is compiled once per process.
+Kernels run in parallel over queries, and each query has places of its own. So the bits are the
+same for any number of threads.
 """
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import prange
@@ -47,7 +46,7 @@ def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
     return Sums(g, h, mass, values)
 
 
-def kernel_of(problem: "PairProblem") -> Callable:
+def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
     """Return the kernel for the loss, the weight and the pairs of a problem."""
     pairs = problem.pairs
     leaves = problem.loss.of_margin, problem.weight.of_pair, pairs.top is not None, pairs.ties
@@ -55,8 +54,10 @@ def kernel_of(problem: "PairProblem") -> Callable:
 
 
 @functools.cache
-def exact_kernel(of_margin: Callable, of_pair: Callable, truncated: bool, ties: bool) -> Callable:
-    """Make the kernel in double precision, for any loss."""
+def exact_kernel(
+    of_margin: Callable[..., Any], of_pair: Callable[..., Any], truncated: bool, ties: bool
+) -> Callable[..., Any]:
+    """Make the kernel for a loss and a weight."""
 
     @kernel_for(of_margin, of_pair, truncated, ties, parallel=True, error_model="numpy")
     def over_runs(wanted, x, shift, labels, weights, ranks, g, h, mass, value):
@@ -70,7 +71,7 @@ def exact_kernel(of_margin: Callable, of_pair: Callable, truncated: bool, ties: 
                 # Documents of the same level are the places from `high` on.
                 for j in range(a + labels.low[i], i if ties else a + labels.high[i]):
                     w = weigh(of_pair, truncated, i, j, weights, ranks)
-                    if w == 0:  # as beyond the top; losses are dear
+                    if w == 0:  # beyond the top, where the loss need not be computed
                         continue
                     margin = x[i] - x[j]
                     pair_value, slope, curvature = of_margin(margin + shift)
@@ -91,14 +92,14 @@ def exact_kernel(of_margin: Callable, of_pair: Callable, truncated: bool, ties: 
 
 @register_jitable
 def weigh(
-    of_pair: Callable, truncated: bool, i: int, j: int, weights: Weights, ranks: Ranks
+    of_pair: Callable[..., Any], truncated: bool, i: int, j: int, weights: Weights, ranks: Ranks
 ) -> float:
-    """Return the whole weight of a pair of places."""
+    """Return the weight of a pair of places, document weights included."""
     tied = ranks.block[i] == ranks.block[j]
     gain, above, below = weights.gain, ranks.above, ranks.below
     w = of_pair(gain[i], gain[j], above[i], above[j], below[i], below[j], ranks.within[i], tied)
     if truncated:
         inside_i, inside_j = ranks.inside[i], ranks.inside[j]
-        # Equal chances: both are in, both are out, or their block straddles the end of the top.
+        # Equal: both inside the top, both outside, or of the block across its edge.
         w *= ranks.inside_tie[i] if inside_i == inside_j else max(inside_i, inside_j)
     return w * weights.document[i] * weights.document[j]

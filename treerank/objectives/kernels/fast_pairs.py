@@ -1,18 +1,19 @@
 r"""Pairs in single precision: derivatives of the sigmoid family, a vector of pairs at a time.
 
 With ``u = e_j / (e_i + e_j)``, where ``e`` is the exponential of a score, a pair costs one
-division. Each query is laid out in columns, and each document meets the run of places that are
+division. Each query is laid out in columns, and for each document a loop runs over the places of
 its partners.
 
-Where only pairs with a document near the top count, those few stand a second time behind all
-others, so that whoever is not among them meets a short run instead of a long one.
+Where only pairs with a document near the top count, the documents near the top are copied behind
+all others. A document that is not near the top then visits these copies alone, a short run
+instead of a long one.
 
-Queries whose scores range too far for single precision are handed back.
+Queries whose scores range too far for single precision are left to the exact kernel.
 """
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import prange
@@ -25,20 +26,19 @@ from treerank.objectives.kernels.ranking import Ranks, rank_query
 if TYPE_CHECKING:
     from treerank.objectives.pair_problem import PairProblem
 
-#: What the vectorizer needs: order of sums free; NaN and infinity still mean what they mean.
+#: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-#: Runs are read in so many places at a time, so that no loop over single places is left over.
+#: Places that are read at a time, so that no loop over single places remains.
 LANES = np.uint64(16)
-#: Half the range of scores within which single precision holds e and its reciprocal.
+#: Half the range of scores for which single precision can hold e and its reciprocal.
 HALF_RANGE = 40.0
 #: Steps of 1 in the table of exponentials from -HALF_RANGE to HALF_RANGE.
 STEPS = 8
 POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
-#: Columns of queries that fit have this length, which the compiler knows: then it need not prove
-#: for every document that they do not overlap. (Far from powers of two, whose columns would wait
-#: for one another in the cache.)
+#: Length of the columns of queries that fit. The compiler knows it, so it need not check for every
+#: document that columns do not overlap. Powers of two would cause conflicts in the cache.
 WIDTH = 1104
-#: Documents of a top stand twice where queries are so many times longer than it reaches.
+#: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
 
 
@@ -48,7 +48,7 @@ def can_sum(problem: "PairProblem") -> bool:
 
 
 def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
-    """Return the sums over all pairs, without values and, where scores allow, in single precision."""
+    """Return the sums over all pairs without values, in single precision where scores allow."""
     shape, n_queries = problem.loss.shape, problem.groups.n_queries
     assert shape is not None
     g, h = np.zeros((2, len(x)), np.float32)
@@ -66,9 +66,10 @@ def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
     return Sums(g, h, mass, None, -shape.gradient_factor, shape.hessian_factor)
 
 
-def kernel_of(problem: "PairProblem") -> Callable:
+def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
     """Return the kernel for a problem whose loss has a shape."""
-    limited = pays_to_stand_twice(problem.groups.sizes, problem.rank_rule.reach)
+    limited = pays_to_copy_top(problem.groups.sizes, problem.rank_rule.reach)
+    assert problem.loss.shape is not None
     return fast_kernel(
         problem.loss.shape.of_upset,
         problem.weight.of_pair,
@@ -94,21 +95,21 @@ def _sum_wide(problem, wide, x, iteration, g, h, mass):
         h[own] /= problem.loss.shape.hessian_factor
 
 
-def pays_to_stand_twice(sizes: np.ndarray, reach: int) -> bool:
-    """Say whether the query of an average document is much longer than the top reaches."""
+def pays_to_copy_top(sizes: np.ndarray, reach: int) -> bool:
+    """Tell whether the query of an average document is much longer than the top."""
     return bool(np.square(sizes, dtype=float).sum() >= ENOUGH * reach * sizes.sum())
 
 
 def is_narrow(longest: int, limited: bool) -> bool:
-    """Say whether queries of up to ``longest`` documents fit into columns of fixed length."""
+    """Tell whether queries of up to ``longest`` documents fit into columns of fixed length."""
     return bool(longest <= (WIDTH // 2 // LANES * LANES if limited else WIDTH))
 
 
 @functools.cache
 def fast_kernel(
-    of_upset: Callable,
-    of_pair: Callable,
-    fill: Callable,
+    of_upset: Callable[..., Any],
+    of_pair: Callable[..., Any],
+    fill: Callable[..., Any],
     ranked: bool,
     ties_matter: bool,
     truncated: bool,
@@ -117,12 +118,12 @@ def fast_kernel(
     narrow: bool,
     weighted: bool,
     normalized: bool,
-) -> Callable:
+) -> Callable[..., Any]:
     """Make the kernel for a loss that has a shape.
 
-    It ranks each query on the way, starting from ``order``. It fills ``g`` and ``h`` without the
-    constants of the shape, ``mass`` with the sum of pair weights of each query, and ``wide``
-    where it left a query to the exact kernel.
+    The kernel ranks each query, starting from ``order``. It fills ``g`` and ``h`` without the
+    constants of the shape, ``mass`` with the sum of pair weights of each query, and ``wide`` with
+    True where a query is left to the exact kernel.
     """
     one, none = np.float32(1), np.float32(0)
     flags = ranked, ties_matter, truncated, limited, narrow, weighted, normalized
@@ -154,7 +155,7 @@ def fast_kernel(
                 wanted = truncated, ties_matter
                 near = rank_query(fill, wanted, x[a:b], gain, names[a:b], iteration, rule, ranks)
             if limited:
-                again = _stand_again(columns, size, order[a : a + near], b - a)
+                again = _copy_top(columns, size, order[a : a + near], b - a)
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):
@@ -169,7 +170,7 @@ def fast_kernel(
                 if limited and again[i] == again[i + 1]:
                     low, high = again[low], again[high]
                 e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
-                # Read before the loop, which else must prove that it does not overwrite them.
+                # Read before the loop, which otherwise must check that it does not change them.
                 gain_i, above_i, below_i, within_i, block_i = (
                     gain[i],
                     above[i],
@@ -178,8 +179,8 @@ def fast_kernel(
                     block[i],
                 )
                 inside_i, inside_tie_i, document_i = inside[i], inside_tie[i], document[i]
-                # Whole vectors: an e of 0 makes u, and so all that follows from it, 0. (An
-                # unsigned j also spares a test for negative places, which would not vectorize.)
+                # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
+                # unsigned j needs no check for negative places, which would stop vectorization.
                 for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
                     r = one / (e_i + partner[j])
                     slope, curvature = of_upset(partner[j] * r, e_i * r)
@@ -188,7 +189,7 @@ def fast_kernel(
                         gain_i, gain[j], above_i, above[j], below_i, below[j], within_i, tied
                     )
                     if truncated:
-                        # Equal chances: both are in, both are out, or their block straddles.
+                        # Equal: both inside, both outside, or of the block across the edge.
                         w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
                     if weighted:
                         w *= document_i * document[j]
@@ -203,8 +204,8 @@ def fast_kernel(
                 total += mass_i
             mass[q] = total
             if limited:
-                _add_up(G, again)
-                _add_up(H, again)
+                _add_copies(G, again)
+                _add_copies(H, again)
             g[a:b], h[a:b] = G[: b - a], H[: b - a]
 
     return over_runs
@@ -212,7 +213,7 @@ def fast_kernel(
 
 @njit(error_model="numpy")
 def _exponentials(x, steepness, e):
-    """Fill ``e`` with exp(steepness * x), centered; say whether single precision can hold it."""
+    """Fill ``e`` with exp(steepness * x), centered; tell whether single precision can hold it."""
     top, bottom = -np.inf, np.inf
     for t in range(len(x)):
         top, bottom = max(top, x[t]), min(bottom, x[t])
@@ -220,7 +221,7 @@ def _exponentials(x, steepness, e):
     if not steepness * (top - middle) <= HALF_RANGE:
         return False
     for t in range(len(x)):
-        # An entry of the table times a short series: four times as fast as the library's.
+        # An entry of the table times a short series: faster than math.exp.
         z = steepness * (x[t] - middle)
         nearest = int(z * STEPS + (HALF_RANGE * STEPS + 0.5))
         r = z - (nearest * (1 / STEPS) - HALF_RANGE)
@@ -242,7 +243,7 @@ def _load(column, values):
 
 @njit
 def _set_partners(partner, e, filled, high, emptied, low):
-    """Let the partners be places ``low`` to ``high``; both only grow."""
+    """Make places ``low`` to ``high`` the partners; both only grow from call to call."""
     for t in range(filled, high):
         partner[t] = e[t]
     for t in range(emptied, low):
@@ -251,10 +252,10 @@ def _set_partners(partner, e, filled, high, emptied, low):
 
 
 @njit
-def _stand_again(columns, size, chosen, n):
-    """Let the chosen places stand a second time from ``size`` on, in order.
+def _copy_top(columns, size, chosen, n):
+    """Copy the chosen places to the places from ``size`` on, in their order.
 
-    Return for each place where the second time of those before it ends.
+    Return for each place the place behind the copies of all chosen ones before it.
     """
     again = np.zeros(n + 1, np.int64)
     for t in chosen:
@@ -271,8 +272,8 @@ def _stand_again(columns, size, chosen, n):
 
 
 @njit
-def _add_up(sums, again):
-    """Add to the places that stand twice what they were given the second time."""
+def _add_copies(sums, again):
+    """Add the sums of the copies to those of the places they were copied from."""
     for t in range(len(again) - 1):
         if again[t] < again[t + 1]:
             sums[t] += sums[again[t]]

@@ -1,13 +1,14 @@
 """Hinges: all pairs of a loss that is zero beyond a margin, by sorting.
 
-A partner counts if its score is within the margin. Walking through the documents of a query
-by falling score, ever more partners come within reach; sums of those that did, by level of
-relevance in a Fenwick tree, give each document's gradient: exact, in O(n log n).
+A partner counts if its score is within the margin. The kernel goes through the documents of a
+query in the order of their scores, so that more and more partners come within the margin. Their
+sums by level of relevance, in a Fenwick tree, give the exact gradient of each document, in
+O(n log n).
 """
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import prange
@@ -15,7 +16,7 @@ from numba.extending import register_jitable
 
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.fenwick import add, sum_below
-from treerank.objectives.kernels.places import Sums, sums_in_closed_form
+from treerank.objectives.kernels.places import Sums
 from treerank.objectives.losses import hinge, squared_hinge
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def _squared_hinge_of_sums(short, sums):
     return value, -2 * (short * sums[0] + sums[1]), 2 * sums[0]
 
 
-#: Losses that end at a margin: what the sums over partners within reach say.
+#: Losses that end at a margin, and how sums over the partners within it become derivatives.
 HINGES = {hinge: _hinge_of_sums, squared_hinge: _squared_hinge_of_sums}
 
 
@@ -49,7 +50,7 @@ def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
 
 
 @functools.cache
-def hinge_kernel(of_sums: Callable, adjacent: bool) -> Callable:
+def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., Any]:
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(of_sums, adjacent, parallel=True, error_model="numpy")

@@ -1,7 +1,7 @@
-"""Label order: the documents of each query by rising label.
+"""Label order: the documents of each query sorted by label.
 
-Sorted so, the less relevant partners of a document are one run of places, which vectorizes,
-and what all documents of a level share is computed once per level.
+In this order the less relevant partners of a document are one run of places, over which loops
+vectorize, and what all documents of a level share is computed once per level.
 """
 
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from treerank.inputs.grouping import QueryGroups
 
 
 class LabelOrder(NamedTuple):
-    """Places of documents; a place counts rows sorted by query, then by label.
+    """Places of documents: positions of rows sorted by query, then by label.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class LabelOrder(NamedTuple):
     def from_labels(
         cls, y: np.ndarray, groups: QueryGroups, *, adjacent: bool = False
     ) -> "LabelOrder":
-        """Sort; ``adjacent`` leaves only the next lower level as partners."""
+        """Sort the documents; ``adjacent`` makes only the next lower level partners."""
         query = np.repeat(np.arange(groups.n_queries), groups.sizes)
         labels = y[groups.order]
         inner = np.lexsort((labels, query))  # stable: equal labels stay in the caller's order

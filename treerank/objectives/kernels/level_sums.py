@@ -1,23 +1,23 @@
-r"""Level sums: all pairs of a loss that separates, without visiting any pair.
+r"""Level sums: all pairs of ``half_squared`` and ``exponential``, without visiting any pair.
 
-For ``half_squared`` and ``exponential`` the sum over a document's partners needs no more than
-two or three sums over each level of relevance: exact, in O(n), however long the query.
+For these losses the sum over a document's partners needs two or three sums over each level of
+relevance: exact, in O(n), however long the query.
 
-Partners above a document are partners below it in mirrored coordinates, so each kernel says
-everything once and runs it for both sides.
+Partners above a document are partners below it in mirrored coordinates. So each kernel is written
+for one side and runs for both.
 """
 
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import prange
 from numba.extending import register_jitable
 
 from treerank.numerics.compiling import kernel_for, njit
-from treerank.objectives.kernels.places import Sums, sums_in_closed_form
+from treerank.objectives.kernels.places import Sums
 from treerank.objectives.losses import exponential, half_squared
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def _exponential_of_sums(x, shift, sums):
     return value, -value, value
 
 
-#: Losses that separate: how a partner enters the sums, and what the sums then say.
+#: Losses, how a partner is added to the sums, and how the sums become derivatives.
 LEVEL_SUMS = {
     half_squared: (add_moments, _squared_of_sums),
     exponential: (_add_exponential, _exponential_of_sums),
@@ -68,8 +68,19 @@ def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
     return sums_in_closed_form(kernel, problem, x)
 
 
+def sums_in_closed_form(kernel: Callable[..., Any], problem: "PairProblem", x: np.ndarray) -> Sums:
+    """Call a kernel that sums the pairs of a separable problem without visiting them."""
+    g, h = np.empty((2, len(x)))
+    values = np.empty(problem.groups.n_queries)
+    weights = problem.weights
+    kernel(x, problem.shift, problem.labels, weights.document, weights.gain, g, h, values)
+    return Sums(g, h, problem.fixed_mass, values)
+
+
 @functools.cache
-def level_kernel(add: Callable, of_sums: Callable, adjacent: bool) -> Callable:
+def level_kernel(
+    add: Callable[..., Any], of_sums: Callable[..., Any], adjacent: bool
+) -> Callable[..., Any]:
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(add, of_sums, adjacent, parallel=True, error_model="numpy")
@@ -106,7 +117,7 @@ def _sums_of_levels(add, x, middle, level, weight, upper, a, b, side):
 
 @njit
 def _gather(sums, side, adjacent):
-    """Turn each level's own sums into those of its partner levels, in place."""
+    """Replace the sums of each level by those of its partner levels."""
     n_levels = len(sums)
     reached = np.zeros(3)
     for step in range(n_levels):

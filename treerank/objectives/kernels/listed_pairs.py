@@ -1,8 +1,8 @@
-"""Listed pairs: pairs that are sampled or given, one by one, in double precision."""
+"""Listed pairs: sums over pairs that are sampled or given, in double precision."""
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -88,7 +88,9 @@ def list_pairs(given: GivenPairs, labels: LabelOrder) -> PairList:
 
 
 @functools.cache
-def listed_kernel(of_margin: Callable, of_pair: Callable, truncated: bool) -> Callable:
+def listed_kernel(
+    of_margin: Callable[..., Any], of_pair: Callable[..., Any], truncated: bool
+) -> Callable[..., Any]:
     """Make the kernel over listed pairs, in double precision, for any loss."""
 
     @kernel_for(of_margin, of_pair, truncated, parallel=True, error_model="numpy")

@@ -1,10 +1,10 @@
-"""Kernels of the listwise objectives: one query at a time, queries in parallel.
+"""Kernels of the listwise losses: one query at a time, queries in parallel.
 
 Every public kernel takes rows sorted by query and returns ``values`` (one per query), ``gradient``
-and ``hessian`` (one entry per row). Exponents are always differences to a logarithm of a sum that
-holds the term itself, so none is positive and scores may be in the hundreds. Queries own disjoint
-slices: no race, and the same bits for any number of threads. To add a kernel, write the function
-of one query and the loop over queries.
+and ``hessian`` (one entry per row). Exponents are differences to the logarithm of a sum that
+includes the term itself, so no exponent is positive and scores may be in the hundreds. Each query
+writes to its own slice, so the bits are the same for any number of threads. To add a kernel,
+write the function of one query and the loop over queries.
 """
 
 import math
@@ -19,7 +19,7 @@ from treerank.numerics.compiling import njit
 def cross_entropy(
     scores: np.ndarray, target: np.ndarray, indptr: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Cross entropy between ``target`` and the softmax of the scores of each query."""
+    """Return the cross entropy between ``target`` and the softmax of the scores of each query."""
     values = np.zeros(len(indptr) - 1)
     gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
     for q in prange(len(indptr) - 1):
@@ -32,7 +32,7 @@ def cross_entropy(
 def grouped_plackett_luce(
     scores: np.ndarray, y: np.ndarray, weight: np.ndarray, indptr: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Negative log likelihood of the order of the levels of each query, by Efron's ties.
+    """Return the negative log likelihood of the order of the levels, with Efron's ties.
 
     The rows of a query are sorted by ``y``, least relevant first.
     """
@@ -51,7 +51,7 @@ def grouped_plackett_luce(
 def approximate_dcg(
     scores: np.ndarray, gain: np.ndarray, temperature: float, indptr: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Minus the DCG of each query at smooth ranks."""
+    """Return minus the DCG of each query at smooth ranks."""
     values = np.zeros(len(indptr) - 1)
     gradient, hessian = np.zeros(len(scores)), np.zeros(len(scores))
     for q in prange(len(indptr) - 1):
@@ -79,7 +79,7 @@ def _cross_entropy(scores, target, gradient, hessian):
 
 @njit
 def _grouped_plackett_luce(scores, weight, starts, gradient, hessian):
-    """Go through the levels from the top: a row owes what all stages above it charge."""
+    """Go through the levels from the top; each stage adds to the gradients of all rows below."""
     n_levels = len(starts) - 1
     log_totals = _log_totals_up_to(scores, starts)
     value, charge, square = 0.0, 0.0, 0.0
@@ -90,7 +90,7 @@ def _grouped_plackett_luce(scores, weight, starts, gradient, hessian):
                 share = math.exp(scores[i] - log_totals[level + 1])
                 gradient[i] += share * charge
                 hessian[i] += share * charge - share * share * square
-        if level > 0:  # the lowest level comes last of itself
+        if level > 0:  # the lowest level comes last in any case
             mean_weight = weight[a:b].mean()
             own = math.exp(_log_sum_exp(scores[a:b]) - log_totals[level])
             logs, stages = _stages(own, b - a)
@@ -100,7 +100,7 @@ def _grouped_plackett_luce(scores, weight, starts, gradient, hessian):
                 share = math.exp(scores[i] - log_totals[level])
                 gradient[i] += mean_weight * share * stages[2] - weight[i]
                 hessian[i] += mean_weight * share * (stages[2] - share * stages[3])
-            # Charges are kept relative to the total of their level, which falls on the way down.
+            # Sums are relative to the total of their level, which falls from level to level.
             shrink = 1.0
             if level < n_levels - 1:
                 shrink = math.exp(log_totals[level] - log_totals[level + 1])
@@ -154,7 +154,7 @@ def _approximate_dcg(scores, gain, temperature, gradient, hessian):
 
 @njit
 def _smooth_ranks(scores, temperature):
-    """One, and for every other document the soft answer to whether it is above."""
+    """Return 1 plus, for every other document, the soft indicator that it stands above."""
     ranks = np.ones(len(scores))
     for i in range(len(scores)):
         for j in range(i):
@@ -181,7 +181,7 @@ def _log_sum_exp(scores):
 
 @njit
 def _level_starts(y):
-    """Where each level starts in ascending ``y``, and where the last one ends."""
+    """Return where each level starts in ascending ``y``, and where the last one ends."""
     starts = np.empty(len(y) + 1, dtype=np.int64)
     n_levels = 0
     for i in range(len(y)):
@@ -194,7 +194,7 @@ def _level_starts(y):
 
 @njit
 def _log_totals_up_to(scores, starts):
-    """Logarithm of the sum of exponentials of each level and all below it."""
+    """Return the logarithm of the sum of exponentials of each level and all levels below."""
     totals = np.empty(len(starts) - 1)
     for level in range(len(totals)):
         totals[level] = _log_sum_exp(scores[starts[level] : starts[level + 1]])

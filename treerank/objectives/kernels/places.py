@@ -1,15 +1,11 @@
-"""Places: how scores get to the kernels, and sums over pairs back to the rows."""
+"""Places: scores of rows are moved to places, and sums over pairs from places to rows."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
 from treerank.numerics.compiling import njit
-
-if TYPE_CHECKING:
-    from treerank.objectives.pair_problem import PairProblem
 
 
 class Weights(NamedTuple):
@@ -40,15 +36,6 @@ class Sums(NamedTuple):
     values: np.ndarray | None = None
     gradient_factor: float = 1.0
     hessian_factor: float = 1.0
-
-
-def sums_in_closed_form(kernel: Callable, problem: "PairProblem", x: np.ndarray) -> Sums:
-    """Call a kernel that sums the pairs of a separable problem without visiting them."""
-    g, h = np.empty((2, len(x)))
-    values = np.empty(problem.groups.n_queries)
-    weights = problem.weights
-    kernel(x, problem.shift, problem.labels, weights.document, weights.gain, g, h, values)
-    return Sums(g, h, problem.fixed_mass, values)
 
 
 @njit(parallel=True)

@@ -1,12 +1,12 @@
-"""Ranking inside training: the order of one query's documents by score, again and again.
+"""Ranking: the order of the documents of a query by score, in every iteration of training.
 
-Scores change little from one tree to the next, so the sort starts from the last order. It
-never looks at the order of rows: what ties do is the business of the weights.
+Scores change little from one tree to the next, so the sort starts from the last order. The result
+does not depend on the order of rows: weights treat documents of equal scores alike.
 """
 
 import functools
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -23,18 +23,18 @@ SMALLEST_SPREAD = 1e-280
 
 
 class Ranks(NamedTuple):
-    """What weights need to know about the present ranks, one entry per place.
+    """The present ranks as weights need them, one entry per place.
 
     Attributes
     ----------
     order : ndarray
-        Documents of each query by falling score; sorted in place, starting as it is.
+        Documents of each query by falling score; sorted in place.
     block : ndarray
-        Where in the order the block of equal scores that holds the document begins.
+        Position in the order at which the document's block of equal scores begins.
     above, below, within : ndarray
         See :mod:`treerank.objectives.position_values`.
     inside, inside_tie : ndarray
-        Chance to be in the top, and that at least one of two tied documents is.
+        Probability of being in the top, and that at least one of two tied documents is.
     """
 
     order: np.ndarray
@@ -47,16 +47,16 @@ class Ranks(NamedTuple):
 
 
 class RankRule(NamedTuple):
-    """What turns scores into ranks and ranks into worth.
+    """What turns scores into ranks, and ranks into values.
 
     Attributes
     ----------
     discount : ndarray
-        Worth of each rank.
+        Discount of each rank.
     top : int
-        Pairs count by the chance that one of the two is among so many; 0 if all count.
+        Pairs count by the probability that one of the two is among the first ``top``; 0 for all.
     reach : int
-        Two documents that both stand below this rank make no pair that counts.
+        Pairs of two documents below this rank do not count.
     smoothing : float
         Scale of the noise on the scores.
     seed : int
@@ -74,9 +74,9 @@ class RankRule(NamedTuple):
 def sort_by_score(order: np.ndarray, key: np.ndarray, nearly_sorted: bool) -> np.ndarray:
     """Sort ``order`` in place so that ``key[order]`` falls, and return ``key[order]``.
 
-    From an order that is nearly right it takes an insertion sort; else the documents are first
-    thrown into as many bins of equal width as there are documents. Keys that are too uneven
-    for that are left to Shell's sort.
+    An order that is nearly right is sorted by insertion. Otherwise the documents are first put
+    into as many bins of equal width as there are documents. Keys that are too uneven for that are
+    sorted by Shell's sort.
     """
     falling = np.empty(len(order))
     for rank in range(len(order)):
@@ -84,7 +84,7 @@ def sort_by_score(order: np.ndarray, key: np.ndarray, nearly_sorted: bool) -> np
     patience = PATIENCE * len(order)
     if nearly_sorted and _insertion_sort(order, falling, 1, patience):
         return falling
-    _throw_into_bins(order, falling)
+    _sort_by_bin(order, falling)
     if _insertion_sort(order, falling, 1, patience):
         return falling
     gap = 1
@@ -97,8 +97,8 @@ def sort_by_score(order: np.ndarray, key: np.ndarray, nearly_sorted: bool) -> np
 
 
 @register_jitable
-def _throw_into_bins(order, falling):
-    """Bring the pairs of document and key into order, but for those within a bin."""
+def _sort_by_bin(order, falling):
+    """Sort the pairs of document and key by bin, in any order within a bin."""
     n = len(order)
     top, bottom = -np.inf, np.inf
     for value in falling:
@@ -123,7 +123,7 @@ def _throw_into_bins(order, falling):
 
 @register_jitable
 def _insertion_sort(order, falling, gap, patience):
-    """Sort each of ``gap`` interleaved sequences; say whether patience lasted."""
+    """Sort each of ``gap`` interleaved sequences; tell whether ``patience`` moves were enough."""
     for t in range(gap, len(order)):
         document, value, place = order[t], falling[t], t - gap
         while place >= 0 and falling[place] < value:
@@ -140,10 +140,10 @@ def _insertion_sort(order, falling, gap, patience):
 def chance_in_top(
     order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
 ) -> None:
-    """Chance of each document to be among the first ``top``, ties broken at random.
+    """Fill in the probability of each document to be among the first ``top``.
 
-    ``within`` is the chance that at least one of two documents of its block is; where equal chances
-    are not of one block, all of them are in or all are out, and so is ``within``.
+    Ties are broken at random. ``inside_tie`` is the probability that at least one of two
+    documents of a block is among the first.
     """
     start = 0
     while start < len(order):
@@ -159,8 +159,8 @@ def chance_in_top(
 
 
 @functools.cache
-def rank_kernel(fill: Callable, truncated: bool, weighs_ties: bool) -> Callable:
-    """Make the kernel that ranks all queries, for those that visit pairs one by one."""
+def rank_kernel(fill: Callable[..., Any], truncated: bool, weighs_ties: bool) -> Callable[..., Any]:
+    """Make the kernel that ranks all queries."""
 
     @kernel_for(fill, truncated, weighs_ties, parallel=True, error_model="numpy")
     def rank_queries(x, gain, names, indptr, iteration, rule, ranks):
@@ -183,7 +183,7 @@ def rank_kernel(fill: Callable, truncated: bool, weighs_ties: bool) -> Callable:
 
 @register_jitable
 def rank_query(
-    fill: Callable,
+    fill: Callable[..., Any],
     wanted: tuple[bool, bool],
     x: np.ndarray,
     gain: np.ndarray,
@@ -192,14 +192,15 @@ def rank_query(
     rule: RankRule,
     ranks: Ranks,
 ) -> int:
-    """Sort one query and say what its ranks are worth, as far as that is wanted.
+    """Sort one query and fill in the values of its ranks, as far as they are wanted.
 
-    Return how many documents, the first of the order, stand within reach or tie with one.
+    Return how many documents at the beginning of the order are within reach or tie with the last
+    one that is.
     """
     truncated, weighs_ties = wanted
     order, inside = ranks.order, ranks.inside
     falling = sort_noisy(order, x, names, iteration, rule)
-    # `inside` is room to work in, before it is filled.
+    # `inside` is used as working memory before it is filled.
     fill(order, falling, rule.discount, gain, ranks.above, ranks.below, ranks.within, inside)
     if truncated:
         chance_in_top(order, falling, rule.top, inside, ranks.inside_tie)
@@ -213,7 +214,7 @@ def rank_query(
 
 @register_jitable
 def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> None:
-    """Say of each document where its block of equal scores begins."""
+    """Fill in for each document where its block of equal scores begins."""
     start = 0
     while start < len(order):
         end = end_of_block(start, falling)
@@ -226,7 +227,7 @@ def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> 
 def sort_noisy(
     order: np.ndarray, x: np.ndarray, names: np.ndarray, iteration: int, rule: RankRule
 ) -> np.ndarray:
-    """Sort a query by its scores plus the noise of this iteration; return them, falling."""
+    """Sort a query by its scores plus the noise of this iteration; return the sorted scores."""
     key, noisy = x.copy(), rule.smoothing > 0
     if noisy:
         for t in range(len(x)):
