@@ -283,7 +283,7 @@ def test_policies_come_by_name_and_are_their_own():
 
 
 def test_label_gap_asks_for_a_margin_as_wide_as_the_gap():
-    objective = make_objective([3, 1], loss="half_squared", target_margin="label_gap")
+    objective = make_objective([3, 1], loss="half_squared", target_target_margin="label_gap")
     value, gradient, _ = objective([0.5, 0.0])
     np.testing.assert_allclose([value, *gradient], [1.5**2 / 2, -1.5, 1.5])
 

@@ -8,11 +8,11 @@ scores (``sigma``) and asks for the gap of the labels instead of 1.
 To add one, write the function and list it in ``PAIR_LOSSES``: objectives, feature parts and tests
 find it there. A loss of your own is a ``numba.njit`` function of the margin.
 
-Losses of the sigmoid family need no exponential per pair. With ``u = 1 / (1 + exp(kappa m))``, the
-probability that the pair is in the wrong order, and ``p = 1 - u``, gradient and curvature are polynomials of
-``u`` and ``p``, and ``u = e_j / (e_i + e_j)`` needs one exponential per document instead of
-one per pair. So those losses also name their *shape*: the two polynomials without constants
-(a constant would promote single precision to double in the innermost loop).
+Losses of the sigmoid family need no exponential per pair. Let ``u = 1 / (1 + exp(kappa m))`` be the
+probability that the pair is in the wrong order, and ``p = 1 - u``. Gradient and curvature are
+polynomials of ``u`` and ``p``, and ``u = e_j / (e_i + e_j)`` needs one exponential per document.
+So these losses also name their *shape*: the two polynomials without constants (a constant would
+turn single into double precision in the innermost loop).
 """
 
 import math

@@ -16,6 +16,7 @@ from numba.extending import register_jitable
 
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.fenwick import add, sum_below
+from treerank.objectives.kernels.level_sums import sums_in_closed_form
 from treerank.objectives.kernels.places import Sums
 from treerank.objectives.losses import hinge, squared_hinge
 
