@@ -1,8 +1,8 @@
-"""How long is a round of AdaRank, and how much does measuring weak rankers once save?
+"""How long is a round of AdaRank, and how much time does measuring weak rankers only once save?
 
-300 rounds on data of the size of an MSLR fold: the table of weak rankers, the rounds after it, the
-whole fit, and that fit against one that measures every weak ranker anew in every round (some
-rounds of it are timed, and counted for 300).
+300 rounds on data of the size of an MSLR fold. Timed are the table of weak rankers, the rounds
+after it, and the whole fit. The fit is compared with one that measures every weak ranker anew in
+every round; the time of a few such rounds is extrapolated to 300.
 """
 
 import argparse

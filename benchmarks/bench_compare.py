@@ -1,7 +1,7 @@
 """How long do 15 hold-outs of six rankers with an inner grid of 8 take? MQ2008, two processes.
 
 The bar is 30 minutes on two cores. ``--store`` keeps the fits, so that a second run shows what
-going on after a kill costs. ``--splits 1`` gives an estimate in a fifteenth of the time.
+continuing after an interruption costs. ``--splits 1`` gives an estimate in a fifteenth of the time.
 """
 
 import argparse

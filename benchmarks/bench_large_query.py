@@ -1,4 +1,4 @@
-"""Do exact all-pairs gradients of one huge query stay linear? Closed forms, 5 levels."""
+"""Do exact gradients of all pairs of one huge query take linear time? Closed forms, 5 levels."""
 
 import argparse
 

@@ -1,8 +1,7 @@
 """What do long queries cost when only the top counts? All pairs, NDCG@30, and lambdarank.
 
-LightGBM's lambdarank visits, as it comes, pairs with one of the first 30 documents. Its
-objective time is taken as in bench_pair_gradients.py. LightGBM refuses queries of more than
-10,000 documents.
+By default, LightGBM's lambdarank visits the pairs with one of the first 30 documents. Its time is
+taken as in bench_pair_gradients.py. LightGBM refuses queries of more than 10,000 documents.
 """
 
 import argparse

@@ -1,7 +1,7 @@
 """How much memory does a fit of a million rows take, against the engines' own rankers?
 
-Each fit runs in a process of its own; the figure is the peak of its resident memory. The data
-are there before the fit starts, the same for all.
+Each fit runs in a process of its own; the figure is the peak of its resident memory. All processes
+hold the same data before the fit starts.
 """
 
 import argparse

@@ -1,18 +1,17 @@
 """How fast is NDCG@10? Ours from plain arrays, against ranx's evaluate on ready dictionaries.
 
-Building ranx's Qrels and Run is not timed; grouping, checking and sorting in ours is.
-``prepared`` is what early stopping calls every iteration. Wall and CPU time are the medians of
-the repetitions, taken in turn.
+The time to build ranx's Qrels and Run is not counted; ours includes grouping, checking and sorting.
+``prepared`` is what early stopping calls in every iteration.
 """
 
 import argparse
-import time
 
 import numba
 import numpy as np
 import ranx
+from timing import time_in_turn
 
-from treerank.metrics import get_metric, ndcg_score
+from treerank.metrics import NDCG, get_metric
 
 RANX_NAMES = {"ndcg@10": "ndcg_burges@10", "map": "map", "mrr": "mrr", "p@10": "precision@10"}
 
@@ -35,18 +34,14 @@ def as_ranx(y, scores, qid):
     return ranx.Qrels(qrels), ranx.Run(run)
 
 
-def time_in_turn(functions, n_repetitions):
-    """Return the median wall and CPU milliseconds of each function."""
-    times = {name: [] for name in functions}
-    for function in functions.values():
+def with_all_threads(function):
+    """Return a function that runs on all threads; ranx sets numba's number of threads to one."""
+
+    def run():
+        numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
         function()
-    for _ in range(n_repetitions):
-        for name, function in functions.items():
-            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)  # ranx leaves one
-            wall, cpu = time.perf_counter(), time.process_time()
-            function()
-            times[name].append((time.perf_counter() - wall, time.process_time() - cpu))
-    return {name: 1e3 * np.median(t, axis=0) for name, t in times.items()}
+
+    return run
 
 
 def main():
@@ -59,7 +54,7 @@ def main():
     shuffle = np.random.default_rng(1).permutation(len(y))
     qrels, run = as_ranx(y, scores, qid)
     functions = {
-        "ndcg@10, rows shuffled": lambda: ndcg_score(*(a[shuffle] for a in (y, scores, qid)))
+        "ndcg@10, rows shuffled": lambda: NDCG(k=10)(*(a[shuffle] for a in (y, scores, qid)))
     }
     for name, ranx_name in RANX_NAMES.items():
         metric = get_metric(name)
@@ -69,6 +64,7 @@ def main():
         functions[f"{name}, ranx"] = lambda n=ranx_name: ranx.evaluate(
             qrels, run, n, make_comparable=False
         )
+    functions = {name: with_all_threads(function) for name, function in functions.items()}
     times = time_in_turn(functions, arguments.repetitions)
     print(f"numba {numba.__version__}, numpy {np.__version__}, {numba.get_num_threads()} threads")
     print(f"{len(y)} documents, {arguments.queries} queries")

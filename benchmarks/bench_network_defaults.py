@@ -1,11 +1,12 @@
 """Which settings of a network are best on average over several data sets?
 
 ``python benchmarks/bench_network_defaults.py soft_trees '{"depth": 5, "gamma": 1, "spread": 0.5}'
-'{}' --data FOLDER synthetic`` shows what slower, smoother splits are worth. The name is that of a
-feature part, under TreeDirectRanker, or of a neural ranker of ``RANKERS``; settings are JSON;
-``"normal": true`` transforms features as section 4.4 of the DirectRanker paper does. NDCG@10 on
-the test parts, of the last epoch and of the epoch that the validation part would have stopped at,
-over folds and seeds; differences are to the first settings, fit by fit, with their standard error.
+'{}' --data FOLDER synthetic`` compares faster, harder splits with the default ones. The name is
+that of a feature part, under TreeDirectRanker, or of a neural ranker. Settings are JSON;
+``"normal": true`` transforms features as section 4.4 of the DirectRanker paper does. Printed is
+NDCG@10 on the test parts, of the last epoch and of the epoch with the best value on the validation
+part, over folds and seeds. Differences are taken from the first settings, fit by fit, with their
+standard error.
 """
 
 import argparse

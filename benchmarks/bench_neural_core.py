@@ -1,9 +1,10 @@
 """Which feature part ranks best at what cost? Ours, the neural core, and the engines' own rankers.
 
-``python benchmarks/bench_neural_core.py --quick --data ../MQ2008``: the same folds and the same
-budget for everybody, four candidates (two in ``--quick``) chosen on the fold's validation set by
-NDCG@10. Seconds are those of the final fit, megabytes what the process of one fit grows by at its
-peak. Resumes and writes ``results/neural-core-*.json``; ``paper/readme_table.py`` prints them.
+``python benchmarks/bench_neural_core.py --quick --data ../MQ2008``. All rankers have the same folds
+and the same number of candidates, four (two with ``--quick``), chosen on the fold's validation set
+by NDCG@10. Seconds are those of the final fit. Megabytes are the growth of the memory of a process
+with one fit, at its peak. Writes ``results/neural-core-*.jsonl``; ``paper/readme_table.py`` prints
+them.
 """
 
 import functools
@@ -59,7 +60,6 @@ def main(argv=None):
         data = data_sets.name_of(folder)
         about = {"data": data, "seconds": "of the final fit, while --jobs processes ran"}
         about |= {"megabytes": "what the resident memory of a process grows by during one fit"}
-        experiment = f"neural-core-{data}-{arguments.protocol}"
         compare = functools.partial(run_folds, arguments, Path(folder), rankers, grids)
         weigh = functools.partial(run_memory, Path(folder), arguments.protocol)
         points = [{"test": "folds"}]
@@ -69,7 +69,8 @@ def main(argv=None):
         def run(about, compare=compare, weigh=weigh, **point):
             return (compare if "test" in point else weigh)(about, **point)
 
-        protocol.measure(arguments, experiment, about, points, run, shown=contestants.shown, jobs=1)
+        shown = contestants.shown
+        protocol.measure(arguments, "neural-core", data, about, points, run, shown=shown, jobs=1)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 """How fast are pair gradients? Ours against a plain double loop, and LightGBM's lambdarank.
 
-The double loop is numba's, parallel over queries and with fastmath. LightGBM's objective time
-is that of a lambdarank fit less that of a fit of as many trees whose gradients are a constant
-array, over the number of trees; on a few columns only, so that the objective does not drown in
-the noise of growing trees. As it comes lambdarank visits only pairs with one of the first 30
-documents (``lambdarank_truncation_level``); ours visits all pairs, so lambdarank is timed over
-all pairs, too.
+The double loop is numba's, parallel over queries and with fastmath. The time of LightGBM's
+objective is the time of a lambdarank fit minus the time of a fit of as many trees with constant
+gradients, divided by the number of trees; on a few columns only, so that growing trees takes little
+of the time. By default lambdarank visits only pairs with one of the first 30 documents
+(``lambdarank_truncation_level``); ours visits all pairs, so lambdarank is timed over all pairs,
+too.
 """
 
 import argparse

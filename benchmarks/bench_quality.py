@@ -1,8 +1,9 @@
 """Does TreeDirectRanker rank as well as the engines' own rankers? NDCG@10 on real folds.
 
-The same trees for everybody (learning rate, leaves, early stopping on the validation part by
-NDCG@10), queries without a relevant document left out, several seeds; the error is that of the
-mean over folds. ``--variant weight=query,smoothing=1.0`` adds settings of ours.
+All rankers have the same trees: learning rate, leaves, early stopping on the validation part by
+NDCG@10 (``quality_rankers.py``). Queries without a relevant document are left out. There are
+several seeds; the error is that of the mean over folds. ``--variant weight=query,smoothing=1.0``
+adds a TreeDirectRanker with these settings.
 """
 
 import argparse
@@ -10,19 +11,16 @@ import ast
 import functools
 from pathlib import Path
 
-import catboost
-import lightgbm
 import numpy as np
-import xgboost
+from quality_rankers import PEERS, fit_ours
 from timing import say_versions
 
-from treerank import TreeDirectRanker, ndcg_score
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import read_letor
 from treerank.datasets.synthetic import make_web_search
-from treerank.feature_parts.registry import make_feature_part
+from treerank.metrics import NDCG
 
-TREES, RATE, LEAVES, PATIENCE, JOBS = 1000, 0.05, 15, 100, 1
+NDCG_AT_10 = NDCG(k=10)
 
 
 def folds_of(name, folder):
@@ -41,77 +39,6 @@ def folds_of(name, folder):
     else:
         for fold in load_folds(folder / name):
             yield tuple(fold.train), tuple(fold.validation), tuple(fold.test)
-
-
-def sorted_by_query(X, y, qid):
-    """What the engines' own rankers ask for: rows by query, and the sizes of queries."""
-    _, codes = np.unique(qid, return_inverse=True)
-    order = np.argsort(codes, kind="stable")
-    return X[order], y[order], codes[order], np.bincount(codes)
-
-
-def fit_ours(settings, train, valid, seed):
-    settings = {"feature_part": "lightgbm"} | settings
-    part = make_feature_part(settings.pop("feature_part"))
-    leaves = "num_leaves" if hasattr(part, "num_leaves") else "max_leaves"
-    part.set_params(
-        n_estimators=TREES,
-        learning_rate=RATE,
-        early_stopping_rounds=PATIENCE,
-        n_jobs=JOBS,
-        **{leaves: LEAVES},
-    )
-    if leaves == "max_leaves":
-        part.set_params(grow_policy="lossguide", max_depth=0)
-    return TreeDirectRanker(part, random_state=seed, **settings).fit(*train, eval_set=valid).predict
-
-
-def fit_lightgbm(train, valid, seed):
-    X, y, _, sizes = sorted_by_query(*train)
-    X_valid, y_valid, _, valid_sizes = sorted_by_query(*valid)
-    ranker = lightgbm.LGBMRanker(
-        n_estimators=TREES,
-        learning_rate=RATE,
-        num_leaves=LEAVES,
-        random_state=seed,
-        verbosity=-1,
-        n_jobs=JOBS,
-    )
-    stop = lightgbm.early_stopping(PATIENCE, verbose=False)
-    held_out = {"eval_set": [(X_valid, y_valid)], "eval_group": [valid_sizes], "eval_at": [10]}
-    return ranker.fit(X, y, group=sizes, callbacks=[stop], **held_out).predict
-
-
-def fit_xgboost(train, valid, seed):
-    X, y, qid, _ = sorted_by_query(*train)
-    X_valid, y_valid, valid_qid, _ = sorted_by_query(*valid)
-    ranker = xgboost.XGBRanker(
-        objective="rank:ndcg", n_estimators=TREES, learning_rate=RATE, random_state=seed,
-        max_leaves=LEAVES, max_depth=0, grow_policy="lossguide", eval_metric="ndcg@10",
-        early_stopping_rounds=PATIENCE, n_jobs=JOBS,
-    )  # fmt: skip
-    ranker.fit(X, y, qid=qid, eval_set=[(X_valid, y_valid)], eval_qid=[valid_qid], verbose=False)
-    return ranker.predict
-
-
-def fit_catboost(train, valid, seed):
-    ranker = catboost.CatBoostRanker(
-        loss_function="YetiRank", eval_metric="NDCG:top=10", iterations=TREES, random_seed=seed,
-        learning_rate=RATE, early_stopping_rounds=PATIENCE, silent=True, thread_count=JOBS,
-        allow_writing_files=False,
-    )  # fmt: skip
-    pools = [
-        catboost.Pool(X, y, group_id=qid)
-        for X, y, qid, _ in (sorted_by_query(*train), sorted_by_query(*valid))
-    ]
-    return ranker.fit(pools[0], eval_set=pools[1]).predict
-
-
-PEERS = {
-    "LGBMRanker lambdarank": fit_lightgbm,
-    "XGBRanker rank:ndcg": fit_xgboost,
-    "CatBoostRanker YetiRank": fit_catboost,
-}
 
 
 def read_variant(text):
@@ -140,7 +67,7 @@ def main():
         for label, fit in rankers.items():
             values = [
                 np.mean([
-                    ndcg_score(test[1], fit(train, valid, seed)(test[0]), test[2])
+                    NDCG_AT_10(test[1], fit(train, valid, seed)(test[0]), test[2])
                     for seed in range(arguments.seeds)
                 ])
                 for train, valid, test in folds

@@ -1,7 +1,7 @@
 """How long do 300 rounds of RankBoost take, where every stump of every feature is tried?
 
-On data of the size of an MSLR fold. A round is one pass over a byte per value, and a pass over the
-documents for the potentials; no pair is visited.
+On data of the size of an MSLR fold. A round reads one byte per value, and passes over the documents
+once for the potentials; no pair is visited.
 """
 
 import argparse

@@ -1,8 +1,9 @@
-"""How much is it worth to gather RankNet's gradient by document before it goes back?
+"""How much faster is RankNet if it sums its gradient by document before the backward pass?
 
-One step of gradient descent on one query of 100 documents in five levels, network 136-64-32-1:
-once with a forward and a backward pass for each pair, as RankNet was published, once with one
-pass for the query. Both on one thread and with the same objective; both end in the same weights.
+One step of gradient descent on one query of 100 documents in five levels, with a network
+136-64-32-1: with a forward and a backward pass for each pair, as RankNet was published, and with
+one pass for the query. Both run on one thread with the same objective; both end with the same
+weights.
 """
 
 import sys

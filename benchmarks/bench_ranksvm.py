@@ -1,7 +1,7 @@
 """How long does RankSVM take to come within a thousandth of its optimum, and in what memory?
 
-All pairs of data of the size of an MSLR fold, for several C; peak memory is that of arrays on top
-of the data, against what a list of the pairs (two integers each) would take.
+All pairs of data of the size of an MSLR fold, for several C. The peak memory of arrays, without the
+data, is compared with the memory of a list of the pairs (two integers each).
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """How fast, and in how much memory, is a LETOR file read, against scikit-learn's reader?
 
-Writes a file of web-search shape and reads it in a new process per reader: once small to compile
-and warm up, then for the clock, best of a few. Memory is the growth of the process's peak resident
-set (VmHWM, which counts file pages too; neither reader maps the file) over its peak before the
-big read, divided by the bytes of the result (X dense, or as scikit-learn returns it, plus y, qid).
+Writes a file like MSLR-WEB and reads it in a new process per reader: once a small part, to compile
+and warm up, then several times, of which the best counts. Memory is the growth of the process's
+peak resident set (VmHWM) during the big read, divided by the bytes of the result (X dense, or as
+scikit-learn returns it, plus y and qid).
 """
 
 import argparse

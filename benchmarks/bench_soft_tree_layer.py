@@ -10,8 +10,8 @@ import numba
 import torch
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
-from treerank.feature_parts.soft_trees.soft_tree_functions import smooth_step
-from treerank.feature_parts.soft_trees.soft_tree_layer import SoftTreeLayer
+from treerank.feature_parts.soft_trees.functions import smooth_step
+from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 
 
 class NodeLoop(torch.nn.Module):

@@ -1,6 +1,6 @@
-"""How much sooner do deep soft trees score, once trained, along reachable nodes?
+"""How much faster do trained deep soft trees score along reachable nodes?
 
-The trees learn the utility of synthetic web searches from pairs, with a gamma that falls. Bar: at
+The trees learn the utility of synthetic web searches from pairs, with a falling gamma. Bar: at
 depth 8, at least 5 times as fast as the dense layer.
 """
 
@@ -11,11 +11,11 @@ import torch
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank.datasets.web_search import make_web_search
-from treerank.feature_parts.soft_trees.soft_tree_conditional import (
+from treerank.feature_parts.soft_trees.conditional import (
     conditional_outputs,
     splits_followed,
 )
-from treerank.feature_parts.soft_trees.soft_trees import SoftTrees
+from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.objectives import make_objective
 
 

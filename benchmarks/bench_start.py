@@ -1,7 +1,7 @@
-"""What does a user wait for before anything is trained? Import, and the first fit.
+"""How long does a user wait before training starts? The import, and the first fit.
 
-Every figure is the median over fresh processes, taken in turn. Compile caches are warm: the
-first round, which fills them, is not counted.
+Every figure is the median over fresh processes, started in turn. Compile caches are warm: the first
+round, which fills them, is not counted.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Are our own trees walked faster than LightGBM's? The same data, trees, leaves and threads.
+"""Do our own trees score faster than LightGBM's? The same data, trees, leaves and threads.
 
 A whole matrix, and a single query of a hundred documents, where a call costs more than the trees.
 """
@@ -44,7 +44,7 @@ def main():
         },
         arguments.repetitions,
     )
-    # Apart from the whole matrix, which would leave the caches cold for whoever comes next.
+    # Timed apart from the whole matrix, which would leave the caches cold for the next function.
     times |= time_in_turn(
         {
             "HistogramTrees.transform, one query": lambda: part.transform(query),

@@ -1,11 +1,11 @@
-"""What are vector-valued feature parts good for? Against one score, on real folds and synthetic.
+"""What do vector-valued feature parts gain over one score? Real folds and synthetic data.
 
-``python benchmarks/bench_vector_outputs.py --quick --data ../MQ2008``: per-level outputs (trees of
-their own, or leaves that are vectors); every tree, or every leaf, as a feature under a head that is
-fitted convexly. The same trees for everybody; head_alpha is chosen on the fold's validation set.
-What differs from one score of the same engine is tested by randomization over queries, adjusted by
-Holm. Then 100 trees under either penalty by its strength, and as few from the start as L1 kept.
-Resumes; it writes ``results/vector-outputs-*.json``.
+``python benchmarks/bench_vector_outputs.py --quick --data ../MQ2008``. Compared are one output per
+level (by trees of their own, or by leaves that are vectors), and every tree, or every leaf, as a
+feature under a head that is fitted by a convex problem. All rankers have the same trees; head_alpha
+is chosen on the fold's validation set. Differences from one score of the same engine are tested by
+randomization over queries, adjusted by Holm. After that come 100 trees under either penalty by its
+strength, and a ranker with as few trees as L1 kept. Writes ``results/vector-outputs-*.jsonl``.
 """
 
 import importlib
@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.base import clone
 
-from treerank import TreeDirectRanker, ndcg_score
+from treerank import NDCG, TreeDirectRanker
 from treerank.evaluation import compare
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -23,6 +23,7 @@ from treerank.progress import listening
 from treerank.statistics import adjust_holm
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
+comparisons = importlib.import_module("comparisons")
 data_sets = importlib.import_module("data_sets")
 parameters = importlib.import_module("parameters")
 protocol = importlib.import_module("protocol")
@@ -101,7 +102,7 @@ def against_scores(comparison, metric):
         found[name] = {"mean": float(np.nanmean(values)), "gain": float(gain.mean())}
         found[name] |= {"error": float(gain.std(ddof=1) / np.sqrt(len(gain)))}
         found[name] |= {"seconds": float(fits["fit_seconds"].mean())}
-        found[name] |= {"parameters": fits["best_params"].tolist()}
+        found[name] |= {"parameters": comparisons.by_parameter(fits["best_params"].tolist())}
         if name != base:
             test = comparison.test(metric, "randomization", rankers=(name, base), adjust=False)
             tested.append((name, test.p_values[0, 1]))
@@ -117,7 +118,7 @@ def run_penalty(arguments, folder, about, output, penalty, alpha, fold):
     def fitted(output="score", n_trees=100, **settings):
         ranker = few_trees(n_trees, output, **settings).fit(*split.train)
         scores = ranker.predict(split.test.X)
-        return ranker.head_.weight, ndcg_score(split.test.y, scores, split.test.qid, k=10)
+        return ranker.head_.weight, NDCG(k=10)(split.test.y, scores, split.test.qid)
 
     weight, value = fitted(output, penalty=penalty, head_alpha=alpha)
     n_kept = int(np.count_nonzero(weight))
@@ -142,9 +143,9 @@ def main(argv=None):
         def run(about, folder=folder, **point):
             return (run_penalty if point else run_comparison)(arguments, folder, about, **point)
 
-        about = {"data": data_sets.name_of(folder), "n_trees": TREES[arguments.protocol]}
-        experiment = f"vector-outputs-{about['data']}-{arguments.protocol}"
-        protocol.measure(arguments, experiment, about, points, run, shown=shown, jobs=1)
+        about = {"data": data_sets.name_of(folder), "n_estimators": TREES[arguments.protocol]}
+        part = about["data"]
+        protocol.measure(arguments, "vector-outputs", part, about, points, run, shown=shown, jobs=1)
 
 
 if __name__ == "__main__":

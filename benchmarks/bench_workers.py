@@ -1,7 +1,7 @@
-"""Do fits in worker processes stand in each other's way? Ours and LGBMRanker, threads unsaid.
+"""Do fits in several worker processes slow each other down? Ours and LGBMRanker, threads not given.
 
-As in a search with ``n_jobs=2``: joblib tells each worker its share of the cores; whoever takes
-all of them all the same has processes wait for each other's threads.
+As in a search with ``n_jobs=2``. joblib tells each worker its share of the cores. If a worker takes
+all cores nevertheless, the processes wait for each other's threads.
 """
 
 import argparse

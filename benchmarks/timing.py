@@ -1,4 +1,4 @@
-"""What every benchmark shares: timing by turns, and saying what was timed."""
+"""Timing: what every benchmark shares, to time functions in turn and to print the times."""
 
 import importlib.metadata
 import platform

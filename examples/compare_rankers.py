@@ -2,19 +2,25 @@
 Comparing rankers
 =================
 
-Which ranker is better, and is that more than luck?
+Fit several rankers on the same splits, and test which differences are more than chance.
 """
 
 # %%
-# Two rankers of ours and two that know nothing of queries: whatever has fit and predict will do.
+# Rankers
+# -------
+# Two rankers of treerank and two regressors of scikit-learn, which ignore queries. Every estimator
+# with ``fit`` and ``predict`` can be compared.
+
 from sklearn.linear_model import Ridge
 from sklearn.tree import DecisionTreeRegressor
 
-from treerank import TreeDirectRanker
-from treerank.datasets.synthetic import make_web_search
-from treerank.evaluation import compare
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.model_selection import QueryShuffleSplit
+from treerank import (
+    LightGBMTrees,
+    QueryShuffleSplit,
+    TreeDirectRanker,
+    compare,
+    make_web_search,
+)
 
 trees = LightGBMTrees(n_estimators=10, num_leaves=7)
 rankers = {
@@ -25,32 +31,50 @@ rankers = {
 }
 
 # %%
-# The same splits for all. With store="some folder", a second run goes on where a kill left off.
+# Fits
+# ----
+# All rankers are fitted on the same splits. ``grid`` lists parameters to choose from, on each
+# training set, split by query. With ``store="some folder"`` finished fits are kept, and a run that
+# was interrupted continues there.
+
 comparison = compare(
     rankers,
     make_web_search(80, documents_per_query=15, random_state=0),
     cv=QueryShuffleSplit(15, random_state=0),
     metrics=("ndcg@10", "map"),
-    grid={"line": {"alpha": [1.0, 100.0]}},  # tried on each training set, split by query
+    grid={"line": {"alpha": [1.0, 100.0]}},
 )
 
 # %%
-# Arrows mark what differs from the best, by a test that knows that the splits overlap.
+# Summary
+# -------
+# Arrows mark rankers that differ significantly from the best. The test, Nadeau and Bengio's
+# corrected t-test, takes into account that the splits overlap.
+
 summary = comparison.summary()
 print(summary)
 assert not comparison.failures
 assert summary.cells["stump", "ndcg@10"].verdict == "worse"
 
 # %%
-# The same over queries, each counted once: Fisher's randomization instead of Student's t.
+# A test over queries
+# -------------------
+# Fisher's randomization test compares the values of single queries instead.
+
 print(comparison.test("ndcg@10", "randomization"))
 
 # %%
-# Every value is there, by ranker, split, query and metric, for pandas or polars.
+# All values
+# ----------
+# A table holds each value by ranker, split, query and metric. It converts to pandas and polars.
+
 print(comparison.values.to_polars().head())
 
 # %%
-# The p-values of all pairs, as a figure of a column's width (pip install treerank[plots]).
+# A figure
+# --------
+# The p-values of all pairs of rankers; it needs ``pip install 'treerank[plots]'``.
+
 try:
     from treerank.plots import p_value_matrix
 

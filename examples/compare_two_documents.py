@@ -2,21 +2,19 @@
 Comparing two documents
 =======================
 
-A ranker is at heart a comparison: r(a, b) is positive if document a is better than b. Whatever the
-trees are, it is antisymmetric and transitive, so it sorts.
+A ranker compares two documents: r(a, b) is positive if document a is better than b. For all trees,
+r is antisymmetric and transitive, so it can sort.
 """
 
 # %%
 # Fit
 # ---
-# ``eval_set`` holds queries that the trees do not see. They stop the training early, and pair
-# probabilities are calibrated on them.
+# ``eval_set`` holds queries that the trees are not grown on. The metric on them stops the training
+# early, and probabilities of pairs are calibrated on them.
 
 import numpy as np
 
-from treerank import QueryKFold, TreeDirectRanker
-from treerank.datasets.synthetic import make_web_search
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank import LightGBMTrees, QueryKFold, TreeDirectRanker, make_web_search
 
 X, y, qid = make_web_search(n_queries=90, documents_per_query=30, n_features=40, random_state=0)
 (train, rest), _, _ = QueryKFold(3).split(X, y, qid)
@@ -30,7 +28,7 @@ print(f"{ranker.best_iteration_} trees")
 # %%
 # Compare
 # -------
-# One document with another, or with many at once.
+# ``compare`` takes one document and another, or one document and many.
 
 best, worst = ranker.top_k(X[test], qid[test], k=30)[[0, -1]]
 a, b = X[test][[best]], X[test][[worst]]
@@ -66,7 +64,8 @@ np.testing.assert_allclose(probability + reverse, 1)
 # %%
 # Distance
 # --------
-# |r| is a pseudometric: 0 for documents that the model ranks equal, and never longer by a detour.
+# The absolute value of r is a pseudometric: it is 0 for documents that the model ranks as equal,
+# and the triangle inequality holds.
 
 a, b, c = X[test][:10], X[test][10:20], X[test][20:30]
 direct, detour = ranker.distance(a, c), ranker.distance(a, b) + ranker.distance(b, c)

@@ -2,21 +2,20 @@
 A pair loss of your own
 =======================
 
-A pair loss is the price of a margin: of how far the more relevant document of a pair stands above
-the other. Any jitted function of the margin will do, with any weight, any pairs and any trees.
+A pair loss is a function of the margin: the score of the more relevant document of a pair minus the
+score of the other. Every function compiled by numba can be used, with any weight, pairs and trees.
 """
 
 # %%
 # The loss
 # --------
-# Huber's hinge is smooth where the hinge has its kink: zero above 1, a parabola between 0 and 1,
-# a line below. It returns value, gradient and curvature with respect to the margin. The curvature
-# of the line is 0, of which no tree can be grown, so there it is that of a majorising parabola.
+# Huber's hinge is a smooth form of the hinge: zero above 1, a parabola between 0 and 1, a line
+# below. The function returns value, gradient and curvature with respect to the margin. The line has
+# curvature 0, with which no tree can be grown; so we return that of a parabola above the line.
 
 from numba import njit
 
-from treerank import QueryKFold, TreeDirectRanker, make_objective
-from treerank.datasets.synthetic import make_web_search
+from treerank import QueryKFold, TreeDirectRanker, make_objective, make_web_search
 
 
 @njit
@@ -31,8 +30,8 @@ def huber_hinge(margin):
 # %%
 # Check the gradient
 # ------------------
-# An objective makes one function of all scores from it. Its gradient should be what small steps
-# of the scores say.
+# An objective sums the loss over all pairs, as a function of all scores. Its gradient should agree
+# with the change of the value after a small step.
 
 labels, qid = [2, 1, 0, 1], ["a", "a", "a", "b"]
 objective = make_objective(labels, qid, loss=huber_hinge, weight="ndcg")

@@ -2,8 +2,8 @@
 Grid search with queries
 ========================
 
-scikit-learn's searches shuffle and cut rows. Since ``qid`` is aligned with the rows, it can go
-along: to the splitter, which keeps queries whole, to ``fit`` and to ``score``.
+scikit-learn's searches shuffle and split rows. ``qid`` has one entry per row, so it is split in the
+same way and passed to the splitter, which keeps queries whole, to ``fit`` and to ``score``.
 """
 
 # %%
@@ -15,9 +15,13 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import QuantileTransformer
 
-from treerank import QueryKFold, TreeDirectRanker, make_ranking_scorer
-from treerank.datasets.synthetic import make_web_search
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank import (
+    LightGBMTrees,
+    QueryKFold,
+    TreeDirectRanker,
+    make_ranking_scorer,
+    make_web_search,
+)
 
 X, y, qid = make_web_search(n_queries=60, documents_per_query=20, n_features=30, random_state=0)
 
@@ -25,7 +29,7 @@ X, y, qid = make_web_search(n_queries=60, documents_per_query=20, n_features=30,
 # Search
 # ------
 # With metadata routing on, one ``qid=qid`` is enough: the ranker and the splitter request it.
-# Parameters of the feature part are reached as ``feature_part__...``.
+# The names of the feature part's parameters begin with ``feature_part__``.
 
 ranker = TreeDirectRanker(LightGBMTrees(n_estimators=20), random_state=0)
 grid = {"weight": ["uniform", "ndcg"], "feature_part__num_leaves": [4, 16]}
@@ -36,7 +40,7 @@ print("best:", search.best_params_, f"NDCG@10 {search.best_score_:.3f}")
 # %%
 # Pipelines and other metrics
 # ---------------------------
-# A pipeline passes ``qid`` on, and any metric makes a scorer.
+# A pipeline passes ``qid`` on. ``make_ranking_scorer`` makes a scorer of any metric.
 
 pipeline = make_pipeline(QuantileTransformer(n_quantiles=50), search.best_estimator_)
 with sklearn.config_context(enable_metadata_routing=True):

@@ -2,24 +2,22 @@
 Our objectives in plain LightGBM and XGBoost
 ============================================
 
-An objective turns scores into gradient and hessian, one entry per row: just what
-``lightgbm.train`` and ``xgboost.train`` ask of a custom objective. Rows may come in any order, and
-nobody needs group sizes.
+An objective turns scores into gradient and hessian, one entry per row. ``lightgbm.train`` and
+``xgboost.train`` expect just that of a custom objective. Rows may come in any order, and group
+sizes are not needed.
 """
 
 # %%
 # Data, objective, metric
 # -----------------------
-# The rows are shuffled: documents of one query need not be neighbors. The metric is ours, too: it
-# knows the labels and queries of the validation set, and early stopping watches it.
+# The rows are shuffled: documents of one query need not stand together. The metric is treerank's,
+# too. It holds the labels and queries of the validation set, and serves for early stopping.
 
 import lightgbm as lgb
 import numpy as np
 import xgboost as xgb
 
-from treerank import QueryKFold, make_objective
-from treerank.datasets.synthetic import make_web_search
-from treerank.metrics import get_metric
+from treerank import QueryKFold, get_metric, make_objective, make_web_search
 
 X, y, qid = make_web_search(n_queries=80, documents_per_query=30, n_features=40, random_state=0)
 shuffled = np.random.default_rng(0).permutation(len(y))
@@ -32,7 +30,8 @@ metric = get_metric("map").prepared(y[valid], qid[valid])  # scores -> a number
 # %%
 # LightGBM
 # --------
-# ``feature_pre_filter=False`` because LightGBM drops features by what its own objectives need.
+# ``feature_pre_filter=False``, because LightGBM would drop features that its own objectives cannot
+# use.
 
 booster = lgb.train(
     {
@@ -55,8 +54,8 @@ print(f"LightGBM: MAP {with_lightgbm:.3f} after {booster.best_iteration} trees")
 # %%
 # XGBoost
 # -------
-# ``base_score=0`` because it would otherwise start elsewhere, and early stopping has to be told
-# that more is better.
+# ``base_score=0``, because XGBoost would otherwise start from another score; ``maximize=True``,
+# because a higher MAP is better.
 
 train_set, valid_set = xgb.QuantileDMatrix(X[train], y[train]), xgb.DMatrix(X[valid], y[valid])
 stop = xgb.callback.EarlyStopping(rounds=20, metric_name="MAP", maximize=True, save_best=True)

@@ -2,39 +2,37 @@
 Quickstart
 ==========
 
-Learn to rank the pages of a web search, and look at what was learned.
+Learn to rank the pages of a web search, and measure the result.
 """
 
 # %%
 # Data
 # ----
 # Every row is a document. ``qid`` says which query it belongs to: any type, in any order. The
-# labels say how relevant a document is to its query, from 0 to 4.
-#
-# Your own LETOR files are read by ``treerank.datasets.letor.read_letor``.
+# labels say how relevant a document is to its query, from 0 to 4. Here the data are synthetic;
+# ``treerank.read_letor`` reads files in LETOR format, and data frames can be passed as they are.
 
 import numpy as np
 
-from treerank import QueryKFold, TreeDirectRanker, ndcg_score
-from treerank.datasets.synthetic import make_web_search
+from treerank import NDCG, QueryKFold, TreeDirectRanker, make_web_search
 
 X, y, qid = make_web_search(n_queries=80, documents_per_query=30, n_features=40, random_state=0)
 train, test = next(QueryKFold(4).split(X, y, qid))
-print(f"{len(train)} documents to learn from, {len(test)} of other queries to be measured on")
+print(f"{len(train)} documents for training, {len(test)} documents of other queries for testing")
 
 # %%
 # Fit
 # ---
-# The default is LightGBM's trees under a logistic pair loss, each pair weighed by how much NDCG
-# would change if its two documents swapped places.
+# By default, LightGBM's trees minimize a logistic loss over pairs of documents. The weight of a
+# pair is the change of NDCG if its two documents swapped places.
 
 ranker = TreeDirectRanker(random_state=0).fit(X[train], y[train], qid[train])
 
 # %%
 # Rank
 # ----
-# ``predict`` scores documents, ``rank`` gives positions within queries and ``top_k`` the rows of
-# the result lists.
+# ``predict`` returns scores, ``rank`` returns positions within queries, and ``top_k`` returns the
+# rows of the result lists.
 
 scores = ranker.predict(X[test])
 ranks = ranker.rank(X[test], qid[test])
@@ -45,12 +43,13 @@ print(f"labels of the top 3 of query {query}:", y[test][top][qid[test][top] == q
 # %%
 # Measure
 # -------
-# ``score`` is the mean NDCG@10 over queries; a random order is the yardstick.
+# ``score`` returns the mean NDCG@10 over queries. To compare: the NDCG@10 of a random order.
 
+ndcg = NDCG(k=10)
 found = ranker.score(X[test], y[test], qid[test])
-by_chance = ndcg_score(y[test], np.zeros(len(test)), qid[test])  # ties: the mean of all orders
+by_chance = ndcg(y[test], np.zeros(len(test)), qid[test])  # equal scores: the mean of all orders
 print(f"NDCG@10 {found:.3f}; of a random order {by_chance:.3f}")
 
-assert found == ndcg_score(y[test], scores, qid[test])
+assert found == ndcg(y[test], scores, qid[test])
 assert found > by_chance + 0.1
 assert (ranks[top].reshape(-1, 3) == [1, 2, 3]).all()

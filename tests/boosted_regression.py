@@ -1,4 +1,4 @@
-"""A regression as an objective, for both engines: half the squared error, data and a small fit."""
+"""A regression for the tests of boosted trees: data, the objective and a small fit."""
 
 from dataclasses import dataclass, field
 
@@ -7,6 +7,7 @@ import numpy as np
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.inputs.grouping import QueryGroups
 
 PARTS = [LightGBMTrees, XGBoostTrees]
 SMALL = {"n_estimators": 15, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
@@ -17,6 +18,8 @@ class HalfSquare:
     """Half the squared distance to a target: what the engines' own regression fits."""
 
     target: np.ndarray
+    weight: np.ndarray | float = 1.0
+    groups: QueryGroups | None = None
     seen: list = field(default_factory=list)
 
     @property
@@ -25,12 +28,12 @@ class HalfSquare:
 
     def derivatives(self, scores, *, iteration=0):
         self.seen.append((iteration, scores.copy(), nb.get_num_threads()))
-        return scores - self.target, np.ones_like(scores)
+        return self.weight * (scores - self.target), self.weight * np.ones_like(scores)
 
 
 @dataclass
 class Given:
-    """An objective that returns what it is told."""
+    """An objective that returns the given derivatives."""
 
     gradient: np.ndarray
     hessian: np.ndarray

@@ -11,11 +11,11 @@ from treerank.cli.app import app
 from treerank.datasets.letor import write_letor
 
 ESCAPE = "\x1b"
-SMALL = ["--trees", "6", "--leaves", "4", "--threads", "1"]
+SMALL = ["--n-estimators", "6", "--num-leaves", "4", "--n-jobs", "1"]
 
 
 def run(*arguments, env=None):
-    # Wide, lest rich breaks the lines of its error boxes.
+    # In a wide terminal, rich does not break the lines of its error boxes.
     return CliRunner().invoke(
         app, [str(a) for a in arguments], env={"COLUMNS": "300"} | (env or {})
     )

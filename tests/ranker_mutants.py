@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import ndcg_score
+from treerank.metrics import NDCG
 from treerank.numerics.threads import threads_for
 from treerank.objectives import make_objective
 
@@ -61,7 +61,7 @@ class Honest(BaseEstimator):
         return best_first[np.arange(len(X)) - first < k]
 
     def score(self, X, y, qid=None):
-        return ndcg_score(y, self.predict(X), qid)
+        return NDCG(k=10)(y, self.predict(X), qid)
 
     def make_objective(self, y, qid):
         return make_objective(y, qid)
@@ -132,7 +132,7 @@ class DividesBySpread(Honest):
             return super().learn(X, y, qid) / np.float64(np.ptp(y))
 
 
-class RefusesLonelyDocuments(Honest):
+class RefusesQueriesOfOneDocument(Honest):
     def learn(self, X, y, qid):
         sizes = np.unique(qid, return_counts=True)[1]
         if sizes.min() == 1 < sizes.max():
@@ -140,17 +140,17 @@ class RefusesLonelyDocuments(Honest):
         return super().learn(X, y, qid)
 
 
-class RefusesToLearnNothing(Honest):
+class RefusesDataWithoutPairs(Honest):
     def learn(self, X, y, qid):
         if len(np.unique(qid)) == len(qid):
             raise ValueError("no pairs at all")
         return super().learn(X, y, qid)
 
 
-class RefusesBarrenQueries(Honest):
+class RefusesQueriesWithoutRelevance(Honest):
     def learn(self, X, y, qid):
-        barren = set(qid[y == 0]) - set(qid[y > 0])
-        if np.ptp(y) > 0 and any(np.count_nonzero(qid == query) > 1 for query in barren):
+        without_relevance = set(qid[y == 0]) - set(qid[y > 0])
+        if np.ptp(y) > 0 and any(np.count_nonzero(qid == query) > 1 for query in without_relevance):
             raise ZeroDivisionError("ideal gain is 0")
         return super().learn(X, y, qid)
 
@@ -215,7 +215,7 @@ class SavesFewDigits(Honest):
         path.write_text(json.dumps(self.coef_.round(3).tolist()))
 
 
-class CentresTheBatch(Honest):
+class CentersTheBatch(Honest):
     def predict(self, X):
         scores = super().predict(X)
         return scores - fsum(scores) / len(scores)
@@ -244,12 +244,12 @@ class ScoresByALoss(Honest):
 
 class ScoresTheFirstRank(Honest):
     def score(self, X, y, qid=None):
-        return ndcg_score(y, self.predict(X), qid, k=1)
+        return NDCG(k=1)(y, self.predict(X), qid)
 
 
 class BreaksTiesByRow(Honest):
     def score(self, X, y, qid=None):
-        return ndcg_score(y, self.predict(X), qid, ties="stable")
+        return NDCG(k=10, ties="stable")(y, self.predict(X), qid)
 
 
 class NeverGetsQueriesToScore(Honest):
@@ -316,9 +316,9 @@ MUTANTS = {
     ReadsMemoryAsItLies: ("fortran_order", set()),
     WritesToX: ("inputs_unchanged", set()),
     DividesBySpread: ("equal_labels", set()),
-    RefusesLonelyDocuments: ("single_document_queries", set()),
-    RefusesToLearnNothing: ("single_documents_only", set()),
-    RefusesBarrenQueries: ("queries_without_relevance", set()),
+    RefusesQueriesOfOneDocument: ("single_document_queries", set()),
+    RefusesDataWithoutPairs: ("single_documents_only", set()),
+    RefusesQueriesWithoutRelevance: ("queries_without_relevance", set()),
     PullsScoresToZero: ("shifted_scores", set()),
     CountsItsFits: ("refit", _TWO_FITS),
     GoesOnFromTheLastFit: ("fitting_again", set()),
@@ -327,7 +327,7 @@ MUTANTS = {
     PicklesInHalfPrecision: ("pickling", set()),
     ChangesItsParameter: ("cloning", set()),
     SavesFewDigits: ("saving", set()),
-    CentresTheBatch: ("one_by_one", set()),
+    CentersTheBatch: ("one_by_one", set()),
     RanksFromZero: ("ranks_are_permutations", set()),
     RanksTheWorstFirst: ("ranks_agree_with_predict", set()),
     ListsOneTooFew: ("top_k_agrees_with_rank", set()),

@@ -7,7 +7,7 @@ import pytest
 from treerank.baselines.linear.adarank import AdaRank
 from treerank.baselines.linear.query_boosting import WeakRankerChoice
 from treerank.baselines.linear.weak_rankers import WEAK_RANKERS
-from treerank.metrics import METRICS, NDCG, get_metric, ndcg_score
+from treerank.metrics import METRICS, NDCG, get_metric
 from treerank.metrics.query_measure import QueryMeasure, measurable
 from treerank.rankers.training_set import training_set
 from treerank.registry import load
@@ -35,7 +35,7 @@ def plain_adarank(X, y, qid, n_rounds, query_weight=None):
     weight, scores, coef = start / start.sum(), np.zeros(len(y)), np.zeros(X.shape[1])
 
     def measure(scores):
-        return np.array([ndcg_score(y[qid == q], scores[qid == q]) for q in queries])
+        return np.array([NDCG(k=10)(y[qid == q], scores[qid == q]) for q in queries])
 
     for _ in range(n_rounds):
         values = [weight @ measure(sign * Z[:, j]) for j, sign in weak]
@@ -126,7 +126,7 @@ def test_a_round_that_costs_more_than_the_tolerance_is_the_last_and_dropped(data
     values = []
     for n_rounds in range(1, 30):
         scores = AdaRank(n_estimators=n_rounds, tolerance=None).fit(*data).predict(X)
-        values.append(ndcg_score(y, scores, qid))
+        values.append(NDCG(k=10)(y, scores, qid))
     falls = np.flatnonzero(np.diff(values) <= -1e-6)
     assert len(falls), "the sample must have a fall to show it"
     stopped = AdaRank(n_estimators=30, tolerance=1e-6).fit(*data)

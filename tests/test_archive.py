@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treerank.files import archive
+from treerank.files import replaced
 from treerank.files.archive import FORMAT_VERSION, read_archive, write_archive
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
@@ -189,7 +189,7 @@ def test_a_kill_in_the_middle_leaves_the_old_file(tmp_path, monkeypatch):
     def killed(descriptor):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(archive.os, "fsync", killed)
+    monkeypatch.setattr(replaced.os, "fsync", killed)
     with pytest.raises(KeyboardInterrupt):
         write_archive(path, {"generation": 2})
     assert read_archive(path) == {"generation": 1}

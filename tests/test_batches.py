@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
-from treerank.objectives.batches import deal, pair_batches, query_batches, restricted_to_rows
+from treerank.objectives.batches import deal, pair_batches, query_batches, taken
 from treerank.objectives.pairs import Pairs
 
 
@@ -90,7 +90,7 @@ def test_a_batch_of_whole_queries_costs_what_they_cost_in_the_whole(settings):
 def test_a_piece_of_a_query_costs_what_its_own_pairs_cost():
     y, scores = np.array([2.0, 0, 1, 0, 2]), np.array([0.1, 0.5, -0.3, 0.0, 0.2])
     rows = np.array([4, 1, 2])
-    part = restricted_to_rows(make_objective(y), rows)
+    part = taken(make_objective(y), rows)
     np.testing.assert_allclose(
         part(scores[rows])[1], make_objective(y[rows])(scores[rows])[1], atol=1e-14
     )
@@ -110,7 +110,7 @@ def test_given_pairs_go_with_their_queries():
 
 def test_a_piece_of_a_query_has_the_given_pairs_that_it_holds_whole():
     objective = make_objective(np.arange(4), given_pairs=[[0, 1], [2, 3], [0, 3]])
-    part = restricted_to_rows(objective, np.array([0, 2, 3]))
+    part = taken(objective, np.array([0, 2, 3]))
     assert list(zip(part.pairs.i, part.pairs.j, strict=True)) == [(1, 2), (0, 2)]
 
 
@@ -120,27 +120,13 @@ class Foreign:
     n_outputs = 1
     groups = QueryGroups.from_qid(["a", "a", "a", "b"])
 
-    def restricted_to(self, queries):
-        return "restricted", list(queries)
+    def taking(self, rows, groups):
+        return rows.tolist(), groups.indptr.tolist()
 
 
-def test_an_objective_of_the_users_own_is_asked_for_whole_queries():
-    assert restricted_to_rows(Foreign(), np.array([3])) == ("restricted", [1])
-    with pytest.raises(ValueError, match=r"batch_size must be at least .* 3"):
-        restricted_to_rows(Foreign(), np.array([0, 2]))
-    with pytest.raises(ValueError, match=r"batch_size must be at least .* 3"):
-        restricted_to_rows(Foreign(), np.array([0, 2, 3]))
-
-
-class ForeignInPieces(Foreign):
-    """One that can be cut."""
-
-    def restricted_to_rows(self, rows):
-        return "cut", list(rows)
-
-
-def test_an_objective_of_the_users_own_may_be_cut():
-    assert restricted_to_rows(ForeignInPieces(), np.array([0, 2])) == ("cut", [0, 2])
+def test_an_objective_of_the_users_own_is_given_rows_and_their_queries():
+    assert taken(Foreign(), np.array([3])) == ([3], [0, 1])
+    assert taken(Foreign(), np.array([3, 0, 2])) == ([3, 0, 2], [0, 1, 3])
 
 
 @pytest.mark.parametrize("pairs", ["all", "adjacent"])
@@ -194,7 +180,7 @@ def test_given_pairs_are_drawn_as_they_were_given():
             rows = batch.rows[drawn.i], batch.rows[drawn.j]
             seen |= set(zip(*rows, drawn.weight, drawn.target, strict=True))
     assert seen == set(table)
-    assert not list(pair_batches(objective.restricted_to(np.array([1])), 4, rng))
+    assert not list(pair_batches(taken(objective, np.array([2])), 4, rng))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import pytest
 from boosted_regression import HELD_OUT, PARTS, SMALL, TARGETS, Given, X, fitted, held_out_fit
 from sklearn.exceptions import NotFittedError
 
+from treerank.feature_parts.engines import lightgbm_boundary
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 
@@ -52,6 +53,19 @@ def test_derivatives_no_tree_can_grow_from_are_refused(part_class, gradient, hes
 def test_parameters_that_make_no_sense_are_refused(part_class, params, message):
     with pytest.raises(ValueError, match=message):
         fitted(part_class, **params)
+
+
+@pytest.mark.parametrize("name", ["gamma", "max_leaves", "min_split_loss", "num_leaves"])
+def test_no_name_of_an_argument_passes_as_an_engine_parameter_of_xgboost(name):
+    with pytest.raises(ValueError, match=f"engine_params must not hold .*'{name}'"):
+        fitted(XGBoostTrees, engine_params={name: 1})
+
+
+def test_lightgbms_private_list_of_names_is_read_for_engine_params_only(monkeypatch):
+    monkeypatch.delattr(lightgbm_boundary, "main_names")
+    with pytest.raises(ImportError):
+        fitted(LightGBMTrees, engine_params={"max_cat_threshold": 4})
+    assert fitted(LightGBMTrees).transform(X).shape == (600, 1)
 
 
 def test_dropped_trees_and_early_stopping_exclude_each_other():

@@ -20,11 +20,13 @@ from boosted_regression import (
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.rows import Rows
 
 RNG = np.random.default_rng(1)
+BY_LEAF = {LightGBMTrees: {}, XGBoostTrees: {"grow_policy": "lossguide", "max_depth": 0}}
 
 
 @pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
@@ -111,6 +113,13 @@ def test_features_that_may_not_meet_add_up(part_class):
     assert low_low + high_high == pytest.approx(low_high + high_low, abs=1e-5)
 
 
+def test_one_word_per_quantity_serves_every_engine(part_class):
+    assert set(BoostedTrees().get_params()) <= set(part_class().get_params())
+    few_leaves = fitted(part_class, num_leaves=3, n_estimators=1, **BY_LEAF[part_class])
+    assert few_leaves.set_params(output="leaves").n_outputs_ == 3
+    assert not fitted(part_class, min_split_gain=1e9).feature_importances_.any()
+
+
 # Outputs
 
 
@@ -195,7 +204,7 @@ def test_rows_in_an_order_are_the_gathered_array(part_class, layout):
 
 
 def test_batches_end_anywhere(part_class, monkeypatch):
-    from treerank.feature_parts import lightgbm_boundary, xgboost_boundary
+    from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
 
     whole = fitted(part_class).transform(X)
     monkeypatch.setattr(xgboost_boundary, "_BATCH", 70)
@@ -240,12 +249,8 @@ def test_a_state_is_made_of_plain_values(part_class):
 
 def test_a_clone_is_unfitted_but_keeps_the_trees_to_start_from(part_class):
     first = fitted(part_class)
-    copy = (
-        clone(part_class(num_leaves=7, init_model=first))
-        if part_class is LightGBMTrees
-        else (clone(part_class(max_leaves=7, init_model=first)))
-    )
-    assert 7 in copy.get_params().values()
+    copy = clone(part_class(num_leaves=7, init_model=first))
+    assert copy.num_leaves == 7
     assert copy.init_model is first
     with pytest.raises(NotFittedError):
         copy.transform(X)

@@ -1,4 +1,4 @@
-"""The command line: each command prints what the library would have said."""
+"""The command line: each command prints the results of the library."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ from command_line import ESCAPE, SMALL, letor_files, run
 import treerank
 from treerank.cli import demo, rank
 from treerank.cli.app import COMMANDS, EXIT_CODES
-from treerank.cli.trees import grown_to
+from treerank.cli.trees import make_trees
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.metrics import get_metric
@@ -75,8 +75,8 @@ def test_quiet_is_quiet(files):
 
 
 def test_early_stopping_shows_its_metric(files, tmp_path):
-    arguments = ["--valid", files.valid, "--early-stopping", 25, "--metric", "map", *SMALL]
-    result = run("fit", files.train, "-m", tmp_path / "m", *arguments, "--trees", 50)
+    arguments = ["--valid", files.valid, "--early-stopping-rounds", 25, "--metric", "map", *SMALL]
+    result = run("fit", files.train, "-m", tmp_path / "m", *arguments, "--n-estimators", 50)
     assert result.exit_code == 0
     assert re.search(r"\d+/50  map 0\.\d{4}\n", result.stderr)
     model = treerank.load(tmp_path / "m")
@@ -93,12 +93,12 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
             {"weight": "uniform", "pairs": "adjacent"},
         ),
         (["--loss", "listnet"], {"loss": "listnet", "weight": None, "pairs": None}),
-        (["--smoothing", "1.5", "--seed", "3"], {"smoothing": 1.5, "random_state": 3}),
+        (["--smoothing", "1.5", "--random-state", "3"], {"smoothing": 1.5, "random_state": 3}),
         (["--learning-rate", "0.5"], {"feature_part__learning_rate": 0.5}),
     ],
 )
 def test_options_reach_the_ranker_and_all_else_is_its_default(files, tmp_path, options, settings):
-    result = run("fit", files.train, "-m", tmp_path / "m", *SMALL, "--trees", 2, *options)
+    result = run("fit", files.train, "-m", tmp_path / "m", *SMALL, "--n-estimators", 2, *options)
     assert result.exit_code == 0, result.stderr
     part = LightGBMTrees(n_estimators=2, num_leaves=4, n_jobs=1)
     expected = treerank.TreeDirectRanker(part, random_state=0).set_params(**settings)
@@ -115,7 +115,7 @@ def test_sparse_features_stay_sparse_all_the_way(files, tmp_path, part):
     result = run("fit", files.train, "--valid", files.valid, "--model", model, *own)
     assert result.exit_code == 0, result.stderr
     expected = treerank.load(model)
-    by_hand = treerank.load(model).set_params(feature_part=grown_to(part, 6, 4, 0.1))
+    by_hand = treerank.load(model).set_params(feature_part=make_trees(part, 6, 4, 0.1))
     by_hand.feature_part.set_params(random_state=0, n_jobs=1)
     valid = tuple(read_letor(files.valid, n_features=8, sparse=True))
     by_hand.fit(*read_letor(files.train, sparse=True), eval_set=valid)
@@ -138,8 +138,8 @@ def test_xgboost_grows_as_many_leaves(files, tmp_path):
 
 
 def test_xgboost_grows_by_leaf_as_lightgbm_does():
-    settings = {"grow_policy": "lossguide", "max_leaves": 8, "max_depth": 0, "n_estimators": 3}
-    part = grown_to("xgboost", trees=3, leaves=8, learning_rate=0.2)
+    settings = {"grow_policy": "lossguide", "num_leaves": 8, "max_depth": 0, "n_estimators": 3}
+    part = make_trees("xgboost", n_estimators=3, num_leaves=8, learning_rate=0.2)
     assert settings.items() <= part.get_params().items()
     assert part.learning_rate == 0.2
 
@@ -200,7 +200,7 @@ def test_an_output_file_is_whole_or_not_there(files, tmp_path, monkeypatch):
     def full_disk(*_):
         raise OSError(28, "No space left on device", str(output))
 
-    monkeypatch.setattr("treerank.files.blocks.os.replace", full_disk)
+    monkeypatch.setattr("treerank.files.replaced.os.replace", full_disk)
     result = run("rank", files.model, files.test, "--top", 1, "-o", output)
     assert result.exit_code == 1
     assert result.stderr.endswith(f"treerank: {output}: No space left on device\n")
@@ -250,7 +250,7 @@ def test_labels_without_relevance_end_in_a_warning_and_nan(files, tmp_path):
 
 
 def test_demo_compares_feature_parts_with_the_engines_own_rankers(monkeypatch):
-    monkeypatch.setattr(demo, "QUICK", demo.Size(n_train=6, n_test=3, trees=2))
+    monkeypatch.setattr(demo, "QUICK", demo.Size(n_train=6, n_test=3, n_estimators=2))
     monkeypatch.setattr(demo, "threads_allowed", lambda: 1)
     rows = [line.split("\t") for line in run("demo", "--quick", "-q").stdout.splitlines()]
     assert rows[0] == ["ranker", "NDCG@10", "MAP", "seconds", "CPU seconds"]
@@ -258,12 +258,18 @@ def test_demo_compares_feature_parts_with_the_engines_own_rankers(monkeypatch):
     assert all(0 < float(row[1]) < 1 and 0 < float(row[2]) < 1 for row in rows[1:])
 
 
-def test_demo_goes_on_without_xgboost(monkeypatch):
-    monkeypatch.setattr(demo, "QUICK", demo.Size(n_train=6, n_test=3, trees=2))
+def test_the_quick_demo_is_small():
+    assert demo.QUICK.n_train + demo.QUICK.n_test <= 100
+    assert demo.QUICK.n_estimators <= 20
+
+
+def test_demo_goes_on_without_xgboost_and_catboost(monkeypatch):
+    monkeypatch.setattr(demo, "QUICK", demo.Size(n_train=6, n_test=3, n_estimators=2))
     monkeypatch.setattr(demo.importlib.util, "find_spec", lambda name: name == "lightgbm" or None)
     result = run("demo", "--quick")
     assert result.exit_code == 0
-    assert "XGBoost is not installed and left out" in result.stderr
+    for name in ("TreeDirectRanker, XGBoost", "XGBRanker, rank:ndcg", "CatBoostRanker, YetiRank"):
+        assert f"{name}: left out, as" in result.stderr
     assert [line.split("\t")[0] for line in result.stdout.splitlines()[1:]] == [
         "TreeDirectRanker, LightGBM",
         "LGBMRanker, lambdarank",

@@ -53,7 +53,7 @@ def test_a_reader_that_leaves_early_is_no_traceback(files):
 def test_an_interrupt_exits_with_130_and_leaves_the_old_model(files, tmp_path):
     model = tmp_path / "old"
     model.write_bytes(b"old")
-    with start("fit", files.train, "-m", model, *SMALL, "--trees", 10**7) as process:
+    with start("fit", files.train, "-m", model, *SMALL, "--n-estimators", 10**7) as process:
         for line in process.stderr:
             if line.startswith("growing"):
                 break

@@ -42,6 +42,9 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
         ("rank", files.model, tmp_path / "no"): "no: No such file or directory",
         ("rank", files.test, files.test): "path must be a treerank model",
         ("fit", files.train, "-m", tmp_path / "no" / "m"): "the folder of the model must exist",
+        ("fit", files.train, "-m", tmp_path / "m", "--feature-part", "linear"): (
+            "feature_part must grow trees; got 'linear'"
+        ),
         ("fit", files.train, "-m", tmp_path / "m", "--loss", "listnet", "--weight", "map"): (
             "weight must be None for the listwise loss"
         ),
@@ -63,13 +66,13 @@ def test_a_file_of_more_features_than_the_model_is_refused_where_it_says_so(file
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--loss", "logstic"], "must be one of logistic, "),
+        (["--loss", "logstic"], "loss must be one of ['approx_ndcg', "),
         (["--feature-part", "catboost"], "; got 'catboost'"),
         (["--metric", "ngcd"], "metric must be one of ndcg"),
-        (["--learning-rate", "0"], "must be positive; got 0.0"),
-        (["--early-stopping", "5"], "must come with --valid"),
-        (["--trees", "0"], "Invalid value for '--trees'"),
-        (["--tree", "5"], "No such option"),
+        (["--learning-rate", "0"], "learning_rate must be a finite number above 0; got 0.0"),
+        (["--early-stopping-rounds", "5"], "must come with --valid"),
+        (["--n-estimators", "0"], "Invalid value for '--n-estimators'"),
+        (["--trees", "5"], "No such option"),
     ],
 )
 def test_wrong_usage_exits_with_2_before_anything_is_read(tmp_path, options, message):

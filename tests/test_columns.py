@@ -1,4 +1,4 @@
-"""Tables of any make become the same matrix."""
+"""Data frames of all libraries become the same matrix."""
 
 import numpy as np
 import pandas as pd
@@ -8,15 +8,15 @@ import pytest
 from treerank.inputs.columns import Columns
 
 NUMBERS = {"price": [9.5, 7.0, np.nan], "stock": [3, 0, 1], "sale": [True, False, True]}
-COLOURS = ["red", None, "blue"]
+COLORS = ["red", None, "blue"]
 
 TEXT_COLUMNS = {
-    "pandas str": pd.Series(COLOURS, dtype="str"),
-    "pandas object": pd.Series(COLOURS, dtype=object),
-    "pandas category": pd.Series(COLOURS, dtype=pd.CategoricalDtype(["red", "blue", "gray"])),
-    "polars String": pl.Series("color", COLOURS),
-    "polars Categorical": pl.Series("color", COLOURS, dtype=pl.Categorical),
-    "polars Enum": pl.Series("color", COLOURS, dtype=pl.Enum(["red", "gray", "blue"])),
+    "pandas str": pd.Series(COLORS, dtype="str"),
+    "pandas object": pd.Series(COLORS, dtype=object),
+    "pandas category": pd.Series(COLORS, dtype=pd.CategoricalDtype(["red", "blue", "gray"])),
+    "polars String": pl.Series("color", COLORS),
+    "polars Categorical": pl.Series("color", COLORS, dtype=pl.Categorical),
+    "polars Enum": pl.Series("color", COLORS, dtype=pl.Enum(["red", "gray", "blue"])),
 }
 
 
@@ -137,6 +137,43 @@ def test_categories_of_other_kinds_are_refused():
     table = pd.DataFrame({"when": pd.Categorical(pd.to_datetime(["2020-01-01"]))})
     with pytest.raises(TypeError, match="Categories of column 'when' of X must be text or numbers"):
         Columns.of(table)
+
+
+def text_frame(kind, n_rows, n_values):
+    titles = [f"title {row % n_values}" for row in range(n_rows)]
+    return kind({"price": np.zeros(n_rows), "title": titles})
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+def test_text_that_is_hardly_ever_repeated_is_refused_with_a_remedy(kind):
+    with pytest.raises(ValueError, match=r"Column 'title' .* got 300 distinct values in 599") as e:
+        Columns.of(text_frame(kind, 599, 300))
+    for remedy in ("Drop the column", "encode it as numbers", "give it a categorical dtype"):
+        assert remedy in str(e.value)
+
+
+@pytest.mark.parametrize("kind", [pd.DataFrame, pl.DataFrame])
+@pytest.mark.parametrize(("n_rows", "n_values"), [(600, 300), (256, 256), (5000, 2000)])
+def test_text_that_is_repeated_or_short_is_categories(kind, n_rows, n_values):
+    categories = Columns.of(text_frame(kind, n_rows, n_values)).categories
+    assert [len(values) for values in categories.values()] == [n_values]
+
+
+@pytest.mark.parametrize("dtype", [pd.CategoricalDtype(), pl.Categorical, pl.Enum])
+def test_a_categorical_dtype_insists_on_many_categories(dtype):
+    titles = [f"title {row}" for row in range(300)]
+    if isinstance(dtype, pd.CategoricalDtype):
+        table = pd.DataFrame({"title": pd.Series(titles, dtype=dtype)})
+    else:
+        kind = pl.Enum(titles) if dtype is pl.Enum else dtype
+        table = pl.DataFrame({"title": pl.Series(titles, dtype=kind)})
+    assert Columns.of(table).categories == {0: sorted(titles)}
+
+
+def test_many_new_texts_are_missing_in_predict():
+    columns = Columns({1: ["title 1"]})
+    codes = columns.numbers(text_frame(pd.DataFrame, 300, 300))[:, 1]
+    assert np.flatnonzero(~np.isnan(codes)).tolist() == [1]
 
 
 def test_an_array_cannot_stand_in_for_a_frame_with_categories():

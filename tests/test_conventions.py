@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.metrics import CONVENTIONS, METRICS, NDCG, ndcg_score, with_convention
+from treerank.metrics import CONVENTIONS, METRICS, NDCG, with_convention
 
 documents = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=14)
 KNOWN = [f"{stem}{cut}" for stem in ("ndcg", "map", "p") for cut in ("", "@1", "@2", "@3", "@10")]
@@ -64,10 +64,10 @@ def test_our_own_convention_changes_nothing():
 
 def test_short_lists_and_discounts_are_policies_of_their_own():
     y, scores = [0, 1], [0.2, 0.1]
-    assert ndcg_score(y, scores, k=3, short_lists="zero") == 0.0
-    assert ndcg_score(y, scores, k=2, short_lists="zero") == ndcg_score(y, scores, k=2)
-    assert ndcg_score(y, scores, k=None, short_lists="zero") == ndcg_score(y, scores, k=None)
-    assert ndcg_score(y, scores, k=3, discount="delayed_log2") == 1.0
+    assert NDCG(k=3, short_lists="zero")(y, scores) == 0.0
+    assert NDCG(k=2, short_lists="zero")(y, scores) == NDCG(k=2)(y, scores)
+    assert NDCG(short_lists="zero")(y, scores) == NDCG()(y, scores)
+    assert NDCG(k=3, discount="delayed_log2")(y, scores) == 1.0
     # Nothing to find comes first: such a query is left out, however short.
     assert np.isnan(NDCG(k=3, short_lists="zero").per_query([0], [0.0])).all()
 

@@ -16,9 +16,9 @@ from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import write_letor
 from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation import Split, compare, join
-from treerank.evaluation.fitting import checked_scores
+from treerank.evaluation.fits import check_scores
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.metrics import ndcg_score, with_convention
+from treerank.metrics import NDCG, with_convention
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.progress import listening
 from treerank.rankers.ranker import Ranker
@@ -38,8 +38,8 @@ def data():
 class Watcher(Ranker):
     """A ranker of ours that notes what it may watch."""
 
-    def _learn(self, data, validation, seed):
-        FITS.append(("watcher", None if validation is None else len(validation[0])))
+    def _learn(self, data, held_out, seed):
+        FITS.append(("watcher", None if held_out is None else len(held_out.X)))
 
     def _scores(self, X):
         return X[:, 0].copy()
@@ -64,7 +64,7 @@ def test_values_are_the_metrics_of_scores_on_test_sets(data):
     comparison = compare(lines(), data, cv=cv, metrics=("ndcg@3", "map"))
     for i, (train, test) in enumerate(cv.split(X, qid=qid)):
         scores = LinearRegression().fit(X[train], y[train]).predict(X[test])
-        expected = ndcg_score(y[test], scores, qid[test], k=3, per_query=True)
+        expected = NDCG(k=3).per_query(y[test], scores, qid[test])
         found = comparison.values.where(ranker="line", split=str(i + 1), metric="ndcg@3")
         np.testing.assert_array_equal(found["query"], np.unique(qid[test]))
         np.testing.assert_allclose(found["value"], expected)
@@ -258,7 +258,7 @@ def test_a_ranker_that_always_fails_is_a_row_of_its_own(data):
 @pytest.mark.parametrize(
     ("weight", "message"),
     [
-        (0.0, r"predict must tell documents apart; got 0 for all 90\."),
+        (0.0, r"predict must return different scores; got 0 for all 90\."),
         (np.nan, r"predict must return finite scores; got 90 others among 90\."),
     ],
 )
@@ -293,4 +293,4 @@ def test_bad_input_is_refused_before_anything_is_fitted(data, changed, error, me
 
 
 def test_a_single_document_needs_no_other_to_be_told_from():
-    np.testing.assert_array_equal(checked_scores([2], 1), [2.0])
+    np.testing.assert_array_equal(check_scores([2], 1), [2.0])

@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.tree import DecisionTreeRegressor
 
 from treerank.evaluation import Comparison, compare
-from treerank.evaluation.comparison import Outcome
+from treerank.evaluation.ranker_comparison import Outcome
 from treerank.model_selection import QueryShuffleSplit
 from treerank.statistics import adjust_holm, corrected_resampled_t_test, randomization_test
 
@@ -21,7 +21,7 @@ def data():
 def test_what_cannot_be_tested_is_said(data):
     rows = np.arange(180)
     one = compare(lines(), data, cv=[(rows[:90], rows[90:])])
-    with pytest.raises(ValueError, match="over queries where there is one split only, '1'"):
+    with pytest.raises(ValueError, match="over queries if there is only one split, '1'"):
         one.test("map", "corrected_t")
     assert one.test("map").test == "paired randomization test"
     assert "standard error over queries" in str(one.summary())

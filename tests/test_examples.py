@@ -1,6 +1,7 @@
-"""The examples: each runs, tells its story, and asserts what it shows."""
+"""The examples: each runs, has prose, asserts what it shows, and stands in the gallery."""
 
 import ast
+import re
 import runpy
 from pathlib import Path
 
@@ -10,8 +11,11 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 every_example = pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 
 
-def test_there_are_examples():
+def test_the_gallery_lists_every_example():
+    gallery = (Path(__file__).parents[1] / "examples" / "README.md").read_text(encoding="utf-8")
     assert EXAMPLES
+    listed = re.findall(r"^\| \[(.+?)\]\(\1\)", gallery, re.MULTILINE)
+    assert sorted(listed) == [path.name for path in EXAMPLES]
 
 
 @pytest.mark.slow

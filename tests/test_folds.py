@@ -1,4 +1,4 @@
-"""Folds of a LETOR folder."""
+"""Folds: folders of files in any known format."""
 
 import gzip
 import os
@@ -7,7 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from treerank.datasets import formats
 from treerank.datasets.folds import load_folds
+from treerank.datasets.ranking_data import RankingData
 
 DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
@@ -73,3 +75,21 @@ def test_mq2008_has_five_folds_of_all_its_queries():
         assert sum(len(part) for part in parts) == 15211
         assert len(np.unique(np.concatenate([part.qid for part in parts]))) == 784
         assert {part.X.shape[1] for part in parts} == {46}
+
+
+def read_numbers(path, **options):
+    """A reader of another format: a file of labels."""
+    del options
+    y = np.array(Path(path).read_text().split(), dtype=float)
+    return RankingData(np.zeros((len(y), 1)), y, np.zeros(len(y), dtype=int))
+
+
+def test_a_format_is_one_line_in_the_table_of_formats(tmp_path, monkeypatch):
+    numbers = formats.Format("numbers", f"{__name__}:read_numbers", f"{__name__}:absent")
+    monkeypatch.setitem(formats.FORMATS, ".numbers", numbers)
+    write_fold(tmp_path / "Fold1", 1)
+    (tmp_path / "Fold1" / "train.txt").rename(tmp_path / "Fold1" / "train.numbers")
+    (tmp_path / "Fold1" / "train.numbers").write_text("3 4")
+    (fold,) = load_folds(tmp_path)
+    assert [part.y.tolist() for part in (fold.train, fold.validation)] == [[3, 4], [1]]
+    assert formats.format_names() == "LETOR (.txt, .txt.gz), numbers (.numbers)"

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
 from treerank.feature_parts.histogram.bins import find_bins
-from treerank.feature_parts.histogram.growing import Shape, grow, make_room
+from treerank.feature_parts.histogram.growing import TreeLimits, grow, make_buffers
 from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
 from treerank.feature_parts.histogram.packed_derivatives import add_up, layout_of, pack
-from treerank.feature_parts.histogram.partition import part_rows
+from treerank.feature_parts.histogram.partition import partition_rows
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import as_rows
 
@@ -45,10 +45,11 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     layout = layout_of(gradient, hessian, precision)
     words = pack(gradient, hessian, layout, 0, 0)
     n_tasks = nb.get_num_threads()
-    room = make_room(len(X), binned.words.shape[1], layout.n_words, Shape(*shape), n_tasks)
+    limits = TreeLimits(*shape)
+    buffers = make_buffers(len(X), binned.words.shape[1], layout.n_words, limits, n_tasks)
     rules = Rules(**(RULES | {"is_monotone": bool(signs.any())} | rules))
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
-    return grow(binned, words, layout, rules, Shape(*shape), rows, room), rows, binned
+    return grow(binned, words, layout, rules, limits, rows, buffers), rows, binned
 
 
 def splits_of(tree, binned):
@@ -162,7 +163,7 @@ def test_trees_do_not_depend_on_threads(precision):
     assert found[0] == found[-1]
 
 
-def test_children_part_their_parent_and_sum_to_it():
+def test_children_partition_their_parent_and_sum_to_it():
     tree, rows, _ = grown(*random_case())
     nodes = tree.nodes
     for node in nodes[nodes["place"] >= 0]:
@@ -251,12 +252,13 @@ def test_a_histogram_is_the_naive_one(precision):
 
 
 @pytest.mark.parametrize("n", [1, 7, 8192, 30_001])
-def test_rows_are_parted_and_keep_their_order(n):
+def test_rows_are_partitioned_by_side_and_keep_their_order(n):
     bins = RNG.integers(0, 2**63, size=(n, 2)).astype(np.uint64)
     goes_left = RNG.integers(0, 2, size=256).astype(np.uint8)
     rows = RNG.permutation(n).astype(np.uint32)
     left = goes_left[(bins[rows, 1] >> np.uint64(16)) & np.uint64(255)] == 1
     expected = np.concatenate([rows[left], rows[~left]])
-    n_left = part_rows(rows, bins[:, 1], np.uint64(16), goes_left, np.empty(n, dtype=np.uint32))
+    spare = np.empty(n, dtype=np.uint32)
+    n_left = partition_rows(rows, bins[:, 1], np.uint64(16), goes_left, spare)
     assert n_left == left.sum()
     np.testing.assert_array_equal(rows, expected)

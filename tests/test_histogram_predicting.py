@@ -1,4 +1,4 @@
-"""Both ways to a leaf, striking and walking, are that of a document sent down by plain Python."""
+"""QuickScorer and traversal find the leaves that plain Python finds."""
 
 import pickle
 
@@ -89,10 +89,10 @@ def assert_as_by_hand(forest, X):
     np.testing.assert_array_equal(scores, expected)  # tree after tree, so to the bit
 
 
-@pytest.fixture(params=["striking", "walking"])
+@pytest.fixture(params=["quickscorer", "traversal"])
 def way(request, monkeypatch):
     """Take both ways, whatever the size of the trees."""
-    monkeypatch.setattr(predicting, "_MOST_LEAVES", 2000 if request.param == "striking" else 0)
+    monkeypatch.setattr(predicting, "_MOST_LEAVES", 2000 if request.param == "quickscorer" else 0)
 
 
 @pytest.mark.parametrize("with_sets", [False, True])
@@ -113,7 +113,7 @@ def test_more_thresholds_than_codes_will_do(way):
     rng = np.random.default_rng(0)
     grid = np.arange(-400.0, 400.0)
     forest = random_forest(rng, n_trees=12, most_leaves=600, thresholds=grid)
-    assert max(np.bincount(forest.strikes.columns["feature"])) > 1
+    assert max(np.bincount(forest.quickscorer.columns["feature"])) > 1
     assert_as_by_hand(forest, some_documents(rng, 40, grid=820))
 
 
@@ -138,6 +138,6 @@ def test_threads_and_the_type_and_layout_of_values_change_no_bit():
 def test_a_pickle_does_not_hold_what_follows_from_the_rest():
     forest = random_forest(np.random.default_rng(0))
     before = pickle.dumps(forest)
-    assert len(forest.strikes.words)
+    assert len(forest.quickscorer.words)
     assert pickle.dumps(forest) == before
     assert_as_by_hand(pickle.loads(before), some_documents(np.random.default_rng(1), 5))

@@ -2,11 +2,19 @@
 
 import json
 import pickle
-from dataclasses import dataclass, field
 
-import numba as nb
 import numpy as np
 import pytest
+from boosted_regression import (
+    HELD_OUT,
+    RNG,
+    SMALL,
+    TARGET,
+    TARGETS,
+    HalfSquare,
+    X,
+    held_out_fit,
+)
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -14,37 +22,6 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.grouping import QueryGroups
-
-SMALL = {"n_estimators": 15, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
-
-
-@dataclass
-class HalfSquare:
-    """Half the squared distance to a target."""
-
-    target: np.ndarray
-    weight: np.ndarray | float = 1.0
-    groups: QueryGroups | None = None
-    seen: list = field(default_factory=list)
-
-    @property
-    def n_outputs(self):
-        return 1 if self.target.ndim == 1 else self.target.shape[1]
-
-    def derivatives(self, scores, *, iteration=0):
-        self.seen.append((iteration, scores.copy(), nb.get_num_threads()))
-        return self.weight * (scores - self.target), self.weight * np.ones_like(scores)
-
-
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(600, 4))
-TARGET = X[:, 0] + X[:, 1] * X[:, 2] + 0.1 * RNG.normal(size=600)
-TARGETS = np.column_stack([TARGET, X[:, 3], np.abs(X[:, 0])])
-HELD_OUT = RNG.normal(size=(200, 4))
-
-
-def held_out_fit(scores):
-    return -float(((scores - HELD_OUT[:, 0] - HELD_OUT[:, 1] * HELD_OUT[:, 2]) ** 2).mean())
 
 
 def fitted(target=TARGET, data=X, validation=None, **params):

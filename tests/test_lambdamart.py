@@ -7,11 +7,10 @@ import pytest
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from treerank import TreeDirectRanker
+from treerank import NDCG, TreeDirectRanker
 from treerank.baselines.boosted.lambdamart import LambdaMART
 from treerank.baselines.boosted.mart import MART
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.metrics import ndcg_score
 from treerank.objectives import make_objective
 from treerank.registry import load
 from treerank.registry import ranker_class as class_of
@@ -47,7 +46,7 @@ def test_a_document_of_weight_two_counts_as_if_it_were_there_twice():
     twice = np.append(np.arange(600), np.arange(100))
     params = SMALL | {"min_child_samples": 1, "tree_options": {"min_child_weight": 10.0}}
     rounded = X.round(1)  # few enough values to have a bin each
-    weighted = MART(**params).fit(rounded, Y, QID, sample_weight=weight)
+    weighted = MART(**params).fit(rounded, Y, QID, loss="half_squared_error", sample_weight=weight)
     repeated = MART(**params).fit(rounded[twice], Y[twice], QID[twice])
     scores = weighted.predict(rounded)
     np.testing.assert_allclose(scores, repeated.predict(rounded), atol=1e-5)
@@ -56,7 +55,7 @@ def test_a_document_of_weight_two_counts_as_if_it_were_there_twice():
 @pytest.mark.parametrize("ranker_class", [LambdaMART, MART])
 def test_what_is_learned_ranks_fresh_queries(ranker_class):
     ranker = ranker_class(**{**SMALL, "n_estimators": 60}).fit(X[:450], Y[:450], QID[:450])
-    chance = ndcg_score(Y[450:], np.zeros(150), QID[450:])
+    chance = NDCG(k=10)(Y[450:], np.zeros(150), QID[450:])
     assert ranker.score(X[450:], Y[450:], QID[450:]) > chance + 0.5 * (1 - chance)
 
 
@@ -128,7 +127,9 @@ def half_squared_error(y, qid=None, **weights):
 
 
 def test_the_gradient_is_that_of_the_value():
-    objective = half_squared_error(Y, QID, sample_weight=RNG.exponential(size=600))
+    objective = make_objective(
+        Y, QID, loss="half_squared_error", sample_weight=RNG.exponential(size=600)
+    )
     scores = RNG.normal(size=600)
     value, gradient, hessian = objective(scores)
     step = RNG.normal(size=600) * 1e-4
@@ -140,7 +141,7 @@ def test_the_gradient_is_that_of_the_value():
 
 
 def test_the_parts_of_some_queries_are_those_of_the_whole():
-    objective = half_squared_error(Y, QID, query_weight=QID + 1.0)
+    objective = make_objective(Y, QID, loss="half_squared_error", query_weight=QID + 1.0)
     scores, rows = RNG.normal(size=600), np.flatnonzero(np.isin(QID, [3, 7]))
     part = objective.taking(rows, objective.groups.among(rows))
     gradient, _ = objective.derivatives(scores)
@@ -149,7 +150,9 @@ def test_the_parts_of_some_queries_are_those_of_the_whole():
 
 
 def test_scores_start_at_the_best_constant():
-    objective = half_squared_error(Y, sample_weight=RNG.exponential(size=600))
+    objective = make_objective(
+        Y, loss="half_squared_error", sample_weight=RNG.exponential(size=600)
+    )
     assert objective.derivatives(np.zeros(600))[0].sum() == pytest.approx(0, abs=1e-9)
 
 

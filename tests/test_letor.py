@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from treerank.datasets import table
+from treerank.datasets import letor_table
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.files import blocks
 
@@ -58,8 +58,8 @@ def file(tmp_path):
 @pytest.fixture
 def tiny_blocks(monkeypatch):
     monkeypatch.setattr(blocks, "BLOCK_SIZE", 16)
-    monkeypatch.setattr(table, "CHUNK_SIZE", 1)
-    monkeypatch.setattr(table, "DOUBTFUL_ROOM", 1)
+    monkeypatch.setattr(letor_table, "CHUNK_SIZE", 1)
+    monkeypatch.setattr(letor_table, "UNCERTAIN_ROOM", 1)
 
 
 MESSY = (
@@ -97,10 +97,10 @@ def test_blocks_and_chunks_leave_no_trace(file, monkeypatch):
     packed = file.with_suffix(".gz")
     packed.write_bytes(gzip.compress(file.read_bytes()))
     whole = read_letor(file, comments=True)
-    monkeypatch.setattr(table, "DOUBTFUL_ROOM", 1)
+    monkeypatch.setattr(letor_table, "UNCERTAIN_ROOM", 1)
     for block_size, chunk_size in [(1, 1), (7, 3), (40, 1), (100, 50), (1000, 10)]:
         monkeypatch.setattr(blocks, "BLOCK_SIZE", block_size)
-        monkeypatch.setattr(table, "CHUNK_SIZE", chunk_size)
+        monkeypatch.setattr(letor_table, "CHUNK_SIZE", chunk_size)
         for path in file, packed:
             data = read_letor(path, comments=True)
             assert same_bits(data.X, whole.X)

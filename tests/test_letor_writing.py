@@ -60,8 +60,8 @@ def killed(*_):
 @pytest.mark.parametrize(
     ("module", "function"),
     [
-        ("treerank.files.blocks.os", "replace"),
-        ("treerank.files.blocks.os", "fsync"),
+        ("treerank.files.replaced.os", "replace"),
+        ("treerank.files.replaced.os", "fsync"),
         ("treerank.datasets.letor", "_row_text"),
     ],
 )

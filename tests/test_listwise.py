@@ -1,5 +1,6 @@
 """Every listwise objective obeys the same laws; a new one is tested by being listed."""
 
+import dataclasses
 import math
 import pickle
 
@@ -13,6 +14,9 @@ from scipy.optimize import approx_fprime
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.random_keys import uniform
 from treerank.numerics.threads import kernel_threads
+from treerank.objectives import make_objective
+from treerank.objectives.batches import taken
+from treerank.objectives.judgments import Judgments
 from treerank.objectives.listwise import LISTWISE, XENDCG, ApproxNDCG, ListMLE, ListNet
 
 # Queries of five, one, four and two documents, the last all equal; their rows are mixed.
@@ -24,6 +28,19 @@ WEIGHTS = {
     "sample_weight": np.random.default_rng(1).uniform(0.5, 2, 12),
     "query_weight": np.array([1.0, 2.0, 0.5, 3.0]),
 }
+
+
+def bound(loss, y, groups, sample_weight=None, query_weight=None, **keys):
+    """The objective of a loss; weights of queries have one entry per query."""
+    loss = LISTWISE[loss] if isinstance(loss, str) else loss
+    judgments = Judgments.of(np.asarray(y, float), groups, sample_weight, query_weight)
+    return loss.bind(dataclasses.replace(judgments, **keys))
+
+
+def part_of(objective, queries):
+    return taken(objective, objective.groups.restricted_to(queries).order)
+
+
 every_objective = pytest.mark.parametrize("name", LISTWISE)
 weighted_or_not = pytest.mark.parametrize("weights", [{}, WEIGHTS], ids=["plain", "weighted"])
 
@@ -37,7 +54,7 @@ def numerical_hessian(objective, scores, step=1e-5):
 @every_objective
 @weighted_or_not
 def test_gradient_is_the_derivative_of_the_value(name, weights):
-    objective = LISTWISE[name].from_labels(Y, GROUPS, **weights)
+    objective = bound(name, Y, GROUPS, **weights)
     numerical = approx_fprime(SCORES, lambda s: objective(s)[0])
     np.testing.assert_allclose(objective(SCORES)[1], numerical, rtol=1e-5, atol=1e-6)
 
@@ -45,10 +62,10 @@ def test_gradient_is_the_derivative_of_the_value(name, weights):
 @every_objective
 @weighted_or_not
 def test_hessian_is_the_exact_diagonal_or_a_bound_from_above(name, weights):
-    objective = LISTWISE[name].from_labels(Y, GROUPS, **weights)
+    objective = bound(name, Y, GROUPS, **weights)
     numerical, hessian = numerical_hessian(objective, SCORES), objective(SCORES)[2]
     assert (hessian >= 0).all()
-    if objective.approximate_hessian:
+    if LISTWISE[name].approximate_hessian:
         assert (hessian >= numerical - 1e-8).all()
         assert (hessian <= 50 * np.abs(numerical).max()).all()
     else:
@@ -57,7 +74,7 @@ def test_hessian_is_the_exact_diagonal_or_a_bound_from_above(name, weights):
 
 @every_objective
 def test_only_score_differences_within_a_query_matter(name):
-    objective = LISTWISE[name].from_labels(Y, GROUPS, **WEIGHTS)
+    objective = bound(name, Y, GROUPS, **WEIGHTS)
     value, gradient, hessian = objective(SCORES)
     shifted = objective(SCORES + np.array([0, 5.0, -7.0, 100.0, 1e3])[QID])
     for actual, expected in zip(shifted, (value, gradient, hessian), strict=True):
@@ -69,11 +86,12 @@ def test_only_score_differences_within_a_query_matter(name):
 @settings(max_examples=20, deadline=None)
 @given(shuffle=st.permutations(range(12)))
 def test_permuted_rows_have_permuted_derivatives(name, shuffle):
-    keys = {"document_keys": np.arange(12)} if name == "xendcg" else {}
-    shuffled_keys = {"document_keys": np.array(shuffle)} if name == "xendcg" else {}
+    keys = {"keys": np.arange(12)} if name == "xendcg" else {}
+    shuffled_keys = {"keys": np.array(shuffle)} if name == "xendcg" else {}
     weight, query_weight = WEIGHTS.values()
-    value, gradient, hessian = LISTWISE[name].from_labels(Y, GROUPS, **WEIGHTS, **keys)(SCORES)
-    permuted = LISTWISE[name].from_labels(
+    value, gradient, hessian = bound(name, Y, GROUPS, **WEIGHTS, **keys)(SCORES)
+    permuted = bound(
+        name,
         Y[shuffle],
         QueryGroups.from_qid(QID[shuffle]),
         sample_weight=weight[shuffle],
@@ -88,7 +106,7 @@ def test_permuted_rows_have_permuted_derivatives(name, shuffle):
 @every_objective
 @pytest.mark.parametrize("scale", [30, 300, 1e4])
 def test_extreme_scores_stay_finite(name, scale):
-    objective = LISTWISE[name].from_labels(Y, GROUPS)
+    objective = bound(name, Y, GROUPS)
     for scores in (scale * SCORES, scale * np.sign(SCORES), -scale * Y, scale * Y):
         value, gradient, hessian = objective(scores)
         assert math.isfinite(value)
@@ -101,7 +119,7 @@ def test_extreme_scores_stay_finite(name, scale):
 @every_objective
 def test_a_single_document_has_nothing_to_learn(name):
     for label in (0.0, 2.0):
-        objective = LISTWISE[name].from_labels([label], QueryGroups.from_qid(None, 1))
+        objective = bound(name, [label], QueryGroups.from_qid(None, 1))
         _, gradient, hessian = objective(np.array([3.0]))
         assert gradient.tolist() == hessian.tolist() == [0.0]
 
@@ -109,7 +127,7 @@ def test_a_single_document_has_nothing_to_learn(name):
 @pytest.mark.parametrize("name", ["listmle", "approx_ndcg"])
 def test_equal_labels_cost_nothing(name):
     for label in (0.0, 2.0):
-        objective = LISTWISE[name].from_labels([label] * 4, QueryGroups.from_qid([0] * 4))
+        objective = bound(name, [label] * 4, QueryGroups.from_qid([0] * 4))
         value, gradient, hessian = objective(SCORES[:4])
         assert value == 0
         assert not gradient.any()
@@ -118,14 +136,14 @@ def test_equal_labels_cost_nothing(name):
 
 def test_equal_labels_pull_scores_together_under_softmax_and_not_under_gain():
     groups = QueryGroups.from_qid([0, 0])
-    assert ListNet.from_labels([1, 1], groups)([0.0, 0.0])[1].tolist() == [0, 0]
-    gradient = ListNet.from_labels([1, 1], groups)([1.0, 0.0])[1]
+    assert bound(ListNet(), [1, 1], groups)([0.0, 0.0])[1].tolist() == [0, 0]
+    gradient = bound(ListNet(), [1, 1], groups)([1.0, 0.0])[1]
     assert gradient[0] > 0 > gradient[1]
-    assert not ListNet.from_labels([0, 0], groups, target="gain")([1.0, 0.0])[1].any()
+    assert not bound(ListNet(target="gain"), [0, 0], groups)([1.0, 0.0])[1].any()
 
 
 def test_equal_labels_are_noise_around_equal_shares_under_xendcg():
-    objective = XENDCG.from_labels([1, 1], QueryGroups.from_qid([0, 0]))
+    objective = bound(XENDCG(), [1, 1], QueryGroups.from_qid([0, 0]))
     gradients = [objective([0.0, 0.0], iteration=i)[1] for i in range(200)]
     np.testing.assert_allclose(np.mean(gradients, axis=0), 0, atol=0.04)
     assert np.std(gradients) > 0.05
@@ -133,12 +151,12 @@ def test_equal_labels_are_noise_around_equal_shares_under_xendcg():
 
 @every_objective
 def test_weights_of_zero_remove_and_of_two_double(name):
-    plain = LISTWISE[name].from_labels(Y, GROUPS)(SCORES)
-    doubled = LISTWISE[name].from_labels(Y, GROUPS, query_weight=np.full(4, 2.0))(SCORES)
+    plain = bound(name, Y, GROUPS)(SCORES)
+    doubled = bound(name, Y, GROUPS, query_weight=np.full(4, 2.0))(SCORES)
     for actual, expected in zip(doubled, plain, strict=True):
         np.testing.assert_allclose(actual, 2 * np.asarray(expected))
     chosen = np.array([1.0, 0, 0, 0])  # queries 1 to 4
-    _, gradient, hessian = LISTWISE[name].from_labels(Y, GROUPS, query_weight=chosen)(SCORES)
+    _, gradient, hessian = bound(name, Y, GROUPS, query_weight=chosen)(SCORES)
     np.testing.assert_allclose(gradient, np.where(QID == 1, plain[1], 0), atol=1e-15)
     np.testing.assert_allclose(hessian, np.where(QID == 1, plain[2], 0), atol=1e-15)
 
@@ -146,16 +164,16 @@ def test_weights_of_zero_remove_and_of_two_double(name):
 @every_objective
 @weighted_or_not
 def test_the_part_of_some_queries_is_their_share_of_the_whole(name, weights):
-    objective = LISTWISE[name].from_labels(Y, GROUPS, **weights)
+    objective = bound(name, Y, GROUPS, **weights)
     _, gradient, hessian = objective(SCORES, iteration=5)
     values = 0.0
     for queries in ([3, 0], [2, 1]):
-        part, rows = objective.restricted_to(queries), GROUPS.restricted_to(queries).order
+        part, rows = part_of(objective, queries), GROUPS.restricted_to(queries).order
         value, part_gradient, part_hessian = part(SCORES[rows], iteration=5)
         values += value
         np.testing.assert_allclose(part_gradient, gradient[rows], atol=1e-15)
         np.testing.assert_allclose(part_hessian, hessian[rows], atol=1e-15)
-        again = part.restricted_to([1])
+        again = part_of(part, [1])
         expected = part_gradient[part.groups.restricted_to([1]).order]
         scores = SCORES[rows][part.groups.restricted_to([1]).order]
         np.testing.assert_allclose(again(scores, iteration=5)[1], expected, atol=1e-15)
@@ -164,7 +182,7 @@ def test_the_part_of_some_queries_is_their_share_of_the_whole(name, weights):
 
 @every_objective
 def test_derivatives_are_those_of_the_call(name):
-    objective = LISTWISE[name].from_labels(Y, GROUPS)
+    objective = bound(name, Y, GROUPS)
     pairs = zip(
         objective.derivatives(SCORES, iteration=2), objective(SCORES, iteration=2)[1:], strict=True
     )
@@ -174,7 +192,7 @@ def test_derivatives_are_those_of_the_call(name):
 
 @every_objective
 def test_a_pickled_objective_gives_the_same_bits(name):
-    objective = LISTWISE[name].from_labels(Y, GROUPS, **WEIGHTS)
+    objective = bound(name, Y, GROUPS, **WEIGHTS)
     before = objective(SCORES)
     for actual, expected in zip(pickle.loads(pickle.dumps(objective))(SCORES), before, strict=True):
         np.testing.assert_array_equal(actual, expected)
@@ -184,10 +202,10 @@ def test_a_pickled_objective_gives_the_same_bits(name):
 def test_bits_do_not_depend_on_the_number_of_threads(name):
     rng = np.random.default_rng(0)
     y, groups = rng.integers(5, size=3000), QueryGroups.from_qid(rng.integers(40, size=3000))
-    objective, scores = LISTWISE[name].from_labels(y, groups), rng.normal(size=3000)
+    objective, scores = bound(name, y, groups), rng.normal(size=3000)
     results = []
     for n_threads in (1, 2):
-        with kernel_threads(n_threads, few=0):
+        with kernel_threads(n_threads, few_documents=0):
             results.append(objective(scores))
     for one, other in zip(*results, strict=True):
         np.testing.assert_array_equal(one, other)
@@ -195,7 +213,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(name):
 
 @every_objective
 def test_only_drawn_targets_depend_on_the_iteration(name):
-    objective = LISTWISE[name].from_labels(Y, GROUPS)
+    objective = bound(name, Y, GROUPS)
     same = objective(SCORES, iteration=0)[0] == objective(SCORES, iteration=1)[0]
     assert same == (name != "xendcg")
 
@@ -203,7 +221,7 @@ def test_only_drawn_targets_depend_on_the_iteration(name):
 @every_objective
 def test_descent_orders_documents_by_label(name):
     y = np.array([0.0, 1, 3, 2, 1, 0])
-    objective = LISTWISE[name].from_labels(y, QueryGroups.from_qid([0] * 6))
+    objective = bound(name, y, QueryGroups.from_qid([0] * 6))
     scores = np.zeros(6)
     for iteration in range(800):
         scores -= 0.5 * objective(scores, iteration=iteration)[1]
@@ -264,7 +282,7 @@ def test_value_equals_the_definition_written_out(name, weights):
         rows = np.flatnonzero(q + 1 == QID)
         arguments = [Y[rows], SCORES[rows], weight[rows], *([rows] if name == "xendcg" else [])]
         expected += query_weight[q] * ORACLES[name](*arguments)
-    actual = LISTWISE[name].from_labels(Y, GROUPS, **weights)(SCORES)[0]
+    actual = bound(name, Y, GROUPS, **weights)(SCORES)[0]
     np.testing.assert_allclose(actual, expected, rtol=1e-12)
 
 
@@ -280,12 +298,12 @@ def test_value_equals_the_definition_written_out(name, weights):
     ],
 )
 def test_values_worked_by_hand_at_equal_scores(objective, y, expected):
-    built = objective.from_labels(y, QueryGroups.from_qid([0] * len(y)))
+    built = bound(objective(), y, QueryGroups.from_qid([0] * len(y)))
     np.testing.assert_allclose(built(np.zeros(len(y)))[0], expected)
 
 
 def test_listnet_gradient_worked_by_hand():
-    objective = ListNet.from_labels([math.log(3), 0], QueryGroups.from_qid([0, 0]))
+    objective = bound(ListNet(), [math.log(3), 0], QueryGroups.from_qid([0, 0]))
     _, gradient, hessian = objective(np.array([0.0, math.log(3)]))
     np.testing.assert_allclose(gradient, [1 / 4 - 3 / 4, 3 / 4 - 1 / 4])
     np.testing.assert_allclose(hessian, [3 / 16, 3 / 16])
@@ -295,7 +313,7 @@ def test_approx_ndcg_tends_to_ndcg_as_it_cools():
     y, scores = np.array([1.0, 3, 0, 2]), np.array([4.0, 3, 2, 1])
     discount = 1 / np.log2([2, 3, 4, 5])
     ndcg = ((2**y - 1) @ discount) / ((2 ** np.sort(y)[::-1] - 1) @ discount)
-    objective = ApproxNDCG.from_labels(y, QueryGroups.from_qid([0] * 4), temperature=0.01)
+    objective = bound(ApproxNDCG(temperature=0.01), y, QueryGroups.from_qid([0] * 4))
     np.testing.assert_allclose(1 - objective(scores)[0], ndcg)
 
 
@@ -303,25 +321,25 @@ def test_listmle_is_the_plackett_luce_likelihood_without_ties():
     y, scores = np.array([2.0, 0, 3, 1]), SCORES[:4]
     order = np.argsort(-y)
     chances = [softmax(scores[order[i:]])[0] for i in range(4)]
-    objective = ListMLE.from_labels(y, QueryGroups.from_qid([0] * 4))
+    objective = bound(ListMLE(), y, QueryGroups.from_qid([0] * 4))
     np.testing.assert_allclose(objective(scores)[0], -np.log(chances).sum())
 
 
 def test_listmle_takes_any_ordered_label():
-    negative = ListMLE.from_labels(Y - 10, GROUPS)(SCORES)[0]
-    np.testing.assert_allclose(negative, ListMLE.from_labels(Y, GROUPS)(SCORES)[0])
+    negative = bound(ListMLE(), Y - 10, GROUPS)(SCORES)[0]
+    np.testing.assert_allclose(negative, bound(ListMLE(), Y, GROUPS)(SCORES)[0])
 
 
 def test_listnet_takes_labels_beyond_the_range_of_exponentials():
-    value, gradient, _ = ListNet.from_labels(Y, GROUPS)(SCORES)
-    high = ListNet.from_labels(Y + 5000, GROUPS)(SCORES)
+    value, gradient, _ = bound(ListNet(), Y, GROUPS)(SCORES)
+    high = bound(ListNet(), Y + 5000, GROUPS)(SCORES)
     np.testing.assert_allclose(high[0], value)
     np.testing.assert_allclose(high[1], gradient)
 
 
 @every_objective
 def test_no_query_at_all_costs_nothing(name):
-    part = LISTWISE[name].from_labels(Y, GROUPS, **WEIGHTS).restricted_to([])
+    part = part_of(bound(name, Y, GROUPS, **WEIGHTS), [])
     value, gradient, hessian = part(np.zeros(0))
     assert value == len(gradient) == len(hessian) == 0
 
@@ -331,7 +349,7 @@ def test_xendcg_learns_as_lightgbm_does():
     X, qid = rng.normal(size=(4000, 5)), np.repeat(np.arange(100), 40)
     utility = X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=4000)
     y = np.digitize(utility, [0.5, 1.5, 2.5, 3.5])
-    objective = XENDCG.from_labels(y, QueryGroups.from_qid(qid))
+    objective = bound(XENDCG(), y, QueryGroups.from_qid(qid))
     iterations = iter(range(1000))
 
     def ours(scores, _):
@@ -341,7 +359,7 @@ def test_xendcg_learns_as_lightgbm_does():
     for choice in (ours, "rank_xendcg"):
         data = lightgbm.Dataset(X[:2000], y[:2000], group=[40] * 50)
         if choice is ours:
-            objective = objective.restricted_to(range(50))
+            objective = part_of(objective, range(50))
         parameters = {"objective": choice, "verbosity": -1, "num_threads": 1, "seed": 0}
         scores = lightgbm.train(parameters, data, 40).predict(X[2000:])
         ndcg.append(1 - approximate_loss(y[2000:], scores))
@@ -352,31 +370,36 @@ def test_xendcg_learns_as_lightgbm_does():
 def approximate_loss(y, scores):
     """Mean loss of NDCG over queries of forty; a cold enough ApproxNDCG is the metric."""
     groups = QueryGroups.from_qid(np.repeat(np.arange(len(y) // 40), 40))
-    return ApproxNDCG.from_labels(y, groups, temperature=1e-6)(scores)[0] / groups.n_queries
+    return bound(ApproxNDCG(temperature=1e-6), y, groups)(scores)[0] / groups.n_queries
 
 
 @pytest.mark.parametrize(
-    ("name", "y", "arguments", "message"),
+    ("loss", "y", "message"),
     [
-        ("listnet", [1.0, np.nan], {}, r"y must be finite; got .*nan.* in entry 1"),
-        ("listnet", [1.0], {}, r"y must have shape \(2,\); got \(1,\)"),
-        ("listnet", [0, 1], {"target": "top"}, r"target must be one of .*; got 'top'"),
-        ("listnet", [-1, 1], {"target": "gain"}, "y must be at least 0 and below 1000"),
-        ("listmle", [0, 1], {"sample_weight": [1, -1]}, "sample_weight must be .*non-negative"),
-        ("listmle", [0, 1], {"query_weight": [np.nan]}, "query_weight must be .*non-negative"),
-        ("listmle", [0, 1], {"query_weight": [1, 1]}, r"query_weight must have shape \(1,\)"),
-        ("xendcg", [0, 2000], {}, "y must be at least 0 and below 1000 .*2000.* in row 1"),
-        ("xendcg", [0, 1], {"seed": -1}, "seed must be a non-negative integer; got -1"),
-        ("xendcg", [0, 1], {"document_keys": np.array([0.5, 1])}, "document_keys must be"),
-        ("approx_ndcg", [-1, 1], {}, "y must be at least 0"),
-        ("approx_ndcg", [0, 1], {"temperature": 0.0}, "temperature must be positive"),
+        (ListNet(target="gain"), [-1, 1], "y must be at least 0 and below 1000"),
+        (XENDCG(), [0, 2000], r"y must be at least 0 and below 1000 .*2000.* in row 1"),
+        (ApproxNDCG(), [-1, 1], "y must be at least 0"),
+        ("listnet", [1.0, np.nan], r"y must be finite; got .*nan.* in row 1"),
     ],
 )
-def test_bad_input_is_refused_by_name(name, y, arguments, message):
+def test_labels_without_a_meaning_are_refused(loss, y, message):
     with pytest.raises(ValueError, match=message):
-        LISTWISE[name].from_labels(y, QueryGroups.from_qid([0, 0]), **arguments)
+        make_objective(y, loss=loss)
 
 
-def test_a_seed_that_is_no_integer_is_refused():
-    with pytest.raises(TypeError, match=r"seed must be a non-negative integer; got 0\.5"):
-        XENDCG.from_labels([0, 1], QueryGroups.from_qid([0, 0]), seed=0.5)
+@pytest.mark.parametrize(
+    ("loss", "settings", "message"),
+    [
+        (ListNet, {"target": "top"}, r"target must be one of .*; got 'top'"),
+        (ApproxNDCG, {"temperature": 0.0}, "temperature must be a finite number above 0"),
+    ],
+)
+def test_settings_are_checked_before_any_label_is_there(loss, settings, message):
+    with pytest.raises(ValueError, match=message):
+        loss(**settings)
+
+
+@pytest.mark.parametrize("seed", [0.5, -1])
+def test_a_seed_that_is_no_whole_number_is_refused(seed):
+    with pytest.raises(ValueError, match=f"random_state must be a whole number.*got {seed}"):
+        make_objective([0, 1], loss="xendcg", random_state=seed)

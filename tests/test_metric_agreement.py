@@ -10,7 +10,7 @@ from metric_cases import make_judged
 from sklearn.metrics import ndcg_score as sklearn_ndcg_score
 from sklearn.metrics import roc_auc_score
 
-from treerank.metrics import METRICS, NDCG, get_metric, ndcg_score, pairwise_accuracy_score
+from treerank.metrics import METRICS, NDCG, PairwiseAccuracy, get_metric
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +23,14 @@ def untied():
 @pytest.mark.parametrize("k", [3, 10, None])
 def test_agrees_with_scikit_learn(k):
     y, scores, qid = make_judged()  # ties included: scikit-learn takes the average too
-    values = ndcg_score(y, scores, qid, k=k, gain="linear", no_relevant=0, per_query=True)
+    values = NDCG(k=k, gain="linear", no_relevant=0).per_query(y, scores, qid)
     expected = [sklearn_ndcg_score([y[qid == q]], [scores[qid == q]], k=k) for q in np.unique(qid)]
     np.testing.assert_allclose(values, expected)
 
 
 def test_pairwise_accuracy_of_two_labels_is_the_area_under_the_roc_curve():
     y, scores, _ = make_judged()
-    np.testing.assert_allclose(pairwise_accuracy_score(y > 0, scores), roc_auc_score(y > 0, scores))
+    np.testing.assert_allclose(PairwiseAccuracy()(y > 0, scores), roc_auc_score(y > 0, scores))
 
 
 def test_agrees_with_ranx():

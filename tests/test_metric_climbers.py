@@ -10,7 +10,7 @@ from treerank.baselines.linear.iesr_rank import IESRRank, least_squares
 from treerank.baselines.linear.iesvm_rank import IESVMRank
 from treerank.baselines.linear.products import moved_scores
 from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.metrics import get_metric, ndcg_score
+from treerank.metrics import NDCG, get_metric
 from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
 
@@ -68,7 +68,7 @@ def test_coordinate_ascent_takes_the_best_step_of_one_weight(data):
     for j in np.random.RandomState(order_seed).permutation(np.arange(5)):
         unit = np.abs(weight).sum() / np.count_nonzero(weight)
         steps = [0.0, *(unit * lengths), *(-unit * lengths), -weight[j]]
-        values = [ndcg_score(y, Z @ weight + step * Z[:, j], qid) for step in steps]
+        values = [NDCG(k=10)(y, Z @ weight + step * Z[:, j], qid) for step in steps]
         weight[j] += steps[int(np.argmax(values))]
     np.testing.assert_allclose(ranker.coef_ * X.std(axis=0), weight)
 
@@ -83,8 +83,8 @@ def test_evolution_starts_from_least_squares_and_from_ranksvm(data):
         (IESRRank(n_generations=1, random_state=0), Z @ expected),
         (IESVMRank(n_generations=1, random_state=0), svm.predict(X)),
     ):
-        reached = ndcg_score(y, ranker.fit(*data).predict(X), qid)
-        assert reached >= ndcg_score(y, start, qid) - 1e-12
+        reached = NDCG(k=10)(y, ranker.fit(*data).predict(X), qid)
+        assert reached >= NDCG(k=10)(y, start, qid) - 1e-12
 
 
 def test_a_move_changes_scores_as_it_changes_weights():
@@ -104,7 +104,7 @@ def test_queries_count_by_their_weight(data):
     for ranker in (ESRank(n_generations=300, random_state=1), CoordinateAscent(random_state=1)):
         favored = ranker.fit(X, y, qid, query_weight=weight).predict(X)
         fair = ranker.fit(X, y, qid).predict(X)
-        assert ndcg_score(y[alone], favored[alone]) > ndcg_score(y[alone], fair[alone])
+        assert NDCG(k=10)(y[alone], favored[alone]) > NDCG(k=10)(y[alone], fair[alone])
 
 
 @pytest.mark.parametrize("ranker_class", [ESRank, IESRRank, IESVMRank])

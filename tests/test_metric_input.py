@@ -5,7 +5,7 @@ import pytest
 from metric_cases import every_metric
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import METRICS, NDCG, get_metric, make_ranking_scorer, map_score, ndcg_score
+from treerank.metrics import METRICS, NDCG, AveragePrecision, get_metric, make_ranking_scorer
 
 
 @pytest.mark.parametrize(
@@ -28,23 +28,26 @@ def test_bad_input_is_named(metric, arguments, message):
 @pytest.mark.parametrize(
     ("build", "message"),
     [
-        (lambda: ndcg_score([-1], [0]), r"y must not be negative .*; got -1\.0\."),
-        (lambda: ndcg_score([1001], [0]), r"y must be at most 1000 for gain='exponential'; got"),
-        (lambda: ndcg_score([1e308], [0], gain="linear"), r"y must have gains below .*; got 1e"),
-        (lambda: ndcg_score([2], [0], gain=[0, 1]), r"y must be integers below 2, .*; got 2\.0\."),
-        (lambda: ndcg_score([0.5], [0], gain=[0, 1]), r"y must be integers .*; got 0\.5\."),
+        (lambda: NDCG(k=10)([-1], [0]), r"y must not be negative .*; got -1\.0\."),
+        (lambda: NDCG(k=10)([1001], [0]), r"y must be at most 1000 for gain='exponential'; got"),
+        (lambda: NDCG(k=10, gain="linear")([1e308], [0]), r"y must have gains below .*; got 1e"),
+        (lambda: NDCG(k=10, gain=[0, 1])([2], [0]), r"y must be integers below 2, .*; got 2\.0\."),
+        (lambda: NDCG(k=10, gain=[0, 1])([0.5], [0]), r"y must be integers .*; got 0\.5\."),
         (lambda: NDCG(gain="cubic"), r"gain must be an array or one of \['exp.*; got 'cubic'\."),
         (lambda: NDCG(gain=[0, -1]), r"gain must not be negative; got -1\.0\."),
         (lambda: NDCG(gain=[0, np.inf]), r"gain must be finite; got inf in row 1\."),
-        (lambda: NDCG(k=0), r"k must be None or an integer of at least 1; got 0\."),
-        (lambda: NDCG(k=2.5), r"k must be None or an integer of at least 1; got 2\.5\."),
+        (lambda: NDCG(k=0), r"k must be a whole number of at least 1; got 0\."),
+        (lambda: NDCG(k=2.5), r"k must be a whole number of at least 1; got 2\.5\."),
         (lambda: NDCG(ties="best"), r"ties must be one of \['average', .*; got 'best'\."),
         (lambda: NDCG(no_relevant="zero"), r"no_relevant must be 'exclude' or a number; got 'z"),
         (lambda: NDCG(no_relevant=np.nan), r"no_relevant must be a finite number; got nan\."),
-        (lambda: map_score([1], [0], threshold=None), r"threshold must be a finite number; got N"),
+        (
+            lambda: AveragePrecision(threshold=None)([1], [0]),
+            r"threshold must be a finite number; got N",
+        ),
         (lambda: get_metric("ndgc@5"), r"metric must be one of ndcg, map, .*; got 'ndgc@5'\."),
         (lambda: get_metric("ndcg@five"), r"metric must be one of .*; got 'ndcg@five'\."),
-        (lambda: get_metric("ndcg@0"), r"k must be None or an integer of at least 1; got 0\."),
+        (lambda: get_metric("ndcg@0"), r"k must be a whole number of at least 1; got 0\."),
         (lambda: get_metric("pairwise_accuracy@5"), r"k must be None for pairwise_acc.*; got 5\."),
         (lambda: make_ranking_scorer("auc"), r"metric must be one of .*; got 'auc'\."),
         (
@@ -58,7 +61,7 @@ def test_bad_policies_are_named(build, message):
         build()
 
 
-@pytest.mark.parametrize("build", [lambda: get_metric(5), lambda: ndcg_score(["good"], [0])])
+@pytest.mark.parametrize("build", [lambda: get_metric(5), lambda: NDCG(k=10)(["good"], [0])])
 def test_wrong_types_are_type_errors(build):
     with pytest.raises(TypeError, match=r"must be .*; got"):
         build()

@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_validate
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import get_metric, make_ranking_scorer, map_score, ndcg_score
+from treerank.metrics import NDCG, AveragePrecision, get_metric, make_ranking_scorer
 
 
 def top_label(y, scores, qid):
@@ -43,7 +43,7 @@ def test_scorer_takes_qid_without_routing():
     y, scores, qid = make_judged()
     scorer = make_ranking_scorer("map")
     value = scorer(FirstFeature(), scores[:, None], y, qid=qid)
-    assert value == map_score(y, scores, qid)
+    assert value == AveragePrecision()(y, scores, qid)
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -61,5 +61,5 @@ def test_scorer_gets_qid_routed_by_default(several):
             params={"qid": qid},
             error_score="raise",
         )
-    expected = ndcg_score(y[300:], scores[300:], qid[300:])
+    expected = NDCG(k=10)(y[300:], scores[300:], qid[300:])
     assert result["test_a" if several else "test_score"] == [expected]

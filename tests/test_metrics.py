@@ -13,20 +13,17 @@ from hypothesis import strategies as st
 from metric_cases import NAMES, every_metric, make_judged
 from sklearn.exceptions import UndefinedMetricWarning
 
-import treerank.metrics as public
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import (
     METRICS,
     NDCG,
-    err_score,
+    AveragePrecision,
+    ExpectedReciprocalRank,
+    Precision,
+    ReciprocalRank,
     get_metric,
-    map_score,
-    mrr_score,
-    ndcg_score,
-    pairwise_accuracy_score,
-    precision_score,
 )
-from treerank.metrics.base import TIES
+from treerank.metrics.ranked import TIES
 from treerank.metrics.relevance import label_gains
 from treerank.numerics.threads import kernel_threads
 
@@ -139,9 +136,9 @@ def test_stable_takes_the_first_rows_of_a_long_tie(k):
     y, scores = make_judged(1, 300)[:2]
     scores = np.round(scores)
     expected = ndcg_of(y[np.argsort(-scores, kind="stable")].tolist(), k or len(y))
-    np.testing.assert_allclose(ndcg_score(y, scores, k=k, ties="stable"), expected)
+    np.testing.assert_allclose(NDCG(k=k, ties="stable")(y, scores), expected)
     worst = y[np.lexsort((y, -scores))].tolist()
-    value = ndcg_score(y, scores, k=k, ties="pessimistic")
+    value = NDCG(k=k, ties="pessimistic")(y, scores)
     np.testing.assert_allclose(value, ndcg_of(worst, k or len(y)))
 
 
@@ -168,7 +165,7 @@ def test_number_of_threads_does_not_change_a_bit(metric):
     y, scores, qid = make_judged()
     values = []
     for n_threads in (1, 2):
-        with kernel_threads(n_threads, few=0):
+        with kernel_threads(n_threads, few_documents=0):
             values.append(metric.per_query(y, scores, qid))
     np.testing.assert_array_equal(*values)
 
@@ -246,28 +243,16 @@ def test_name_finds_the_metric_again(metric):
     assert pickle.loads(pickle.dumps(metric)) == metric
 
 
-@pytest.mark.parametrize(
-    ("function", "stem"),
-    [
-        (ndcg_score, "ndcg"),
-        (map_score, "map"),
-        (mrr_score, "mrr"),
-        (precision_score, "p"),
-        (err_score, "err"),
-        (pairwise_accuracy_score, "pairwise_accuracy"),
-    ],
-)
-def test_functions_agree_with_the_registry(function, stem):
+@pytest.mark.parametrize("stem", METRICS)
+def test_lists_series_and_arrays_are_measured_alike_under_any_settings(stem):
     y, scores, qid = make_judged()
-    metric, options = METRICS[stem], {"ties": "pessimistic", "no_relevant": 0.25}
+    options = {"ties": "pessimistic", "no_relevant": 0.25}
     if stem != "pairwise_accuracy":
         options["k"] = 4
-    metric = replace(metric, **options)
-    assert function(y, scores, qid, **options) == metric(y, scores, qid)
-    values = function(y.tolist(), pd.Series(scores), qid.astype(str), per_query=True, **options)
-    in_text_order = metric.per_query(y, scores, qid.astype(str))
-    np.testing.assert_array_equal(values, in_text_order)
-    assert function.__name__ in public.__all__
+    metric = replace(METRICS[stem], **options)
+    assert type(metric)(**options) == metric
+    values = metric.per_query(y.tolist(), pd.Series(scores), qid.astype(str))
+    np.testing.assert_array_equal(values, metric.per_query(y, scores, qid.astype(str)))
 
 
 @settings(max_examples=30)
@@ -277,7 +262,7 @@ def test_documents_below_the_cutoff_do_not_change_precision(documents, extra):
     if max(y) >= 1:
         below = (*scores, *[min(scores) - 1] * extra), (*y, *[3] * extra)
         k = len(y)
-        assert precision_score(below[1], below[0], k=k) == precision_score(y, scores, k=k)
+        assert Precision(k=k)(below[1], below[0]) == Precision(k=k)(y, scores)
 
 
 # Values worked by hand -----------------------------------------------------------------------
@@ -310,8 +295,10 @@ def test_gains_can_be_chosen():
     discounted = np.array([1 / math.log2(i + 2) for i in range(3)])
     for gain, gains in [("linear", [0, 1, 2]), ([0, 1, 10], [0, 1, 10]), ((5, 1, 0), [5, 1, 0])]:
         expected = discounted @ gains / (discounted @ sorted(gains, reverse=True))
-        np.testing.assert_allclose(ndcg_score(y, scores, gain=gain), expected)
-    np.testing.assert_allclose(err_score(y, scores, gain="linear"), 1 / 3 / 2 + 2 / 3 * 2 / 3 / 3)
+        np.testing.assert_allclose(NDCG(k=10, gain=gain)(y, scores), expected)
+    np.testing.assert_allclose(
+        ExpectedReciprocalRank(gain="linear")(y, scores), 1 / 3 / 2 + 2 / 3 * 2 / 3 / 3
+    )
     assert NDCG(gain=np.array([0, 1, 3])) == NDCG(gain=[0, 1, 3])
 
 
@@ -322,24 +309,24 @@ def test_fractional_labels_have_a_gain_by_formula():
 
 def test_threshold_says_from_which_label_on_a_document_is_relevant():
     y, scores = [1, 2, 0, -1], [4, 3, 2, 1]
-    assert map_score(y, scores, threshold=2) == 1 / 2
-    assert mrr_score(y, scores, threshold=0) == 1
-    assert precision_score(y, scores, threshold=1.5, k=4) == 1 / 4
+    assert AveragePrecision(threshold=2)(y, scores) == 1 / 2
+    assert ReciprocalRank(threshold=0)(y, scores) == 1
+    assert Precision(threshold=1.5, k=4)(y, scores) == 1 / 4
 
 
 def test_max_label_fixes_the_scale_of_err():
-    assert err_score([1], [0.0]) == 1 / 2
-    assert err_score([1], [0.0], max_label=4) == 1 / 16
+    assert ExpectedReciprocalRank()([1], [0.0]) == 1 / 2
+    assert ExpectedReciprocalRank(max_label=4)([1], [0.0]) == 1 / 16
     with pytest.raises(ValueError, match=r"y must be at most max_label=1\.0; got 2"):
-        err_score([2], [0.0], max_label=1)
+        ExpectedReciprocalRank(max_label=1)([2], [0.0])
     with pytest.raises(ValueError, match=r"y must be at most max_label=2\.0; got 2\.5"):
-        err_score([2.5], [0.0], max_label=2)
+        ExpectedReciprocalRank(max_label=2)([2.5], [0.0])
 
 
 def test_err_of_a_long_tie_is_the_sum_over_subsets_cut_off_where_it_vanishes():
     n, stops = 3000, 3 / 4  # all equal: a_t = (1 - R)^t
     expected = sum(stops * (1 - stops) ** t / (t + 1) for t in range(60))
-    np.testing.assert_allclose(err_score(np.full(n, 2), np.zeros(n)), expected)
+    np.testing.assert_allclose(ExpectedReciprocalRank()(np.full(n, 2), np.zeros(n)), expected)
     rare = np.arange(n) == 0  # one document of R = 1/2, anywhere
     expected = np.mean(0.5 / np.arange(1, n + 1))
-    np.testing.assert_allclose(err_score(rare, np.zeros(n)), expected)
+    np.testing.assert_allclose(ExpectedReciprocalRank()(rare, np.zeros(n)), expected)

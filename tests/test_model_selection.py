@@ -10,7 +10,7 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank.metrics import make_ranking_scorer, map_score, ndcg_score
+from treerank.metrics import NDCG, AveragePrecision, make_ranking_scorer
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 
 SPLITTERS = [
@@ -89,12 +89,24 @@ def test_size_counts_queries(test_size, expected):
 @pytest.mark.parametrize(
     ("splitter", "metadata", "message"),
     [
-        (QueryKFold(2), {}, r"groups in its place; got neither\. .*enable_metadata_routing=True"),
-        (QueryKFold(2), {"qid": [1, 2], "groups": [1, 2]}, r"groups in its place; got both\."),
+        (
+            QueryKFold(2),
+            {},
+            r"groups must be given; got neither\. .*enable_metadata_routing=True",
+        ),
+        (
+            QueryKFold(2),
+            {"qid": [1, 2], "groups": [1, 2]},
+            r"groups must be given; got both\.",
+        ),
         (QueryKFold(2), {"qid": [1]}, r"qid must have one entry per row of X; got 1 for 2 rows\."),
         (QueryKFold(3), {"qid": [1, 2]}, r"n_splits must be at most .* queries, 2; got 3\."),
-        (QueryKFold(1), {"qid": [1, 2]}, r"n_splits must be an integer of at least 2; got 1\."),
-        (QueryKFold("5"), {"qid": [1, 2]}, r"n_splits must be an integer of at least 2; got '5'"),
+        (QueryKFold(1), {"qid": [1, 2]}, r"n_splits must be a whole number of at least 2; got 1\."),
+        (
+            QueryKFold("5"),
+            {"qid": [1, 2]},
+            r"n_splits must be a whole number of at least 2; got '5'",
+        ),
         (QueryShuffleSplit(0), {"qid": [1, 2]}, r"n_splits must be .* at least 1; got 0\."),
         (QueryShuffleSplit(test_size=2), {"qid": [1, 2]}, r"test_size must be .* 2 quer.*; got 2"),
         (QueryShuffleSplit(test_size=1.5), {"qid": [1, 2]}, r"test_size must be .*; got 1\.5\."),
@@ -125,7 +137,7 @@ class OneFeature(BaseEstimator):
 
     # Without sample_weight, scikit-learn's Pipeline.score cannot be called under routing.
     def score(self, X, y, qid=None, sample_weight=None):
-        return ndcg_score(y, self.predict(X), qid)
+        return NDCG(k=10)(y, self.predict(X), qid)
 
 
 @pytest.fixture
@@ -153,7 +165,7 @@ def test_grid_search_routes_qid_everywhere_by_default(judged, scoring, piped):
     search.fit(X, y, qid=qid)
     assert search.best_params_ == {name: 1}
     assert search.best_score_ == 1.0
-    metric = ndcg_score if scoring is None else map_score
+    metric = NDCG(k=10) if scoring is None else AveragePrecision()
     expected = [metric(y[t], X[t, 0], qid[t]) for _, t in QueryKFold(3).split(X, y, qid)]
     np.testing.assert_allclose(search.cv_results_["mean_test_score"][0], np.mean(expected))
 
@@ -165,7 +177,7 @@ def test_cross_validate_routes_qid_by_default(judged, splitter):
     scoring = {"ndcg": make_ranking_scorer(), "map": make_ranking_scorer("map")}
     result = cross_validate(OneFeature(), X, y, scoring=scoring, cv=splitter, params={"qid": qid})
     splits = list(splitter.split(X, y, qid))
-    expected = [map_score(y[test], X[test, 0], qid[test]) for _, test in splits]
+    expected = [AveragePrecision()(y[test], X[test, 0], qid[test]) for _, test in splits]
     np.testing.assert_array_equal(result["test_map"], expected)
 
 
@@ -180,7 +192,7 @@ def test_groups_take_the_place_of_qid_without_routing(judged):
         Unaware(feature=1), X, y, groups=qid, cv=QueryKFold(3), scoring=make_ranking_scorer()
     )
     np.testing.assert_array_equal(result["test_score"], 1.0)
-    with pytest.raises(ValueError, match="qid must be given"):
+    with pytest.raises(ValueError, match="either qid or groups must be given"):
         cross_validate(Unaware(), X, y, cv=QueryKFold(3), scoring=make_ranking_scorer())
 
 

@@ -47,7 +47,7 @@ def test_hidden_layers_come_as_a_sequence(hidden):
 
 
 def test_a_batch_has_room_for_a_pair():
-    with pytest.raises(ValueError, match="batch_size must be at least 2, which makes a pair"):
+    with pytest.raises(ValueError, match="batch_size must be a whole number of at least 2; got 1"):
         MLP((4,), batch_size=1).fit(X, OBJECTIVE)
 
 

@@ -1,6 +1,9 @@
 """Networks as feature parts: training keeps its promises whatever the network."""
 
+import ast
+import inspect
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -10,11 +13,12 @@ from sklearn.base import clone
 
 from treerank.feature_parts.networks.linear import Linear
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
-from treerank.feature_parts.networks.polynomial import Monomials
+from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.feature_parts.networks.polynomial import Monomials, Polynomial
 from treerank.feature_parts.networks.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
 from treerank.feature_parts.rows import Rows
+from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.objectives import make_objective
-from treerank.objectives.batches import restricted_to_rows
 
 
 def accuracy(scores):
@@ -132,9 +136,9 @@ class Watched:
     def __init__(self):
         self.batches = []
 
-    def restricted_to_rows(self, rows):
+    def taking(self, rows, groups):
         self.batches.append(tuple(rows.tolist()))
-        return restricted_to_rows(OBJECTIVE, rows)
+        return OBJECTIVE.taking(rows, groups)
 
 
 def test_every_epoch_has_batches_of_its_own():
@@ -310,6 +314,23 @@ def test_parameters_of_training_are_parameters_of_every_part():
     for part in PARTS.values():
         assert {"n_epochs", "batch_size", "device", "random_state"} <= set(part.get_params())
     assert repr(MLP((3,), n_epochs=2)) == "MLP(hidden=(3,), n_epochs=2)"
+    assert MLP((3,)) != MLP((3,))  # two estimators, as everywhere in scikit-learn
+
+
+@pytest.mark.parametrize("part", [NetworkPart, Linear, MLP, Polynomial, SoftTrees])
+def test_every_parameter_is_documented_with_the_default_that_holds(part):
+    for name, parameter in inspect.signature(part).parameters.items():
+        entry = re.search(rf"^ *{name} : .*default=(.*)$", part.__doc__, re.MULTILINE)
+        assert entry is not None, name
+        assert ast.literal_eval(entry[1]) == parameter.default, name
+
+
+@pytest.mark.parametrize("part", [Linear, MLP, Polynomial, SoftTrees])
+def test_only_the_first_parameter_is_positional_and_unknown_ones_are_refused(part):
+    kinds = [p.kind for p in inspect.signature(part).parameters.values()]
+    assert kinds[1:] == [inspect.Parameter.KEYWORD_ONLY] * (len(kinds) - 1)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_epoch'"):
+        part(n_epoch=3)
 
 
 @pytest.mark.gpu

@@ -17,7 +17,7 @@ from treerank.baselines.sortnet.comparison_sort import sort_by_comparison
 from treerank.baselines.sortnet.sortnet import SortNet
 from treerank.baselines.sortnet.transitivity import draw_triples
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics import get_metric, ndcg_score
+from treerank.metrics import NDCG, get_metric
 from treerank.objectives import make_objective
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.registry import ranker_class
@@ -91,7 +91,7 @@ def test_every_ranker_learns(ranker):
     ranker.set_params(random_state=0, **({"n_epochs": 20} if hasattr(ranker, "n_epochs") else {}))
     ranker.fit(DATA.X, DATA.y, DATA.qid)
     fresh = make_ranking_sample(40, random_state=1)
-    chance = ndcg_score(fresh.y, np.zeros(len(fresh.y)), fresh.qid)
+    chance = NDCG(k=10)(fresh.y, np.zeros(len(fresh.y)), fresh.qid)
     assert ranker.score(fresh.X, fresh.y, fresh.qid) > chance + 0.12
 
 
@@ -255,7 +255,7 @@ def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
     tops = [rows[np.argsort(-scores[rows])[:6]] for rows in held_out.rows_by_query]
     rows = np.concatenate([top for top in tops if np.ptp(held_out.y[top])])
     again = ranker.rankers_[1].predict(held_out.X[rows])
-    reached = ndcg_score(held_out.y[rows], again, held_out.qid[rows], k=10)
+    reached = NDCG(k=10)(held_out.y[rows], again, held_out.qid[rows])
     assert reached == pytest.approx(max(values[1]), abs=0.05)
 
 

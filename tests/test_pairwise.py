@@ -14,9 +14,10 @@ from pair_oracle import METRIC_OF_WEIGHT, pairwise_sums, swap_change
 from scipy.optimize import approx_fprime
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.ndcg import NDCG
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives import make_objective
+from treerank.objectives.batches import taken
 from treerank.objectives.losses import PAIR_LOSSES, logistic
 from treerank.objectives.pairs import PAIRS, GivenPairs, Pairs, get_pairs
 from treerank.objectives.weights import PAIR_WEIGHTS
@@ -218,7 +219,7 @@ def test_given_pairs_are_taken_whatever_the_labels_say():
     expected[7] = logistic(SCORES[7] - SCORES[2])[1]
     expected[2] = -expected[7]
     np.testing.assert_allclose(gradient, expected)
-    only_b = objective.restricted_to(np.array([1]))
+    only_b = taken(objective, objective.groups.restricted_to([1]).order)
     np.testing.assert_allclose(only_b(SCORES[QID == "b"])[1], expected[QID == "b"])
     assert only_b.n_pairs == 1
 
@@ -262,10 +263,10 @@ def test_given_pairs_have_two_to_four_columns(n_columns):
 def test_given_pairs_of_some_rows_are_counted_anew():
     table = [[3, 1, 2.0, 0.5], [6, 5, 3.0, 1.0], [1, 2, 4.0, 0.0], [3, 7, 1, 1], [7, 3, 1, 1]]
     given = GivenPairs.from_table(table, QueryGroups.from_qid(None, 9))
-    kept = given.restricted_to(np.array([1, 8, 2, 3]))
+    kept = given.taking(np.array([1, 8, 2, 3]))
     found = list(zip(kept.i, kept.j, kept.weight, kept.target, strict=True))
     assert found == [(3, 0, 2.0, 0.5), (0, 2, 4.0, 0.0)]
-    assert len(given.restricted_to(np.array([0])).i) == 0
+    assert len(given.taking(np.array([0])).i) == 0
 
 
 def test_policies_come_by_name_and_are_their_own():
@@ -282,7 +283,7 @@ def test_policies_come_by_name_and_are_their_own():
 
 
 def test_label_gap_asks_for_a_margin_as_wide_as_the_gap():
-    objective = make_objective([3, 1], loss="half_squared", margin="label_gap")
+    objective = make_objective([3, 1], loss="half_squared", target_margin="label_gap")
     value, gradient, _ = objective([0.5, 0.0])
     np.testing.assert_allclose([value, *gradient], [1.5**2 / 2, -1.5, 1.5])
 
@@ -331,7 +332,7 @@ def test_mini_batches_add_up(loss, weight):
     gradient = np.zeros(len(Y))
     for q in range(3):
         rows = objective.groups.restricted_to([q]).order
-        gradient[rows] = objective.restricted_to(np.array([q]))(SCORES[rows])[1]
+        gradient[rows] = taken(objective, rows)(SCORES[rows])[1]
     np.testing.assert_allclose(gradient, objective(SCORES)[1], atol=1e-12)
 
 
@@ -350,7 +351,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(loss):
     objective = make_objective(y, qid, loss=loss, weight=weight)
     results = []
     for threads in 1, 2:
-        with kernel_threads(threads, few=0):
+        with kernel_threads(threads, few_documents=0):
             results.append([*objective(scores), *objective.derivatives(scores)])
     assert_same(*results, rtol=0)
 
@@ -363,9 +364,27 @@ def test_lambda_gradients_climb_the_metric():
     for weight in "ndcg", "map", "mrr", "err":
         gradient, _ = make_objective(y, qid, weight=weight).derivatives(scores)
         step = 0.3 * gradient / np.abs(gradient).mean()
-        assert ndcg_score(y, scores - step, qid) > ndcg_score(y, scores, qid) + 0.03
+        assert NDCG(k=10)(y, scores - step, qid) > NDCG(k=10)(y, scores, qid) + 0.03
 
 
 @pytest.mark.parametrize("policy", PAIRS)
 def test_every_named_policy_makes_an_objective(policy):
     assert np.isfinite(make_objective(Y, QID, pairs=policy)(SCORES)[1]).all()
+
+
+@pytest.mark.parametrize("weight", ["label_gap", "ndcg"])
+@pytest.mark.parametrize("pairs", ["adjacent", "top_10", Pairs(sampled=2)])
+@pytest.mark.parametrize("loss", ["logistic", "half_squared_tanh"])
+def test_the_convex_form_is_convex_along_every_line(loss, weight, pairs):
+    objective = make_objective(Y, QID, loss=loss, weight=weight, pairs=pairs).convex()
+    direction = np.random.default_rng(0).normal(size=len(Y))
+    slopes = [objective(t * direction, iteration=5)[1] @ direction for t in np.linspace(-3, 3, 25)]
+    assert (np.diff(slopes) > 0).all()
+
+
+def test_the_convex_form_keeps_weights_and_pairs_that_never_change():
+    convex = make_objective(Y, QID, weight="label", pairs=Pairs(adjacent=True)).convex()
+    assert convex.weight is PAIR_WEIGHTS["label"]
+    assert convex.pairs == get_pairs("adjacent")
+    convex = make_objective(Y, QID, weight="ndcg", pairs="top_10").convex()
+    assert (convex.weight, convex.pairs) == (PAIR_WEIGHTS["query"], Pairs())

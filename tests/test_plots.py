@@ -1,4 +1,4 @@
-"""Plots say what they were given; whether they are beautiful, eyes decide."""
+"""Plots show the values they were given."""
 
 import subprocess
 import sys
@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from treerank.metrics import ndcg_score
+from treerank.metrics import NDCG
 from treerank.plots import (
     critical_difference_diagram,
     learning_curves,
@@ -83,6 +83,14 @@ def test_plots_draw_where_they_are_told_or_in_a_column_of_their_own(name, tmp_pa
     assert (tmp_path / "plot.png").stat().st_size > 2000
 
 
+@pytest.mark.parametrize("name", list(CALLS))
+def test_no_legend_covers_the_data(name):
+    ax = CALLS[name](None)
+    ax.figure.canvas.draw()
+    if ax.get_legend() is not None:
+        assert ax.get_legend().get_window_extent().y0 >= ax.get_window_extent().y1 - 1
+
+
 def test_curves_are_the_values():
     places, values, errors = np.array([10, 100, 1000]), np.array([0.1, 0.2, 0.3]), np.full(3, 0.01)
     ax = learning_curves({"a": (places, values, errors)}, x="documents")
@@ -90,7 +98,7 @@ def test_curves_are_the_values():
     assert ax.get_xscale() == "log"
     assert ax.get_xlabel() == "documents"
     ax = ndcg_over_k(Y, {"a": SCORES, "b": -SCORES}, QID, k_max=4)
-    expected = [ndcg_score(Y, SCORES, QID, k=k) for k in (1, 2, 3, 4)]
+    expected = [NDCG(k=k)(Y, SCORES, QID) for k in (1, 2, 3, 4)]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), expected)
     assert [text.get_text() for text in ax.get_legend().texts] == ["a", "b"]
 

@@ -6,7 +6,7 @@ from treerank.baselines.linear.large_margin_prank import LargeMarginPRank
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.linear.prank import PRank
 from treerank.baselines.linear.quadratic_prank import QuadraticPRank
-from treerank.metrics import ndcg_score
+from treerank.metrics import NDCG
 from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
 
@@ -121,7 +121,7 @@ def test_the_best_epoch_on_the_eval_set_is_kept(data, ranker):
     rest = make_ranking_sample(n_queries=10, random_state=2)
     ranker.fit(*data, eval_set=(rest.X, rest.y, rest.qid))
     values = ranker.evals_result_["validation"]["ndcg@10"]
-    found = ndcg_score(rest.y, ranker.predict(rest.X), rest.qid)
+    found = NDCG(k=10)(rest.y, ranker.predict(rest.X), rest.qid)
     assert found == pytest.approx(max(values), abs=1e-12)
     assert len(values) == min(100, np.argmax(values) + 1 + 10)
 

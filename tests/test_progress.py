@@ -1,4 +1,4 @@
-"""Progress: whoever listens is told of every iteration, by whatever takes iterations."""
+"""Progress: a listener is called after every iteration of every kind of ranker."""
 
 import io
 
@@ -16,7 +16,7 @@ from treerank.baselines.neural.ranknet import RankNet
 from treerank.baselines.stumps.rankboost import RankBoost
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.progress import Progress, listener, listening, nobody
+from treerank.progress import Progress, current_listener, ignore_progress, listening
 from treerank.progress_bar import COMPILING, progress_bar
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
@@ -42,7 +42,7 @@ def data():
 
 @pytest.mark.parametrize("name", RANKERS)
 @pytest.mark.parametrize("watched", [False, True], ids=["alone", "with an eval_set"])
-def test_each_iteration_is_told_with_the_total_and_the_last_value(data, name, watched):
+def test_a_listener_gets_each_iteration_the_total_and_the_last_value(data, name, watched):
     told = []
     ranker = RANKERS[name](3)
     with listening(lambda *what: told.append(what)):
@@ -63,17 +63,17 @@ def test_a_continued_fit_counts_on(data):
     assert told == [(3, 4), (4, 4)]
 
 
-def test_nobody_listens_before_after_and_after_an_error():
+def test_no_listener_is_set_before_after_and_after_an_error():
     heard = []
     Progress(None, None).record(1)
     with pytest.raises(ZeroDivisionError), listening(lambda *what: heard.append(what)):
-        1 / (listener() is nobody)
+        1 / (current_listener() is ignore_progress)
     Progress(None, None).record(2)
-    assert listener() is nobody
+    assert current_listener() is ignore_progress
     assert heard == []
 
 
-def test_the_innermost_listener_is_told():
+def test_only_the_innermost_listener_is_called():
     outer, inner = [], []
     with listening(lambda *what: outer.append(what)):
         with listening(lambda *what: inner.append(what)):
@@ -102,7 +102,7 @@ def test_a_terminal_gets_a_bar_that_ends_full():
     assert "3/4  [red]" in shown
 
 
-def test_whoever_waits_for_the_compiler_is_told_so():
+def test_compiling_is_shown_while_numba_compiles_and_then_the_note_before():
     double = numba.njit(lambda x: 2 * x)
     quadruple = numba.njit(lambda x: double(double(x)))
     console = Console(file=io.StringIO(), force_terminal=True, width=100)
@@ -123,7 +123,7 @@ def test_whoever_waits_for_the_compiler_is_told_so():
     assert COMPILING not in new_text()
 
 
-def test_work_that_nobody_counts_has_a_name_only(capsys):
+def test_work_without_steps_has_a_name_only(capsys):
     with progress_bar("reading"):
         pass
     assert capsys.readouterr().err == "reading\n"

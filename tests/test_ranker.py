@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from treerank.metrics import ndcg_score
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.registry import get_metric
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
@@ -103,7 +102,7 @@ def test_a_wrong_k_is_named(data, fitted, k):
 
 def test_score_is_ndcg_at_10(data, fitted):
     X, y, qid = data
-    expected = ndcg_score(y, fitted["lightgbm"].predict(X), qid, k=10)
+    expected = NDCG(k=10)(y, fitted["lightgbm"].predict(X), qid)
     assert fitted["lightgbm"].score(X, y, qid) == expected > 0.9
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 torch = pytest.importorskip("torch")
-layers = pytest.importorskip("treerank.feature_parts.soft_trees.soft_tree_layer")
-conditional = pytest.importorskip("treerank.feature_parts.soft_trees.soft_tree_conditional")
+layers = pytest.importorskip("treerank.feature_parts.soft_trees.layer")
+conditional = pytest.importorskip("treerank.feature_parts.soft_trees.conditional")
 
 
 @pytest.fixture(autouse=True)

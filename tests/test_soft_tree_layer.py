@@ -6,12 +6,12 @@ import numba as nb
 import numpy as np
 import pytest
 
-from treerank.feature_parts.soft_trees.soft_tree_kernels import tree_derivatives, tree_outputs
+from treerank.feature_parts.soft_trees.kernels import tree_derivatives, tree_outputs
 
 torch = pytest.importorskip("torch")
 
-functions = pytest.importorskip("treerank.feature_parts.soft_trees.soft_tree_functions")
-layers = pytest.importorskip("treerank.feature_parts.soft_trees.soft_tree_layer")
+functions = pytest.importorskip("treerank.feature_parts.soft_trees.functions")
+layers = pytest.importorskip("treerank.feature_parts.soft_trees.layer")
 SoftTreeLayer, BACKENDS = layers.SoftTreeLayer, layers.BACKENDS
 
 
@@ -247,8 +247,8 @@ def test_a_layer_learns_a_step_that_no_linear_layer_can():
         ({"depth": 0}, "depth must be a whole number of at least 1; got 0"),
         ({"n_trees": 1.5}, "n_trees must be a whole number"),
         ({"chunk_size": True}, "chunk_size must be"),
-        ({"gamma": 0.0}, r"gamma must be positive and finite; got 0\.0"),
-        ({"gamma": float("nan")}, "gamma must be positive"),
+        ({"gamma": 0.0}, r"gamma must be a finite number above 0; got 0\.0"),
+        ({"gamma": float("nan")}, "gamma must be a finite number"),
         ({"backend": "cuda"}, "backend must be one of"),
     ],
 )

@@ -7,7 +7,7 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 
 torch = pytest.importorskip("torch")
 XGBoostTrees = pytest.importorskip("treerank.feature_parts.engines.xgboost").XGBoostTrees
-start = pytest.importorskip("treerank.feature_parts.soft_trees.soft_tree_start")
+start = pytest.importorskip("treerank.feature_parts.soft_trees.start")
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(500, 4)) * [1.0, 100.0, 1e-3, 1.0] + [0.0, 1000.0, 0.0, 5.0]

@@ -10,13 +10,13 @@ from treerank.lazy import load_object
 from treerank.objectives import make_objective
 
 torch = pytest.importorskip("torch")
-SoftTrees = pytest.importorskip("treerank.feature_parts.soft_trees.soft_trees").SoftTrees
+SoftTrees = pytest.importorskip("treerank.feature_parts.soft_trees.part").SoftTrees
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(400, 3)) * [1.0, 10.0, 0.1]
 Y = (X[:, 0] > 0) ^ (X[:, 1] > 0)
 OBJECTIVE = make_objective(Y, np.repeat(np.arange(20), 20))
-SMALL = {"n_trees": 6, "depth": 3, "n_epochs": 4, "batch_size": 100, "random_state": 0}
+SMALL = {"n_estimators": 6, "depth": 3, "n_epochs": 4, "batch_size": 100, "random_state": 0}
 
 
 @pytest.fixture(autouse=True)
@@ -84,7 +84,7 @@ def test_the_best_epoch_is_kept_with_its_gamma():
 def test_a_restored_part_gives_the_same_bits(conditional, params):
     part = fitted(conditional=conditional, final_gamma=0.2, **params)
     # The shape comes from the state: with init_model the parameters do not tell it.
-    other = SoftTrees(n_trees=1, depth=1, **params).set_state(part.get_state())
+    other = SoftTrees(n_estimators=1, depth=1, **params).set_state(part.get_state())
     np.testing.assert_array_equal(other.transform(X), part.transform(X))
     assert other.conditional_ == (conditional == "always")
 
@@ -98,7 +98,7 @@ def test_conditional_evaluation_gives_the_scores_of_the_dense_one(params):
 
 
 def test_conditional_evaluation_is_chosen_for_deep_hard_trees_only():
-    deep = {"depth": 9, "n_trees": 2, "n_epochs": 1}
+    deep = {"depth": 9, "n_estimators": 2, "n_epochs": 1}
     assert fitted(gamma=1e-4, spread=1e4, **deep).conditional_
     assert not fitted(gamma=1.0, **deep).conditional_
     assert not fitted(gamma=1e-4, spread=1e4).conditional_
@@ -146,11 +146,11 @@ def test_a_start_of_another_shape_is_refused():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_trees": 0}, "n_trees must be a whole number of at least 1; got 0"),
+        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
         ({"depth": 2.0}, "depth must be a whole number"),
-        ({"gamma": 0}, "gamma must be a positive number; got 0"),
-        ({"final_gamma": -1.0}, "final_gamma must be a positive number"),
-        ({"spread": np.inf}, "spread must be a positive number"),
+        ({"gamma": 0}, "gamma must be a finite number above 0; got 0"),
+        ({"final_gamma": -1.0}, "final_gamma must be a finite number above 0"),
+        ({"spread": np.inf}, "spread must be a finite number above 0"),
         ({"softness": 1.5}, "softness must be"),
         ({"conditional": True}, "conditional must be one of"),
         ({"init_model": LightGBMTrees(), "oblivious": True}, "init_model must be None with"),

@@ -246,7 +246,7 @@ def test_views_of_sparse_rows_gather_sparse_rows():
     for gathered, expected in (
         (rows.array(), X[order]),
         (rows.batch(5, 17), X[order][5:17]),
-        (rows.of(np.array([3, 3, 1])).array(), X[order][[3, 3, 1]]),
+        (rows.take(np.array([3, 3, 1])).array(), X[order][[3, 3, 1]]),
     ):
         np.testing.assert_array_equal(gathered.toarray(), expected)
     assert Rows(SPARSE, np.arange(len(X))).array() is SPARSE

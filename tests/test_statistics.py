@@ -237,11 +237,14 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
         (lambda: adjust_holm([np.nan]), "p_values must be between 0 and 1; got"),
         (lambda: bootstrap_interval([1.0, 1.0]), "at least two that are not all equal; got 2"),
         (lambda: bootstrap_interval([1, 2], level=95), "level must be between 0 and 1; got 95"),
-        (lambda: bootstrap_interval([1, 2], n_resamples=0), "n_resamples must be an integer of"),
-        (lambda: randomization_test([1, 2], [2, 1], n_resamples=1.5), "n_resamples must be an"),
+        (lambda: bootstrap_interval([1, 2], n_resamples=0), "n_resamples must be a whole"),
+        (
+            lambda: randomization_test([1, 2], [2, 1], n_resamples=1.5),
+            "n_resamples must be a whole",
+        ),
         (
             lambda: corrected_resampled_t_test([1, 2], [2, 1], test_to_train=0),
-            "test_to_train must be a positive number; got 0",
+            "test_to_train must be a finite number above 0; got 0",
         ),
         (
             lambda: corrected_interval([1, np.nan], test_to_train=0.25),
@@ -253,7 +256,7 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
         ),
         (
             lambda: corrected_interval([1, 2], test_to_train=True),
-            "test_to_train must be a positive number; got True",
+            "test_to_train must be a finite number above 0; got True",
         ),
         (lambda: pairwise_tests([[1, 2], [2, 1]], test="sign"), "one of .*; got 'sign'"),
         (lambda: pairwise_tests([[1, 2], [2, 1]], ["a"]), "one per column; got"),

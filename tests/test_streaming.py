@@ -42,7 +42,7 @@ def test_more_of_the_same_makes_it_better():
 
 
 def test_the_oldest_trees_go_first():
-    streaming, before = ranker(max_trees=50), None
+    streaming, before = ranker(max_estimators=50), None
     for t in range(4):
         newest = streaming.partial_fit(*batch(t)).feature_part_.booster_
         assert newest.n_trees == min(20 * (t + 1), 50)
@@ -85,7 +85,7 @@ def test_the_registry_knows_them_and_clones_are_not_fitted():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("max_trees", 5), ("max_trees", 0), ("forgetting", 1.0)]
+    ("name", "value"), [("max_estimators", 5), ("max_estimators", 0), ("forgetting", 1.0)]
 )
 def test_bad_parameters_are_refused(name, value):
     with pytest.raises(ValueError, match=f"^{name} must"):

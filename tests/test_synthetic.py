@@ -83,10 +83,8 @@ def test_every_count_is_validated_by_name(make, small):
         if name.startswith("n_") or name == "documents_per_query"
     ]
     for name in counts:
-        with pytest.raises(ValueError, match=rf"{name} must be at least \d.*; got -1"):
-            make(**{**small, name: -1})
-        for wrong in (1.5, "1", True):
-            with pytest.raises(TypeError, match=f"{name} must be an integer; got"):
+        for wrong in (-1, 1.5, "1", True):
+            with pytest.raises(ValueError, match=f"{name} must be a whole number of .*; got"):
                 make(**{**small, name: wrong})
 
 
@@ -96,14 +94,22 @@ def test_every_count_is_validated_by_name(make, small):
         (make_gaussian_classes, {"label_noise": -1}, "label_noise must be a finite .*; got -1"),
         (make_gaussian_classes, {"label_noise": np.nan}, "label_noise must be a finite .*; got"),
         (make_gaussian_classes, {"class_shares": [1, 2]}, "class_shares must be a sequence of 5"),
-        (make_random_network, {"n_levels": 1}, "n_levels must be at least 2; got 1"),
-        (make_random_polynomial, {"n_levels": 1}, "n_levels must be at least 2; got 1"),
+        (
+            make_random_network,
+            {"n_levels": 1},
+            "n_levels must be .* at least 2; got 1",
+        ),
+        (
+            make_random_polynomial,
+            {"n_levels": 1},
+            "n_levels must be .* at least 2; got 1",
+        ),
         (make_web_search, {"n_features": 137}, "n_features must be .* at most 136; got 137"),
         (make_web_search, {"missing_rate": 1.1}, "missing_rate must be .* at most 1; got 1.1"),
         (make_web_search, {"label_shares": []}, "label_shares must be a sequence of one or more"),
         (make_web_search, {"label_shares": [1, -1]}, "label_shares must be .*non-negative"),
         (make_web_search, {"label_shares": [0, 0]}, "label_shares must be .*not all 0"),
-        (make_web_search, {"dtype": np.int64}, "dtype must be float32 or float64; got"),
+        (make_web_search, {"dtype": np.int64}, "dtype must be one of .*; got 'int64'"),
     ],
 )
 def test_other_arguments_are_validated_by_name(make, arguments, message):
@@ -112,7 +118,7 @@ def test_other_arguments_are_validated_by_name(make, arguments, message):
 
 
 def test_noise_that_is_no_number_is_refused():
-    with pytest.raises(TypeError, match="label_noise must be a number; got 'much'"):
+    with pytest.raises(ValueError, match=r"label_noise must be .* number .*; got 'much'"):
         make_gaussian_classes(label_noise="much")
 
 

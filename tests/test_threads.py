@@ -1,4 +1,4 @@
-"""Threads: a process takes its share of the cores, and gives back what it changed."""
+"""Threads: a process uses its share of the cores, and kernels get back the threads they had."""
 
 import json
 
@@ -79,7 +79,7 @@ def test_few_documents_get_one_thread():
         several = numba.get_num_threads()
         assert threads_within(threads_for(FEW_DOCUMENTS - 1)) == 1
         assert threads_within(threads_for(FEW_DOCUMENTS)) == several
-        with kernel_threads(2, few=5), kernel_threads(2):
+        with kernel_threads(2, few_documents=5), kernel_threads(2):
             assert threads_within(threads_for(4)) == 1
             assert threads_within(threads_for(5)) == several
         assert threads_within(threads_for(5)) == 1
@@ -108,7 +108,7 @@ def test_an_engine_with_an_openmp_of_its_own_leaves_kernels_one_thread(part_clas
 
 def test_few_rows_are_grown_by_one_thread():
     objective, X = Noting(), np.arange(50.0).reshape(-1, 1)
-    with kernel_threads(2, few=0):
+    with kernel_threads(2, few_documents=0):
         HistogramTrees(n_estimators=1).fit(X, objective)
     assert objective.noted == {1}
 

@@ -29,7 +29,7 @@ class Pull:
         self.groups = QueryGroups.from_qid(np.repeat(np.arange(len(sizes)), sizes))
         self.pull, self.n_outputs, self.iterations = pull, n_outputs, []
 
-    def restricted_to_rows(self, rows):
+    def taking(self, rows, groups):
         return self
 
     def derivatives(self, scores, *, iteration=0):
@@ -194,7 +194,7 @@ class Priced:
         self.groups = QueryGroups.from_qid(np.repeat(np.arange(n_queries), 2))
         self.price, self.pull, self.asked = price, pull or price, 0
 
-    def restricted_to_rows(self, rows):
+    def taking(self, rows, groups):
         def objective(scores):
             self.asked += 1
             query = rows[0] // 2

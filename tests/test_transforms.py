@@ -74,7 +74,7 @@ def test_queries_are_scaled_by_equation_5_whatever_their_order():
 
 @pytest.mark.parametrize("value", [0, -1.0])
 def test_a_deviation_that_is_none_is_refused(value):
-    with pytest.raises(ValueError, match="standard_deviation must be positive"):
+    with pytest.raises(ValueError, match="standard_deviation must be a finite number above 0"):
         NormalTransformer(value).fit([[1.0], [2.0]])
 
 

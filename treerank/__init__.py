@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from treerank.feature_parts.networks.linear import Linear as Linear
     from treerank.feature_parts.networks.mlp import MLP as MLP
     from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial
-    from treerank.feature_parts.soft_trees.soft_trees import SoftTrees as SoftTrees
+    from treerank.feature_parts.soft_trees.part import SoftTrees as SoftTrees
     from treerank.inputs.grouping import QueryGroups as QueryGroups
     from treerank.metrics.ndcg import NDCG as NDCG
     from treerank.metrics.registry import get_metric as get_metric
@@ -61,7 +61,7 @@ _EXPORTS = {
     "QueryGroups": "treerank.inputs.grouping:QueryGroups",
     "QueryKFold": "treerank.model_selection:QueryKFold",
     "QueryShuffleSplit": "treerank.model_selection:QueryShuffleSplit",
-    "SoftTrees": "treerank.feature_parts.soft_trees.soft_trees:SoftTrees",
+    "SoftTrees": "treerank.feature_parts.soft_trees.part:SoftTrees",
     "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",
     "StreamingTrees": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "TreeDirectRanker": "treerank.rankers.tree_direct_ranker:TreeDirectRanker",

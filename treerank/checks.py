@@ -66,7 +66,7 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     """
     try:
         is_allowed = value in allowed
-    except TypeError:  # what cannot be hashed is in no set
+    except TypeError:  # a value that cannot be hashed is in no set
         is_allowed = False
     if not is_allowed:
         raise ValueError(f"{name} must be one of {_sorted(allowed)}; got {value!r}.")
@@ -93,7 +93,7 @@ def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -
     if len(column) == 0:
         raise ValueError(f"{name} must have at least one entry; got {values!r}.")
     with np.errstate(over="ignore", invalid="ignore"):
-        # A finite sum has finite parts; only else are they looked at one by one.
+        # If the sum is finite, so are all entries; otherwise each entry is tested.
         is_finite = np.isfinite(column.sum()) or np.isfinite(column).all()
     if not is_finite:
         row = int(np.argmin(np.isfinite(column)))
@@ -111,7 +111,8 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
     """
     if weight is None:
         return None
-    if np.ndim(weight) == 0:
+    weight = np.asarray(weight)
+    if weight.ndim == 0:
         weight = np.full(n_documents, weight)
     values = check_column(name, weight, n_documents)
     if values.min() < 0:
@@ -121,4 +122,5 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
 
 
 def _sorted(allowed: Collection[Any]) -> list[Any]:
+    """Return the values in ascending order, ``None`` first."""
     return sorted(allowed, key=lambda value: (value is not None, value))

@@ -1,18 +1,20 @@
-"""Splitters: training and test sets that never share a query.
+"""Splitters: pairs of a training set and a test set that never share a query.
 
 They take ``qid`` and request it by default, so that with
 ``sklearn.set_config(enable_metadata_routing=True)`` one call is enough:
-``GridSearchCV(ranker, grid, cv=QueryKFold(5)).fit(X, y, qid=qid)``. Queries are drawn by their
-ids, so the sets do not depend on the order of the rows. To add a splitter, yield the test
-queries of each split from ``_test_queries``.
+``GridSearchCV(ranker, grid, cv=QueryKFold(5)).fit(X, y, qid=qid)``. Queries are
+numbered by their ids, so the sets do not depend on the order of the rows. To add a splitter,
+derive from :class:`QuerySplitter` and yield the test queries of each split in ``_test_queries``.
 """
 
 import math
 import numbers
 from abc import abstractmethod
-from typing import ClassVar
+from collections.abc import Iterator
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
@@ -21,11 +23,18 @@ from treerank.inputs.grouping import QueryGroups
 
 
 class QuerySplitter(BaseCrossValidator):
-    """Base of splitters that keep the documents of a query together."""
+    """Base class of splitters that keep the documents of a query together."""
 
     __metadata_request__split: ClassVar[dict[str, bool]] = {"qid": True, "groups": True}
 
-    def split(self, X, y=None, qid=None, *, groups=None):
+    def split(
+        self,
+        X: Any,
+        y: Any = None,
+        qid: ArrayLike | None = None,
+        *,
+        groups: ArrayLike | None = None,
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the rows of each training set and of its test set, both rising.
 
         Parameters
@@ -33,11 +42,11 @@ class QuerySplitter(BaseCrossValidator):
         X : array-like of shape (n_documents, n_features)
             Only its length matters.
         y : ignored
-            Here because scikit-learn passes it.
+            Accepted because scikit-learn passes it.
         qid : array-like of shape (n_documents,)
             Query of each document, of any dtype and in any order.
         groups : array-like of shape (n_documents,), default=None
-            What scikit-learn calls ``qid`` where metadata routing is off.
+            The same as ``qid``: scikit-learn's name for it if metadata routing is off.
 
         Yields
         ------
@@ -46,8 +55,8 @@ class QuerySplitter(BaseCrossValidator):
         del y
         if (qid is None) == (groups is None):
             given = "neither" if qid is None else "both"
-            hint = " A search hands qid on under enable_metadata_routing=True." * (qid is None)
-            raise ValueError(f"qid must be given, or else groups in its place; got {given}.{hint}")
+            hint = " A search passes qid on under enable_metadata_routing=True." * (qid is None)
+            raise ValueError(f"either qid or groups must be given; got {given}.{hint}")
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(groups if qid is None else qid, n_documents)
         for queries in self._test_queries(query_groups):
@@ -56,21 +65,23 @@ class QuerySplitter(BaseCrossValidator):
             in_test = held_out[query_groups.codes]
             yield np.flatnonzero(~in_test), np.flatnonzero(in_test)
 
-    def get_n_splits(self, X=None, y=None, groups=None, **metadata):
+    def get_n_splits(
+        self, X: Any = None, y: Any = None, groups: Any = None, **metadata: Any
+    ) -> int:
         """Return the number of splits."""
         del X, y, groups, metadata
         return self.n_splits
 
     @abstractmethod
-    def _test_queries(self, groups):
+    def _test_queries(self, groups: QueryGroups) -> Iterator[np.ndarray]:
         """Yield the queries of each test set."""
 
 
 class QueryKFold(QuerySplitter):
     """Folds of whole queries with about equally many documents.
 
-    Queries go one by one, the largest first or in random order, to the fold that has the
-    fewest documents yet, so two folds never differ by more than the largest query.
+    Queries are assigned one by one, the largest first or in random order, to the fold that has
+    the fewest documents so far. So two folds never differ by more than the largest query.
 
     Parameters
     ----------
@@ -79,7 +90,7 @@ class QueryKFold(QuerySplitter):
     shuffle : bool, default=False
         Take the queries in random order.
     random_state : int, RandomState or None, default=None
-        Seed of the random order; ``None`` for another order at each call.
+        Seed of the random order; ``None`` gives another order at each call.
 
     Examples
     --------
@@ -90,7 +101,13 @@ class QueryKFold(QuerySplitter):
     [0 1 2] [3 4 5]
     """
 
-    def __init__(self, n_splits=5, *, shuffle=False, random_state=None):
+    def __init__(
+        self,
+        n_splits: int = 5,
+        *,
+        shuffle: bool = False,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.n_splits = n_splits
         self.shuffle = shuffle
         self.random_state = random_state
@@ -102,30 +119,35 @@ class QueryKFold(QuerySplitter):
                 f"n_splits must be at most the number of queries, {groups.n_queries}; "
                 f"got {self.n_splits}."
             )
-        if self.shuffle:
-            turn = check_random_state(self.random_state).permutation(groups.n_queries)
-        else:
-            turn = np.argsort(-groups.sizes, kind="stable")
-        n_documents = np.zeros(self.n_splits, dtype=np.int64)
-        fold = np.empty(groups.n_queries, dtype=np.int64)
-        for query in turn:
-            fold[query] = np.argmin(n_documents)
-            n_documents[fold[query]] += groups.sizes[query]
+        fold = self._assign_folds(groups)
         for i in range(self.n_splits):
             yield np.flatnonzero(fold == i)
 
+    def _assign_folds(self, groups: QueryGroups) -> np.ndarray:
+        """Return the fold of each query."""
+        if self.shuffle:
+            queries = check_random_state(self.random_state).permutation(groups.n_queries)
+        else:
+            queries = np.argsort(-groups.sizes, kind="stable")
+        n_documents = np.zeros(self.n_splits, dtype=np.int64)
+        fold = np.empty(groups.n_queries, dtype=np.int64)
+        for query in queries:
+            fold[query] = np.argmin(n_documents)
+            n_documents[fold[query]] += groups.sizes[query]
+        return fold
+
 
 class QueryShuffleSplit(QuerySplitter):
-    """Random test sets of whole queries, drawn anew for each split.
+    """Random test sets of whole queries, drawn again for each split.
 
     Parameters
     ----------
     n_splits : int, default=10
         Number of splits.
     test_size : float or int, default=0.2
-        Share of the queries that go to the test set, rounded up, or their number.
+        Fraction of the queries in the test set, rounded up, or their number.
     random_state : int, RandomState or None, default=None
-        Seed; ``None`` for other sets at each call.
+        Seed; ``None`` gives other sets at each call.
 
     Examples
     --------
@@ -135,13 +157,19 @@ class QueryShuffleSplit(QuerySplitter):
     (array([0, 1, 2, 3]), array([4]))
     """
 
-    def __init__(self, n_splits=10, *, test_size=0.2, random_state=None):
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        test_size: float = 0.2,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
         self.n_splits = n_splits
         self.test_size = test_size
         self.random_state = random_state
 
     def _test_queries(self, groups):
-        check_count("n_splits", self.n_splits, at_least=1)
+        check_count("n_splits", self.n_splits)
         n_test = self._n_test_queries(groups.n_queries)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
@@ -156,7 +184,7 @@ class QueryShuffleSplit(QuerySplitter):
             n_test = math.ceil(size * n_queries)
         if not 1 <= n_test < n_queries:
             raise ValueError(
-                f"test_size must be a share between 0 and 1 or a number of queries, leaving "
+                "test_size must be a fraction between 0 and 1 or a number of queries that leaves "
                 f"both sets at least one of the {n_queries} queries; got {size!r}."
             )
         return n_test

@@ -1,41 +1,50 @@
-"""Progress: what a metric says of held-out scores after every step, and whether to go on.
+"""Progress: a metric over the iterations of a fit, early stopping, and listeners to a fit.
 
-Whoever wants to know how far a fit has come listens, from around it, and needs no parameter of
-the ranker for that: see :func:`listening`, or :func:`treerank.show_progress` for a bar.
+A listener is a function that is called after every iteration of a fit. It is set around the fit,
+not in the ranker: see :func:`listening`, and :func:`treerank.show_progress` for a progress bar.
 """
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import numpy as np
 
-
-def nobody(done, total, note):
-    """Do not listen."""
-
-
-_LISTENER: ContextVar = ContextVar("listener", default=nobody)
+#: ``listener(n_done, n_total, note)``: iterations done, iterations in total or None, and a text.
+Listener = Callable[[int, int | None, str], object]
 
 
-def listener():
-    """Return who listens now."""
+def ignore_progress(n_done: int, n_total: int | None, note: str) -> None:
+    """Do nothing; the listener where none is set."""
+
+
+_LISTENER: ContextVar[Listener] = ContextVar("listener", default=ignore_progress)
+
+
+def current_listener() -> Listener:
+    """Return the listener that is set now."""
     return _LISTENER.get()
 
 
 @contextmanager
-def listening(someone):
-    """Let ``someone(done, total, note)`` be told of each iteration of the fits inside.
+def listening(listener: Listener) -> Iterator[None]:
+    """Call ``listener`` after each iteration of the fits inside the block.
 
-    ``total`` is how many there may be, or ``None``; ``note`` is the last value of the metric on
-    the ``eval_set``, as text.
+    Parameters
+    ----------
+    listener : callable
+        Called as ``listener(n_done, n_total, note)``: the number of iterations done, the largest
+        number of iterations or ``None`` if it is not known, and the last value of the metric on
+        the ``eval_set`` as text, or ``""``.
 
     Examples
     --------
-    >>> with listening(lambda *told: print(told)):
+    >>> with listening(lambda n_done, n_total, note: print(n_done, "of", n_total)):
     ...     _ = Progress(None, None, total=2).record(1)
-    (1, 2, '')
+    1 of 2
     """
-    token = _LISTENER.set(someone)
+    token = _LISTENER.set(listener)
     try:
         yield
     finally:
@@ -43,62 +52,71 @@ def listening(someone):
 
 
 class Progress:
-    """Record of a metric over iterations, higher better, with early stopping.
+    """Values of a metric over iterations, higher better, with early stopping.
 
     Parameters
     ----------
     metric : callable or None
-        ``metric(scores) -> float``; ``None`` records nothing. Its ``name`` or ``__name__`` goes
-        into the history.
-    rounds : int or None
-        Stop after so many iterations without a better value; ``None`` never stops.
+        ``metric(scores) -> float``; ``None`` records nothing. Its ``name`` or ``__name__`` is its
+        name in the history.
+    early_stopping_rounds : int or None
+        Stop after this number of iterations without a better value; ``None`` never stops.
     start : int, default=0
-        Iterations before the first one recorded here.
+        Iterations of earlier fits, which this fit continues.
     total : int, default=None
-        Iterations there will be at most, those before included.
+        Largest number of iterations, including those of earlier fits.
 
     Examples
     --------
-    >>> progress = Progress(max, rounds=2, start=10)
+    >>> progress = Progress(max, early_stopping_rounds=2, start=10)
     >>> [progress.measure([s]) and progress.record(t) for t, s in enumerate([1, 3, 2, 3], 11)]
     [False, False, False, True]
     >>> progress.best_iteration
     12
     """
 
-    def __init__(self, metric, rounds, start=0, total=None):
-        self.metric, self.rounds, self.total = metric, rounds, total
-        self.values = []
+    def __init__(
+        self,
+        metric: Callable[[np.ndarray], Any] | None,
+        early_stopping_rounds: int | None,
+        start: int = 0,
+        total: int | None = None,
+    ):
+        self.metric, self.early_stopping_rounds, self.total = metric, early_stopping_rounds, total
+        self.values: list[float] = []
         self.best_value, self.best_iteration = -np.inf, start
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the metric."""
         return getattr(self.metric, "name", getattr(self.metric, "__name__", "metric"))
 
-    def measure(self, scores):
-        """Take the metric of the scores; engines lend buffers, hence the copy."""
+    def measure(self, scores: Any) -> float:
+        """Compute the metric of scores; they are copied, because engines reuse their buffers."""
+        assert self.metric is not None
         value = float(self.metric(np.array(scores, dtype=np.float64)))
         if np.isnan(value):
             raise ValueError(f"metric {self.name!r} must return a number; got {value!r}.")
         self.values.append(value)
         return value
 
-    def record(self, iteration):
-        """Credit the last value to ``iteration`` iterations; say whether it is time to stop."""
-        listener()(iteration, self.total, self._note())
+    def record(self, iteration: int) -> bool:
+        """Note that ``iteration`` iterations are done; return whether the fit should stop."""
+        current_listener()(iteration, self.total, self._note())
         if not self.values:
             return False
         if self.values[-1] > self.best_value:
             self.best_value, self.best_iteration = self.values[-1], iteration
-        return self.rounds is not None and iteration - self.best_iteration >= self.rounds
+        rounds = self.early_stopping_rounds
+        return rounds is not None and iteration - self.best_iteration >= rounds
 
-    def kept(self):
-        """Return how many iterations to keep; ``None`` for all."""
-        return None if self.metric is None or self.rounds is None else self.best_iteration
+    def kept(self) -> int | None:
+        """Return the number of iterations to keep, ``None`` for all."""
+        stops = self.metric is not None and self.early_stopping_rounds is not None
+        return self.best_iteration if stops else None
 
-    def history(self):
-        """Return the values as ``evals_result_`` has them."""
+    def history(self) -> dict[str, dict[str, list[float]]]:
+        """Return the values in the form of ``evals_result_``."""
         return {} if self.metric is None else {"validation": {self.name: list(self.values)}}
 
     def _note(self):

@@ -1,27 +1,32 @@
-"""Progress bars: how far long work has come, on stderr; now and then a line in a pipe."""
+"""Progress bars: a bar on a terminal, or a few lines in a pipe or file, on stderr."""
 
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from numba.core import event
 
-from treerank.progress import listening
+from treerank.progress import Listener, listening
 
-#: Lines about one training in a pipe.
-LINES = 5
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: About so many lines show the progress of one fit in a pipe.
+N_LINES = 5
 COMPILING = "compiling"
 
 
 @contextmanager
-def show_progress(text="fitting"):
-    """Show how far the fits inside have come.
+def show_progress(text: str = "fitting") -> Iterator[None]:
+    """Show the progress of the fits inside the block.
 
-    Trees, epochs, rounds or generations are counted, and the metric on the ``eval_set``, if there
-    is one, is shown beside them. Fits in other processes are not seen.
+    The trees, epochs, rounds or generations are counted. The last value of the metric on the
+    ``eval_set`` is shown if there is one. Fits in other processes are not shown.
 
     Parameters
     ----------
     text : str, default="fitting"
-        What is being done.
+        Name of the work.
 
     Examples
     --------
@@ -36,22 +41,24 @@ def show_progress(text="fitting"):
 
 
 @contextmanager
-def progress_bar(text, total=None, console=None):
+def progress_bar(
+    text: str, total: int | None = None, console: "Console | None" = None
+) -> Iterator[Listener]:
     """Show a bar on a terminal, or lines elsewhere.
 
     Parameters
     ----------
     text : str
-        What is being done.
+        Name of the work.
     total : int, default=None
-        Steps; ``None`` if nobody will count them, or only who shows them knows.
+        Number of steps, if it is known before the first one.
     console : rich.console.Console, default=None
-        Where; ``None`` is stderr.
+        Console to write to; ``None`` is stderr.
 
     Yields
     ------
     callable
-        To be told the number of steps done and, if they are known, their total and a note.
+        A listener: call it with the number of steps done, their total number and a note.
     """
     console = make_console() if console is None else console
     if console.is_terminal:
@@ -59,19 +66,19 @@ def progress_bar(text, total=None, console=None):
             yield show
         return
     console.print(text, markup=False)
-    yield _lines(total, console)
+    yield _lines(console)
 
 
-def make_console(quiet=False):
-    """Return a console on stderr."""
+def make_console(quiet: bool = False) -> "Console":
+    """Return a console on stderr that does not break lines."""
     from rich.console import Console
 
-    # Wrapping at the width of a terminal would break lines in a pipe.
     return Console(stderr=True, quiet=quiet, soft_wrap=True, highlight=False)
 
 
 @contextmanager
 def _bar(text, total, console):
+    """Show a bar; yield the function that moves it."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     texts = [
@@ -81,47 +88,55 @@ def _bar(text, total, console):
     with Progress(*columns, console=console, disable=console.quiet) as bars:
         bar = bars.add_task(text, total=total, note="")
 
-        def show(done, total=total, note=""):
-            bars.update(bar, completed=done, total=total, note=_counted(done, total, note))
+        def show(n_done, n_total, note):
+            bars.update(bar, completed=n_done, total=n_total, note=_counted(n_done, n_total, note))
 
-        def annotate(note):
+        def exchange_note(note):
             before = bars.tasks[0].fields["note"]
             bars.update(bar, note=note, refresh=True)
             return before
 
-        with event.install_listener("numba:compile", Compiling(annotate)):
+        with event.install_listener("numba:compile", CompilingNote(exchange_note)):
             yield show
         bars.update(bar, total=bars.tasks[0].completed or 1)
         bars.update(bar, completed=bars.tasks[0].total)
 
 
-class Compiling(event.Listener):
-    """Whoever says that numba is compiling, as at the first fit ever, and takes it back."""
+class CompilingNote(event.Listener):
+    """Shows "compiling" while numba compiles, as in the first fit, and then the note before it.
 
-    def __init__(self, annotate):
-        self.annotate, self.depth, self.before = annotate, 0, ""
+    Parameters
+    ----------
+    exchange_note : callable
+        Shows a note and returns the note that was shown before.
+    """
 
-    def on_start(self, event):
-        """Say so, unless it is for a kernel that is being compiled."""
+    def __init__(self, exchange_note: Callable[[str], str]):
+        self.exchange_note, self.depth, self.before = exchange_note, 0, ""
+
+    def on_start(self, event: event.Event) -> None:
+        """Show "compiling"; kernels that a kernel calls are compiled inside of its compilation."""
         if self.depth == 0:
-            self.before = self.annotate(COMPILING)
+            self.before = self.exchange_note(COMPILING)
         self.depth += 1
 
-    def on_end(self, event):
-        """Say again what was said before."""
+    def on_end(self, event: event.Event) -> None:
+        """Show the earlier note when the outermost compilation has ended."""
         self.depth -= 1
         if self.depth == 0:
-            self.annotate(self.before)
+            self.exchange_note(self.before)
 
 
-def _lines(total, console):
-    def show(done, total=total, note=""):
-        every = max((total or 1) // LINES, 1)
-        if done % every == 0 and done > 0:
-            console.print(f"  {_counted(done, total, note)}", markup=False)
+def _lines(console):
+    """Return a function that prints a line at every fifth of the work."""
+
+    def show(n_done, n_total, note):
+        every = max((n_total or 1) // N_LINES, 1)
+        if n_done % every == 0 and n_done > 0:
+            console.print(f"  {_counted(n_done, n_total, note)}", markup=False)
 
     return show
 
 
-def _counted(done, total, note):
-    return f"{done}/{total}  {note}".rstrip() if total else f"{done}  {note}".rstrip()
+def _counted(n_done, n_total, note):
+    return f"{n_done}/{n_total}  {note}".rstrip() if n_total else f"{n_done}  {note}".rstrip()

@@ -1,10 +1,11 @@
-"""Comparisons: what of a comparison goes into a file of results."""
+"""Comparisons: run a comparison of rankers and reduce it to what a file of results holds."""
 
 import ast
 import warnings
 
 import numpy as np
 from protocol import STORE, say
+from scipy.spatial.distance import squareform
 
 from treerank.evaluation import compare
 from treerank.progress import listening
@@ -12,7 +13,7 @@ from treerank.statistics.resampled import corrected_standard_error
 
 
 def compared(arguments, experiment, rankers, data, **options):
-    """Compare rankers, going on from what the store has, and return JSON values."""
+    """Compare rankers, reusing the fits in the store, and return JSON values."""
     with (
         warnings.catch_warnings(),
         listening(lambda done, _, last: say(f"{experiment} {done}: {last}")),
@@ -70,14 +71,10 @@ def _tests(comparison, metric, complete):
             continue
         results[test] = {
             "names": list(result.names),
-            "p_values": _matrix(result.p_values),
+            "p_values": result.p_values[np.triu_indices(len(result.names), 1)].tolist(),
             "adjusted": result.adjusted,
         }
     return results | ({"untested": untested} if untested else {})
-
-
-def _matrix(p_values):
-    return [[None if np.isnan(p) else float(p) for p in row] for row in p_values]
 
 
 def _seconds(comparison):
@@ -92,6 +89,19 @@ def _seconds(comparison):
 def _best_params(comparison):
     fits = comparison.fits
     return {
-        ranker: [ast.literal_eval(p) for p in fits.where(ranker=ranker)["best_params"].tolist()]
+        ranker: by_parameter(fits.where(ranker=ranker)["best_params"].tolist())
         for ranker in comparison.complete
     }
+
+
+def by_parameter(texts):
+    """Return a list over splits for each parameter, from one printed dictionary per split."""
+    by_split = [ast.literal_eval(text) for text in texts]
+    return {name: [chosen[name] for chosen in by_split] for name in by_split[0]}
+
+
+def square(p_values):
+    """Return the symmetric matrix of the p-values of all pairs, with NaN on the diagonal."""
+    matrix = squareform(p_values)
+    np.fill_diagonal(matrix, np.nan)
+    return matrix

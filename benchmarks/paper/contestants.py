@@ -9,14 +9,14 @@ from parameters import about_rankers
 from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 
-from treerank.evaluation.fitting import requesting, takes_qid
+from treerank.evaluation.fits import request_metadata, takes_qid
 from treerank.feature_parts.registry import feature_part_class
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 SIZE = {"full": (200, 60), "quick": (100, 30), "tiny": (3, 1)}
 
 
-#: What engines are given besides an ``EngineRanker``'s parameters.
+#: What engines get in addition to the parameters of an ``EngineRanker``.
 SETTLED = {
     "lightgbm": {"n_jobs": 1, "verbosity": -1},
     "xgboost": {
@@ -32,9 +32,11 @@ SETTLED = {
 class EngineRanker(BaseEstimator):
     """An engine's own ranker, for rows in any order."""
 
-    def __init__(self, engine, n_trees=100, *, learning_rate=0.1, num_leaves=15, random_state=0):
+    def __init__(
+        self, engine, n_estimators=100, *, learning_rate=0.1, num_leaves=15, random_state=0
+    ):
         self.engine = engine
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.num_leaves = num_leaves
         self.random_state = random_state
@@ -56,7 +58,7 @@ def fit_lightgbm(ranker, X, y, codes):
     import lightgbm
 
     model = lightgbm.LGBMRanker(
-        n_estimators=ranker.n_trees,
+        n_estimators=ranker.n_estimators,
         learning_rate=ranker.learning_rate,
         num_leaves=ranker.num_leaves,
         random_state=ranker.random_state,
@@ -70,7 +72,7 @@ def fit_xgboost(ranker, X, y, codes):
     import xgboost
 
     model = xgboost.XGBRanker(
-        n_estimators=ranker.n_trees,
+        n_estimators=ranker.n_estimators,
         learning_rate=ranker.learning_rate,
         max_leaves=ranker.num_leaves,
         random_state=ranker.random_state,
@@ -84,7 +86,7 @@ def fit_catboost(ranker, X, y, codes):
     import catboost
 
     model = catboost.CatBoostRanker(
-        iterations=ranker.n_trees,
+        iterations=ranker.n_estimators,
         learning_rate=ranker.learning_rate,
         random_seed=ranker.random_state,
         silent=True,
@@ -114,7 +116,7 @@ def contestants(protocol):
 
 
 def shown(about):
-    """Return the rankers as a file shows them, and what engines are given."""
+    """Return the rankers as a file shows them, and the settings of the engines."""
     return about_rankers(*contestants(about["protocol"])) | {"engines": SETTLED}
 
 
@@ -122,7 +124,7 @@ def other_parts(n_trees, n_epochs):
     """Return the feature parts besides LightGBM's trees."""
     network = {"n_epochs": n_epochs, "decay": "step"}
     return {
-        "XGBoostTrees": part("xgboost", n_estimators=n_trees, max_leaves=15, max_depth=0,
+        "XGBoostTrees": part("xgboost", n_estimators=n_trees, num_leaves=15, max_depth=0,
                              grow_policy="lossguide", n_jobs=1),
         "HistogramTrees": part("histogram", n_estimators=n_trees, num_leaves=15, n_jobs=1),
         "SoftTrees": part("soft_trees", **network),
@@ -141,7 +143,7 @@ def grid_of(name, protocol):
     """Return the candidates: a rate, and in the full protocol a size or a penalty, too."""
     full = protocol == "full"
     if name in ("LGBMRanker", "XGBRanker", "CatBoostRanker"):
-        return {"learning_rate": [0.03, 0.1]} | ({"n_trees": [100, 200]} if full else {})
+        return {"learning_rate": [0.03, 0.1]} | ({"n_estimators": [100, 200]} if full else {})
     if name.startswith("neural core"):
         rates = {"ranknetstar__learning_rate": [1e-3, 3e-3]}
         return rates | ({"ranknetstar__weight_decay": [1e-4, 1e-3]} if full else {})
@@ -156,5 +158,5 @@ def grid_of(name, protocol):
 def fit(estimator, X, y, qid):
     """Fit a copy, with the ids of the queries if it takes them."""
     with config_context(enable_metadata_routing=True):
-        estimator = requesting(clone(estimator))
+        estimator = request_metadata(clone(estimator))
         return estimator.fit(X, y, **({"qid": qid} if takes_qid(estimator) else {}))

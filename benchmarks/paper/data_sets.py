@@ -1,8 +1,8 @@
-"""Data sets: folders as the user has them, cut and labeled as in the papers.
+"""Data sets: folders of LETOR files, cut and labeled as in the papers.
 
-A folder holds ``Fold1`` to ``Fold5`` (LETOR, MSLR-WEB), or parts ``S1.txt`` to ``S5.txt`` of
-which each is tested once, the next one validates, the other three train. ``synthetic`` stands for
-queries of our own generator, which everybody has.
+A folder holds ``Fold1`` to ``Fold5`` (LETOR, MSLR-WEB), or parts ``S1.txt`` to ``S5.txt``: each
+part is the test set once, the next one validates, the other three train. ``synthetic`` stands for
+queries of our own generator, which needs no files.
 """
 
 import re

@@ -1,9 +1,10 @@
-"""Draw Figures 4, 5 and 6 of the DirectRanker paper from the files of results, computing nothing.
+"""Draw Figures 4, 5 and 6 of the DirectRanker paper from the files of results.
 
     python benchmarks/paper/draw.py
 
-Every file that is there is drawn: ``figure4a-*.json`` to ``figure4d-*.json`` as one figure of four
-panels, the panels of Figure 5 likewise, Figure 6 with the classes below the sorted list.
+Nothing is computed anew. Every file that exists is drawn into ``build/figures``, which git ignores:
+Figures 4 and 5 with one panel per part, Figure 6 once per data set, with the true classes below the
+sorted list.
 """
 
 import argparse
@@ -14,9 +15,9 @@ import figure4
 import figure5
 import figure6
 import numpy as np
-from protocol import PROTOCOLS, RESULTS, read, say
+from protocol import FIGURES, PROTOCOLS, RESULTS, read, say
 
-from treerank.plots.style import COLOURS, GREY, legend, line_styles, make_axes, tidy
+from treerank.plots.style import COLORS, GRAY, line_styles, make_axes, tidy
 
 LABELS = {
     "n_classes": "relevance classes",
@@ -31,24 +32,30 @@ LOGARITHMIC = ("n_train", "kept share of relevant documents")
 def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the files")
-    parser.add_argument("--out", type=Path, default=RESULTS / "figures")
+    parser.add_argument("--out", type=Path, default=FIGURES)
     parser.add_argument("--protocols", nargs="+", choices=PROTOCOLS, default=["full", "quick"])
     arguments = parser.parse_args(argv)
     arguments.out.mkdir(parents=True, exist_ok=True)
     for protocol in arguments.protocols:
         for script in (figure4, figure5):
-            name = script.__name__
-            paths = sorted(arguments.results.glob(f"{name}[abcd]*-{protocol}.json"))
-            if paths:
-                contents = [read(path, script.shown) for path in paths]
-                save(draw_panels(contents), arguments.out / f"{name}-{protocol}.svg")
-        for path in sorted(arguments.results.glob(f"figure6*-{protocol}.json")):
-            content = read(path, figure6.shown)
-            save(draw_lists(content), arguments.out / f"{path.stem}.svg")
+            name = f"{script.__name__}-{protocol}"
+            parts = parts_there(arguments.results / f"{name}.jsonl", script)
+            if parts:
+                save(draw_panels(parts), arguments.out / f"{name}.svg")
+        for data, content in parts_there(
+            arguments.results / f"figure6-{protocol}.jsonl", figure6
+        ).items():
+            name = f"figure6-{data.replace(' ', '-')}-{protocol}.svg"
+            save(draw_lists(content, data), arguments.out / name)
+
+
+def parts_there(path, script):
+    """Return the parts of a file, or an empty dictionary if there is no such file."""
+    return dict(sorted(read(path, script.shown).items())) if path.is_file() else {}
 
 
 def save(figure, path):
-    """Write a figure and forget it."""
+    """Write a figure and close it."""
     import matplotlib.pyplot as plt
 
     with plt.rc_context({"svg.hashsalt": path.name}):  # the same file for the same results
@@ -71,23 +78,37 @@ def panel_axes(n_panels):
     return figure, axes.ravel()[:n_panels]
 
 
-def draw_panels(contents):
-    """Draw one panel per file: NDCG@20 over what was varied, with the standard error."""
-    figure, axes = panel_axes(len(contents))
-    for axis, content in zip(axes, contents, strict=True):
-        curves = curves_of(content["results"])
-        for look, (name, points) in zip(line_styles(len(curves)), curves.items(), strict=True):
+def shared_legend(figure, axes, **options):
+    """Draw one legend for all panels: in the place of a panel that is missing, or below them."""
+    entries = {}
+    for axis in axes:
+        handles, labels = axis.get_legend_handles_labels()
+        entries |= dict(zip(labels, handles, strict=True))
+    look = {"fontsize": 7, "title_fontsize": 7, "frameon": False, "columnspacing": 1.0} | options
+    if len(figure.axes) > len(axes):
+        figure.axes[-1].legend(entries.values(), entries, loc="center left", **look)
+    elif len(entries) > 1:
+        look = {"loc": "outside lower center", "ncols": len(entries)} | look
+        figure.legend(entries.values(), entries, **look)
+
+
+def draw_panels(parts):
+    """Draw one panel per part: NDCG@20 over what was varied, with the standard error."""
+    figure, axes = panel_axes(len(parts))
+    panels = {part: curves_of(content["results"]) for part, content in parts.items()}
+    names = dict.fromkeys(name for curves in panels.values() for name in curves)
+    styles = dict(zip(names, line_styles(len(names)), strict=True))
+    for axis, (part, content) in zip(axes, parts.items(), strict=True):
+        for name, points in panels[part].items():
             x, mean, error = np.array(points).T
-            axis.errorbar(x, mean, error, label=name, marker="o", markersize=3, linewidth=1, **look)
+            look = {"marker": "o", "markersize": 3, "linewidth": 1} | styles[name]
+            axis.errorbar(x, mean, error, label=name, **look)
         about = content["about"]
         if about["varied"] in LOGARITHMIC:
             axis.set_xscale("log")
         tidy(axis, x=LABELS[about["varied"]], y="NDCG@20")
-        panel = content["experiment"].split("-")[0][-1]
-        data = about.get("data", "gaussian classes")
-        axis.set_title(f"({panel}) {Path(data).name}", fontsize=8, loc="left")
-        if len(curves) > 1:
-            legend(axis)
+        axis.set_title(f"({part[0]}) {about.get('data', figure6.GAUSSIAN)}", fontsize=8, loc="left")
+    shared_legend(figure, axes)
     return figure
 
 
@@ -104,34 +125,33 @@ def curves_of(results):
     return {ranker: sorted(points) for ranker, points in curves.items()}
 
 
-def draw_lists(content):
+def draw_lists(content, data):
     """Draw r along sorted lists, with true classes below and the boundaries found."""
     drawn = [entry for entry in content["results"] if "list" in entry["result"]]
     figure, axes = panel_axes(len(drawn))
-    data = Path(content["about"].get("data", "gaussian classes")).name
     for axis, entry in zip(axes, drawn, strict=True):
         draw_list(make_axes(axis), entry["result"]["list"])
         how = "classes merged in training" if entry["point"]["merged"] else "all classes trained"
         axis.set_title(f"{data}, {how}", fontsize=8, loc="left")
+    shared_legend(figure, axes, title="label", handlelength=0.8)
     return figure
 
 
 def draw_list(axis, found):
     """Draw one sorted list."""
-    places, r = np.array(found["places"]), np.array(found["r"])
+    places, r = figure6.places_drawn(found["n_documents"]), np.array(found["r"])
     labels = np.array(found["labels"])
     axis.plot(places, r, color="black", linewidth=1)
     axis.set_yscale("log")
     low = r.min() / 3
     for label in np.unique(labels):
         here = places[labels == label]
-        look = {"s": 6, "marker": "|", "color": COLOURS[label % len(COLOURS)], "rasterized": True}
+        look = {"s": 6, "marker": "|", "color": COLORS[label % len(COLORS)], "rasterized": True}
         axis.scatter(here, np.full(len(here), low), label=str(label), **look)
     for position in found["found"]:
-        axis.axvline(position, color=GREY, linewidth=0.8, linestyle="--")
+        axis.axvline(position, color=GRAY, linewidth=0.8, linestyle="--")
     tidy(axis, x="place in the sorted list", y="r of neighbors / median")
     axis.tick_params(axis="y", which="minor", labelleft=False)
-    legend(axis, title="label", title_fontsize=7, ncols=3, loc="upper center", handlelength=0.8)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Figure 4 of the DirectRanker paper: how RankNet* bears with classes, features, noise and size.
+"""Figure 4 of the DirectRanker paper: NDCG of RankNet* by classes, features, noise and size.
 
-Each point is the mean NDCG@20 of 50 subsets of 50 to 150 test documents, over data sets drawn
-anew (section 4.5): (a) number of classes, (b) number of features, (c) noise on the labels of both
-sets, (d) documents in the training set. The full protocol trains on 100,000 documents, five data
-sets per point; the quick one on 20,000, and three.
+Each point is the mean NDCG@20 of 50 subsets of 50 to 150 test documents, over data sets drawn anew
+(section 4.5): (a) number of classes, (b) number of features, (c) noise on the labels of both sets,
+(d) documents in the training set. The full protocol trains on 100,000 documents, with five data
+sets per point; the quick one on 20,000, with three.
 """
 
 from parameters import about_rankers
@@ -45,8 +45,7 @@ def main(argv=None):
         }
         seeds = range(arguments.sets or N_SETS[protocol])
         points = [{"value": value, "seed": seed} for value in values[:few] for seed in seeds]
-        name = f"figure4{panel}-{protocol}"
-        measure(arguments, name, about, points, run_point, shown=shown)
+        measure(arguments, "figure4", panel, about, points, run_point, shown=shown)
 
 
 def shown(about):

@@ -1,11 +1,14 @@
 """Figure 5 of the DirectRanker paper: small training sets and rare relevant documents.
 
-RankNet*, RankNet, LambdaRank and ListNet by (a, b) documents in the training set and (c, d) how
-many of the relevant ones are kept; (a, c) on Gaussian classes as in Figure 4, (b, d) on a folder
-given by ``--data``. In c, classes 5, 4 and 3 of six are thinned; in d, labels above the lowest two
-(of five) or above the lowest (of three). The paper does not say how often its pairs are drawn from
-rare classes; so RankNet* is there with equal weights for all documents and for all classes.
+RankNet*, RankNet, LambdaRank and ListNet by (a, b) documents in the training set and (c, d) the
+share of the relevant documents that are kept; (a, c) on Gaussian classes as in Figure 4, (b, d) on
+a folder given by ``--data``. In c, classes 5, 4 and 3 of six lose documents; in d, labels above the
+lowest two (of five) or above the lowest (of three). The paper does not say how often its pairs are
+drawn from rare classes, so RankNet* is shown with equal weights for all documents and for all
+classes.
 """
+
+import functools
 
 import numpy as np
 from data_sets import name_of, read_splits
@@ -14,7 +17,7 @@ from protocol import add_sets, measure, parser_of
 from sklearn.utils.class_weight import compute_sample_weight
 from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
 
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.ndcg import NDCG
 from treerank.registry import ranker_class
 
 RANKERS_SHOWN = ("RankNet*", "RankNet", "LambdaRank", "ListNet")
@@ -56,7 +59,7 @@ def run_panel(arguments, panel):
         "varied": "n_train" if by_size else "kept share of relevant documents",
         "n_test": N_TEST[protocol],
         "n_steps": N_STEPS[protocol],
-        "data": str(arguments.data) if on_folder else "gaussian classes",
+        "data": name_of(arguments.data) if on_folder else "gaussian classes",
         "n_train": N_TRAIN[protocol],
         "metric": "NDCG@20" if on_folder else "mean NDCG@20 of 50 test subsets",
     }
@@ -66,10 +69,9 @@ def run_panel(arguments, panel):
         for seed in range(arguments.sets or N_SETS[protocol])
         for ranker in (RANKERS_SHOWN if by_size else (*RANKERS_SHOWN, BALANCED))
     ]
-    data = f"-{name_of(arguments.data)}" if on_folder else ""
-    run = run_folder if on_folder else run_gaussian
-    experiment = f"figure5{panel}{data}-{protocol}"
-    measure(arguments, experiment, about, points, run, shown=shown)
+    run = functools.partial(run_folder, arguments.data) if on_folder else run_gaussian
+    part = f"{panel}, {about['data']}"
+    measure(arguments, "figure5", part, about, points, run, shown=shown)
 
 
 def shown(about):
@@ -91,10 +93,10 @@ def run_gaussian(about, ranker, value, seed):
     return {"ndcg@20": subset_ndcg(test[1], scores, seed), "n_documents": len(train[1])}
 
 
-def run_folder(about, ranker, value, seed):
+def run_folder(folder, about, ranker, value, seed):
     """Train one ranker on a part of a fold's training set, and test it on the fold's test set."""
     tiny = about["n_test"] < 1_000
-    splits = read_splits(about["data"], tiny=tiny)
+    splits = read_splits(folder, tiny=tiny)
     split = splits[seed % len(splits)]
     train, test = tuple(split.train), split.test
     if about["varied"] == "n_train":
@@ -103,7 +105,7 @@ def run_folder(about, ranker, value, seed):
         train = thinned(train, lowest=2 if train[1].max() > 2 else 1, share=value, seed=seed)
     n_classes = len(np.unique(train[1]))
     scores = scores_of(about, ranker, train, test.X, n_classes, seed)
-    return {"ndcg@20": ndcg_score(test.y, scores, test.qid, k=20), "n_documents": len(train[1])}
+    return {"ndcg@20": NDCG(k=20)(test.y, scores, test.qid), "n_documents": len(train[1])}
 
 
 def scores_of(about, name, train, test_X, n_classes, seed):

@@ -1,16 +1,19 @@
 """Figure 6 of the DirectRanker paper: r of neighbors in a sorted list peaks between classes.
 
 RankNet* learns Gaussian classes, all of them or merged into two, and sorts a test set. A boundary
-of two classes is where the sorted list is best cut between them; it is found if a peak of r, of
-which as many are taken as there are boundaries, is nearer to it than a quarter of a class. What
-chance would find is told by as many cuts at random. Classes that were merged in training come
-back as far as the discovered classes agree with the true ones *within* each merged class: by the
-adjusted Rand index, whose expectation under chance is 0, and against shuffled labels. With
-``--data``, one query of a folder is sorted, too: that of the first test set with the most relevant
-documents (panels b and c). There, labels are cuts of one relevance, and what was merged keeps an
-order: told by the share of pairs within a merged class, of one query and of different labels, that
-are sorted right, on all folds; chance has one half.
+of two classes is the best cut of the sorted list between them. It counts as found if a peak of r is
+nearer to it than a quarter of a class; as many peaks are taken as there are boundaries. The share
+found by chance comes from as many random cuts. Whether classes that were merged in training are
+recovered is measured within each merged class: by the adjusted Rand index of discovered and true
+classes, whose expectation under chance is 0, and against shuffled labels.
+
+With ``--data``, one query of a folder is sorted, too: that of the first test set with the most
+relevant documents (panels b and c). There, merged labels keep an order. It is measured on all folds
+by the share of pairs within a merged class, of one query and of different labels, that are sorted
+right; by chance it is one half.
 """
+
+import functools
 
 import numpy as np
 from data_sets import binarized, name_of, read_splits
@@ -27,6 +30,7 @@ N_TEST = {"full": 10_000, "quick": 10_000, "tiny": 200}
 N_SETS = {"full": 10, "quick": 5, "tiny": 1}
 N_EPOCHS = {"full": 10, "quick": 10, "tiny": 1}
 N_CLASSES = 5
+GAUSSIAN = "gaussian classes"
 SORTED_RIGHT = get_metric("pairwise_accuracy")
 #: Documents and scores of this many places are kept, for the figure.
 N_DRAWN = 400
@@ -51,7 +55,7 @@ def main(argv=None):
         for merged in (False, True)
         for seed in range(arguments.sets or N_SETS[protocol])
     ]
-    measure(arguments, f"figure6-{protocol}", about, points, run_gaussian, shown=shown)
+    measure(arguments, "figure6", GAUSSIAN, about, points, run_gaussian, shown=shown)
     for folder in arguments.data:
         n_folds = 1 if protocol == "tiny" else 5
         points = [
@@ -59,9 +63,9 @@ def main(argv=None):
             for part in ({}, *({"fold": fold} for fold in range(n_folds)))
             for merged in (False, True)
         ]
-        about = {"data": str(folder), "n_epochs": 3 * N_EPOCHS[protocol]}
-        experiment = f"figure6-{name_of(folder)}-{protocol}"
-        measure(arguments, experiment, about, points, run_folder, shown=shown)
+        about = {"data": name_of(folder), "n_epochs": 3 * N_EPOCHS[protocol]}
+        run = functools.partial(run_folder, folder)
+        measure(arguments, "figure6", about["data"], about, points, run, shown=shown)
 
 
 def shown(about):
@@ -104,12 +108,12 @@ def run_gaussian(about, merged, seed):
     return result | (drawn_list(y, scores, true, found) if seed == 0 else {})
 
 
-def run_folder(about, merged, fold=None):
+def run_folder(folder, about, merged, fold=None):
     """Sort the test set of a fold, or draw the query with the most relevant documents of the first.
 
     All folds tell how well the classes within a merged one are sorted.
     """
-    split = read_splits(about["data"], tiny=about["n_epochs"] < 10)[fold or 0]
+    split = read_splits(folder, tiny=about["n_epochs"] < 10)[fold or 0]
     X, y, qid = split.train
     highest = y.max()
     labels = binarized(y, highest) if merged else y
@@ -189,15 +193,19 @@ def within_merged(y, discovered, *, labels_of, seed, n_shuffles=200):
     return results
 
 
+def places_drawn(n_documents):
+    """Return evenly spaced places of a sorted list."""
+    return np.unique(np.linspace(0, n_documents - 1, N_DRAWN).astype(int))
+
+
 def drawn_list(y, scores, true, found):
     """Return labels, scores and smoothed r at evenly spaced places of the sorted list."""
     order = np.argsort(-scores, kind="stable")
-    places = np.unique(np.linspace(0, len(order) - 1, N_DRAWN).astype(int))
+    places = places_drawn(len(order))
     r = find_boundaries(scores).r
     return {
         "list": {
             "n_documents": len(y),
-            "places": places.tolist(),
             "labels": np.asarray(y)[order][places].astype(int).tolist(),
             "r": [round(float(value), 5) for value in r[places]],
             "true": [int(p) for p in true],

@@ -1,11 +1,11 @@
 """Official scores: rankers under the convention of LETOR's Eval-Score-4.0.pl, on its five folds.
 
-Published tables of MQ2007 and MQ2008 count queries without a relevant document as 0, and so do
-lists shorter than k in NDCG@k; MQ2008 has many of both, so that the same ranker has an NDCG@10 of
-about 0.23 there and above 0.70 under the DirectRanker paper's convention. Every query is trained
-on and tested; parameters are chosen on the fold's validation set by MAP, under the same
-convention. Our RankSVM gives every query the same weight; "pairs alike" gives it to every pair, as
-SVMlight does.
+Published tables of MQ2007 and MQ2008 count queries without a relevant document as 0, and lists
+shorter than k as 0 in NDCG@k. MQ2008 has many of both. So the same ranker has an NDCG@10 of about
+0.23 there and above 0.70 under the DirectRanker paper's convention. All queries are used for
+training and testing; parameters are chosen on the fold's validation set by MAP, under the same
+convention. Our RankSVM gives every query the same weight; "pairs alike" gives every pair the same
+weight, as SVMlight does.
 """
 
 import functools
@@ -33,8 +33,8 @@ def main(argv=None):
     for folder in arguments.data:
         about = {"data": name_of(folder), "published_mq2008": PUBLISHED}
         run = functools.partial(run_folds, arguments, Path(folder), rankers, grids)
-        experiment = f"letor4-{name_of(folder)}-{arguments.protocol}"
-        measure(arguments, experiment, about, [{"test": "folds"}], run, shown=shown, jobs=1)
+        points = [{"test": "folds"}]
+        measure(arguments, "letor4", about["data"], about, points, run, shown=shown, jobs=1)
 
 
 def shown(about):

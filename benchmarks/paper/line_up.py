@@ -1,9 +1,9 @@
-"""Line-up: the rankers of Table 1 of the DirectRanker paper, and what is tried of each.
+"""Line-up: the rankers of Table 1 of the DirectRanker paper, and the grids of their parameters.
 
-Grids follow the paper's Table 4 as far as two cores go: eight candidates each in the full
-protocol, two in the quick one. Neural rankers see features of normal distribution with standard
-deviation sqrt(3), as in section 4.4; the others do not mind the scale. TreeDirectRanker is ours
-and not in the paper's table.
+Grids follow the paper's Table 4 as far as two cores allow: eight candidates each in the full
+protocol, two in the quick one. Neural rankers get features of normal distribution with standard
+deviation sqrt(3), as in section 4.4; for the others the scale does not matter. TreeDirectRanker is
+ours and not in the paper's table.
 """
 
 from sklearn.pipeline import make_pipeline

@@ -1,43 +1,45 @@
 """Parameters: what the rankers of a file of results were, and whether they are built so today.
 
-Defaults move, and then a file shows rankers that nobody builds any more. So every script brings
-``shown(about)``: the rankers of a file, as its code builds them for what the file says about
-itself. ``protocol.measure`` writes them down when it computes, and begins a file of others anew;
-``protocol.read`` refuses one. What is up to the single point, as its seed or the epochs for its
-number of documents, stands there for one of them.
+A default may change, and then a file shows rankers that the code no longer builds. So every script
+has a function ``shown(about)``. It returns the rankers of a part of a file, as today's code builds
+them from what the part says about itself. ``protocol.measure`` writes their parameters into the
+file, and discards results of other parameters; ``protocol.read`` refuses such a file. Parameters
+that differ from point to point, as the seed, are given for one of the points. A class is stored
+by its name without its module, so that moving it changes nothing.
 """
 
 import reprlib
 
 from sklearn.pipeline import Pipeline
 
-from treerank.evaluation.store import described
+from treerank.evaluation.store import describe
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
 
-#: Settings that a ranker of treerank has as a parameter, or else from its class.
+#: Settings that a ranker of treerank has either as a parameter or as an attribute of its class.
 SETTINGS = tuple(
     name
     for owner in (Ranker, DirectRanker)
     for name in owner.__annotations__
     if not name.startswith("_")
 )
-#: Stands for what one of two values does not have.
+#: Marks an entry that one of two values lacks.
 ABSENT = object()
-#: Of what is absent, the names are enough.
+#: Only the outermost names of what is absent are printed.
 SHORT = reprlib.Repr()
 SHORT.maxlevel = 1
 
 
 def about_rankers(rankers, grids=None):
     """Return the parameters of rankers by name, and what is tried of each, as JSON values."""
-    grids = {"grids": described(dict(grids))} if grids is not None else {}
+    grids = {"grids": describe(dict(grids))} if grids is not None else {}
     return {"rankers": {name: parameters_of(ranker) for name, ranker in rankers.items()}} | grids
 
 
 def parameters_of(ranker):
-    """Return class, parameters, and what a ranker of treerank settles besides, as JSON values."""
-    last = ranker[-1] if isinstance(ranker, Pipeline) else ranker
+    """Return class, parameters, and the fixed settings of a ranker as JSON values."""
+    is_pipeline = isinstance(ranker, Pipeline)
+    last = ranker[-1] if is_pipeline else ranker
     given = last.get_params(deep=False)
     names = [name for name in SETTINGS if name not in given and hasattr(last, name)]
     settled = {name: getattr(last, name) for name in names}
@@ -45,7 +47,18 @@ def parameters_of(ranker):
     if part is not None:  # built from the ranker's parameters and the defaults of its own
         own = part.get_params(deep=False)
         settled["feature_part"] = {n: value for n, value in own.items() if n not in given}
-    return described(ranker) | {"settled": described(settled)}
+    steps = {"class": "Pipeline", "params": describe(dict(ranker.steps))} if is_pipeline else {}
+    return without_modules(describe(ranker) | steps | {"settled": describe(settled)})
+
+
+def without_modules(value):
+    """Return a JSON value in which each class has its name alone."""
+    if isinstance(value, list):
+        return [without_modules(entry) for entry in value]
+    if not isinstance(value, dict):
+        return value
+    bare = {name: without_modules(entry) for name, entry in value.items()}
+    return bare | ({"class": bare["class"].split(".")[-1]} if "class" in bare else {})
 
 
 def moved(before, now, name=""):

@@ -1,15 +1,16 @@
 """Protocol: what the scripts of the papers' tables and figures share.
 
-A script names its experiment, lists its points (one dict of settings each) and brings a function
-from settings to numbers. ``measure`` fills ``<out>/<experiment>.json``, several points at a time;
-it is written beside and renamed after every point, so that a kill costs the points under way and
-the same command goes on from there. A file says how it was made: the protocol, every setting,
-the parameters of its rankers, versions and machine. Figures and tables are drawn from these files
-alone, and from none whose rankers are not built so any more (``parameters.py``).
+A script names its figure or table and the part of it, lists its points (one dictionary of settings
+each) and brings a function from settings to numbers. ``measure`` computes the points, several at a
+time, and writes ``<out>/<figure>-<protocol>.jsonl`` anew after each of them. A run that was
+interrupted loses the points that it was computing; the same command continues from there. A file
+says how it was made: the protocol, every setting, the parameters of its rankers, versions and
+machine (``result_files.py``). Figures and tables are drawn from these files alone. A file whose
+rankers today's code would build differently is refused (``parameters.py``).
 
-Every script knows three protocols: ``full`` is the paper's (or as near as is told in its
-docstring), ``quick`` takes minutes on two cores, ``tiny`` seconds and shows nothing but that the
-script runs.
+Every script knows three protocols. ``full`` is the paper's protocol, or as near as the script's
+docstring says. ``quick`` takes minutes on two cores. ``tiny`` takes seconds and only shows that
+the script runs.
 """
 
 import argparse
@@ -25,12 +26,11 @@ from pathlib import Path
 
 import joblib
 from parameters import moved
-
-from treerank.files.blocks import replaced_file
+from result_files import read_parts, write_parts
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-#: Fits that a comparison has finished; ignored by git.
-STORE = Path("build/paper")
+#: Finished fits of comparisons, and figures; git ignores both.
+STORE, FIGURES = Path("build/paper"), Path("build/figures")
 PROTOCOLS = ("full", "quick", "tiny")
 PACKAGES = (
     "treerank",
@@ -65,77 +65,83 @@ def add_sets(parser):
     )
 
 
-def measure(arguments, experiment, about, points, function, *, shown, jobs=None):
-    """Fill the file of an experiment and return what it holds.
+def measure(arguments, figure, part, about, points, function, *, shown, jobs=None):
+    """Compute the missing points of a part of a figure or table, and return the whole part.
 
     Parameters
     ----------
     arguments : Namespace
         Of ``parser_of``.
-    experiment : str
-        Name of the file.
+    figure : str
+        Name of the figure or table, and of its file.
+    part : str
+        Name of the panel or of the data set.
     about : dict
-        What all points share, as JSON values; a file of other values is begun anew.
+        What all points share, as JSON values; results of other values are discarded.
     points : list of dict
-        Arguments of ``function``; those the file has already are not computed again.
+        Arguments of ``function``. Points that the file has already are not computed again.
     function : callable
         From ``(about, **point)`` to a dict of JSON values. It must be one that joblib can send
         to another process.
     shown : callable
-        From ``about`` to the rankers of the file, by ``parameters.about_rankers``.
+        From ``about`` to the rankers of the part, by ``parameters.about_rankers``.
     jobs : int, default=None
         Processes; ``None`` as many as asked for. One is for points that are parallel themselves.
     """
-    path = arguments.out / f"{experiment}.json"
+    path = arguments.out / f"{figure}-{arguments.protocol}.jsonl"
     about = {"protocol": arguments.protocol} | about
-    content = opened(path, experiment, about | shown(about))
+    content = opened(path, part, about | shown(about))
     known = [entry["point"] for entry in content["results"]]
     missing = [point for point in as_json(points) if point not in known]
     parallel = joblib.Parallel(n_jobs=jobs or arguments.jobs, return_as="generator_unordered")
     for entry in parallel(joblib.delayed(_timed)(function, about, point) for point in missing):
         content["results"].append(entry)
-        write(path, content)
-        say(f"{experiment} {entry['point']} {entry['seconds']:.1f} s")
+        write(path, part, content)
+        say(f"{figure}, {part} {entry['point']} {entry['seconds']:.1f} s")
     place = {json.dumps(point): i for i, point in enumerate(as_json(points))}
-    # Points that were asked for by an earlier command stay, behind these.
+    # Points that an earlier command asked for stay, behind these.
     content["results"].sort(key=lambda entry: place.get(json.dumps(entry["point"]), len(place)))
-    write(path, content)
+    write(path, part, content)
     return content
 
 
-def opened(path, experiment, about):
-    """Return the content of a file if it was made alike, else the beginning of a new one."""
-    fresh = {"experiment": experiment, "about": as_json(about)}
-    fresh |= {"versions": versions(), "machine": machine(), "results": []}
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+def opened(path, part, about):
+    """Return the part of a file if it was made alike, else the beginning of a new one."""
+    fresh = {"about": as_json(about), "versions": versions(), "machine": machine(), "results": []}
+    content = readable_parts(path).get(part)
+    if content is None:
         return fresh
-    changes = moved(content.get("about", {}), fresh["about"])
+    changes = moved(content["about"], fresh["about"])
     if changes:
-        say(f"{experiment}: begun anew, since {'; '.join(changes)}")
+        say(f"{path.stem}, {part}: begun anew, since {'; '.join(changes)}")
     return fresh if changes else content
 
 
-def write(path, content):
-    """Write a file as a whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replaced_file(path) as file:
-        file.write((json.dumps(content, indent=1, allow_nan=False) + "\n").encode())
+def write(path, part, content):
+    """Replace one part of a file."""
+    write_parts(path, readable_parts(path) | {part: as_json(content)})
+
+
+def readable_parts(path):
+    """Return the parts of a file, or an empty dictionary if it is missing or damaged."""
+    try:
+        return read_parts(path)
+    except (OSError, ValueError):
+        return {}
 
 
 def read(path, shown):
-    """Return the content of a file of results, if its rankers would be built alike today."""
-    path = Path(path)
-    content = json.loads(path.read_text(encoding="utf-8"))
-    now = as_json(shown(content["about"]))
-    changes = moved({name: content["about"].get(name, {}) for name in now}, now)
-    if changes:
-        raise ValueError(
-            f"{path.name} must be of rankers as they are built today; got others: "
-            f"{'; '.join(changes)}. Run its script again."
-        )
-    return content
+    """Return the parts of a file of results, if its rankers would be built alike today."""
+    parts = read_parts(Path(path))
+    for name, content in parts.items():
+        now = as_json(shown(content["about"]))
+        changes = moved({key: content["about"].get(key, {}) for key in now}, now)
+        if changes:
+            raise ValueError(
+                f"{Path(path).name} must be of rankers as they are built today; got others in "
+                f"{name}: {'; '.join(changes)}. Run its script again."
+            )
+    return parts
 
 
 def as_json(value):
@@ -144,7 +150,7 @@ def as_json(value):
 
 
 def versions():
-    """Return the versions the results may depend on, of packages that are there."""
+    """Return the versions of the installed packages that the results may depend on."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         with contextlib.suppress(importlib.metadata.PackageNotFoundError):
@@ -153,12 +159,12 @@ def versions():
 
 
 def machine():
-    """Return what was computed on."""
+    """Return processor, cores and operating system."""
     return {"processor": _processor(), "cores": os.cpu_count(), "system": platform.system()}
 
 
 def say(line):
-    """Tell the reader at the terminal how far it is."""
+    """Report progress at the terminal."""
     print(line, file=sys.stderr, flush=True)
 
 

@@ -1,8 +1,8 @@
-"""NDCG@10 of RankNet* on the five folds of MQ2008, queries without relevance left out.
+"""NDCG@10 of RankNet* on the five folds of MQ2008, without queries that have no relevant document.
 
-``python benchmarks/paper/ranknet_star_mq2008.py FOLDER``; features are given normal distributions
-as in section 4.4 of the paper, and each activation of the paper's grid is tried; the validation
-part of a fold stops early and chooses among them, the test part is looked at once.
+``python benchmarks/paper/ranknet_star_mq2008.py FOLDER``. Features are transformed to normal
+distributions as in section 4.4 of the paper, and each activation of the paper's grid is tried. The
+validation part of a fold stops training early and chooses the activation.
 """
 
 import sys

@@ -2,15 +2,17 @@
 
     python benchmarks/paper/readme_table.py
 
-One row per ranker, NDCG@10 and seconds per data set, from ``results/neural-core-*.json``; what is
-significant is said against the best of each data set: by the corrected t-test over folds, which
-asks about training anew, and by a randomization test over queries, which takes the models as given.
+One row per ranker, NDCG@10 and seconds per data set, from ``results/neural-core-quick.jsonl``. Each
+ranker is tested against the best of the data set: by the corrected t-test over folds, which
+accounts for training anew, and by a randomization test over queries, which takes the models as
+given.
 """
 
 import argparse
 from pathlib import Path
 
 import numpy as np
+from comparisons import square
 from contestants import shown
 from protocol import RESULTS, read
 
@@ -31,20 +33,20 @@ def main(argv=None):
     parser.add_argument("--megabytes", action="store_true", help="add what a fit takes of memory")
     parser.add_argument("--into", type=Path, help="file whose marked block to replace")
     arguments = parser.parse_args(argv)
-    paths = sorted(arguments.results.glob(f"neural-core-*-{arguments.protocol}.json"))
-    if not paths:
-        parser.error(f"--results must hold files of bench_neural_core.py; got {arguments.results}")
-    table = render([read(path, shown) for path in paths], with_megabytes=arguments.megabytes)
+    path = arguments.results / f"neural-core-{arguments.protocol}.jsonl"
+    if not path.is_file():
+        parser.error(f"--results must hold a file of bench_neural_core.py; got {arguments.results}")
+    table = render(read(path, shown), with_megabytes=arguments.megabytes)
     if arguments.into is None:
         print(table)
     else:
         replace_block(arguments.into, table)
 
 
-def render(contents, *, with_megabytes=False):
+def render(parts, *, with_megabytes=False):
     """Return the table and its notes."""
-    names = [content["about"]["data"] for content in contents]
-    columns = {name: column_of(c["results"]) for name, c in zip(names, contents, strict=True)}
+    columns = {name: column_of(content["results"]) for name, content in sorted(parts.items())}
+    names = list(columns)
     rankers = list(dict.fromkeys(ranker for column in columns.values() for ranker in column))
     heads = ["ranker", *names, *(f"s, {name}" for name in names), *(["MB"] * with_megabytes)]
     rows = [row_of(ranker, columns, with_megabytes) for ranker in rankers]
@@ -91,15 +93,12 @@ def cells_of(result):
 def adjusted_p_values(best, test):
     """Return the p-value of each other ranker against the best.
 
-    Adjusted by Holm for all pairs, if not yet: the same values have chosen the best.
+    They are adjusted by Holm for all pairs, since the same values have chosen the best.
     """
     if test is None:
         return {}
-    p_values = np.array(test["p_values"], dtype=float)
-    if not test["adjusted"]:
-        above = np.triu_indices(len(p_values), 1)
-        p_values[above] = p_values.T[above] = adjust_holm(p_values[above])
-    names, row = test["names"], p_values[test["names"].index(best)]
+    p_values = test["p_values"] if test["adjusted"] else adjust_holm(test["p_values"])
+    names, row = test["names"], square(p_values)[test["names"].index(best)]
     return {name: p for name, p in zip(names, row.tolist(), strict=True) if name != best}
 
 

@@ -1,12 +1,12 @@
-"""Shapes: what the files of results say of the papers' claims, with errors and tests.
+"""Shapes: whether the files of results agree with the papers' claims, with errors and tests.
 
     python benchmarks/paper/shapes.py
 
-Figures 5 a and b hold every ranker against ListNet on the same data sets, by a t-test of the
-differences; Table 2 holds Adam against plain gradient descent on the same folds by the corrected
-t-test, at the same learning rate and with the rate of either chosen on the validation set; a file's
-tests are adjusted together, by Holm. Figure 6 on a folder: the share of pairs within a merged class
-that are sorted right, after training on all classes and on merged ones.
+Figures 5 a and b: every ranker is compared with ListNet on the same data sets, by a t-test of the
+differences. Table 2: Adam is compared with plain gradient descent on the same folds by the
+corrected t-test, at the same learning rate and with the rate of either chosen on the validation
+set. The tests of one part are adjusted together, by Holm. Figure 6 on a folder: the share of pairs
+within a merged class that are sorted right, after training on all classes and on merged ones.
 """
 
 import argparse
@@ -32,17 +32,35 @@ def main(argv=None):
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--results", type=Path, default=RESULTS, help="folder of the files")
     arguments = parser.parse_args(argv)
-    for pattern, (script, rows_of) in SHAPES.items():
-        for path in sorted(arguments.results.glob(pattern)):
-            results = read(path, script.shown)["results"]
-            try:
-                table = table_of(rows_of(results))
-            except ValueError as error:  # a run that has but begun
-                table = str(error)
-            print(f"{path.stem}\n{table}\n")
-    for path in sorted(arguments.results.glob("figure6-*-*.json")):
-        lines = figure6_lines(read(path, figure6.shown)["results"])
-        print(f"{path.stem}\n{lines}\n")
+    for script, says in ((figure5, figure5_says), (table2, table2_says), (figure6, figure6_says)):
+        for path in sorted(arguments.results.glob(f"{script.__name__}-*.jsonl")):
+            for part, content in sorted(read(path, script.shown).items()):
+                said = says(part, content["results"])
+                if said:
+                    print(f"{path.stem}, {part}\n{said}\n")
+
+
+def figure5_says(part, results):
+    """Return the table of panels a and b; the other panels vary something else."""
+    return table_if_complete(figure5_rows, results) if part[0] in "ab" else None
+
+
+def table2_says(part, results):
+    """Return the table of a data set."""
+    return table_if_complete(table2_rows, results)
+
+
+def figure6_says(part, results):
+    """Return the lines of a data set; Gaussian classes have none."""
+    return figure6_lines(results)
+
+
+def table_if_complete(rows_of, results):
+    """Return a table, or why there is none, as when a run has only begun."""
+    try:
+        return table_of(rows_of(results))
+    except ValueError as error:
+        return str(error)
 
 
 def figure5_rows(results):
@@ -126,12 +144,6 @@ def table_of(rows):
         means = f"{ours.mean():.3f} | {theirs.mean():.3f} | {gain.mean():+.3f} ± {error:.3f}"
         lines.append(f"| {name} | {means} | {p_value:.3f} |")
     return "\n".join(lines)
-
-
-SHAPES = {
-    "figure5[ab]*.json": (figure5, figure5_rows),
-    "table2-*.json": (table2, table2_rows),
-}
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """Table 1 of the SortNet paper: hidden units of the comparator, by NDCG@n, P@n and MAP.
 
-The paper's data are TD2003 and TD2004 of LETOR 2.0; any folder of folds will do. Features are
-scaled within queries (equation 5), labels are relevant or not, the ranking of the validation set
-by MAP chooses the comparator, and test lists are sorted by it. Queries without a relevant document
-are left out.
+The paper's data are TD2003 and TD2004 of LETOR 2.0; any folder of folds can be used. Features are
+scaled within queries (equation 5), and labels are binary. The comparator is chosen by the MAP of
+the validation set, and sorts the test lists. Queries without a relevant document are left out.
 """
+
+import functools
 
 from data_sets import name_of, read_splits
 from parameters import about_rankers
@@ -30,14 +31,14 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     protocol = arguments.protocol
     for folder in arguments.data:
-        about = {"data": str(folder), "max_iter": MAX_ITER[protocol], "paper_map": PAPER}
+        about = {"data": name_of(folder), "max_iter": MAX_ITER[protocol], "paper_map": PAPER}
         points = [
             {"n_hidden": n_hidden, "fold": fold}
             for fold in range(N_FOLDS[protocol])
             for n_hidden in N_HIDDEN[: 1 if protocol == "tiny" else None]
         ]
-        experiment = f"sortnet-table1-{name_of(folder)}-{protocol}"
-        measure(arguments, experiment, about, points, run_point, shown=shown)
+        run = functools.partial(run_point, folder)
+        measure(arguments, "sortnet-table1", about["data"], about, points, run, shown=shown)
 
 
 def shown(about):
@@ -54,9 +55,9 @@ def ranker_of(about, n_hidden):
     )
 
 
-def run_point(about, n_hidden, fold):
+def run_point(folder, about, n_hidden, fold):
     """Train one comparator, sort the test lists by it, and test whether it goes in circles."""
-    splits = read_splits(about["data"], binary=True, tiny=about["max_iter"] == 1)
+    splits = read_splits(folder, binary=True, tiny=about["max_iter"] == 1)
     split = splits[fold]
     parts = split.train, split.validation, split.test
     train, validation, test = ((QueryScaler().fit_transform(X, qid=q), y, q) for X, y, q in parts)

@@ -5,7 +5,7 @@ import numpy as np
 from treerank.baselines.neural.ranknet_star import RankNetStar
 from treerank.datasets.synthetic import GaussianClasses
 from treerank.datasets.transforms import NormalTransformer
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.ndcg import NDCG
 
 #: Random subsets of the test set that are sorted, and their sizes.
 N_SUBSETS, SUBSET_SIZES = 50, (50, 150)
@@ -54,4 +54,4 @@ def subset_ndcg(y, scores, seed, k=20):
     sizes = rng.integers(SUBSET_SIZES[0], SUBSET_SIZES[1] + 1, size=N_SUBSETS)
     subsets = [rng.choice(len(y), min(size, len(y)), replace=False) for size in sizes]
     rows, qid = np.concatenate(subsets), np.repeat(np.arange(N_SUBSETS), list(map(len, subsets)))
-    return ndcg_score(y[rows], scores[rows], qid, k=k)
+    return NDCG(k=k)(y[rows], scores[rows], qid)

@@ -2,12 +2,12 @@
 
     python benchmarks/paper/table1.py --data ../MQ2008 ../MQ2007 ../MSLR-WEB10K
 
-Three tests per data set: the five folds (grid by five folds within each training set), and 15
-hold-outs of a fifth of the queries, with binary labels and as they are (grid by three folds
-within). The quick protocol chooses from two candidates instead of eight, by the fold's own
-validation set or two folds within. NDCG@10 and MAP are the paper's: queries without a relevant
-document left out, shorter lists scored as they are. The paper does not name the share of its
-hold-outs.
+Three tests per data set: the five folds (grid search by five folds within each training set), and
+15 hold-outs of a fifth of the queries, with binary labels and with the labels as they are (grid
+search by three folds within). The quick protocol chooses from two candidates instead of eight, by
+the fold's own validation set or two folds within. NDCG@10 and MAP follow the paper: queries without
+a relevant document are left out, and shorter lists are scored as they are. The paper does not give
+the share of its hold-outs.
 """
 
 import functools
@@ -39,8 +39,7 @@ def main(argv=None):
         about = {"data": name_of(folder), "rankers": list(rankers)}
         points = [{"test": test} for test in arguments.tests]
         run = functools.partial(run_test, arguments, Path(folder), rankers, grids)
-        name = f"table1-{name_of(folder)}-{arguments.protocol}"
-        measure(arguments, name, about, points, run, shown=shown, jobs=1)
+        measure(arguments, "table1", about["data"], about, points, run, shown=shown, jobs=1)
 
 
 def chosen(protocol, names=None):

@@ -1,10 +1,13 @@
 """Table 2 of the DirectRanker paper: optimizer times activation of the last neuron, NDCG@10.
 
-Three hidden layers of 32, 20 and 5 units; the cost is (1 - r)^2 / 2 with r the sigmoid, the tanh
-or the difference of scores itself. The paper does not name its learning rate for plain gradient
-descent. So three are tried for either optimizer on each fold, with the value on the validation
-set: the table can be read for one rate, and for the best of each by validation.
+Three hidden layers of 32, 20 and 5 units; the cost is (1 - r)^2 / 2, where r is the sigmoid, the
+tanh or the difference of scores itself. The paper does not give its learning rate for plain
+gradient descent. So three rates are tried for either optimizer on each fold, and the value on the
+validation set is stored, too: the table can be read for one rate, and for the best rate by
+validation.
 """
+
+import functools
 
 from data_sets import name_of, read_splits
 from parameters import about_rankers
@@ -12,7 +15,7 @@ from protocol import measure, parser_of
 from synthetic import START, normal
 
 from treerank.baselines.neural.ranknet_star import RankNetStar
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.ndcg import NDCG
 
 LOSSES = {"sigmoid": "squared_sigmoid", "tanh": "half_squared_tanh", "linear": "half_squared"}
 OPTIMIZERS = {"gradient descent": "sgd", "Adam": "adam"}
@@ -31,7 +34,7 @@ def main(argv=None):
     tiny = arguments.protocol == "tiny"
     for folder in arguments.data:
         about = {
-            "data": str(folder),
+            "data": name_of(folder),
             "hidden": [32, 20, 5],
             "n_epochs": N_EPOCHS[arguments.protocol],
             "paper_mslr_web10k": PAPER,
@@ -44,8 +47,8 @@ def main(argv=None):
             for activation in LOSSES
             for rate in (RATES[:1] if tiny else RATES)
         ]
-        experiment = f"table2-{name_of(folder)}-{arguments.protocol}"
-        measure(arguments, experiment, about, points, run_point, shown=shown)
+        run = functools.partial(run_point, folder)
+        measure(arguments, "table2", about["data"], about, points, run, shown=shown)
 
 
 def shown(about):
@@ -74,15 +77,15 @@ def ranker_of(about, optimizer, activation, learning_rate):
     return ranker
 
 
-def run_point(about, optimizer, activation, learning_rate, fold):
+def run_point(folder, about, optimizer, activation, learning_rate, fold):
     """Train one network on one fold."""
-    split = read_splits(about["data"], tiny=about["n_epochs"] == 1)[fold]
+    split = read_splits(folder, tiny=about["n_epochs"] == 1)[fold]
     parts = split.train, split.validation, split.test
     features = normal(*(part.X for part in parts))
     ranker = ranker_of(about, optimizer, activation, learning_rate)
     ranker.fit(features[0], split.train.y, split.train.qid)
     return {
-        name: ndcg_score(part.y, ranker.predict(X), part.qid, k=10)
+        name: NDCG(k=10)(part.y, ranker.predict(X), part.qid)
         for name, part, X in zip(("validation", "test"), parts[1:], features[1:], strict=True)
     }
 

@@ -1,10 +1,11 @@
 """Table 3 of the DirectRanker paper: seconds to read a fold and to train on it.
 
-Each ranker is trained once, with the settings of the line-up, on each fold in turn, in one
-process: take a quiet machine. With ``--ranklib RankLib.jar``, RankLib trains on the same files.
-Compiling is not counted: a few queries are learned before.
+Each ranker is trained once, with the settings of the line-up, on each fold in turn, in one process,
+so the machine should do nothing else. With ``--ranklib RankLib.jar``, RankLib trains on the same
+files. Compiling is not counted: a fit of a few queries runs before.
 """
 
+import functools
 import subprocess
 import time
 from pathlib import Path
@@ -30,7 +31,7 @@ def main(argv=None):
     arguments = parser.parse_args(argv)
     protocol = arguments.protocol
     for folder in arguments.data:
-        about = {"data": str(folder), "protocol_of_line_up": protocol}
+        about = {"data": name_of(folder), "protocol_of_line_up": protocol}
         names = list(rankers_of(about))
         n_folds = {"full": 5, "quick": 2, "tiny": 1}[protocol]
         points = [{"ranker": name, "fold": fold} for fold in range(n_folds) for name in names]
@@ -41,8 +42,8 @@ def main(argv=None):
                 for fold in range(n_folds)
                 for name in RANKLIB
             ]
-        experiment = f"table3-{name_of(folder)}-{protocol}"
-        measure(arguments, experiment, about, points, run_point, shown=shown, jobs=1)
+        run = functools.partial(run_point, folder)
+        measure(arguments, "table3", about["data"], about, points, run, shown=shown, jobs=1)
 
 
 def shown(about):
@@ -56,9 +57,9 @@ def rankers_of(about):
     return {name: line_up[name] for name in RANKERS_SHOWN if name in line_up}
 
 
-def run_point(about, ranker, fold, ranklib=None):
+def run_point(folder, about, ranker, fold, ranklib=None):
     """Read and train once."""
-    path = Path(about["data"], f"Fold{fold + 1}", "train.txt")
+    path = Path(folder, f"Fold{fold + 1}", "train.txt")
     if ranklib is not None:
         return {"train_seconds": seconds_of_ranklib(ranklib, ranker, path)}
     read_seconds = None
@@ -67,7 +68,7 @@ def run_point(about, ranker, fold, ranklib=None):
         read_letor(path, cache=False)
         read_seconds = time.perf_counter() - started
     tiny = about["protocol_of_line_up"] == "tiny"
-    train = answered(read_splits(about["data"], tiny=tiny)[fold].train)
+    train = answered(read_splits(folder, tiny=tiny)[fold].train)
     estimator = rankers_of(about)[ranker]
     few = train.qid <= sorted(set(train.qid.tolist()))[5]
     fit(estimator, train.X[few], train.y[few], train.qid[few])

@@ -1,4 +1,7 @@
-"""Classes: what the comparisons of a ranker say about groups of documents."""
+"""Boundaries: classes of documents, found from the scores of a ranker.
+
+To add a way to cut a list into classes, see :mod:`treerank.boundaries.neighbors`.
+"""
 
 from treerank.boundaries.classifier import RankClassifier
 from treerank.boundaries.distance import RankDistance

@@ -1,19 +1,23 @@
-"""A classifier made from a ranker: thresholds on its scores cut the list into classes.
+"""A classifier made from a ranker: thresholds on the scores cut the list into ordered classes.
 
-Its classes are ordered, so it has one threshold between each two neighbors, and pairs of
-documents teach it what single documents of a small class could not.
+There is one threshold between each two neighboring classes. The ranker learns from pairs, so a
+small class takes part in many of them.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils import Tags
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, validate_data
 
 from treerank.boundaries.neighbors import find_boundaries
+from treerank.checks import check_choice
 
+#: Where thresholds come from.
 THRESHOLDS = ("labels", "peaks")
 
 
@@ -23,15 +27,15 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     ranker : estimator
-        With ``fit(X, y, qid)`` and ``predict(X)``; cloned. The classes, in sorted order, are its
-        relevance.
+        With ``fit(X, y, qid)`` and ``predict(X)``; cloned. The number of a class, in sorted order,
+        is the relevance.
     thresholds : {"labels", "peaks"}, default="labels"
-        Where to cut: where the most training documents (or the most of each class, if balanced)
-        get their own class, or where r peaks along the sorted training documents, which looks at
-        no label.
+        Where to cut: ``"labels"`` puts as many training documents as possible into their own class
+        (weighted by ``class_weight``); ``"peaks"`` cuts where r peaks along the sorted training
+        documents and uses no label.
     class_weight : {"balanced"}, dict or None, default=None
-        With ``"labels"``, what a document of each class counts; ``"balanced"`` has all classes
-        count the same, however small.
+        Weight of a document of each class for ``"labels"``; ``"balanced"`` gives all classes the
+        same total weight.
 
     Attributes
     ----------
@@ -40,7 +44,7 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Labels, rising.
     thresholds_ : ndarray of shape (n_classes - 1,)
-        Scores from which on the next class begins, rising.
+        Lowest score of each class but the first, rising.
     n_features_in_ : int
         Number of features.
 
@@ -56,17 +60,20 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
 
     __metadata_request__fit: ClassVar = {"qid": True}
 
-    def __init__(self, ranker, *, thresholds="labels", class_weight=None):
+    def __init__(
+        self,
+        ranker: Any,
+        *,
+        thresholds: str = "labels",
+        class_weight: str | dict[Any, float] | None = None,
+    ) -> None:
         self.ranker = ranker
         self.thresholds = thresholds
         self.class_weight = class_weight
 
-    def fit(self, X, y, qid=None):
+    def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
         """Fit the ranker, then the thresholds; ``qid`` as in the ranker's own ``fit``."""
-        if self.thresholds not in THRESHOLDS:
-            raise ValueError(
-                f"thresholds must be one of {list(THRESHOLDS)}; got {self.thresholds!r}."
-            )
+        check_choice("thresholds", self.thresholds, THRESHOLDS)
         y = validate_data(self, y=y)
         check_consistent_length(X, y)
         check_classification_targets(y)
@@ -77,47 +84,49 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
             )
         self.ranker_ = clone(self.ranker)
         self.ranker_.fit(X, codes, qid)
-        validate_data(self, X, skip_check_array=True)  # names and number; the ranker did the rest
-        scores = self.ranker_.predict(X)
-        if self.thresholds == "peaks":
-            found = find_boundaries(scores, n_classes=len(self.classes_))
-            self.thresholds_ = found.thresholds
-        else:
-            weight = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
-            self.thresholds_ = best_thresholds(scores, codes, weight)
+        validate_data(self, X, skip_check_array=True)  # sets names and number of features
+        self.thresholds_ = self._find_thresholds(self.ranker_.predict(X), codes)
         return self
 
-    def predict(self, X):
+    def _find_thresholds(self, scores: np.ndarray, codes: np.ndarray) -> np.ndarray:
+        """Return the thresholds for the scores of the training documents."""
+        if self.thresholds == "peaks":
+            return find_boundaries(scores, n_classes=len(self.classes_)).thresholds
+        y = self.classes_[codes]
+        weight = compute_class_weight(self.class_weight, classes=self.classes_, y=y)
+        return best_thresholds(scores, codes, weight)
+
+    def predict(self, X: Any) -> np.ndarray:
         """Return the class of each document."""
         check_is_fitted(self)
-        places = np.searchsorted(self.thresholds_, self.ranker_.predict(X), side="right")
-        return self.classes_[places]
+        codes = np.searchsorted(self.thresholds_, self.ranker_.predict(X), side="right")
+        return self.classes_[codes]
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
-        tags.classifier_tags.poor_score = True  # on classes that do not lie in order
+        tags.classifier_tags.poor_score = True  # on classes without an order
         return tags
 
 
-def best_thresholds(scores, codes, weight):
-    """Return the thresholds by which the most weight gets its own class.
+def best_thresholds(scores: np.ndarray, codes: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the thresholds that give the largest weight of documents their own class.
 
     Exact, by dynamic programming over the sorted documents: O(n_documents x n_classes).
 
     Parameters
     ----------
     scores : ndarray of shape (n_documents,)
-        Of the ranker.
+        Scores of the ranker.
     codes : ndarray of shape (n_documents,)
-        Classes from 0.
+        Class of each document, from 0.
     weight : ndarray of shape (n_classes,)
-        Of a document of each class.
+        Weight of a document of each class.
 
     Returns
     -------
     ndarray of shape (n_classes - 1,)
-        Rising; infinite where a class is best left empty.
+        Thresholds, rising; infinite if it is best to leave a class empty.
 
     Examples
     --------
@@ -128,7 +137,7 @@ def best_thresholds(scores, codes, weight):
     scores, codes = scores[order], codes[order]
     may_cut = np.append(True, np.append(scores[1:] > scores[:-1], True))
     n_documents, n_classes = len(scores), len(weight)
-    own = np.zeros((n_classes, n_documents + 1))  # weight of class c among the first i
+    own = np.zeros((n_classes, n_documents + 1))  # [c, i]: weight of class c in the first i
     own[codes, np.arange(1, n_documents + 1)] = weight[codes]
     own = np.cumsum(own, axis=1)
     best, starts = own[0], []

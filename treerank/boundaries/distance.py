@@ -1,9 +1,10 @@
-"""Rank distance: |r|, the pseudometric of a ranker, for clustering and nearest neighbors."""
+"""Rank distance: |r(a, b)| of two documents, for clustering and nearest neighbors."""
 
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 
@@ -11,11 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 class RankDistance:
     """The distance |r(a, b)| of two documents under a fitted ranker.
 
-    It is symmetric, keeps the triangle inequality, and is 0 for documents of equal score. Pass it
-    as ``metric=`` to scikit-learn, or its :meth:`pairwise` with ``metric="precomputed"``, which
-    is faster. Each document is scored once, and its score kept as long as this object.
+    It is symmetric, obeys the triangle inequality, and is 0 for documents of equal score. Pass it
+    as ``metric=`` to scikit-learn, or pass the result of :meth:`pairwise` together with
+    ``metric="precomputed"``, which is faster. Each document is scored once; this object keeps its
+    score.
 
-    Attributes
+    Parameters
     ----------
     ranker : fitted ranker
         With ``predict`` and ``head_``.
@@ -33,28 +35,30 @@ class RankDistance:
     """
 
     ranker: Any
-    _known: dict[bytes, float] = field(default_factory=dict, repr=False)
+    _known_scores: dict[bytes, float] = field(default_factory=dict, init=False, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_is_fitted(self.ranker)
 
-    def __call__(self, a, b):
+    def __call__(self, a: ArrayLike, b: ArrayLike) -> float:
         """Return the distance of two documents."""
-        return float(np.abs(self._compared(self._score(a), self._score(b))))
+        return float(np.abs(self._compare(self._score(a), self._score(b))))
 
-    def pairwise(self, X, Y=None):
+    def pairwise(self, X: Any, Y: Any = None) -> np.ndarray:
         """Return all distances, of shape (n_documents, n_documents_of_Y)."""
         scores = self.ranker.predict(X)
         others = scores if Y is None else self.ranker.predict(Y)
-        return np.abs(self._compared(scores[:, None], others[None, :]))
+        return np.abs(self._compare(scores[:, None], others[None, :]))
 
-    def _compared(self, a, b):
+    def _compare(self, a: float | np.ndarray, b: float | np.ndarray) -> np.ndarray:
+        """Return r of scores."""
         a, b = np.broadcast_arrays(a, b)
         return self.ranker.head_.compare_scores(a, b)
 
-    def _score(self, document):
+    def _score(self, document: ArrayLike) -> float:
+        """Return the score of one document."""
         document = np.ascontiguousarray(document, dtype=np.float64)
         key = document.tobytes()
-        if key not in self._known:
-            self._known[key] = float(self.ranker.predict(document.reshape(1, -1))[0])
-        return self._known[key]
+        if key not in self._known_scores:
+            self._known_scores[key] = float(self.ranker.predict(document.reshape(1, -1))[0])
+        return self._known_scores[key]

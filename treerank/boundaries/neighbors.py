@@ -1,10 +1,10 @@
-"""Neighbors in a sorted list: where r(a, b) peaks, one class ends and the next begins.
+"""Neighbors in a sorted list: a peak of r(a, b) is the boundary between two classes.
 
-A ranker that was trained on classes puts their documents close together, so that few documents
-lie between two classes and neighbors there differ much [1]_. That needs no labels, and it shows
-classes that were merged in training, as far as the ranker keeps them apart. Single neighbors are
-noisy: peaks are sought in r of documents ``span`` places apart, averaged over as many places, on
-a logarithmic scale, since r within a class may be of any size.
+A ranker that was trained on classes puts the documents of a class close together. Few documents
+lie between two classes, so neighbors there differ much [1]_. No labels are needed, and classes
+that were merged in training are found too, if the ranker separates them. Single neighbors are
+noisy. So peaks are searched in r of documents that are ``span`` places apart, averaged over
+``span`` places, on a logarithmic scale because the size of r varies from class to class.
 
 References
 ----------
@@ -12,34 +12,46 @@ References
    5.5.
 """
 
-import numbers
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import find_peaks
+from sklearn.utils import _safe_indexing
 
-#: Share of the list that a span covers.
-_SPANS = 40
+from treerank.checks import check_count, check_number
 
-#: What is smaller than this share of the usual r counts as that: equal scores have no logarithm.
+#: Number of spans in a list, if the user gives no span.
+_N_SPANS = 40
+
+#: Lowest r, relative to the median, of which the logarithm is taken: equal scores have r = 0.
 _FLOOR = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
 class Boundaries:
-    """Where the classes of a sorted list end.
+    """The boundaries between the classes of a sorted list.
 
-    Attributes
+    Parameters
     ----------
     positions : ndarray of shape (n_classes - 1,)
         Number of documents before each boundary, in the list from best to worst.
     thresholds : ndarray of shape (n_classes - 1,)
         Scores of the boundaries, rising.
     heights : ndarray of shape (n_classes - 1,)
-        By what factor r rises there over what it falls to on either side.
+        Factor by which r exceeds its minima on either side.
     r : ndarray of shape (n_documents,)
         Smoothed r along the list, relative to its median.
+
+    Examples
+    --------
+    >>> found = find_boundaries([0, 1, 2, 3, 4, 10, 11, 12, 13, 14], n_classes=2)
+    >>> found.positions, found.thresholds
+    (array([5]), array([7.]))
+    >>> found.classes([3, 12])
+    array([0, 1])
     """
 
     positions: np.ndarray
@@ -47,13 +59,13 @@ class Boundaries:
     heights: np.ndarray
     r: np.ndarray
 
-    def classes(self, scores):
+    def classes(self, scores: ArrayLike) -> np.ndarray:
         """Return the class of each score, 0 for the lowest."""
         return np.searchsorted(self.thresholds, scores, side="right")
 
 
-def compare_neighbors(ranker, X):
-    """Return r of each document and the next one, in the list sorted from best to worst.
+def compare_neighbors(ranker: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return r of each document and the next one in the list from best to worst.
 
     Parameters
     ----------
@@ -80,23 +92,30 @@ def compare_neighbors(ranker, X):
     19
     """
     order = np.argsort(-ranker.predict(X), kind="stable")
-    X = X.iloc[order] if hasattr(X, "iloc") else np.asarray(X)[order]
+    X = _safe_indexing(X, order)
     return order, ranker.compare(X[:-1], X[1:])
 
 
-def find_boundaries(scores, *, n_classes=None, span=None, least_height=2.0):
-    """Find the classes of a list by the peaks of r, without any label.
+def find_boundaries(
+    scores: ArrayLike,
+    *,
+    n_classes: int | None = None,
+    span: int | None = None,
+    least_height: float = 2.0,
+) -> Boundaries:
+    """Return the boundaries of a list at the peaks of r, without any label.
 
     Parameters
     ----------
     scores : array-like of shape (n_documents,)
-        What the ranker predicts, in any order; the more documents, the better.
+        Scores of a ranker, in any order; the more documents, the better.
     n_classes : int, default=None
-        Number of classes; takes the highest peaks. ``None`` takes all that are high enough.
+        Number of classes: the highest peaks are taken. ``None`` takes all peaks that are at least
+        ``least_height`` high.
     span : int, default=None
-        Places between the documents that are compared; ``None`` is a 40th of the list.
+        Number of places between the documents that are compared; ``None`` is a 40th of the list.
     least_height : float, default=2.0
-        Factor by which r must rise to a peak where ``n_classes`` is not given.
+        Factor by which r must rise to a peak if ``n_classes`` is not given.
 
     Returns
     -------
@@ -109,33 +128,45 @@ def find_boundaries(scores, *, n_classes=None, span=None, least_height=2.0):
     >>> find_boundaries(scores).thresholds.round().tolist()
     [1.0, 3.0]
     """
-    falling = np.sort(_checked_scores(scores))[::-1]
-    span = max(len(falling) // _SPANS, 1) if span is None else span
+    falling = np.sort(_check_scores(scores))[::-1]
+    span = max(len(falling) // _N_SPANS, 1) if span is None else span
     _check_settings(n_classes, span, least_height, len(falling))
     r = falling[:-span] - falling[span:]
-    usual = np.median(r[r > 0]) if (r > 0).any() else 1.0
-    logarithm = np.log(np.maximum(r / usual, _FLOOR))
+    median = np.median(r[r > 0]) if (r > 0).any() else 1.0
+    logarithm = np.log(np.maximum(r / median, _FLOOR))
     logarithm = uniform_filter1d(logarithm, span, mode="nearest")
-    wanted = 0 if n_classes is not None else np.log(least_height)
-    peaks, about = find_peaks(logarithm, prominence=wanted)
-    heights = about["prominences"]
-    if n_classes is not None:
-        chosen = np.sort(np.argsort(-heights, kind="stable")[: n_classes - 1])
-        peaks, heights = peaks[chosen], heights[chosen]
-        if len(peaks) < n_classes - 1:
-            raise ValueError(
-                f"n_classes must be at most the number of peaks and 1, {len(peaks) + 1}; "
-                f"got {n_classes}."
-            )
+    peaks, heights = _choose_peaks(logarithm, n_classes, np.log(least_height))
     positions = peaks + (span + 1) // 2
     thresholds = (falling[positions - 1] + falling[positions]) / 2
     padding = (span // 2, span - span // 2)
-    along = np.pad(np.exp(logarithm), padding, mode="edge")
-    return Boundaries(positions, thresholds[::-1], np.exp(heights), along)
+    r_along_list = np.pad(np.exp(logarithm), padding, mode="edge")
+    return Boundaries(positions, thresholds[::-1], np.exp(heights), r_along_list)
 
 
-def discover_classes(ranker, X, *, n_classes=None, span=None, least_height=2.0):
-    """Group documents by the peaks of r, without any label.
+def _choose_peaks(logarithm, n_classes, least_height):
+    """Return the positions and heights of the highest ``n_classes - 1`` or of all high peaks."""
+    peaks, properties = find_peaks(logarithm, prominence=least_height if n_classes is None else 0)
+    heights = properties["prominences"]
+    if n_classes is None:
+        return peaks, heights
+    if len(peaks) < n_classes - 1:
+        raise ValueError(
+            f"n_classes must be at most the number of peaks plus 1, {len(peaks) + 1}; "
+            f"got {n_classes}."
+        )
+    chosen = np.sort(np.argsort(-heights, kind="stable")[: n_classes - 1])
+    return peaks[chosen], heights[chosen]
+
+
+def discover_classes(
+    ranker: Any,
+    X: Any,
+    *,
+    n_classes: int | None = None,
+    span: int | None = None,
+    least_height: float = 2.0,
+) -> np.ndarray:
+    """Return the class of each document, found at the peaks of r, without any label.
 
     Parameters
     ----------
@@ -150,16 +181,29 @@ def discover_classes(ranker, X, *, n_classes=None, span=None, least_height=2.0):
     -------
     ndarray of shape (n_documents,)
         Class of each row, 0 for the least relevant.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+    >>> X, y = np.repeat([[0.0], [1.0]], 20, axis=0), np.repeat([0, 1], 20)
+    >>> trees = LightGBMTrees(n_estimators=5, min_child_samples=1)
+    >>> classes = discover_classes(TreeDirectRanker(trees).fit(X, y), X)
+    >>> bool((classes == y).all())
+    True
     """
     scores = ranker.predict(X)
-    options = {"n_classes": n_classes, "span": span, "least_height": least_height}
-    return find_boundaries(scores, **options).classes(scores)
+    found = find_boundaries(scores, n_classes=n_classes, span=span, least_height=least_height)
+    return found.classes(scores)
 
 
-def _checked_scores(scores):
+def _check_scores(scores: ArrayLike) -> np.ndarray:
+    """Return scores as an array, if they can have a boundary."""
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 1 or len(scores) < 3:
-        raise ValueError(f"scores must be at least three in a row; got shape {scores.shape}.")
+        raise ValueError(
+            f"scores must be at least three in one dimension; got shape {scores.shape}."
+        )
     if not np.isfinite(scores).all():
         raise ValueError("scores must be finite; got NaN or infinity.")
     if np.ptp(scores) == 0:
@@ -168,12 +212,7 @@ def _checked_scores(scores):
 
 
 def _check_settings(n_classes, span, least_height, n_documents):
-    for name, value, lowest in (("n_classes", n_classes, 2), ("span", span, 1)):
-        is_whole = isinstance(value, numbers.Integral)
-        if value is not None and (not is_whole or not lowest <= value < n_documents):
-            raise ValueError(
-                f"{name} must be an integer from {lowest} to below {n_documents}, the number of "
-                f"documents; got {value!r}."
-            )
-    if not least_height >= 1:
-        raise ValueError(f"least_height must be at least 1; got {least_height!r}.")
+    if n_classes is not None:
+        check_count("n_classes", n_classes, at_least=2, at_most=n_documents - 1)
+    check_count("span", span, at_most=n_documents - 1)
+    check_number("least_height", least_height, at_least=1)

@@ -1,4 +1,4 @@
-"""The command ``treerank``: a demonstration, and fit, rank and evaluate on LETOR files."""
+"""The command ``treerank``: a demonstration, and fit, rank, evaluate and compare on data files."""
 
 from treerank.cli.app import app, main
 

@@ -1,4 +1,4 @@
-"""``python -m treerank.cli``, where the script ``treerank`` is not on the path."""
+"""``python -m treerank.cli``: the command line where the script ``treerank`` is not installed."""
 
 from treerank.cli.app import main
 

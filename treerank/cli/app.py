@@ -1,8 +1,7 @@
-"""The application: its commands, and what becomes of their errors.
+"""The application: its commands, and how errors end them.
 
-Results go to stdout, everything else to stderr. To add a command, write a function in a file
-of its own and list it in ``COMMANDS``; its options are in its signature, its examples in its
-epilog.
+Results go to stdout, everything else to stderr. To add a command, write a function in a file of its
+own and list it with some examples in ``COMMANDS``. The options are in the signature.
 """
 
 import errno
@@ -10,28 +9,29 @@ import sys
 import warnings
 from collections.abc import Callable
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from treerank.cli.compare import compare
-from treerank.cli.console import complain
+from treerank.cli.console import print_error
 from treerank.cli.demo import demo
 from treerank.cli.evaluate import evaluate
 from treerank.cli.fit import fit
 from treerank.cli.rank import rank
 
 EXIT_CODES = (
-    "Exit codes: 0 fine, 1 bad input (one line on stderr names file, line and column), "
+    "Exit codes: 0 success, 1 bad input (one line on stderr names file, line and column), "
     "2 wrong usage, 130 interrupted."
 )
 
+#: Each command, and examples of its use for the help.
 COMMANDS: dict[Callable[..., None], list[str]] = {
-    demo: ["treerank demo", "treerank demo --quick --seed 7"],
+    demo: ["treerank demo", "treerank demo --quick --random-state 7"],
     fit: [
         "treerank fit train.txt --model web.treerank",
-        "treerank fit train.txt --model web.treerank --valid vali.txt --early-stopping 50",
+        "treerank fit train.txt --model web.treerank --valid vali.txt --early-stopping-rounds 50",
         "treerank fit train.txt.gz --model web.treerank --feature-part xgboost --weight map",
     ],
     rank: [
@@ -53,34 +53,35 @@ COMMANDS: dict[Callable[..., None], list[str]] = {
 class Commands(TyperGroup):
     """Commands whose bad input ends in one line on stderr and exit code 1."""
 
-    def invoke(self, ctx):
-        """Run the command that was asked for."""
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command."""
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
-            warnings.showwarning = lambda message, *_: complain(f"warning: {message}")
+            warnings.showwarning = lambda message, *_: print_error(f"warning: {message}")
             try:
                 result = super().invoke(ctx)
-                sys.stdout.flush()  # here, where a closed pipe is still an error of ours
+                sys.stdout.flush()  # a closed pipe raises here, where it is handled
                 return result
             except KeyboardInterrupt as interrupt:
-                complain("interrupted")
+                print_error("interrupted")
                 raise typer.Exit(130) from interrupt
             except (ValueError, TypeError, OSError, ImportError) as error:
-                # A reader that has had enough, such as `head`, is nobody's bad input.
+                # A closed pipe, as after `head`, is not bad input.
                 if ctx.params["traceback"] or getattr(error, "errno", None) == errno.EPIPE:
                     raise
-                complain(_one_line(error))
+                print_error(_one_line(error))
                 raise typer.Exit(1) from error
 
 
 def _one_line(error):
+    """Return the message of an error as one line."""
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     return " ".join(str(error).split())
 
 
-def _print_version(wanted: bool):
-    if wanted:
+def _print_version(is_asked_for: bool) -> None:
+    if is_asked_for:
         typer.echo(f"treerank {version('treerank')}")
         raise typer.Exit()
 
@@ -93,21 +94,24 @@ def _root(
         ),
     ] = False,
     traceback: Annotated[
-        bool, typer.Option("--traceback", help="Show where an error came from.")
+        bool, typer.Option("--traceback", help="Show the traceback of an error.")
     ] = False,
-):
+) -> None:
     """Learn to rank by comparing two documents at a time.
 
-    Data are LETOR files: rows of "label qid:ID index:value ... # comment", plain or gzip.
+    Data files of the LETOR format have rows of "label qid:ID index:value ... # comment", plain or
+    gzip.
     """
 
 
 def _epilog(examples):
+    """Return the text below the help of a command."""
     block = "\n".join(f"    {line}" for line in examples)
     return f"Examples:\n\n{block}\n\n{EXIT_CODES}"
 
 
 def _make_app():
+    """Return the application with all commands."""
     made = typer.Typer(
         name="treerank",
         cls=Commands,
@@ -126,6 +130,6 @@ def _make_app():
 app = _make_app()
 
 
-def main():
-    """Run the command line; the entry point of ``treerank``."""
+def main() -> None:
+    """Run the command line; the script ``treerank`` calls this."""
     app()

@@ -1,12 +1,13 @@
-"""``treerank compare``: from data with labels to a table of rankers, with what is significant."""
+"""``treerank compare``: a table of rankers on data with labels, and which differ significantly."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from treerank.cli.console import Reporter
-from treerank.cli.options import Cache, Quiet, check_metrics, one_of, read_data
+from treerank.cli.options import Cache, Quiet, RandomState, choice, metric_option, read_data
+from treerank.datasets.formats import format_names
 from treerank.metrics.conventions import CONVENTIONS
 from treerank.progress import listening
 from treerank.registry import RANKERS, ranker_class
@@ -14,69 +15,48 @@ from treerank.registry import RANKERS, ranker_class
 DEFAULT_METRICS = ("ndcg@10", "map")
 
 
-def check_rankers(names: list[str]):
-    """Refuse rankers that there are not."""
-    for name in names or []:
-        one_of(tuple(RANKERS))(name)
-    return names
+_HELP = {
+    "data": f"Folder with Fold1, Fold2 and so on, or a data file: {format_names()}.",
+    "ranker": "Ranker with its default settings; may be repeated. One of",
+    "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
+    "hold_outs": "Random 80:20 splits of a data file instead of folds.",
+    "store": "Folder that keeps the fits, to continue after a stop.",
+    "output": "File to write: .txt, .md, .tex or .html.",
+}
 
 
 def compare(
-    data: Annotated[Path, typer.Argument(help="Folder with Fold1, Fold2, ..., or a LETOR file.")],
-    ranker: Annotated[
-        list[str],
-        typer.Option(
-            callback=check_rankers,
-            metavar="NAME",
-            help=f"With its default settings; to be repeated. One of {', '.join(RANKERS)}.",
-        ),
-    ],
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            callback=check_metrics,
-            metavar="NAME",
-            help=f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
-        ),
-    ] = None,
+    data: Annotated[Path, typer.Argument(help=_HELP["data"])],
+    ranker: Annotated[list[str], choice("ranker", RANKERS, _HELP["ranker"])],
+    metric: Annotated[list[str] | None, metric_option(_HELP["metric"])] = None,
     convention: Annotated[
-        str,
-        typer.Option(
-            callback=one_of(tuple(CONVENTIONS)),
-            metavar="NAME",
-            help=f"How to score: {', '.join(CONVENTIONS)}.",
-        ),
+        str, choice("convention", CONVENTIONS, "How metrics are computed")
     ] = "treerank",
-    folds: Annotated[int, typer.Option(min=2, help="Folds of a LETOR file, by query.")] = 5,
-    hold_outs: Annotated[
-        int | None, typer.Option(min=2, help="Random 80:20 splits of a LETOR file instead.")
-    ] = None,
-    store: Annotated[
-        Path | None, typer.Option(help="Folder to keep fits in, and to go on from after a kill.")
-    ] = None,
-    output: Annotated[
-        Path | None, typer.Option(help="File to write to: .txt, .md, .tex or .html.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of splits and rankers.")] = 0,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    folds: Annotated[int, typer.Option(min=2, help="Folds of a data file, by query.")] = 5,
+    hold_outs: Annotated[int | None, typer.Option(min=2, help=_HELP["hold_outs"])] = None,
+    store: Annotated[Path | None, typer.Option(help=_HELP["store"])] = None,
+    output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
+    random_state: RandomState = 0,
+    n_jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     cache: Cache = False,
     quiet: Quiet = False,
-):
-    """Fit rankers to the same splits, score them, and say what is significant."""
+) -> None:
+    """Fit rankers to the same splits, compare them, and say which differences are significant."""
+    from treerank.evaluation.data_splits import make_splits
     from treerank.evaluation.running import compare as compare_rankers
-    from treerank.evaluation.splits import make_splits
     from treerank.evaluation.summary import check_path
     from treerank.model_selection import QueryShuffleSplit
 
     if output is not None:
         check_path(output)
     reporter = Reporter(quiet)
-    documents, cv = data, None
+    documents: Any = data
+    cv: Any = None
     if not data.is_dir():
         documents = read_data(reporter, data, cache=cache)
-        cv = folds if hold_outs is None else QueryShuffleSplit(hold_outs, random_state=seed)
+        cv = QueryShuffleSplit(hold_outs, random_state=random_state) if hold_outs else folds
     rankers = {name: ranker_class(name)() for name in ranker}
-    n_fits = len(rankers) * len(make_splits(documents, cv, random_state=seed))
+    n_fits = len(rankers) * len(make_splits(documents, cv, random_state=random_state))
     with reporter.counting(f"comparing {', '.join(rankers)}", n_fits) as show, listening(show):
         comparison = compare_rankers(
             rankers,
@@ -84,9 +64,9 @@ def compare(
             cv=cv,
             metrics=metric or DEFAULT_METRICS,
             convention=convention,
-            n_jobs=jobs,
+            n_jobs=n_jobs,
             store=store,
-            random_state=seed,
+            random_state=random_state,
         )
     summary = comparison.summary()
     typer.echo(summary)

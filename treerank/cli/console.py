@@ -1,46 +1,51 @@
-"""Console: progress and complaints on stderr, tables on stdout.
+"""Console: progress and errors on stderr, tables on stdout.
 
-On a terminal there are bars and colors (unless ``NO_COLOR`` is set); in a pipe or a file there
-are plain lines, and tables are tab-separated.
+On a terminal there are bars and colors (unless ``NO_COLOR`` is set). In a pipe or a file there are
+plain lines, and tables are tab-separated.
 """
 
 import csv
 import sys
+from collections.abc import Collection, Iterable, Sequence
+from contextlib import AbstractContextManager
 
 from rich.console import Console
 from rich.table import Table
 
+from treerank.progress import Listener
 from treerank.progress_bar import make_console, progress_bar
 
 
-def complain(message):
+def print_error(message: str) -> None:
     """Print one line on stderr."""
     print(f"treerank: {message}", file=sys.stderr)
 
 
 class Reporter:
-    """Says on stderr how far the work has come.
+    """Shows on stderr what a command does.
 
     Parameters
     ----------
     quiet : bool, default=False
-        Whether to say nothing.
+        Whether to show nothing.
     """
 
-    def __init__(self, quiet=False):
+    def __init__(self, quiet: bool = False):
         self.console = make_console(quiet)
 
-    def say(self, text):
+    def say(self, text: str) -> None:
         """Print a line."""
         self.console.print(text, markup=False)
 
-    def counting(self, text, total=None):
-        """Show a bar, or now and then a line; see :func:`treerank.progress_bar.progress_bar`."""
+    def counting(self, text: str, total: int | None = None) -> AbstractContextManager[Listener]:
+        """Show a bar on a terminal, or a few lines; see :mod:`treerank.progress_bar`."""
         return progress_bar(text, total, self.console)
 
 
-def print_table(columns, rows, *, right=()):
-    """Print rows of text on stdout.
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], *, right: Collection[str] = ()
+) -> None:
+    """Print a table of text on stdout.
 
     Parameters
     ----------
@@ -48,8 +53,8 @@ def print_table(columns, rows, *, right=()):
         Names.
     rows : iterable of sequence of str
         Cells.
-    right : container of str, default=()
-        Columns of numbers.
+    right : collection of str, default=()
+        Columns that are aligned to the right.
     """
     console = Console()
     if not console.is_terminal:

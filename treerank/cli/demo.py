@@ -1,116 +1,91 @@
-"""``treerank demo``: feature parts against the engines' own rankers, on synthetic data.
+"""``treerank demo``: our feature parts and the engines' own rankers on synthetic data.
 
-To add a contestant, write its fit and list it in ``CONTESTANTS``.
+To add a contestant, write a function that fits it and list it in ``CONTESTANTS``.
 """
 
 import importlib.util
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 import typer
 
 from treerank.cli.console import Reporter, print_table
-from treerank.cli.options import Quiet
-from treerank.cli.trees import grown_to, size_of_trees
+from treerank.cli.options import Quiet, RandomState
+from treerank.cli.trees import make_trees, tree_parameters
 from treerank.datasets.web_search import make_web_search
-from treerank.metrics.average_precision import map_score
-from treerank.metrics.ndcg import ndcg_score
+from treerank.metrics.average_precision import AveragePrecision
+from treerank.metrics.ndcg import NDCG
 from treerank.numerics.threads import threads_allowed
-from treerank.progress import listening
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
-LEAVES = 31
+NUM_LEAVES = 31
 LEARNING_RATE = 0.1
 
 
-@dataclass(frozen=True)
-class Size:
-    """How much there is to learn from, and how many trees.
-
-    Attributes
-    ----------
-    n_train, n_test : int
-        Queries, of 120 documents each on average.
-    trees : int
-        Trees of every ranker.
-    """
+class Size(NamedTuple):
+    """Numbers of queries, of 120 documents each on average, and of trees of every ranker."""
 
     n_train: int
     n_test: int
-    trees: int
+    n_estimators: int
 
 
-FULL = Size(n_train=400, n_test=200, trees=100)
-QUICK = Size(n_train=40, n_test=40, trees=20)
-WARM_UP = Size(n_train=4, n_test=1, trees=2)
+FULL = Size(n_train=400, n_test=200, n_estimators=100)
+QUICK = Size(n_train=40, n_test=40, n_estimators=20)
+WARM_UP = Size(n_train=4, n_test=1, n_estimators=2)
 
 
-@dataclass(frozen=True)
-class Contestant:
-    """A ranker of the table.
-
-    Attributes
-    ----------
-    name : str
-        As the table has it.
-    module : str
-        What must be installed.
-    fit : callable
-        ``(X, y, qid, trees, seed, show) -> model`` with ``predict``.
-    """
+class Contestant(NamedTuple):
+    """A row of the table: name, package, and ``fit(X, y, qid, n_estimators, seed) -> model``."""
 
     name: str
-    module: str
-    fit: Callable
+    package: str
+    fit: Callable[..., Any]
 
 
-def _fit_ours(engine, X, y, qid, trees, seed, show):
-    part = grown_to(engine, trees, LEAVES, LEARNING_RATE)
-    with listening(show):
-        return TreeDirectRanker(part, random_state=seed).fit(X, y, qid)
+def _fit_ours(engine, X, y, qid, n_estimators, seed):
+    part = make_trees(engine, n_estimators, NUM_LEAVES, LEARNING_RATE)
+    return TreeDirectRanker(part, random_state=seed).fit(X, y, qid)
 
 
-def _fit_lightgbm(X, y, qid, trees, seed, show):
+def _fit_lightgbm(X, y, qid, n_estimators, seed):
     import lightgbm
 
-    settings = size_of_trees("lightgbm", trees, LEAVES, LEARNING_RATE)
-    threads = threads_allowed()
-    ranker = lightgbm.LGBMRanker(**settings, n_jobs=threads, random_state=seed, verbose=-1)
-    return ranker.fit(X, y, group=np.bincount(qid), callbacks=[lambda env: show(env.iteration + 1)])
+    ranker = lightgbm.LGBMRanker(n_jobs=threads_allowed(), random_state=seed, verbose=-1)
+    return _sized(ranker, n_estimators).fit(X, y, group=np.bincount(qid))
 
 
-def _fit_xgboost(X, y, qid, trees, seed, show):
+def _fit_xgboost(X, y, qid, n_estimators, seed):
     import xgboost
 
-    class Watch(xgboost.callback.TrainingCallback):
-        def after_iteration(self, model, epoch, evals_log):
-            show(epoch + 1)
-
-    settings = size_of_trees("xgboost", trees, LEAVES, LEARNING_RATE)
-    settings |= {"objective": "rank:ndcg", "random_state": seed, "callbacks": [Watch()]}
-    return xgboost.XGBRanker(**settings, n_jobs=threads_allowed()).fit(X, y, qid=qid)
+    ranker = xgboost.XGBRanker(objective="rank:ndcg", n_jobs=threads_allowed(), random_state=seed)
+    return _sized(ranker, n_estimators).fit(X, y, qid=qid)
 
 
-def _fit_catboost(X, y, qid, trees, seed, show):
+def _fit_catboost(X, y, qid, n_estimators, seed):
     import catboost
 
-    del show  # its callbacks would make it write files
     ranker = catboost.CatBoostRanker(
         loss_function="YetiRank",
-        iterations=trees,
+        iterations=n_estimators,
         learning_rate=LEARNING_RATE,
         grow_policy="Lossguide",
-        max_leaves=LEAVES,
+        max_leaves=NUM_LEAVES,
         random_seed=seed,
         thread_count=threads_allowed(),
         logging_level="Silent",
         allow_writing_files=False,
     )
     return ranker.fit(X, y, group_id=qid)
+
+
+def _sized(ranker, n_estimators):
+    """Set the number and the size of the trees of an engine's own ranker."""
+    known = ranker.get_params()
+    return ranker.set_params(**tree_parameters(known, n_estimators, NUM_LEAVES, LEARNING_RATE))
 
 
 CONTESTANTS = (
@@ -123,52 +98,56 @@ CONTESTANTS = (
 
 
 def demo(
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the data and of the rankers.")] = 0,
+    random_state: RandomState = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Less data and fewer trees.")] = False,
     quiet: Quiet = False,
-):
+) -> None:
     """Train on synthetic web searches and compare with the engines' own rankers.
 
-    Every ranker gets the same documents, as many trees and leaves, the same learning rate and
-    as many threads; all else is its default. A first small fit, which compiles, is not counted.
+    All rankers get the same documents and the same number of trees, leaves and threads. They have
+    the same learning rate; their other settings are their defaults. Rankers whose package is not
+    installed are left out. A small fit before, in which kernels are compiled, is not timed.
     """
     size = QUICK if quick else FULL
     reporter = Reporter(quiet)
-    train, test = searches(size, seed)
+    train, test = searches(size, random_state)
     reporter.say(f"{len(train[1])} documents of {size.n_train} synthetic queries to learn from")
-    rows = [_row(c, train, test, size, seed, reporter) for c in _installed(reporter)]
+    rows = [
+        _row(contestant, train, test, size.n_estimators, random_state, reporter)
+        for contestant in CONTESTANTS
+        if _is_installed(contestant, reporter)
+    ]
     columns = ["ranker", "NDCG@10", "MAP", "seconds", "CPU seconds"]
     print_table(columns, rows, right=columns[1:])
     reporter.say(
-        f"{size.trees} trees of {LEAVES} leaves each, {threads_allowed()} threads; "
+        f"{size.n_estimators} trees of {NUM_LEAVES} leaves each, {threads_allowed()} threads; "
         f"measured on {size.n_test} other queries."
     )
 
 
-def searches(size, seed):
-    """Return X, y and qid to learn from, and others to be measured on."""
+def searches(size: Size, seed: int) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
+    """Return X, y and qid of a training set and of a test set."""
     X, y, qid = make_web_search(size.n_train + size.n_test, random_state=seed)
     cut = np.searchsorted(qid, size.n_train)
     return (X[:cut], y[:cut], qid[:cut]), (X[cut:], y[cut:], qid[cut:])
 
 
-def _installed(reporter):
-    """Return who can take part; say who cannot, but for engines that we have no part of."""
-    there = {c.module: importlib.util.find_spec(c.module) is not None for c in CONTESTANTS}
-    if not there["xgboost"]:
-        reporter.say("XGBoost is not installed and left out: pip install 'treerank[xgboost]'")
-    return [c for c in CONTESTANTS if there[c.module]]
+def _is_installed(contestant, reporter):
+    """Tell whether the package of a contestant is installed; show those that are not."""
+    is_installed = importlib.util.find_spec(contestant.package) is not None
+    if not is_installed:
+        reporter.say(f"{contestant.name}: left out, as {contestant.package} is not installed")
+    return is_installed
 
 
-def _row(contestant, train, test, size, seed, reporter):
-    warm_up, _ = searches(WARM_UP, seed)
-    with reporter.counting(f"{contestant.name}: warming up"):
-        contestant.fit(*warm_up, WARM_UP.trees, seed, lambda *_: None)
-    with reporter.counting(contestant.name, size.trees) as show:
+def _row(contestant, train, test, n_estimators, seed, reporter):
+    """Fit a contestant and return its cells of the table."""
+    with reporter.counting(contestant.name):
+        contestant.fit(*searches(WARM_UP, seed)[0], WARM_UP.n_estimators, seed)
         wall, cpu = time.perf_counter(), time.process_time()
-        model = contestant.fit(*train, size.trees, seed, show)
+        model = contestant.fit(*train, n_estimators, seed)
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     X, y, qid = test
     scores = model.predict(X)
-    quality = ndcg_score(y, scores, qid), map_score(y, scores, qid)
+    quality = NDCG(k=10)(y, scores, qid), AveragePrecision()(y, scores, qid)
     return [contestant.name, *(f"{v:.4f}" for v in quality), f"{wall:.2f}", f"{cpu:.2f}"]

@@ -1,4 +1,4 @@
-"""``treerank evaluate``: from a model and a LETOR file with labels to metrics."""
+"""``treerank evaluate``: metrics of a model on a data file with labels."""
 
 import json
 import math
@@ -15,63 +15,63 @@ from treerank.cli.options import (
     ModelFile,
     Quiet,
     Sparse,
-    check_metrics,
+    metric_option,
     read_model_and_data,
 )
 from treerank.metrics.registry import METRICS, get_metric
 
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr")
+_METRIC_HELP = (
+    f"{', '.join(METRICS)}, with @k for a cutoff; may be repeated. "
+    f"By default {', '.join(DEFAULT_METRICS)}."
+)
 
 
 def evaluate(
     model: ModelFile,
     data: DataFile,
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            callback=check_metrics,
-            metavar="NAME",
-            help=f"{', '.join(METRICS)}, with @k for a cutoff; may be repeated. "
-            f"By default {', '.join(DEFAULT_METRICS)}.",
-        ),
-    ] = None,
+    metric: Annotated[list[str] | None, metric_option(_METRIC_HELP)] = None,
     per_query: Annotated[
-        bool, typer.Option("--per-query", help="Also the values of each query.")
+        bool, typer.Option("--per-query", help="Also print the values of each query.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="JSON instead of a table.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
-):
-    """Measure a model on the labels of a LETOR file.
+) -> None:
+    """Measure a model by the labels of a data file.
 
-    Means are over the queries that have something to find; the value of any other query is nan,
-    or null in JSON.
+    Means are over the queries for which the metric is defined. The value of any other query is
+    nan, or null in JSON.
     """
-    options = {"sparse": sparse, "cache": cache}
-    ranker, documents = read_model_and_data(Reporter(quiet), model, data, **options)
+    reading = {"sparse": sparse, "cache": cache}
+    ranker, documents = read_model_and_data(Reporter(quiet), model, data, **reading)
     X, y, qid = documents
     scores = ranker.predict(X)
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]
     queries = np.unique(qid).tolist()
-    values = {m.name: m.per_query(y, scores, qid).tolist() for m in chosen}
+    columns = {m.name: m.per_query(y, scores, qid).tolist() for m in chosen}
     means = {m.name: m(y, scores, qid) for m in chosen}
+    rows = dict(zip(queries, zip(*columns.values(), strict=True), strict=True)) if per_query else {}
     if as_json:
-        report = {"model": str(model), "data": str(data), "documents": len(y)}
-        report |= {"queries": len(queries), "metrics": _nullable(means)}
-        if per_query:
-            report["per_query"] = [
-                {"qid": q, **_nullable({name: v[i] for name, v in values.items()})}
-                for i, q in enumerate(queries)
-            ]
-        sys.stdout.write(json.dumps(report, indent=2) + "\n")
-        return
-    table = dict(zip(queries, zip(*values.values(), strict=True), strict=True))
-    table = (table if per_query else {}) | {"all": means.values()}
-    rows = [[str(name), *(f"{value:.6f}" for value in cells)] for name, cells in table.items()]
-    print_table(["qid", *means], rows, right=means)
+        about = {"model": str(model), "data": str(data), "documents": len(y)}
+        _print_json(about | {"queries": len(queries)}, means, rows if per_query else None)
+    else:
+        cells = (rows | {"all": tuple(means.values())}).items()
+        lines = [[str(name), *(f"{value:.6f}" for value in values)] for name, values in cells]
+        print_table(["qid", *means], lines, right=means)
 
 
-def _nullable(values):
-    """JSON knows no nan."""
-    return {name: None if math.isnan(v) else float(v) for name, v in values.items()}
+def _print_json(about, means, rows):
+    """Print means and, unless ``rows`` is None, values of each query; null for nan."""
+
+    def named(values):
+        return {
+            name: None if math.isnan(value) else float(value)
+            for name, value in zip(means, values, strict=True)
+        }
+
+    report = about | {"metrics": named(means.values())}
+    if rows is not None:
+        report["per_query"] = [{"qid": query} | named(values) for query, values in rows.items()]
+    sys.stdout.write(json.dumps(report, indent=2) + "\n")

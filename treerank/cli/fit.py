@@ -1,22 +1,25 @@
-"""``treerank fit``: from a LETOR file to a model file."""
+"""``treerank fit``: learn a ranker from a data file and write it to a model file."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from treerank.cli.console import Reporter
 from treerank.cli.options import (
     Cache,
+    DataFile,
     Quiet,
+    RandomState,
     Sparse,
-    check_metric,
-    check_positive,
-    one_of,
+    choice,
+    metric_option,
+    positive,
     read_data,
 )
-from treerank.cli.trees import SIZES, grown_to
-from treerank.feature_parts.registry import make_feature_part, reads_sparse
+from treerank.cli.trees import make_trees
+from treerank.datasets.formats import format_names
+from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part, reads_sparse
 from treerank.objectives.listwise import LISTWISE
 from treerank.objectives.losses import PAIR_LOSSES
 from treerank.objectives.pairs import PAIRS
@@ -24,112 +27,92 @@ from treerank.objectives.weights import PAIR_WEIGHTS
 from treerank.progress import listening
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
-LOSSES = (*PAIR_LOSSES, *LISTWISE)
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
 _TREES = make_feature_part("lightgbm").get_params(deep=False)
+_HELP = {
+    "feature_part": "Feature part that grows trees, not a network; one of",
+    "weight": f"Weight of a pair; by default {_DEFAULTS['weight']}, or none for a listwise loss",
+    "pairs": f"Which pairs count; by default {_DEFAULTS['pairs']}, or none for a listwise loss",
+    "valid": f"Data file for early stopping and pair probabilities: {format_names()}.",
+    "stopping": "Stop after so many trees without a better metric on the --valid file.",
+    "n_features": "Number of features; by default, the highest in TRAIN.",
+}
 
-
-def _option(name, names, what):
-    return typer.Option(
-        name, callback=one_of(names), metavar="NAME", help=f"{what}: {', '.join(names)}."
-    )
+FeaturePart = Annotated[str, choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
+Loss = Annotated[str, choice("loss", (*PAIR_LOSSES, *LISTWISE), "Pair loss or listwise loss")]
+Weight = Annotated[str | None, choice("weight", PAIR_WEIGHTS, _HELP["weight"])]
+Pairs = Annotated[str | None, choice("pairs", PAIRS, _HELP["pairs"])]
+Smoothing = Annotated[float, typer.Option(min=0, help="Scale of the noise when scores are ranked.")]
+Estimators = Annotated[int, typer.Option(min=1, help="Number of trees.")]
+Leaves = Annotated[int, typer.Option(min=2, help="Largest number of leaves of a tree.")]
+LearningRate = Annotated[float, positive("learning_rate", "Factor of each tree.")]
 
 
 def fit(
-    train: Annotated[Path, typer.Argument(help="LETOR file to learn from, plain or gzip.")],
+    train: DataFile,
     model: Annotated[Path, typer.Option("--model", "-m", help="Model file to write.")],
-    valid: Annotated[
-        Path | None,
-        typer.Option(help="LETOR file for early stopping and for pair probabilities."),
+    valid: Annotated[Path | None, typer.Option(help=_HELP["valid"])] = None,
+    feature_part: FeaturePart = _DEFAULTS["feature_part"],
+    loss: Loss = _DEFAULTS["loss"],
+    weight: Weight = None,
+    pairs: Pairs = None,
+    smoothing: Smoothing = _DEFAULTS["smoothing"],
+    n_estimators: Estimators = _TREES["n_estimators"],
+    learning_rate: LearningRate = _TREES["learning_rate"],
+    num_leaves: Leaves = _TREES["num_leaves"],
+    early_stopping_rounds: Annotated[
+        int | None, typer.Option(min=1, help=_HELP["stopping"])
     ] = None,
-    feature_part: Annotated[
-        str, _option("--feature-part", tuple(SIZES), "What grows the trees")
-    ] = _DEFAULTS["feature_part"],
-    loss: Annotated[str, _option("--loss", LOSSES, "Pair loss, or a listwise one")] = _DEFAULTS[
-        "loss"
-    ],
-    weight: Annotated[
-        str | None,
-        _option(
-            "--weight",
-            tuple(PAIR_WEIGHTS),
-            f"Weight of a pair, {_DEFAULTS['weight']} unless the loss is listwise",
-        ),
-    ] = None,
-    pairs: Annotated[
-        str | None,
-        _option(
-            "--pairs",
-            tuple(PAIRS),
-            f"Which pairs count, {_DEFAULTS['pairs']} unless the loss is listwise",
-        ),
-    ] = None,
-    smoothing: Annotated[
-        float, typer.Option(min=0, help="Scale of the noise on scores that ranks come from.")
-    ] = _DEFAULTS["smoothing"],
-    trees: Annotated[int, typer.Option(min=1, help="Number of trees.")] = _TREES["n_estimators"],
-    learning_rate: Annotated[
-        float, typer.Option(callback=check_positive, help="Shrinkage of each tree.")
-    ] = _TREES["learning_rate"],
-    leaves: Annotated[int, typer.Option(min=2, help="Most leaves of a tree.")] = _TREES[
-        "num_leaves"
-    ],
-    early_stopping: Annotated[
-        int | None,
-        typer.Option(min=1, help="Stop after so many trees that did not help; needs --valid."),
-    ] = None,
-    metric: Annotated[
-        str, typer.Option(callback=check_metric, help="What to watch on the --valid file.")
-    ] = _DEFAULTS["metric"],
-    features: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of features; by default, the highest in TRAIN."),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all that is drawn.")] = 0,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
+    metric: Annotated[str, metric_option("Metric of the --valid file.")] = _DEFAULTS["metric"],
+    n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
+    random_state: RandomState = 0,
+    n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
-):
-    """Learn a ranker from a LETOR file and write it to a model file.
+) -> None:
+    """Learn a ranker from a data file and write it to a model file.
 
-    The model file appears, or is replaced, only once it is whole.
+    An existing model file is replaced only once the new one is whole.
     """
-    part = grown_to(feature_part, trees, leaves, learning_rate)
-    _refuse_before_reading(model, valid, early_stopping, sparse and not reads_sparse(part))
+    part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
+    _check_before_reading(model, valid, early_stopping_rounds, sparse and not reads_sparse(part))
     settings = _objective_settings(loss, weight, pairs, smoothing)
-    ranker = TreeDirectRanker(part, **settings, metric=metric, random_state=seed)
-    part.set_params(early_stopping_rounds=early_stopping, random_state=seed, n_jobs=threads)
+    ranker = TreeDirectRanker(part, **settings, metric=metric, random_state=random_state)
+    part.set_params(
+        early_stopping_rounds=early_stopping_rounds, random_state=random_state, n_jobs=n_jobs
+    )
     reporter = Reporter(quiet)
-    reading = {"sparse": sparse, "cache": cache}
-    data = read_data(reporter, train, n_features=features, **reading)
+    reading: dict[str, Any] = {"sparse": sparse, "cache": cache}
+    data = read_data(reporter, train, n_features=n_features, **reading)
     held_out = None
     if valid is not None:
         held_out = tuple(read_data(reporter, valid, n_features=data.X.shape[1], **reading))
-    with reporter.counting(f"growing {trees} trees", trees) as show, listening(show):
+    growing = reporter.counting(f"growing {n_estimators} trees", n_estimators)
+    with growing as show, listening(show):
         ranker.fit(*data, eval_set=held_out)
     ranker.save(model)
     reporter.say(f"wrote {model}: {ranker.best_iteration_} trees")
 
 
-def _refuse_before_reading(model, valid, early_stopping, sparse_in_vain):
-    """Refuse what would only fail after a long training."""
-    if sparse_in_vain:
+def _check_before_reading(model, valid, early_stopping_rounds, is_sparse_unread):
+    """Refuse at once what would fail only after the training."""
+    if is_sparse_unread:
         raise typer.BadParameter(
             "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
         )
-    if early_stopping is not None and valid is None:
-        raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping")
+    if early_stopping_rounds is not None and valid is None:
+        raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
     if not model.absolute().parent.is_dir():
         raise ValueError(f"{model}: the folder of the model must exist.")
 
 
 def _objective_settings(loss, weight, pairs, smoothing):
-    """Return settings for the ranker: a listwise loss has no pairs to choose or to weigh."""
-    usual = {"weight": None, "pairs": None} if loss in LISTWISE else _DEFAULTS
+    """Return settings of the ranker; a listwise loss has neither a pair weight nor pairs."""
+    defaults = {"weight": None, "pairs": None} if loss in LISTWISE else _DEFAULTS
     return {
         "loss": loss,
-        "weight": weight or usual["weight"],
-        "pairs": pairs or usual["pairs"],
+        "weight": weight or defaults["weight"],
+        "pairs": pairs or defaults["pairs"],
         "smoothing": smoothing,
     }

@@ -1,74 +1,86 @@
-"""Options that several commands share, and how names and files are checked."""
+"""Options that several commands share, and the reading of their files."""
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from treerank.datasets.letor import read_letor
+from treerank.checks import check_choice, check_number
+from treerank.cli.console import Reporter
+from treerank.datasets.formats import format_names, read_ranking_data
+from treerank.datasets.ranking_data import RankingData
 from treerank.metrics.registry import get_metric
 from treerank.registry import load
 
 
-def one_of(names):
-    """Return a check that an option is one of the names."""
+def checked(check: Callable[[Any], object]) -> Callable[[Any], Any]:
+    """Return a callback for an option: a ``ValueError`` of the check is wrong usage.
 
-    def check(value: str):
-        if value is not None and value not in names:
-            raise typer.BadParameter(f"must be one of {', '.join(names)}; got {value!r}.")
+    An option that was not given is not checked; each value of a repeated option is.
+    """
+
+    def callback(value: Any) -> Any:
+        for one in value if isinstance(value, list) else [value]:
+            try:
+                if one is not None:
+                    check(one)
+            except ValueError as error:
+                raise typer.BadParameter(str(error)) from error
         return value
 
-    return check
+    return callback
 
 
-def check_positive(value: float):
-    """Refuse 0 and less."""
-    if not value > 0:
-        raise typer.BadParameter(f"must be positive; got {value!r}.")
-    return value
+def choice(name: str, names: Iterable[str], help: str, **options: Any) -> Any:
+    """Return an option that takes one of some names, which its help lists."""
+    allowed = list(names)
+    return typer.Option(
+        f"--{name.replace('_', '-')}",
+        callback=checked(lambda value: check_choice(name, value, allowed)),
+        metavar="NAME",
+        help=f"{help}: {', '.join(allowed)}.",
+        **options,
+    )
 
 
-def check_metrics(names: list[str]):
-    """Refuse metrics that there are not."""
-    for name in names or []:
-        check_metric(name)
-    return names
+def positive(name: str, help: str) -> Any:
+    """Return an option that takes a number above 0."""
+    return typer.Option(
+        callback=checked(lambda value: check_number(name, value, above=0)), help=help
+    )
 
 
-def check_metric(name: str):
-    """Refuse a metric that there is not."""
-    try:
-        get_metric(name)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from error
-    return name
+def metric_option(help: str) -> Any:
+    """Return an option that takes the names of metrics."""
+    return typer.Option(callback=checked(get_metric), metavar="NAME", help=help)
 
 
 ModelFile = Annotated[Path, typer.Argument(help="Model that `treerank fit` wrote.")]
-DataFile = Annotated[Path, typer.Argument(help="LETOR file, plain or gzip.")]
+DataFile = Annotated[Path, typer.Argument(help=f"Data file: {format_names()}.")]
 Cache = Annotated[
-    bool, typer.Option("--cache", help="Keep a binary copy beside the data, to read faster.")
+    bool, typer.Option("--cache", help="Store a binary copy beside the data, to read it faster.")
 ]
 Sparse = Annotated[
-    bool,
-    typer.Option(
-        "--sparse", help="Keep features sparse in memory, for files of very many of them."
-    ),
+    bool, typer.Option("--sparse", help="Keep the features sparse; for files of very many.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress on stderr.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]
+RandomState = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 
 
-def read_data(reporter, path, **options):
-    """Read a LETOR file and say what is in it."""
+def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
+    """Read a data file and show its size."""
     with reporter.counting(f"reading {path}"):
-        data = read_letor(path, **options)
+        data = read_ranking_data(path, **options)
     n_documents, n_features = data.X.shape
     n_queries = len(set(data.qid.tolist()))
     reporter.say(f"{path}: {n_documents} documents, {n_queries} queries, {n_features} features")
     return data
 
 
-def read_model_and_data(reporter, model, path, **options):
-    """Read a model and a file of as many features."""
-    ranker = load(model)
+def read_model_and_data(
+    reporter: Reporter, model: Path, path: Path, **options: Any
+) -> tuple[Any, RankingData]:
+    """Read a model and a data file with its number of features."""
+    ranker: Any = load(model)
     return ranker, read_data(reporter, path, n_features=ranker.n_features_in_, **options)

@@ -1,10 +1,11 @@
-"""``treerank rank``: from a model and a LETOR file to result lists."""
+"""``treerank rank``: result lists of a model for a data file."""
 
 import contextlib
 import io
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -16,13 +17,13 @@ from treerank.cli.options import (
     ModelFile,
     Quiet,
     Sparse,
-    one_of,
+    choice,
     read_model_and_data,
 )
-from treerank.files.blocks import replaced_file
+from treerank.files.replaced import replaced_file
 from treerank.inputs.grouping import QueryGroups
 
-#: Query, document, rank and score by format; the run's name ends a line of TREC's.
+#: A line of each format: query, document, rank and score. To add a format, add a line and a header.
 LINES = {"tsv": "{}\t{}\t{}\t{!r}\n", "trec": "{} Q0 {} {} {!r} treerank\n"}
 HEADERS = {"tsv": "qid\tdocument\trank\tscore\n", "trec": ""}
 
@@ -34,42 +35,36 @@ def rank(
         Path | None, typer.Option("--output", "-o", help="File to write; by default stdout.")
     ] = None,
     top: Annotated[
-        int | None, typer.Option(min=1, help="Only so many documents of each query.")
+        int | None, typer.Option(min=1, help="Print only so many documents of each query.")
     ] = None,
-    layout: Annotated[
-        str,
-        typer.Option(
-            "--format",
-            callback=one_of(tuple(LINES)),
-            metavar="NAME",
-            help="tsv: tab-separated, with a header. trec: lines as trec_eval reads them.",
-        ),
+    format: Annotated[
+        str, choice("format", LINES, "Tab-separated with a header, or lines for trec_eval")
     ] = "tsv",
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
-):
-    """Rank the documents of each query of a LETOR file, best first.
+) -> None:
+    """Rank the documents of each query of a data file, best first.
 
-    One line per document: query, document, rank and score. A document is named by the `docid =`
-    of its comment or, where there is none, by its number in the file, from 1. Queries come as in
-    the file; of equal scores, the earlier document comes first.
+    Each line has a query, a document, its rank and its score. The name of a document is the
+    `docid =` of its comment or else its number in the file, from 1. Queries are in the order of the
+    file, and so are documents with equal scores.
     """
     options = {"comments": True, "sparse": sparse, "cache": cache}
     ranker, documents = read_model_and_data(Reporter(quiet), model, data, **options)
     scores = ranker.predict(documents.X)
     rows, ranks = best_first(scores, documents.qid)
-    shown = ranks <= (top or len(ranks))
-    rows, ranks = rows[shown], ranks[shown]
+    is_shown = ranks <= (top or len(ranks))
+    rows, ranks = rows[is_shown], ranks[is_shown]
     columns = documents.qid[rows], _names(documents.doc_ids)[rows], ranks, scores[rows]
     with _text_output(output) as stream:
-        stream.write(HEADERS[layout])
+        stream.write(HEADERS[format])
         lines = zip(*(column.tolist() for column in columns), strict=True)
-        stream.writelines(LINES[layout].format(*line) for line in lines)
+        stream.writelines(LINES[format].format(*line) for line in lines)
 
 
-def best_first(scores, qid):
-    """Return rows, best first query by query as they come in the file, and their ranks.
+def best_first(scores: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the rows, query by query in the order of the file and best first, and their ranks.
 
     Examples
     --------
@@ -78,7 +73,7 @@ def best_first(scores, qid):
     """
     codes = QueryGroups.from_qid(qid).codes
     _, first_rows = np.unique(codes, return_index=True)
-    starts = first_rows[codes]  # of equal scores, lexsort keeps the earlier row first
+    starts = first_rows[codes]  # lexsort keeps the order of rows with equal scores
     rows = np.lexsort((-scores, starts))
     begins = np.append(True, np.diff(starts[rows]) != 0)
     places = np.arange(len(rows))
@@ -86,17 +81,18 @@ def best_first(scores, qid):
 
 
 def _names(doc_ids):
+    """Return document ids, numbers where there is none."""
     numbers = np.arange(1, len(doc_ids) + 1).astype(str).astype(object)
     return np.where(doc_ids == "", numbers, doc_ids)
 
 
 @contextlib.contextmanager
-def _text_output(path):
-    """Open stdout, or a file that appears only once it is whole."""
+def _text_output(path: Path | None) -> Iterator[Any]:
+    """Open stdout, or a file that is replaced once it is whole."""
     if path is None:
         yield sys.stdout
         return
     with replaced_file(path) as file:
         text = io.TextIOWrapper(file, "utf-8", "surrogateescape")
         yield text
-        text.detach()  # flushes, and leaves the closing to the other
+        text.detach()  # writes what is buffered, but leaves the file open

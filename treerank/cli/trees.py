@@ -1,24 +1,48 @@
-"""Trees of one size: the same trees, leaves and learning rate for every engine.
+"""Trees of one size: the same number of trees, leaves and learning rate in every engine."""
 
-What LightGBM calls ``num_leaves`` is ``max_leaves`` in XGBoost, which grows by leaf only when told
-so and then still stops at a depth of 6. To add an engine, say here how it is told.
-"""
+from collections.abc import Collection
+from typing import Any
 
 from treerank.feature_parts.registry import make_feature_part
 
-SIZES = {
-    "lightgbm": lambda leaves: {"num_leaves": leaves},
-    "histogram": lambda leaves: {"num_leaves": leaves},
-    "xgboost": lambda leaves: {"max_leaves": leaves, "max_depth": 0, "grow_policy": "lossguide"},
-}
+
+def tree_parameters(
+    known: Collection[str], n_estimators: int, num_leaves: int, learning_rate: float
+) -> dict[str, Any]:
+    """Return the parameters of trees in the words of an engine.
+
+    XGBoost's own ranker says ``max_leaves``. XGBoost grows leaf by leaf only with
+    ``grow_policy="lossguide"``, and then still stops at a depth of 6 unless ``max_depth`` is 0.
+
+    Parameters
+    ----------
+    known : collection of str
+        The names of the engine's parameters.
+    n_estimators, num_leaves : int
+        Number of trees, and largest number of leaves of a tree.
+    learning_rate : float
+        Factor of each tree.
+
+    Returns
+    -------
+    dict
+        Parameters for the engine's own ranker and for our feature part alike.
+
+    Examples
+    --------
+    >>> tree_parameters({"n_estimators", "num_leaves", "learning_rate"}, 100, 31, 0.1)
+    {'n_estimators': 100, 'learning_rate': 0.1, 'num_leaves': 31}
+    """
+    leaves = "num_leaves" if "num_leaves" in known else "max_leaves"
+    parameters = {"n_estimators": n_estimators, "learning_rate": learning_rate, leaves: num_leaves}
+    by_leaf = {"max_depth": 0, "grow_policy": "lossguide"} if "tree_method" in known else {}
+    return parameters | by_leaf
 
 
-def size_of_trees(engine, trees, leaves, learning_rate):
-    """Return the parameters, which the engine's own ranker and our feature part share."""
-    return {"n_estimators": trees, "learning_rate": learning_rate, **SIZES[engine](leaves)}
-
-
-def grown_to(feature_part, trees, leaves, learning_rate):
-    """Make a feature part of a name that grows such trees."""
+def make_trees(feature_part: str, n_estimators: int, num_leaves: int, learning_rate: float) -> Any:
+    """Make a feature part by its name that grows trees of this size."""
     part = make_feature_part(feature_part)
-    return part.set_params(**size_of_trees(feature_part, trees, leaves, learning_rate))
+    known = part.get_params()
+    if "n_estimators" not in known:
+        raise ValueError(f"feature_part must grow trees; got {feature_part!r}.")
+    return part.set_params(**tree_parameters(known, n_estimators, num_leaves, learning_rate))

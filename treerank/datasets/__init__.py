@@ -1,1 +1,1 @@
-"""Data: LETOR files, folds, and generators of synthetic queries."""
+"""Data sets: files and folders of ranking data, transforms, and generators of synthetic data."""

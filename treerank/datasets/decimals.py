@@ -1,10 +1,10 @@
-"""Decimals: kernels from the digits of a token to the double nearest to them.
+"""Decimals: compiled functions that convert decimal text to the nearest float64.
 
-A number is exact here or not decided here: short decimals by one correctly rounded division
-(Clinger 1990), longer ones by a 128-bit product (Lemire 2021). What neither can round for
-certain, or is no number at all, is left to Python's own ``float``.
+Short decimals need one correctly rounded division (Clinger 1990), longer ones a product of 128
+bits (Lemire 2021). If neither is certain to be rounded correctly, or if the text is no number, the
+functions say so, and the caller uses Python's ``float``.
 
-The text always ends in a newline, so no loop has to ask where it ends.
+A text is an array of bytes. Its last byte is a newline, so no loop needs to check for its end.
 """
 
 import math
@@ -15,14 +15,15 @@ from treerank.numerics.compiling import njit
 
 NEWLINE, SPACE, HASH, COLON, DOT, PLUS, MINUS, ZERO, NINE = b"\n #:.+-09"
 
-_POWERS_OF_TEN = np.array([float(10**k) for k in range(23)])  # those a double holds exactly
-_LOWEST_POWER, _HIGHEST_POWER = -280, 280  # no product within can be subnormal or infinite
+_POWERS_OF_TEN = np.array([float(10**k) for k in range(23)])  # float64 has them exactly
+_LOWEST_POWER, _HIGHEST_POWER = -280, 280  # no product is subnormal or infinite
 _HALF_WORD = np.uint64(32)
 _LOW_HALF = np.uint64(2**32 - 1)
 _TOP_BIT = np.uint64(63)
 
 
 def _leading_bits_of_powers_of_five():
+    """Return the first 64 bits of each power of five."""
     powers = range(_LOWEST_POWER, _HIGHEST_POWER + 1)
     wide = [5**q << 64 if q >= 0 else (1 << 2000) // 5**-q for q in powers]
     return np.array([n >> (n.bit_length() - 64) for n in wide], dtype=np.uint64)
@@ -32,28 +33,28 @@ _POWERS_OF_FIVE = _leading_bits_of_powers_of_five()
 
 
 @njit
-def is_space(byte):
+def is_space(byte: int) -> bool:
     """Tell whether a byte separates the tokens of a row."""
     return byte == SPACE or (byte != NEWLINE and 9 <= byte <= 13)
 
 
 @njit
-def ends_token(byte):
-    """Tell whether a byte is no part of a token."""
+def ends_token(byte: int) -> bool:
+    """Tell whether a byte is not part of a token."""
     return byte in (SPACE, HASH) or 9 <= byte <= 13
 
 
 @njit
-def skip_token(text, at):
-    """Return where the token around ``at`` ends."""
+def skip_token(text: np.ndarray, at: int) -> int:
+    """Return the end of the token that contains ``at``."""
     while not ends_token(text[at]):
         at += 1
     return at
 
 
 @njit
-def read_digits(text, at, number):
-    """Append digits to a number; return it and where they end."""
+def read_digits(text: np.ndarray, at: int, number: int) -> tuple[int, int]:
+    """Append digits to a number; return the number and the end of the digits."""
     while ZERO <= text[at] <= NINE:
         number = number * 10 + (int(text[at]) - ZERO)
         at += 1
@@ -61,8 +62,8 @@ def read_digits(text, at, number):
 
 
 @njit
-def read_number(text, at):
-    """Return the number that starts at ``at``, its token's end, and whether it is certain."""
+def read_number(text: np.ndarray, at: int) -> tuple[float, int, bool]:
+    """Return the number that starts at ``at``, the end of its token, and whether it is certain."""
     start = at
     is_negative = text[at] == MINUS
     if is_negative or text[at] == PLUS:
@@ -89,7 +90,7 @@ def read_number(text, at):
 
 @njit
 def _read_exponent(text, at):
-    """Read ``e-05``; where that is malformed, stop at the ``e``, which ends no token."""
+    """Return an exponent such as ``e-05`` and its end; if it is malformed, 0 and its start."""
     start = at
     at += 1
     is_negative = text[at] == MINUS
@@ -103,7 +104,7 @@ def _read_exponent(text, at):
 
 @njit
 def _is_missing(text, start, end):
-    """Tell whether a token is LETOR 3's NULL, or nan, in any case of letters."""
+    """Tell whether a token is NULL, as in LETOR 3, or nan, in upper or lower case."""
     word = b"null" if end - start == 4 else b"nan"
     same = end - start == len(word)
     at = 0
@@ -120,7 +121,7 @@ def _round_decimal(mantissa, exponent):
         return mantissa / _POWERS_OF_TEN[-exponent], True
     if mantissa == 0:
         return 0.0, True
-    while mantissa % 10 == 0:  # 1.0000000000000000 is a short decimal too
+    while mantissa % 10 == 0:  # 1.0000000000000000 becomes a short decimal
         mantissa //= 10
         exponent += 1
     if mantissa <= 2**53 and -22 <= exponent <= 22:
@@ -136,9 +137,9 @@ def _round_decimal(mantissa, exponent):
 def _round_product(mantissa, exponent):
     """Return ``mantissa * 10**exponent`` correctly rounded, and whether that is certain.
 
-    The power of five is cut to 64 bits, so the true product's high word is ``high`` or one
-    more: unless the bits after the rounding bit are all ones, or all zeros at what may be a
-    half, that one cannot matter.
+    The power of five has only its first 64 bits, so the high word of the true product is ``high``
+    or ``high + 1``. This changes the result only if the bits after the rounding bit are all ones,
+    or all zeros where the number may be exactly between two float64.
     """
     shift = 0
     word = np.uint64(mantissa)

@@ -1,34 +1,40 @@
-"""Folds: the ways in which a LETOR data set is split into train, validation and test.
+"""Folds: the splits of a data set into training, validation and test set, as folders of files.
 
-LETOR and MSLR-WEB come as folders ``Fold1`` to ``Fold5``, each with ``train.txt``,
-``vali.txt`` and ``test.txt``.
+LETOR and MSLR-WEB come as folders ``Fold1`` to ``Fold5``, each with ``train.txt``, ``vali.txt`` and
+``test.txt``. Files of any format in :mod:`treerank.datasets.formats` are read.
 """
 
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from treerank.datasets.letor import read_letor
+from treerank.datasets.formats import FORMATS, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
 
 _PARTS = ("train", "vali", "test")
-_SUFFIXES = (".txt", ".txt.gz")
 
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One split of a data set; the three parts have the same number of features.
+    """One split of a data set; its three parts have the same number of features.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Name of the fold's folder.
     train, validation, test : RankingData
         The parts.
+
+    Examples
+    --------
+    >>> part = RankingData(np.eye(2), np.array([1.0, 0.0]), np.array([7, 7]))
+    >>> len(Fold("Fold1", part, part, part).train)
+    2
     """
 
     name: str
@@ -37,51 +43,56 @@ class Fold:
     test: RankingData
 
 
-def load_folds(folder, **options) -> Iterator[Fold]:
-    """Read the folds of a LETOR or MSLR-WEB folder, one at a time.
+def load_folds(folder: str | Path, **options: Any) -> Iterator[Fold]:
+    """Read the folds of a data set, one at a time.
 
     Parameters
     ----------
-    folder : path-like
-        Holds ``Fold1``, ``Fold2`` and so on, each with ``train``, ``vali`` and ``test``, as
-        ``.txt`` or ``.txt.gz``; or holds these three files itself and is the only fold.
+    folder : str or path
+        Holds folders ``Fold1``, ``Fold2`` and so on, each with the files ``train``, ``vali`` and
+        ``test``, such as ``train.txt`` or ``train.txt.gz``. A folder with these three files is a
+        single fold.
     **options
-        Options of :func:`~treerank.datasets.letor.read_letor`.
+        Options of :func:`~treerank.datasets.formats.read_ranking_data`.
 
     Returns
     -------
     iterator of Fold
-        Reads a fold only when it is asked for. That all files are there is checked at once.
+        Reads each fold when the iterator reaches it.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a file is missing; raised before any file is read.
 
     Examples
     --------
-    >>> import tempfile
     >>> from treerank.datasets.letor import write_letor
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Path(folder, "Fold1").mkdir()
-    ...     for part in ("train", "vali", "test"):
-    ...         write_letor(Path(folder, "Fold1", f"{part}.txt"), [[1.0], [2.0]], [0, 1], [5, 5])
-    ...     for fold in load_folds(folder):
-    ...         print(fold.name, fold.train.X.shape)
-    Fold1 (2, 1)
+    >>> folder = getfixture("tmp_path") / "Fold1"
+    >>> folder.mkdir()
+    >>> for part in ("train", "vali", "test"):
+    ...     write_letor(folder / f"{part}.txt", [[1.0], [2.0]], [0, 1], [5, 5])
+    >>> [(fold.name, fold.train.X.shape) for fold in load_folds(folder.parent)]
+    [('Fold1', (2, 1))]
     """
-    folder = Path(folder)
-    fold_folders = _fold_folders(folder)
+    folders = fold_folders(folder)
     missing = [
-        str(place / f"{part}.txt")
-        for place in fold_folders
+        str(place / f"{part}{next(iter(FORMATS))}")
+        for place in folders
         for part in _PARTS
         if _find(place, part) is None
     ]
     if missing:
         raise FileNotFoundError(
-            f"folder must hold {', '.join(_PARTS)} as .txt or .txt.gz, itself or in folders "
+            f"folder must hold {', '.join(_PARTS)} as {' or '.join(FORMATS)}, itself or in folders "
             f"Fold1, Fold2, ...; missing: {', '.join(missing)}."
         )
-    return (_read_fold(place, options) for place in fold_folders)
+    return (_read_fold(place, options) for place in folders)
 
 
-def _fold_folders(folder):
+def fold_folders(folder: str | Path) -> list[Path]:
+    """Return the folders ``Fold1``, ``Fold2`` and so on in a folder, or else the folder itself."""
+    folder = Path(folder)
     found = {
         int(match.group(1)): place
         for place in (folder.iterdir() if folder.is_dir() else ())
@@ -91,18 +102,19 @@ def _fold_folders(folder):
 
 
 def _find(folder, part):
-    places = [folder / f"{part}{suffix}" for suffix in _SUFFIXES]
+    """Return the file of a part, in the first format that has one, or None."""
+    places = [folder / f"{part}{suffix}" for suffix in FORMATS]
     return next((place for place in places if place.is_file()), None)
 
 
 def _read_fold(folder, options):
-    parts = [read_letor(_find(folder, part), **options) for part in _PARTS]
+    parts = [read_ranking_data(_find(folder, part), **options) for part in _PARTS]
     n_features = max(data.X.shape[1] for data in parts)
     return Fold(folder.resolve().name, *(_widened(data, n_features) for data in parts))
 
 
 def _widened(data, n_features):
-    """Add the columns that only the other parts of a fold name."""
+    """Add the columns that only other parts of the fold have; they are 0 here."""
     n_missing = n_features - data.X.shape[1]
     if n_missing == 0:
         return data

@@ -1,8 +1,8 @@
 """Gaussian classes: the synthetic data of the DirectRanker paper.
 
-Every relevance class is one Gaussian in feature space, with means and standard deviations of
-its own for every feature [1]_. The difficulty is set by the number of classes and features, and
-by noise on the labels.
+The documents of each relevance class have a Gaussian distribution, with a mean and a standard
+deviation for each feature [1]_. More classes, fewer features and more noise on the labels make the
+data more difficult.
 
 References
 ----------
@@ -10,17 +10,19 @@ References
    4.5; shares of the labels: section 4.6.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
 from treerank.checks import check_count, check_number
-from treerank.datasets.arguments import as_generator, check_shares
+from treerank.datasets.generator_arguments import RandomState, as_generator, check_shares
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianClasses:
-    """One Gaussian per relevance class, from which any number of sets can be sampled.
+    """A Gaussian for each relevance class, from which data sets are sampled.
 
     Parameters
     ----------
@@ -29,16 +31,15 @@ class GaussianClasses:
     deviations : ndarray of shape (n_classes, n_features)
         Standard deviation of each feature in each class.
     label_noise : float, default=0.0
-        Standard deviation of the Gaussian around a document's class whose value, rounded to the
-        nearest class, is its label. Larger ones confuse classes further apart.
-    class_shares : ndarray of shape (n_classes,) or None, default=None
-        Probability of each class; ``None`` makes them equal.
+        Standard deviation of Gaussian noise that is added to the class of a document; the sum,
+        rounded to the nearest class, is the label.
+    class_shares : sequence of float, default=None
+        Share of each class; ``None`` makes them equal.
 
     Examples
     --------
-    A training and a test set, independent, of the same parameters:
+    An independent training and test set of the same distribution:
 
-    >>> from treerank.datasets.gaussian_classes import GaussianClasses
     >>> classes = GaussianClasses.drawn(n_features=3, n_classes=2, random_state=0)
     >>> X, y, qid = classes.sample(1000, random_state=1)
     >>> X_test, y_test, qid_test = classes.sample(100, random_state=2)
@@ -49,9 +50,9 @@ class GaussianClasses:
     means: np.ndarray
     deviations: np.ndarray
     label_noise: float = 0.0
-    class_shares: np.ndarray | None = None
+    class_shares: Sequence[float] | np.ndarray | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         means, deviations = np.asarray(self.means), np.asarray(self.deviations)
         if means.ndim != 2 or means.size == 0 or means.shape != deviations.shape:
             raise ValueError(
@@ -68,8 +69,14 @@ class GaussianClasses:
 
     @classmethod
     def drawn(
-        cls, *, n_features=70, n_classes=5, label_noise=0.0, class_shares=None, random_state=None
-    ):
+        cls,
+        *,
+        n_features: int = 70,
+        n_classes: int = 5,
+        label_noise: float = 0.0,
+        class_shares: Sequence[float] | None = None,
+        random_state: RandomState = None,
+    ) -> Self:
         """Draw means between 0 and 100 and standard deviations between 50 and 100."""
         check_count("n_features", n_features)
         check_count("n_classes", n_classes)
@@ -78,24 +85,30 @@ class GaussianClasses:
         means, deviations = rng.uniform(0, 100, shape), rng.uniform(50, 100, shape)
         return cls(means, deviations, label_noise, class_shares)
 
-    def sample(self, n_documents, *, documents_per_query=None, random_state=None):
-        """Draw documents, independent of each other.
+    def sample(
+        self,
+        n_documents: int,
+        *,
+        documents_per_query: int | None = None,
+        random_state: RandomState = None,
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Draw documents independently of each other.
 
         Parameters
         ----------
         n_documents : int
             Number of rows.
-        documents_per_query : int or None, default=None
-            Rows of each query, the last one taking what is left; ``None`` makes one query.
+        documents_per_query : int, default=None
+            Rows of each query; the last query may have fewer. ``None`` makes one query.
         random_state : int, Generator, RandomState or None, default=None
-            Seed; the same one gives the same data.
+            Seed; the same seed gives the same data.
 
         Returns
         -------
         X : ndarray of shape (n_documents, n_features)
             Features.
         y : ndarray of shape (n_documents,)
-            Labels from 0 to ``n_classes - 1``, with noise if there is any.
+            Labels from 0 to ``n_classes - 1``.
         qid : ndarray of shape (n_documents,)
             Query of each row, from 0.
         """
@@ -120,16 +133,16 @@ class GaussianClasses:
 
 
 def make_gaussian_classes(
-    n_documents=100_000,
+    n_documents: int = 100_000,
     *,
-    n_features=70,
-    n_classes=5,
-    label_noise=0.0,
-    class_shares=None,
-    documents_per_query=None,
-    n_test_documents=0,
-    random_state=None,
-):
+    n_features: int = 70,
+    n_classes: int = 5,
+    label_noise: float = 0.0,
+    class_shares: Sequence[float] | None = None,
+    documents_per_query: int | None = None,
+    n_test_documents: int = 0,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, ...]:
     """Make data in which every relevance class is a Gaussian with random parameters.
 
     Each class has, for each feature, a mean uniform in [0, 100] and a standard deviation
@@ -145,16 +158,16 @@ def make_gaussian_classes(
     n_classes : int, default=5
         Number of relevance classes.
     label_noise : float, default=0.0
-        Standard deviation of the labels around the class, before they are rounded to the
-        nearest class.
-    class_shares : sequence of float or None, default=None
-        Share of each class, least relevant first; ``None`` makes them equal.
-    documents_per_query : int or None, default=None
-        Rows of each query, the last one taking what is left; ``None`` makes one query.
+        Standard deviation of Gaussian noise that is added to the class of a document; the sum,
+        rounded to the nearest class, is the label.
+    class_shares : sequence of float, default=None
+        Share of each class, from the least relevant; ``None`` makes them equal.
+    documents_per_query : int, default=None
+        Rows of each query; the last query may have fewer. ``None`` makes one query.
     n_test_documents : int, default=0
-        If positive, rows of a second set that is drawn independently from the same Gaussians.
+        Rows of a second set from the same Gaussians; 0 makes no second set.
     random_state : int, Generator, RandomState or None, default=None
-        Seed; the same one gives the same data.
+        Seed; the same seed gives the same data.
 
     Returns
     -------
@@ -169,11 +182,10 @@ def make_gaussian_classes(
 
     See Also
     --------
-    GaussianClasses : the distribution itself, for more sets than two.
+    GaussianClasses : the distribution, from which more than two sets can be drawn.
 
     Examples
     --------
-    >>> from treerank.datasets.gaussian_classes import make_gaussian_classes
     >>> X, y, qid = make_gaussian_classes(200, n_features=4, random_state=0)
     >>> X.shape, sorted(set(y.tolist()))
     ((200, 4), [0, 1, 2, 3, 4])
@@ -187,9 +199,6 @@ def make_gaussian_classes(
         class_shares=class_shares,
         random_state=rng,
     )
-    sets = classes.sample(n_documents, documents_per_query=documents_per_query, random_state=rng)
-    if n_test_documents:
-        sets += classes.sample(
-            n_test_documents, documents_per_query=documents_per_query, random_state=rng
-        )
-    return sets
+    sizes = [n_documents, n_test_documents] if n_test_documents else [n_documents]
+    options: dict[str, Any] = {"documents_per_query": documents_per_query, "random_state": rng}
+    return tuple(part for size in sizes for part in classes.sample(size, **options))

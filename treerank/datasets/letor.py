@@ -1,49 +1,60 @@
-"""LETOR files: rows of ``label qid:<id> <index>:<value> ... # comment``, read and written.
+"""LETOR files: text files with rows of ``label qid:<id> <index>:<value> ... # comment``.
 
-The format of LETOR, MSLR-WEB, Yahoo's and Istella's sets, and of SVMlight with a query column.
-Feature indices count from 1 and rise within a row; a feature that a row does not name is 0;
-``NULL`` and ``nan`` are missing values. Blank lines and lines of comment are skipped.
+LETOR, MSLR-WEB, and the data sets of Yahoo and Istella have this format, and so has SVMlight with
+query ids. Feature indices count from 1 and rise within a row. A feature that a row does not name is
+0; ``NULL`` and ``nan`` are missing values. Blank lines and lines with only a comment are skipped.
 """
 
 import contextlib
-import gzip
 import itertools
 from concurrent.futures import ThreadPoolExecutor
-from numbers import Integral
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import issparse
 
-from treerank.datasets.cache import read_through_cache
-from treerank.datasets.table import Table
-from treerank.files.blocks import expected_size, replaced_file, text_blocks
+from treerank.checks import check_choice, check_count
+from treerank.datasets.binary_cache import read_through_cache
+from treerank.datasets.letor_table import LetorTable
+from treerank.datasets.ranking_data import RankingData
+from treerank.files.blocks import text_blocks
+from treerank.files.compression import compressed, expected_size
+from treerank.files.replaced import replaced_file
 from treerank.numerics.threads import threads_allowed
 
 _ROWS_AT_ONCE = 1024
 
 
 def read_letor(
-    path, *, n_features=None, sparse=False, dtype=np.float64, comments=False, cache=False
-):
+    path: str | Path,
+    *,
+    n_features: int | None = None,
+    sparse: bool = False,
+    dtype: DTypeLike = np.float64,
+    comments: bool = False,
+    cache: bool = False,
+) -> RankingData:
     r"""Read a LETOR file, plain or gzip.
 
     Parameters
     ----------
-    path : path-like
-        File of rows ``label qid:<id> <index>:<value> ... # comment``. Decompressed when its
-        name ends in ``.gz`` or its content is gzip's.
-    n_features : int, optional
-        Columns of ``X``; by default as many as the highest feature index in the file. A higher
-        index is then an error.
-    sparse : bool, default False
-        Return ``X`` as a ``scipy.sparse.csr_matrix`` of the entries that the file names.
-    dtype : {numpy.float64, numpy.float32}, default numpy.float64
-        Type of ``X``. As float64 each value equals ``float(token)``; float32 is that, rounded.
-    comments : bool, default False
-        Keep the comment of each row, and with it document ids.
-    cache : bool, default False
-        Keep the result in a binary file beside ``path`` and read it from there next time,
-        unless ``path`` has changed.
+    path : str or path
+        File with rows of ``label qid:<id> <index>:<value> ... # comment``. It is decompressed if
+        its name ends in ``.gz`` or its content is gzip's.
+    n_features : int, default=None
+        Number of columns of ``X``; a higher feature index is an error. ``None`` takes the highest
+        index of the file.
+    sparse : bool, default=False
+        Whether to return ``X`` as a ``scipy.sparse.csr_matrix`` of the entries in the file.
+    dtype : {numpy.float64, numpy.float32}, default=numpy.float64
+        Type of ``X``. As float64, each value is ``float(text)``; as float32, this is rounded.
+    comments : bool, default=False
+        Whether to keep the comment of each row, from which document ids come.
+    cache : bool, default=False
+        Whether to store the result in a binary file beside ``path`` and to read it from there
+        next time, unless ``path`` has changed.
 
     Returns
     -------
@@ -53,19 +64,15 @@ def read_letor(
     Raises
     ------
     ValueError
-        Naming file, line and column, both from 1, of the first thing that is wrong. Nothing is
-        returned then.
+        If the file is not a LETOR file; names the file and the line and column of the first
+        error, both from 1.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "train.txt")
-    ...     n_bytes = path.write_text(
-    ...         "2 qid:7 1:0.5 3:NULL # docid = GX1\n0 qid:7 2:3 # docid = GX2\n"
-    ...     )
-    ...     data = read_letor(path, comments=True)
+    >>> path = getfixture("tmp_path") / "train.txt"
+    >>> text = "2 qid:7 1:0.5 3:NULL # docid = GX1\n0 qid:7 2:3 # docid = GX2\n"
+    >>> n_bytes = path.write_text(text)
+    >>> data = read_letor(path, comments=True)
     >>> X, y, qid = data
     >>> X
     array([[0.5, 0. , nan],
@@ -73,8 +80,9 @@ def read_letor(
     >>> y, qid, data.doc_ids
     (array([2., 0.]), array([7, 7]), array(['GX1', 'GX2'], dtype=object))
     """
-    _check_n_features(n_features)
-    _check_dtype(dtype)
+    if n_features is not None:
+        check_count("n_features", n_features)
+    check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
     options = {
         "n_features": n_features if n_features is None else int(n_features),
         "is_sparse": bool(sparse),
@@ -87,90 +95,74 @@ def read_letor(
 
 
 def _parse_file(path, options):
+    """Parse a file with several threads."""
     with (
         contextlib.closing(text_blocks(path)) as blocks,
         ThreadPoolExecutor(threads_allowed()) as pool,
     ):
-        table = Table(path, **options, expected_size=expected_size(path), pool=pool)
+        table = LetorTable(path, **options, expected_size=expected_size(path), pool=pool)
         for block in blocks:
             table.append(block)
         return table.finished()
 
 
-def _check_n_features(n_features):
-    if n_features is None:
-        return
-    if not isinstance(n_features, Integral) or isinstance(n_features, bool):
-        raise TypeError(f"n_features must be an int or None; got {n_features!r}.")
-    if n_features < 1:
-        raise ValueError(f"n_features must be at least 1; got {n_features!r}.")
-
-
-def _check_dtype(dtype):
-    if np.dtype(dtype) not in (np.float64, np.float32):
-        raise ValueError(f"dtype must be float64 or float32; got {dtype!r}.")
-
-
-def write_letor(path, X, y, qid, *, comments=None):
+def write_letor(
+    path: str | Path, X: Any, y: ArrayLike, qid: ArrayLike, *, comments: ArrayLike | None = None
+) -> None:
     r"""Write a LETOR file; reading it gives the same numbers, bit for bit.
 
-    The file is written beside ``path`` and put in place once it is whole: a kill in the middle
+    The file is written beside ``path`` and renamed once it is whole, so that a killed process
     leaves the old file or none.
 
     Parameters
     ----------
-    path : path-like
-        File to write; compressed when its name ends in ``.gz``.
-    X : array-like or scipy.sparse matrix of shape (n_documents, n_features)
-        Features. A dense row is written in full, zeros too; of a sparse one only what is stored.
-        Reading back a sparse ``X`` whose last columns are empty needs ``n_features``.
+    path : str or path
+        File to write; compressed if its name ends in ``.gz``.
+    X : array-like or sparse matrix of shape (n_documents, n_features)
+        Features. All values of a dense matrix are written, of a sparse one only those stored.
+        If the last columns of a sparse matrix are empty, read the file with ``n_features``.
     y : array-like of shape (n_documents,)
         Relevance; finite.
     qid : array-like of shape (n_documents,)
         Query ids: integers, or strings without spaces and ``#``.
-    comments : array-like of str of shape (n_documents,), optional
-        What to write after ``#``; ``""`` for nothing. Spaces around a comment are lost.
+    comments : array-like of str of shape (n_documents,), default=None
+        Texts after ``#``; ``""`` for none. Spaces around a comment are lost.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "train.txt")
-    ...     write_letor(path, [[0.5, 3.0]], [2], ["q7"], comments=["docid = GX1"])
-    ...     path.read_text()
+    >>> path = getfixture("tmp_path") / "train.txt"
+    >>> write_letor(path, [[0.5, 3.0]], [2], ["q7"], comments=["docid = GX1"])
+    >>> path.read_text()
     '2 qid:q7 1:0.5 2:3 # docid = GX1\n'
     """
     X = _as_sorted(X.tocsr()) if issparse(X) else _as_matrix(X)
-    y = _checked_labels(y, X.shape[0])
-    qid = _checked_tokens(qid, X.shape[0])
-    comments = [""] * X.shape[0] if comments is None else _checked_comments(comments, X.shape[0])
+    n_rows = X.shape[0]
+    labels, queries = _label_texts(y, n_rows), _query_texts(qid, n_rows)
+    notes = [""] * n_rows if comments is None else _comment_texts(comments, n_rows)
     feature_texts = _sparse_texts if issparse(X) else _dense_texts
-    with replaced_file(path) as file, _compressed(file, path) as stream:
-        for start in range(0, X.shape[0], _ROWS_AT_ONCE):
+    with replaced_file(path) as file, compressed(file, path) as stream:
+        for start in range(0, n_rows, _ROWS_AT_ONCE):
             part = slice(start, start + _ROWS_AT_ONCE)
-            rows = zip(y[part], qid[part], feature_texts(X[part]), comments[part], strict=True)
+            features = feature_texts(X[part])
+            rows = zip(labels[part], queries[part], features, notes[part], strict=True)
             stream.write("".join(map(_row_text, rows)).encode("utf-8", "surrogateescape"))
 
 
-def _compressed(file, path):
-    if not str(path).endswith(".gz"):
-        return contextlib.nullcontext(file)
-    return gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
-
-
 def _row_text(row):
+    """Return the line of a row, with its newline."""
     label, query, features, comment = row
     tail = f" # {comment}\n" if comment else "\n"
     return f"{label} qid:{query}{features}{tail}"
 
 
 def _dense_texts(X):
+    """Return the features of each row of a dense matrix as text."""
     template = "".join(f" {j}:%r" for j in range(1, X.shape[1] + 1))
     return [_without_point_zero(template % tuple(row)) for row in X.tolist()]
 
 
 def _sparse_texts(X):
+    """Return the features of each row of a sparse matrix as text."""
     indices, values = (X.indices + 1).tolist(), X.data.astype(np.float64).tolist()
     entries = [f" {j}:{value!r}" for j, value in zip(indices, values, strict=True)]
     ends = X.indptr.tolist()
@@ -180,11 +172,12 @@ def _sparse_texts(X):
 
 
 def _without_point_zero(text):
-    """Write whole numbers as LETOR files do, 3 for 3.0."""
+    """Write whole numbers as LETOR files do: 3 for 3.0."""
     return f"{text} ".replace(".0 ", " ")[:-1]
 
 
 def _as_sorted(X):
+    """Return a CSR matrix with sorted, unique entries; ``X`` itself stays as it is."""
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -192,6 +185,7 @@ def _as_sorted(X):
 
 
 def _as_matrix(X):
+    """Return a dense float64 matrix."""
     X = np.asarray(X)
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
@@ -199,6 +193,7 @@ def _as_matrix(X):
 
 
 def _checked_length(name, values, n_rows):
+    """Refuse values that are not one per row."""
     if len(values) != n_rows:
         raise ValueError(
             f"{name} must have one entry per row of X; got {len(values)} for {n_rows} rows."
@@ -206,27 +201,26 @@ def _checked_length(name, values, n_rows):
     return values
 
 
-def _checked_labels(y, n_rows):
+def _label_texts(y, n_rows):
+    """Return the labels as text; refuse labels that are not finite."""
     y = _checked_length("y", np.asarray(y, dtype=np.float64), n_rows)
     if not np.isfinite(y).all():
         raise ValueError(f"y must be finite; got {float(y[~np.isfinite(y)][0])!r}.")
     return [_without_point_zero(repr(label)) for label in y.tolist()]
 
 
-def _checked_tokens(qid, n_rows):
+def _query_texts(qid, n_rows):
+    """Return the query ids as text; refuse texts that the reader would not take for one id."""
     tokens = [str(token) for token in _checked_length("qid", np.asarray(qid), n_rows).tolist()]
     for token in set(tokens):
-        if (
-            not token
-            or "#" in token
-            or token.encode("utf-8", "surrogateescape").split()
-            != [token.encode("utf-8", "surrogateescape")]
-        ):
+        encoded = token.encode("utf-8", "surrogateescape")
+        if "#" in token or encoded.split() != [encoded]:
             raise ValueError(f"qid must be a word without spaces and '#'; got {token!r}.")
     return tokens
 
 
-def _checked_comments(comments, n_rows):
+def _comment_texts(comments, n_rows):
+    """Return the comments as text; refuse comments of several lines."""
     comments = [str(comment) for comment in _checked_length("comments", comments, n_rows)]
     for comment in comments:
         if "\n" in comment:

@@ -1,10 +1,10 @@
-"""Random target functions: the artificial data of the RankNet paper.
+"""Random target functions: the synthetic data of the RankNet paper.
 
-Vectors with components uniform in [-1, 1] are ranked by a random network, which a network of
-the same shape can learn, or by a random cubic polynomial, which is much harder [1]_. The value
-of the function is binned into relevance levels of equal size: the numbers of pairs that the
-paper gives (20,382 of 24,500 for 20 queries of 50 documents) are those of six equal bins, a
-sixth of the pairs being tied.
+Features are uniform in [-1, 1]. The relevance of a document is a function of its features: a random
+network, which a network of the same shape can learn, or a random cubic polynomial, which is much
+more difficult [1]_. The values of the function are divided into relevance levels of equal size. The
+paper does not give the number of levels, but its numbers of pairs (20,382 of 24,500 for 20 queries
+of 50 documents) are those of six levels, where a sixth of the pairs is tied.
 
 References
 ----------
@@ -15,18 +15,18 @@ References
 import numpy as np
 
 from treerank.checks import check_count
-from treerank.datasets.arguments import as_generator
+from treerank.datasets.generator_arguments import RandomState, as_generator
 
 
 def make_random_network(
-    n_queries=1000,
+    n_queries: int = 1000,
     *,
-    documents_per_query=50,
-    n_features=50,
-    n_hidden=10,
-    n_levels=6,
-    random_state=None,
-):
+    documents_per_query: int = 50,
+    n_features: int = 50,
+    n_hidden: int = 10,
+    n_levels: int | None = 6,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Make data ranked by a two-layer tanh network with weights uniform in [-1, 1].
 
     Parameters
@@ -38,13 +38,13 @@ def make_random_network(
     n_features : int, default=50
         Number of columns, each uniform in [-1, 1].
     n_hidden : int, default=10
-        Hidden units. There are no biases, and the output unit is linear: any increasing
-        function of it gives the same levels.
+        Number of hidden units. There are no biases, and the output is linear: any increasing
+        function of the output would give the same levels.
     n_levels : int or None, default=6
-        Relevance levels, equally frequent over the whole data; ``None`` returns the value of
-        the function itself.
+        Number of relevance levels, equally frequent in the whole data; ``None`` returns the
+        values of the function.
     random_state : int, Generator, RandomState or None, default=None
-        Seed; the same one gives the same data.
+        Seed; the same seed gives the same data.
 
     Returns
     -------
@@ -57,7 +57,6 @@ def make_random_network(
 
     Examples
     --------
-    >>> from treerank.datasets.random_functions import make_random_network
     >>> X, y, qid = make_random_network(n_queries=6, documents_per_query=5, random_state=0)
     >>> X.shape, np.bincount(y)
     ((30, 50), array([5, 5, 5, 5, 5, 5]))
@@ -71,8 +70,13 @@ def make_random_network(
 
 
 def make_random_polynomial(
-    n_queries=1000, *, documents_per_query=50, n_features=50, n_levels=6, random_state=None
-):
+    n_queries: int = 1000,
+    *,
+    documents_per_query: int = 50,
+    n_features: int = 50,
+    n_levels: int | None = 6,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     r"""Make data ranked by a random cubic polynomial.
 
     The target is the mean of a linear, a quadratic and a cubic term, each scaled to zero mean
@@ -91,10 +95,10 @@ def make_random_polynomial(
     n_features : int, default=50
         Number of columns, each uniform in [-1, 1].
     n_levels : int or None, default=6
-        Relevance levels, equally frequent over the whole data; ``None`` returns the value of
-        the function itself.
+        Number of relevance levels, equally frequent in the whole data; ``None`` returns the
+        values of the function.
     random_state : int, Generator, RandomState or None, default=None
-        Seed; the same one gives the same data.
+        Seed; the same seed gives the same data.
 
     Returns
     -------
@@ -107,7 +111,6 @@ def make_random_polynomial(
 
     Examples
     --------
-    >>> from treerank.datasets.random_functions import make_random_polynomial
     >>> X, y, qid = make_random_polynomial(n_queries=6, documents_per_query=5, random_state=0)
     >>> X.shape, np.bincount(y)
     ((30, 50), array([5, 5, 5, 5, 5, 5]))
@@ -124,7 +127,7 @@ def make_random_polynomial(
 
 
 def _uniform_documents(n_queries, documents_per_query, n_features, n_levels, random_state):
-    """Documents without labels, and the generator to go on with."""
+    """Return features, query ids and the random generator for the target function."""
     check_count("n_queries", n_queries)
     check_count("documents_per_query", documents_per_query)
     check_count("n_features", n_features)
@@ -136,13 +139,13 @@ def _uniform_documents(n_queries, documents_per_query, n_features, n_levels, ran
 
 
 def _standardized(term):
+    """Return a term with mean 0 and, unless it is constant, standard deviation 1."""
     deviation = term.std()
-    # One document, or one constant term: nothing to scale.
     return (term - term.mean()) / (deviation if deviation > 0 else 1.0)
 
 
 def _in_levels(values, n_levels):
-    """Bins of equal frequency, from the ranks; the values themselves for ``None``."""
+    """Return the level of each value; levels have equal size. ``None`` returns the values."""
     if n_levels is None:
         return values
     ranks = np.empty(len(values), dtype=np.int64)

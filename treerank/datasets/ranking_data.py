@@ -1,4 +1,4 @@
-"""Ranking data: the rows of a LETOR file, with what stood beside them."""
+"""Ranking data: features, relevance and queries of documents, as read from a file."""
 
 import re
 from collections.abc import Iterator
@@ -14,16 +14,16 @@ _DOC_ID = re.compile(r"\bdocid\s*=\s*(\S+)")
 class RankingData:
     """Documents, their relevance and their queries; unpacks as ``X, y, qid``.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray or scipy.sparse.csr_matrix of shape (n_documents, n_features)
         Features; column ``j`` is feature ``j + 1`` of the file. NaN is a missing value.
     y : ndarray of shape (n_documents,)
         Relevance, as float64.
     qid : ndarray of shape (n_documents,)
-        Query of each document: int64 where all ids of the file are integers, else strings.
-    comments : ndarray of shape (n_documents,) or None
-        What follows ``#`` in each row, or ``""``; ``None`` when it was not asked for.
+        Query id of each document: int64 if all ids of the file are integers, else strings.
+    comments : ndarray of shape (n_documents,) or None, default=None
+        The comment of each document, or ``""``; ``None`` if comments were not read.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class RankingData:
 
     @property
     def doc_ids(self) -> np.ndarray:
-        """Document ids, from comments such as ``docid = GX008-86-4444840``; ``""`` without.
+        """Document ids, from comments such as ``docid = GX008-86-4444840``, or ``""``.
 
         Examples
         --------

@@ -1,7 +1,7 @@
-"""Synthetic data: every generator under one roof.
+"""Synthetic data: all generators.
 
-Each ``make_*`` function returns ``X, y, qid``, checks its arguments, and depends on nothing but
-its ``random_state``. To add one, write its module and list it here.
+Each ``make_*`` function returns ``X, y, qid``. The same arguments and ``random_state`` give the
+same data. To add a generator, write its module and list it here.
 """
 
 from treerank.datasets.gaussian_classes import GaussianClasses, make_gaussian_classes

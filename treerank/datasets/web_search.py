@@ -1,42 +1,46 @@
-r"""Web search: synthetic data of the shape and the difficulty of MSLR-WEB30K.
+r"""Web search: synthetic data with the shape and about the difficulty of MSLR-WEB30K.
 
-A *search* (query) has a number of terms, a rarity of terms, an intent (from 0, it wants text, to 1,
-it wants one site) and a difficulty. A *page* (document) has a match, a popularity and a quality,
-all standard normal. Its utility for the search is not linear:
+A *search* (query) has a number of terms, a rarity of its terms, an intent (from 0, looking for
+text, to 1, looking for a certain site) and a difficulty. A *page* (document) has a match, a
+popularity and a quality, all with a standard normal distribution. The utility of a page for a
+search is not linear:
 
 .. math:: u = a\,m\,(1 - i)(1 + \tfrac12 g) + \sigma(2m)\,(3\,i\,p + g)
               - 1.5\,[g < -1] + b + 2.3\,\varepsilon
 
-with match m, popularity p, quality g, intent i and standard normal noise, and, per search,
-sharpness a and ease b. Popularity counts only where the intent wants it (short queries do) and the
-text matches; pages below a quality are spam. The labels are bins of u with fixed shares, so that a
-hard search may have no relevant page. What the features show of m, p and g is in
+with match m, popularity p, quality g, intent i, standard normal noise, and the sharpness a and the
+ease b of the search. Popularity counts if the intent is high, as in short queries, and the text
+matches. Pages of low quality are spam. The labels are bins of u with given shares, so that a
+difficult search may have no relevant page. The features show m, p and g with noise; see
 :mod:`treerank.datasets.web_search_features`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
+from numpy.typing import DTypeLike
 
-from treerank.checks import check_count, check_number
-from treerank.datasets.arguments import as_generator, check_shares
+from treerank.checks import check_choice, check_count, check_number
+from treerank.datasets.generator_arguments import RandomState, as_generator, check_shares
 from treerank.datasets.web_search_features import FEATURE_NAMES, STREAMS, feature_columns
 
-#: Shares of the labels 0 to 4 in MSLR-WEB30K, about.
+#: Approximate shares of the labels 0 to 4 in MSLR-WEB30K.
 MSLR_LABEL_SHARES = (0.52, 0.32, 0.13, 0.02, 0.01)
 
 
 def make_web_search(
-    n_queries=1000,
+    n_queries: int = 1000,
     *,
-    documents_per_query=120,
-    n_features=136,
-    label_shares=MSLR_LABEL_SHARES,
-    missing_rate=0.0,
-    dtype=np.float64,
-    random_state=None,
-):
-    """Make data of the shape of MSLR-WEB30K: 136 features, five labels, uneven queries.
+    documents_per_query: int = 120,
+    n_features: int = 136,
+    label_shares: Sequence[float] = MSLR_LABEL_SHARES,
+    missing_rate: float = 0.0,
+    dtype: DTypeLike = np.float64,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Make data of the shape of MSLR-WEB30K: 136 features, five labels, queries of many sizes.
 
     Columns come in rows of five, one per stream (body, anchor, title, url, whole page), as in
     MSLR, and are named by :func:`web_search_feature_names`:
@@ -58,7 +62,7 @@ def make_web_search(
     133-135    clicks for the query and on the page, dwell time: zero for most pages
     =========  ===========================================================================
 
-    About three pages of a hundred repeat the features of the page before them.
+    About three pages of a hundred have the same features as the page before them.
 
     Parameters
     ----------
@@ -68,15 +72,15 @@ def make_web_search(
         Mean number of rows of a query. Sizes follow a gamma distribution of shape 2, at least
         1, and sum to ``n_queries * documents_per_query`` exactly.
     n_features : int, default=136
-        Number of columns, at most 136; fewer are an even choice among the 136.
+        Number of columns, at most 136; fewer are chosen evenly from the 136.
     label_shares : sequence of float, default=(0.52, 0.32, 0.13, 0.02, 0.01)
-        Share of each label, from 0 up.
+        Share of each label, from label 0.
     missing_rate : float, default=0.0
-        Probability that a page lacks one stream, or its columns from 125 on: they are NaN.
+        Probability, for each stream and for the columns from 125, that they are NaN for a page.
     dtype : {float32, float64}, default=float64
-        Type of ``X``; the same seed gives the same data, but for rounding.
+        Type of ``X``; both have the same values up to rounding.
     random_state : int, Generator, RandomState or None, default=None
-        Seed; the same one gives the same data.
+        Seed; the same seed gives the same data.
 
     Returns
     -------
@@ -85,11 +89,10 @@ def make_web_search(
     y : ndarray of shape (n_documents,)
         Labels.
     qid : ndarray of shape (n_documents,)
-        Query of each row, from 0; queries are runs of rows.
+        Query of each row, from 0, in rising order.
 
     Examples
     --------
-    >>> from treerank.datasets.web_search import make_web_search
     >>> X, y, qid = make_web_search(n_queries=10, random_state=0)
     >>> X.shape, np.bincount(y)
     ((1200, 136), array([624, 384, 156,  24,  12]))
@@ -98,27 +101,26 @@ def make_web_search(
     check_count("documents_per_query", documents_per_query)
     check_count("n_features", n_features, at_most=len(FEATURE_NAMES))
     check_number("missing_rate", missing_rate, at_least=0, at_most=1)
-    if np.dtype(dtype) not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float32 or float64; got {dtype!r}.")
-    label_shares = check_shares("label_shares", label_shares)
+    check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
+    shares = check_shares("label_shares", label_shares)
     rng = as_generator(random_state)
     qid = _query_of_each_page(n_queries, documents_per_query, rng)
     searches, pages = Searches.drawn(n_queries, rng).expanded(qid), Pages.drawn(qid, rng)
     signal = _utility(searches, pages)
-    y = _labels(signal + 2.3 * rng.standard_normal(len(qid)), label_shares)
+    y = _labels(signal + 2.3 * rng.standard_normal(len(qid)), shares)
     columns = feature_columns(searches, pages, signal)
     X = _gather(columns, _chosen_columns(n_features), len(qid), dtype)
-    _lose_streams(X, missing_rate, rng)
+    _remove_streams(X, missing_rate, rng)
     return X, y, qid
 
 
-def web_search_feature_names(n_features=136):
+def web_search_feature_names(n_features: int = 136) -> list[str]:
     """Return the names of the columns of :func:`make_web_search`.
 
     Parameters
     ----------
     n_features : int, default=136
-        As given to :func:`make_web_search`.
+        The ``n_features`` of :func:`make_web_search`.
 
     Returns
     -------
@@ -127,7 +129,6 @@ def web_search_feature_names(n_features=136):
 
     Examples
     --------
-    >>> from treerank.datasets.web_search import web_search_feature_names
     >>> web_search_feature_names()[10:12]
     ['stream_length_body', 'stream_length_anchor']
     """
@@ -137,7 +138,7 @@ def web_search_feature_names(n_features=136):
 
 @dataclass(frozen=True, eq=False)
 class Searches:
-    """What belongs to a query; one entry each per query, or per page once expanded."""
+    """Properties of queries; one entry per query or, after ``expanded``, per page."""
 
     n_terms: np.ndarray
     rarity: np.ndarray
@@ -146,8 +147,8 @@ class Searches:
     ease: np.ndarray
 
     @classmethod
-    def drawn(cls, n_queries, rng):
-        """Draw the queries."""
+    def drawn(cls, n_queries: int, rng: np.random.Generator) -> Self:
+        """Draw queries."""
         n_terms = np.minimum(1 + rng.poisson(1.8, n_queries), 12).astype(np.float64)
         lean = 2.3 - n_terms + 0.7 * rng.standard_normal(n_queries)
         hopeless = rng.random(n_queries) < 0.03
@@ -159,14 +160,14 @@ class Searches:
             ease=0.9 * rng.standard_normal(n_queries) - 6.0 * hopeless,
         )
 
-    def expanded(self, qid):
-        """Repeat each query's entries for its pages."""
+    def expanded(self, qid: np.ndarray) -> "Searches":
+        """Repeat the entries of each query for each of its pages."""
         return Searches(*(getattr(self, name)[qid] for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True, eq=False)
 class Pages:
-    """What belongs to a page: its three virtues, and what blurs its features."""
+    """Properties of pages, and the noise of their features."""
 
     match: np.ndarray
     popularity: np.ndarray
@@ -175,8 +176,8 @@ class Pages:
     page_noise: np.ndarray
 
     @classmethod
-    def drawn(cls, qid, rng):
-        """Draw the pages; some repeat the one before them in the same query."""
+    def drawn(cls, qid: np.ndarray, rng: np.random.Generator) -> Self:
+        """Draw pages; some equal the page before them in the same query."""
         n_streams = len(STREAMS) - 1  # the whole page is the sum of the others
         draws = rng.standard_normal((3 + 4 * n_streams + 11, len(qid)))
         repeats = np.flatnonzero(rng.random(len(qid)) < 0.03)
@@ -188,6 +189,7 @@ class Pages:
 
 
 def _query_of_each_page(n_queries, documents_per_query, rng):
+    """Draw the number of pages of each query; return the query of each page."""
     weights = np.cumsum(rng.gamma(2.0, size=n_queries))
     n_spare = n_queries * (documents_per_query - 1)
     ends = np.rint(n_spare * weights / weights[-1]).astype(np.int64)
@@ -195,7 +197,7 @@ def _query_of_each_page(n_queries, documents_per_query, rng):
 
 
 def _utility(searches, pages):
-    """Utility without its noise; the formula is in the module's docstring."""
+    """Return the utility without noise; the formula is in the module's docstring."""
     match, quality = pages.match, pages.quality
     matches = 1 / (1 + np.exp(-2 * match))
     text = searches.sharpness * match * (1 - searches.intent) * (1 + 0.5 * quality)
@@ -204,7 +206,7 @@ def _utility(searches, pages):
 
 
 def _labels(utility, label_shares):
-    """Labels by rank of utility, so that the shares are exact."""
+    """Return labels by the rank of the utility, so that the shares are exact."""
     ends = np.rint(np.cumsum(label_shares) * len(utility)).astype(np.int64)
     ranks = np.empty(len(utility), dtype=np.int64)
     ranks[np.argsort(utility, kind="stable")] = np.arange(len(utility))
@@ -212,11 +214,12 @@ def _labels(utility, label_shares):
 
 
 def _chosen_columns(n_features):
+    """Return which of the 136 columns are chosen."""
     return np.rint(np.linspace(0, len(FEATURE_NAMES) - 1, n_features)).astype(np.int64)
 
 
 def _gather(columns, chosen, n_documents, dtype):
-    """Put the chosen columns side by side; they come in any order."""
+    """Return a matrix of the chosen columns; ``columns`` may be in any order."""
     X = np.empty((n_documents, len(chosen)), dtype=dtype)
     wanted = {int(column): place for place, column in enumerate(chosen)}
     for column, values in columns:
@@ -225,8 +228,8 @@ def _gather(columns, chosen, n_documents, dtype):
     return X
 
 
-def _lose_streams(X, missing_rate, rng):
-    """Make whole streams NaN; draws nothing if nothing is missing."""
+def _remove_streams(X, missing_rate, rng):
+    """Set the columns of whole streams to NaN, in place."""
     if missing_rate == 0:
         return
     columns = _chosen_columns(X.shape[1])

@@ -1,12 +1,15 @@
-"""The 136 features of synthetic web search: what a search engine would measure of a page.
+"""The 136 features of synthetic web search: measurements of a page by a search engine.
 
-A stream (body, anchor text, title, url) shows a page's match through noise of its own: covered
-terms and their frequencies grow with it, with diminishing returns. The whole page adds up its
-streams. Popularity is seen in links and anchor text, quality in scores and spelling, and all
-three, sparsely, in clicks. To add a row of five columns, write its formula and its name.
+A stream is a text of the page: body, anchor text, title or url. Each stream shows the match of the
+page with its own noise: the number of covered terms and their frequencies grow with the match, but
+less and less. The stream "whole" is the sum of the others. Popularity is visible in links and
+anchor text, quality in scores, and all three in clicks, which few pages have. To add a row of five
+columns, add its formula and its name.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -47,12 +50,12 @@ _PAGE_COLUMNS = [
 #: Name of each column, in order.
 FEATURE_NAMES = [f"{row}_{stream}" for row in _ROWS for stream in STREAMS] + _PAGE_COLUMNS
 
-#: Columns that are zero for every page, as a lost extractor leaves them.
+#: Columns that are zero for every page, as if their measurement had failed.
 ZERO_COLUMNS = (66, 68)
 
-# Per stream: log of the usual length, its spread, how much of the match it shows, terms covered by
-# an average page (as a logit), occurrences per covered term (as a logarithm).
-_HABITS = {
+# Of each stream: logarithm of the usual length, its deviation, correlation with the match, share of
+# terms covered by an average page (as a logit), occurrences per covered term (as a logarithm).
+_STREAM_PARAMETERS = {
     "body": (6.0, 0.9, 0.65, 1.8, 1.4),
     "anchor": (1.8, 1.2, 0.75, 0.0, 0.6),
     "title": (1.9, 0.5, 0.7, 0.6, 0.0),
@@ -62,7 +65,7 @@ _HABITS = {
 
 @dataclass(frozen=True, eq=False)
 class Stream:
-    """Counts of one text of each page: its length, and the query's terms in it."""
+    """Counts of one stream of each page: its length, and occurrences of the query's terms."""
 
     length: np.ndarray
     covered: np.ndarray
@@ -72,20 +75,22 @@ class Stream:
     usual_log_length: float
 
 
-def feature_columns(searches, pages, signal):
-    """Yield the columns of all pages, one stream after the other.
+def feature_columns(
+    searches: Any, pages: Any, signal: np.ndarray
+) -> Iterator[tuple[int, np.ndarray]]:
+    """Yield the columns of all pages, stream by stream.
 
     Parameters
     ----------
     searches, pages : Searches, Pages
-        What :mod:`treerank.datasets.web_search` draws, one entry per page.
+        The draws of :mod:`treerank.datasets.web_search`, one entry per page.
     signal : ndarray of shape (n_documents,)
-        Utility without noise; clicks follow it.
+        Utility without noise, on which clicks depend.
 
     Yields
     ------
     tuple of int and ndarray of shape (n_documents,)
-        Number of a column, and its values.
+        Number of a column and its values.
     """
     streams = [
         _stream(name, searches, pages, noise)
@@ -99,11 +104,11 @@ def feature_columns(searches, pages, signal):
 
 
 def _stream(name, searches, pages, noise):
-    """Read one text of each page."""
-    usual, spread, candour, coverage, repetition = _HABITS[name]
-    shown = candour * pages.match + np.sqrt(1 - candour**2) * noise[1]
+    """Return the counts of one stream of each page."""
+    usual, spread, correlation, coverage, repetition = _STREAM_PARAMETERS[name]
+    shown = correlation * pages.match + np.sqrt(1 - correlation**2) * noise[1]
     length = np.floor(np.exp(usual + spread * noise[0]))
-    if name == "anchor":  # links, and so their texts, point to popular pages
+    if name == "anchor":  # only popular pages have links, whose texts these are
         length[pages.popularity + 0.5 * noise[1] < 0.6] = 0.0
     share = 1 / (1 + np.exp(-(coverage + 1.2 * shown + 0.4 * noise[2])))
     covered = np.minimum(np.rint(searches.n_terms * share), length)
@@ -116,7 +121,7 @@ def _stream(name, searches, pages, noise):
 
 
 def _whole_page(streams):
-    """Read everything at once: the sum of the streams, and the best coverage."""
+    """Return the counts of the whole page: sums over the streams, and the best coverage."""
     length, total, least, most = (
         sum(getattr(stream, name) for stream in streams)
         for name in ("length", "total", "least", "most")
@@ -128,7 +133,7 @@ def _whole_page(streams):
 def _rows_of_stream(stream, searches):
     """Yield the 25 columns of one stream, in the order of ``_ROWS``."""
     length, n_terms = np.maximum(stream.length, 1), searches.n_terms
-    # The longer the texts, the more of them have the term.
+    # More of the longer texts contain a term.
     rarity = searches.rarity * (14 - stream.usual_log_length)
     statistics = _frequency_statistics(stream, n_terms)
     yield stream.covered
@@ -150,13 +155,13 @@ def _rows_of_stream(stream, searches):
 
 
 def _frequency_statistics(stream, n_terms):
-    """Sum, min, max, mean and variance of the frequencies of the query's terms."""
+    """Return sum, min, max, mean and variance of the frequencies of the query's terms."""
     variance = (stream.most - stream.least) ** 2 / 4
     return stream.total, stream.least, stream.most, stream.total / n_terms, variance
 
 
 def _page_columns(searches, pages, signal):
-    """Yield the eleven columns that no stream has."""
+    """Yield the eleven columns that belong to no stream."""
     noise, popularity = pages.page_noise, pages.popularity
     yield np.floor(1 + np.exp(0.8 + 0.5 * noise[0] - 0.2 * popularity))
     yield np.floor(10 + np.exp(3.3 + 0.6 * noise[0] + 0.3 * noise[1]))
@@ -172,5 +177,5 @@ def _page_columns(searches, pages, signal):
 
 
 def _clicks(interest, threshold):
-    """Nothing below the threshold, a heavy tail above it."""
+    """Return clicks: none below the threshold of interest, a heavy tail above it."""
     return np.floor(np.expm1(2.5 * np.maximum(interest - threshold, 0)))

@@ -1,9 +1,9 @@
-"""Evaluation: rankers on the same splits, with what is significant and what is not."""
+"""Evaluation: rankers on the same splits, and tests of which differences are significant."""
 
-from treerank.evaluation.comparison import Comparison, Failure, join
+from treerank.evaluation.data_splits import Split
+from treerank.evaluation.ranker_comparison import Comparison, Failure, join
+from treerank.evaluation.result_table import ResultTable
 from treerank.evaluation.running import compare
-from treerank.evaluation.splits import Split
 from treerank.evaluation.summary import Summary
-from treerank.evaluation.table import ResultTable
 
 __all__ = ["Comparison", "Failure", "ResultTable", "Split", "Summary", "compare", "join"]

@@ -1,11 +1,17 @@
-"""Layouts: a table in text, Markdown, LaTeX and HTML.
+"""Layouts: a summary as text, Markdown, LaTeX or HTML.
 
-A layout takes anything with ``header``, ``rows`` of text, ``best`` places and ``notes``. To add
-one, write the function and list it in ``LAYOUTS``.
+A layout reads the ``header``, the ``rows`` of text, the ``best`` places and the ``notes`` of a
+summary. To add a layout, write the function and list it in ``LAYOUTS`` and ``SUFFIXES``.
 """
 
 import html
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from treerank.evaluation.summary import Summary
+
+#: LaTeX for characters that have a meaning in it, or that it lacks.
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -26,8 +32,8 @@ _LATEX = {
 }
 
 
-def text_table(table):
-    """Align the columns; names to the left, numbers to the right of their marks."""
+def text_table(table: "Summary") -> str:
+    """Return a table of aligned columns, with the notes below."""
     rows = [table.header, *table.rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     lines = [
@@ -38,34 +44,34 @@ def text_table(table):
     return "\n".join([*lines, "", *table.notes])
 
 
-def markdown_table(table):
-    """Bold is best."""
+def markdown_table(table: "Summary") -> str:
+    """Return a Markdown table; the best values are bold, the notes are a list below."""
     rows = [
-        [_marked_down(cell, (i, j) in table.best) for j, cell in enumerate(row)]
+        [_as_markdown(cell, (i, j) in table.best) for j, cell in enumerate(row)]
         for i, row in enumerate(table.rows)
     ]
-    header = [_marked_down(cell) for cell in table.header]
+    header = [_as_markdown(cell) for cell in table.header]
     rule = ["---", *["---:"] * (len(header) - 1)]
     lines = [f"| {' | '.join(row)} |" for row in [header, rule, *rows]]
     notes = [f"* {note}" for note in table.notes]
     return "\n".join([*lines, "", *notes])
 
 
-def latex_table(table):
-    """Bold is best; notes are comments above it."""
+def latex_table(table: "Summary") -> str:
+    """Return a LaTeX tabular; the best values are bold, the notes are comments above."""
     rows = [
-        [_in_latex(cell, (i, j) in table.best) for j, cell in enumerate(row)]
+        [_as_latex(cell, (i, j) in table.best) for j, cell in enumerate(row)]
         for i, row in enumerate(table.rows)
     ]
-    lines = [" & ".join(row) + r" \\" for row in [[_in_latex(c) for c in table.header], *rows]]
+    lines = [" & ".join(row) + r" \\" for row in [[_as_latex(c) for c in table.header], *rows]]
     lines.insert(1, r"\hline")
     columns = "l" + "r" * (len(table.header) - 1)
     notes = [f"% {line}" for note in table.notes for line in note.splitlines()]
     return "\n".join([*notes, rf"\begin{{tabular}}{{{columns}}}", *lines, r"\end{tabular}"])
 
 
-def html_table(table):
-    """Bold is best; notes are the caption."""
+def html_table(table: "Summary") -> str:
+    """Return an HTML table; the best values are bold, the notes are the caption."""
     caption = "<br>".join(html.escape(note) for note in table.notes)
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
     lines = [f"<caption>{caption}</caption>", f"<thead><tr>{head}</tr></thead>", "<tbody>"]
@@ -80,23 +86,25 @@ def html_table(table):
     return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
 
 
-LAYOUTS = {
+LAYOUTS: dict[str, Callable[["Summary"], str]] = {
     "text": text_table,
     "markdown": markdown_table,
     "latex": latex_table,
     "html": html_table,
 }
 
-#: Layout by the ending of a file's name.
+#: Name of the layout, by the suffix of a file name.
 SUFFIXES = {".txt": "text", ".md": "markdown", ".tex": "latex", ".html": "html"}
 
 
-def _marked_down(cell, bold=False):
+def _as_markdown(cell: str, bold: bool = False) -> str:
+    """Return a cell whose characters have no meaning in Markdown."""
     for character in "\\|_*`<[":
         cell = cell.replace(character, "\\" + character)
     return f"**{cell}**" if bold else cell
 
 
-def _in_latex(cell, bold=False):
+def _as_latex(cell: str, bold: bool = False) -> str:
+    """Return a cell whose characters have no meaning in LaTeX."""
     cell = "".join(_LATEX.get(character, character) for character in cell)
     return rf"\textbf{{{cell}}}" if bold else cell

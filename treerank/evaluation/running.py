@@ -1,8 +1,8 @@
-"""Running: every ranker on every split, in parallel, picking up where a kill left off."""
+"""Running: fits and scores every ranker on every split, in parallel; fits can be stored."""
 
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,64 +11,69 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from treerank.evaluation.comparison import Comparison, Failure, Outcome
-from treerank.evaluation.fitting import Search, fit_and_predict
-from treerank.evaluation.splits import make_splits
+from treerank.checks import check_choice
+from treerank.evaluation.data_splits import Split, SplitSource, make_splits
+from treerank.evaluation.fits import Fitted, Search, fit_and_predict
+from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, key_of
+from treerank.metrics.base import Metric
 from treerank.metrics.conventions import with_convention
-from treerank.progress import listener, listening, nobody
+from treerank.metrics.function_metric import FunctionMetric
+from treerank.progress import current_listener, ignore_progress, listening
 
+#: What to do about a ranker that fails.
 ON_ERROR = ("record", "raise")
 
 
 def compare(
-    rankers,
-    data,
+    rankers: Mapping[str, Any],
+    data: Any,
     *,
-    cv=None,
-    metrics=("ndcg@10", "map"),
-    convention="treerank",
-    grid=None,
-    inner_cv=3,
-    validation_size=None,
-    n_jobs=1,
-    store=None,
-    on_error="record",
-    random_state=0,
-):
+    cv: Any = None,
+    metrics: Iterable[str | Metric | FunctionMetric] = ("ndcg@10", "map"),
+    convention: str = "treerank",
+    grid: Mapping[str, Any] | None = None,
+    inner_cv: Any = 3,
+    validation_size: float | None = None,
+    n_jobs: int = 1,
+    store: str | Path | None = None,
+    on_error: str = "record",
+    random_state: int = 0,
+) -> Comparison:
     """Fit and score rankers on the same splits.
 
-    Within :func:`treerank.show_progress` the fits done are counted.
+    :func:`treerank.show_progress` shows the number of fits that are done.
 
     Parameters
     ----------
     rankers : dict from str to estimator
-        Any with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``; see
-        :mod:`treerank.evaluation.fitting` for engines that want more. They are cloned, and a
-        ``random_state`` of None is set, that of the parts of a pipeline too.
+        Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``; for engines that
+        want more see :mod:`treerank.evaluation.fits`. They are cloned. A ``random_state`` of None
+        is set, in the parts of a pipeline too.
     data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
-        A LETOR folder or folds bring their splits along; others are split by ``cv``.
+        A LETOR folder or folds have splits of their own; other data are split by ``cv``.
     cv : int, splitter or iterable of (train, test), default=None
-        Number of shuffled folds by query, 5 if None; or a splitter, such as
+        Number of shuffled folds of whole queries, 5 if None; or a splitter, such as
         ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows.
     metrics : sequence of str or Metric, default=("ndcg@10", "map")
-        What to score by.
+        Metrics to score by.
     convention : {"treerank", "letor4"}, default="treerank"
-        How; see :data:`treerank.metrics.CONVENTIONS`.
+        Settings of the metrics; see :data:`treerank.metrics.CONVENTIONS`.
     grid : dict from str to (dict or list of dict), default=None
-        By ranker, parameters to try on each training set, as in scikit-learn; the best by the
-        first metric are used. A ranker without a grid is taken as it is.
+        Parameters to try on each training set, by ranker, as in scikit-learn; the best by the
+        first metric are used. A ranker without a grid keeps its parameters.
     inner_cv : int or splitter, default=3
-        How to split training sets for the search; splits that have a validation set use that.
+        How to split training sets for the search; splits with a validation set use that instead.
     validation_size : float or int, default=None
-        Share or number of training queries to set aside as validation set, for the search and
-        for early stopping, where the data bring none.
+        Fraction or number of training queries for a validation set, for the search and for early
+        stopping, if the data have none.
     n_jobs : int, default=1
-        Processes; each fits one ranker to one split at a time, on its share of the cores.
-    store : path, default=None
-        Folder that keeps what is finished: the same call after a kill goes on from there.
+        Number of processes. Each fits one ranker to one split at a time, on its part of the
+        cores.
+    store : str or Path, default=None
+        Folder for finished fits. If the call is killed, the same call continues from there.
     on_error : {"record", "raise"}, default="record"
-        What to do about a ranker that fails on a split: warn and go on without it, or stop.
+        What to do if a ranker fails on a split: warn and continue without it, or raise its error.
     random_state : int, default=0
         Seed of the splits and of rankers without one.
 
@@ -89,41 +94,42 @@ def compare(
     (4, 2)
     """
     _check(rankers, grid, on_error, random_state)
-    scored = {_name(metric): with_convention(metric, convention) for metric in metrics}
-    if not scored:
+    by_name = {_name(metric): with_convention(metric, convention) for metric in metrics}
+    if not by_name:
         raise ValueError(f"metrics must be at least one; got {metrics!r}.")
-    chosen_by = next(iter(scored.values()))
+    first_metric = next(iter(by_name.values()))
     splits = make_splits(data, cv, validation_size=validation_size, random_state=random_state)
     _check_splits(splits)
-    searches = {name: Search(g, chosen_by, inner_cv) for name, g in (grid or {}).items()}
+    searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
     seeded = {name: _seeded(ranker, random_state) for name, ranker in rankers.items()}
+    folder = None if store is None else Store(Path(store))
     jobs = [
-        Job(name, ranker, split, searches.get(name), scored, _store(store), on_error)
+        Job(name, ranker, split, searches.get(name), by_name, folder, on_error)
         for split in splits
         for name, ranker in seeded.items()
     ]
     outcomes = _run(jobs, n_jobs)
-    return Comparison.of(tuple(rankers), tuple(scored), convention, outcomes)
+    return Comparison.of(tuple(rankers), tuple(by_name), convention, outcomes)
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """One ranker on one split."""
+    """A ranker to fit to a split, and what to do with the result."""
 
     name: str
     ranker: Any
-    split: Any
+    split: SplitSource
     search: Search | None
-    metrics: Mapping[str, Any]
+    metrics: Mapping[str, Metric | FunctionMetric]
     store: Store | None
     on_error: str
 
 
-def run_job(job):
-    """Return an Outcome, from the store if it is there, or a Failure."""
+def run_job(job: Job) -> Outcome | Failure:
+    """Return the results of a job, from its store if they are there, or its failure."""
     split = job.split.split()
     try:
-        fitted = _stored_or_fitted(job, split)
+        fitted = _load_or_fit(job, split)
     except Exception as error:
         if job.on_error == "raise":
             raise
@@ -143,7 +149,8 @@ def run_job(job):
     )
 
 
-def _stored_or_fitted(job, split):
+def _load_or_fit(job: Job, split: Split) -> Fitted:
+    """Return the stored fit of a job, or fit and store it."""
     if job.store is None:
         return fit_and_predict(job.ranker, split, job.search)
     configuration = configuration_of(job.ranker, job.search, split)
@@ -156,10 +163,12 @@ def _stored_or_fitted(job, split):
     return fitted
 
 
-def _run(jobs, n_jobs):
+def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
+    """Run jobs in parallel and return their results in the order of the jobs."""
     parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-    outcomes, tell = [], listener()
-    with listening(nobody):  # whole fits are counted here, not the iterations of each
+    outcomes: list[Outcome | Failure] = []
+    tell = current_listener()
+    with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
         for outcome in parallel(joblib.delayed(run_job)(job) for job in jobs):
             outcomes.append(outcome)
             if isinstance(outcome, Failure):
@@ -170,6 +179,7 @@ def _run(jobs, n_jobs):
 
 
 def _check(rankers, grid, on_error, random_state):
+    """Refuse wrong arguments before the work begins."""
     if not isinstance(rankers, Mapping) or not rankers:
         raise TypeError(f"rankers must be a dict from name to estimator; got {rankers!r}.")
     for name, ranker in rankers.items():
@@ -181,28 +191,27 @@ def _check(rankers, grid, on_error, random_state):
         raise ValueError(
             f"grid must be by name of ranker, {list(rankers)}; got {sorted(unknown)!r}."
         )
-    if on_error not in ON_ERROR:
-        raise ValueError(f"on_error must be one of {list(ON_ERROR)}; got {on_error!r}.")
+    check_choice("on_error", on_error, ON_ERROR)
     if not isinstance(random_state, int | np.integer):
         raise TypeError(f"random_state must be an integer; got {random_state!r}.")
 
 
 def _check_splits(splits):
+    """Refuse no splits, and splits of the same name."""
     names = [split.name for split in splits]
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"data must have at least one split, each of a name; got {names!r}.")
+        raise ValueError(
+            f"data must have at least one split, each with its own name; got {names!r}."
+        )
 
 
 def _name(metric):
+    """Return the name of a metric as the user wrote it."""
     return metric if isinstance(metric, str) else with_convention(metric).name
 
 
-def _store(store):
-    return None if store is None else Store(Path(store))
-
-
 def _seeded(ranker, random_state):
-    """Return a copy with a seed: its own, or else, as of a pipeline, those of its parts."""
+    """Return a clone with a seed; its parts get it if it has no ``random_state``, as a pipeline."""
     ranker = clone(ranker)
     own = ranker.get_params(deep=False)
     params = own if "random_state" in own else ranker.get_params()

@@ -1,35 +1,39 @@
 """Summary: one row per ranker, one column per metric, and what is significant.
 
-A summary holds numbers and words; how they look is the business of
-:mod:`treerank.evaluation.layouts`.
+A summary holds numbers and text; :mod:`treerank.evaluation.layouts` turns them into tables.
 """
 
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from treerank.evaluation.layouts import LAYOUTS, SUFFIXES
 from treerank.metrics.conventions import CONVENTIONS
 from treerank.statistics.adjustment import adjust_holm
+from treerank.statistics.paired import PairedTest
 from treerank.statistics.resampled import corrected_standard_error
 
-#: What the marks stand for.
+if TYPE_CHECKING:
+    from treerank.evaluation.ranker_comparison import Comparison
+
+#: Mark of each verdict.
 MARKS = {"better": "↑", "worse": "↓", "same": ""}
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One ranker by one metric.
+    """The mean of one ranker by one metric, with its error and its verdict.
 
-    Attributes
+    Parameters
     ----------
     mean, error : float
-        Over splits, with the error corrected for their overlap; over queries if there is but one
-        split.
+        Over splits, with the error corrected for their overlap; over queries if there is only
+        one split.
     verdict : {"better", "worse", "same"}
-        Against the reference.
+        Result of the test against the reference.
     is_best : bool
         Whether no other mean is higher.
     """
@@ -39,8 +43,8 @@ class Cell:
     verdict: str = "same"
     is_best: bool = False
 
-    def __str__(self):
-        """Print mean, error and mark."""
+    def __str__(self) -> str:
+        """Return mean, error and mark as text."""
         if np.isnan(self.mean):
             return "failed"
         error = "" if np.isnan(self.error) else f" ± {self.error:.4f}"
@@ -49,18 +53,30 @@ class Cell:
 
 @dataclass(frozen=True)
 class Summary:
-    """A table for people.
+    """A table of rankers and metrics, with marks of what is significant, and notes.
 
-    Attributes
+    Parameters
     ----------
     rankers, metrics : tuple of str
-        Rows and columns.
+        Names of the rows and of the columns.
     cells : dict from (str, str) to Cell
-        By ranker and metric.
+        Means by ranker and metric.
     seconds : dict from str to float
         Mean time of a fit with its search, by ranker.
     notes : tuple of str
-        What the reader has to know: splits, errors, tests, convention, failures.
+        Splits, errors, tests, convention and failures, in words.
+
+    Examples
+    --------
+    >>> cells = {("a", "map"): Cell(0.5, 0.1), ("b", "map"): Cell(0.75, 0.1, "better", True)}
+    >>> summary = Summary(("a", "b"), ("map",), cells, {"a": 0.01, "b": 2.0}, ("A note.",))
+    >>> print(summary.to_markdown())
+    | ranker | map | fit (s) |
+    | --- | ---: | ---: |
+    | a | 0.5000 ± 0.1000 | 0.01 |
+    | b | **0.7500 ± 0.1000 ↑** | 2.00 |
+    <BLANKLINE>
+    * A note.
     """
 
     rankers: tuple[str, ...]
@@ -70,20 +86,20 @@ class Summary:
     notes: tuple[str, ...]
 
     @property
-    def header(self):
+    def header(self) -> tuple[str, ...]:
         """Names of the columns."""
         return ("ranker", *self.metrics, "fit (s)")
 
     @property
-    def rows(self):
-        """Cells of text."""
+    def rows(self) -> list[tuple[str, ...]]:
+        """The cells as text, by row."""
         return [
             (name, *(str(self.cells[name, m]) for m in self.metrics), _seconds(self.seconds[name]))
             for name in self.rankers
         ]
 
     @property
-    def best(self):
+    def best(self) -> set[tuple[int, int]]:
         """Places of the best means, as (row, column)."""
         return {
             (row, column)
@@ -92,67 +108,74 @@ class Summary:
             if self.cells[name, metric].is_best
         }
 
-    def __str__(self):
-        """Print it as text."""
+    def __str__(self) -> str:
+        """Return the table as text."""
         return self.to_text()
 
-    def to_text(self):
-        """Return it with aligned columns."""
+    def to_text(self) -> str:
+        """Return the table as text with aligned columns."""
         return LAYOUTS["text"](self)
 
-    def to_markdown(self):
-        """Return a Markdown table with notes below."""
+    def to_markdown(self) -> str:
+        """Return a Markdown table with the notes below."""
         return LAYOUTS["markdown"](self)
 
-    def to_latex(self):
-        """Return a LaTeX tabular, with notes as comments; it needs no package."""
+    def to_latex(self) -> str:
+        """Return a LaTeX tabular with the notes as comments; it needs no LaTeX package."""
         return LAYOUTS["latex"](self)
 
-    def to_html(self):
-        """Return an HTML table, with notes in its caption."""
+    def to_html(self) -> str:
+        """Return an HTML table with the notes in its caption."""
         return LAYOUTS["html"](self)
 
-    def save(self, path):
-        """Write it to ``.txt``, ``.md``, ``.tex`` or ``.html``."""
+    def save(self, path: str | Path) -> None:
+        """Write the table to a file that ends in ``.txt``, ``.md``, ``.tex`` or ``.html``."""
         path = check_path(path)
         path.write_text(LAYOUTS[SUFFIXES[path.suffix]](self) + "\n", encoding="utf-8")
 
 
-def check_path(path):
-    """Return a path; refuse an ending that there is no layout for."""
+def check_path(path: str | Path) -> Path:
+    """Return a path; refuse a suffix that has no layout."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise ValueError(f"path must end in one of {list(SUFFIXES)}; got {str(path)!r}.")
     return path
 
 
-def make_summary(comparison, reference, test, alpha, settings):
-    """Make the summary of a comparison; see :meth:`Comparison.summary`."""
+def make_summary(
+    comparison: "Comparison",
+    reference: str,
+    test: str | PairedTest,
+    alpha: float,
+    settings: dict[str, Any],
+) -> Summary:
+    """Return the summary of a comparison; see :meth:`Comparison.summary`."""
     if reference != "best" and reference not in comparison.complete:
         raise ValueError(
             "reference must be 'best' or a ranker with results for all splits, "
             f"{list(comparison.complete)}; got {reference!r}."
         )
     cells: dict[tuple[str, str], Cell] = {}
-    untested: dict[tuple[str, str], str] = {}
-    names = set()
+    tests: set[str] = set()
+    untested: list[str] = []
     for metric in comparison.metrics:
         means, errors = _means_and_errors(comparison, metric)
-        verdicts, name = _verdicts(
-            comparison, metric, means, reference, test, alpha, settings, untested
-        )
-        names.add(name)
+        against, is_chosen = _find_reference(comparison, reference, means), reference == "best"
+        results, messages = _test_pairs(comparison, metric, against, is_chosen, test, settings)
+        verdicts = _verdicts(results, against, alpha)
         best = np.nanmax(means) if not np.isnan(means).all() else np.nan
         for ranker, mean, error in zip(comparison.rankers, means, errors, strict=True):
             verdict = verdicts.get(ranker, "same")
             cells[ranker, metric] = Cell(float(mean), float(error), verdict, bool(mean == best))
-    notes = (*_notes(comparison, reference, names - {None}, alpha), *untested.values())
-    notes += tuple(str(failure) for failure in comparison.failures)
+        tests.update(result.test for result in results.values())
+        untested += messages
+    failures = map(str, comparison.failures)
+    notes = (*_notes(comparison, reference, tests, alpha), *untested, *failures)
     return Summary(comparison.rankers, comparison.metrics, cells, _mean_seconds(comparison), notes)
 
 
 def _means_and_errors(comparison, metric):
-    """Return two numbers per ranker; a ranker without any result has NaN."""
+    """Return the mean and the error of each ranker; NaN for a ranker without any result."""
     by_split = comparison.by_split(metric)
     means, errors = np.full((2, len(comparison.rankers)), np.nan)
     for column, values in enumerate(by_split.T):
@@ -167,44 +190,48 @@ def _means_and_errors(comparison, metric):
     return means, errors
 
 
-def _verdicts(comparison, metric, means, reference, test, alpha, settings, untested):
-    """Test every complete ranker against the reference; say in ``untested`` what cannot be."""
-    complete = comparison.complete
-    is_chosen = reference == "best" and len(complete) > 0
-    if is_chosen:
-        reference = max(complete, key=lambda name: means[comparison.rankers.index(name)])
-    results = {}
-    for name, other in _pairs(complete, reference, is_chosen):
+def _find_reference(comparison, reference, means):
+    """Return the reference; the complete ranker of the highest mean for ``"best"``."""
+    if reference != "best" or not comparison.complete:
+        return reference
+    return max(comparison.complete, key=lambda name: means[comparison.rankers.index(name)])
+
+
+def _test_pairs(comparison, metric, reference, is_chosen, test, settings):
+    """Test every complete ranker against the reference.
+
+    Returns the results by pair, and messages on rankers that cannot be tested. A reference that
+    the same values have chosen is the winner of all pairs, so all pairs are tested, to be adjusted
+    for: else one of six equal rankers would be called worse in 10 % of comparisons at a level of
+    5 %.
+    """
+    others = [name for name in comparison.complete if name != reference]
+    pairs = [(name, reference) for name in others]
+    pairs += combinations(others, 2) if is_chosen else []
+    results, messages = {}, []
+    for pair in pairs:
         try:
-            results[name, other] = comparison.test(
-                metric, test, rankers=(name, other), adjust=False, **settings
-            )
+            results[pair] = comparison.test(metric, test, rankers=pair, adjust=False, **settings)
         except ValueError as error:
-            if other == reference:
-                untested[name, metric] = f"Not tested by {metric}: {error}"
+            if reference in pair:
+                messages.append(f"Not tested by {metric}: {error}")
+    return results, messages
+
+
+def _verdicts(results, reference, alpha):
+    """Return, by ranker, whether it is better or worse than the reference or the same."""
     if not results:
-        return {}, None
-    p_values = adjust_holm([pair.p_values[0, 1] for pair in results.values()])
-    verdicts = {
-        name: "same" if p > alpha else "better" if pair.differences[0, 1] > 0 else "worse"
-        for p, ((name, other), pair) in zip(p_values, results.items(), strict=True)
+        return {}
+    p_values = adjust_holm([result.p_values[0, 1] for result in results.values()])
+    return {
+        name: "same" if p > alpha else "better" if result.differences[0, 1] > 0 else "worse"
+        for p, ((name, other), result) in zip(p_values, results.items(), strict=True)
         if other == reference
     }
-    return verdicts, next(iter(results.values())).test
-
-
-def _pairs(rankers, reference, is_chosen):
-    """Return the pairs to adjust for.
-
-    A best that the same values have chosen is the winner of all pairs: adjusted for its own
-    alone, one of six equal rankers would be called worse in 10 % of comparisons at a level of 5 %.
-    """
-    others = [name for name in rankers if name != reference]
-    among_others = list(combinations(others, 2)) if is_chosen else []
-    return [(name, reference) for name in others] + among_others
 
 
 def _notes(comparison, reference, tests, alpha):
+    """Yield notes on splits, errors, tests and convention."""
     n_splits = len(comparison.splits)
     n_queries = len(np.unique(comparison.values["query"]))
     if n_splits == 1:
@@ -226,6 +253,7 @@ def _notes(comparison, reference, tests, alpha):
 
 
 def _mean_seconds(comparison):
+    """Return the mean time of a fit with its search, by ranker; NaN without any fit."""
     fits = comparison.fits
     total = fits["search_seconds"] + fits["fit_seconds"]
     return {
@@ -237,4 +265,5 @@ def _mean_seconds(comparison):
 
 
 def _seconds(seconds):
+    """Return seconds as text."""
     return "" if np.isnan(seconds) else f"{seconds:.2f}"

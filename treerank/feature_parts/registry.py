@@ -19,7 +19,7 @@ FEATURE_PARTS = {
     "mlp": "treerank.feature_parts.networks.mlp:MLP",
     "linear": "treerank.feature_parts.networks.linear:Linear",
     "polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",
-    "soft_trees": "treerank.feature_parts.soft_trees.soft_trees:SoftTrees",
+    "soft_trees": "treerank.feature_parts.soft_trees.part:SoftTrees",
 }
 
 #: The same by the name of the class, for model files.

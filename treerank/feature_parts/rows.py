@@ -1,11 +1,13 @@
-"""Rows of X in a given order, gathered only when somebody looks at them.
+"""Rows: a view of the rows of X in a given order, copied only when they are read.
 
-Engines get the rows in canonical order (:mod:`treerank.inputs.canonical`). Sorting X would double
-the memory of a fit, so feature parts read batches instead. A feature part that needs nothing
-of the kind asks for ``as_rows(X).array()``.
+Feature parts get the rows of X in canonical order (:mod:`treerank.inputs.canonical`). Sorting X
+itself would double the memory of a fit. So a fit passes X and the order, and feature parts copy
+batches of rows as they need them. ``as_rows(X).array()`` returns all rows as one array.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
@@ -19,10 +21,10 @@ class Rows:
 
     Parameters
     ----------
-    values : ndarray or CSR matrix of shape (n_rows_in_all, n_features)
-        The matrix; never copied as a whole unless :meth:`array` is asked for.
+    values : ndarray or CSR matrix of shape (n_all_rows, n_features)
+        The matrix. Only :meth:`array` copies it as a whole, and only if the order differs.
     order : ndarray of shape (n_rows,), default=None
-        Row ``i`` of the view is ``values[order[i]]``; ``None`` keeps all as they are.
+        Row ``i`` of the view is ``values[order[i]]``; ``None`` is all rows as they are.
     feature_names : sequence of str, default=None
         Names of the columns.
     categorical : sequence of int, default=None
@@ -38,13 +40,13 @@ class Rows:
     array([[5., 6.]])
     """
 
-    values: np.ndarray
+    values: Any
     order: np.ndarray | None = None
-    feature_names: tuple[str, ...] | None = None
-    categorical: tuple[int, ...] | None = None
+    feature_names: Sequence[str] | None = None
+    categorical: Sequence[int] | None = None
 
-    def __post_init__(self):
-        """Take an order that changes nothing for none at all."""
+    def __post_init__(self) -> None:
+        """Check the shape, and replace an order that changes nothing by None."""
         if np.ndim(self.values) != 2:
             raise ValueError(f"values must be two-dimensional; got shape {np.shape(self.values)}.")
         if self.order is not None:
@@ -53,48 +55,63 @@ class Rows:
             object.__setattr__(self, "order", None if identity else order)
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Numbers of rows and features."""
         return len(self), self.values.shape[1]
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         """Type of the values."""
         return self.values.dtype
 
     @property
-    def is_sparse(self):
-        """Whether the values are a CSR matrix; so is what is gathered from them then."""
+    def is_sparse(self) -> bool:
+        """Whether the values are a CSR matrix; copies of their rows are one, too."""
         return issparse(self.values)
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Return the number of rows."""
         return self.values.shape[0] if self.order is None else len(self.order)
 
-    def row(self, i):
-        """Return one row, without a copy where the layout allows."""
+    def row(self, i: int) -> Any:
+        """Return row ``i``, without a copy if the memory layout allows it."""
         return self.values[i if self.order is None else self.order[i]]
 
-    def batch(self, start, stop):
-        """Return rows ``start`` to ``stop``; not a copy if the order is that of ``values``."""
+    def batch(self, start: int, stop: int) -> Any:
+        """Return rows ``start`` to ``stop``, as a copy if ``order`` is not None."""
         if self.order is None:
             return self.values[start:stop]
         return take_rows(self.values, self.order[start:stop])
 
-    def of(self, positions):
-        """Return a view of some of these rows."""
+    def take(self, positions: np.ndarray) -> "Rows":
+        """Return a view of the rows at ``positions`` of this view."""
         order = positions if self.order is None else self.order[positions]
         return replace(self, order=order)
 
-    def array(self):
-        """Return all rows as one matrix: ``values`` itself where the order is the same."""
+    def array(self) -> Any:
+        """Return all rows as one matrix, as a copy if ``order`` is not None."""
         return self.values if self.order is None else take_rows(self.values, self.order)
 
 
-def as_rows(X, *, sparse=False):
-    """Return ``X`` itself if it is a view of rows already, else a view of all its rows.
+def as_rows(X: Any, *, sparse: bool = False) -> Rows:
+    """Return ``X`` as :class:`Rows`, or ``X`` itself if it is that already.
 
-    Sparse matrices are refused, unless the caller says that it reads those, too.
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n_rows, n_features), or Rows
+        The rows.
+    sparse : bool, default=False
+        Whether a sparse matrix is accepted; otherwise it is refused.
+
+    Returns
+    -------
+    Rows
+        A view of all rows.
+
+    Examples
+    --------
+    >>> as_rows([[1.0, 2.0]]).shape
+    (1, 2)
     """
     rows = X if isinstance(X, Rows) else Rows(as_csr(X) if issparse(X) else np.asarray(X))
     if rows.is_sparse and not sparse:
@@ -105,15 +122,15 @@ def as_rows(X, *, sparse=False):
     return rows
 
 
-def stored_as(values, *, sparse):
-    """Return the same numbers as a CSR matrix or as an array."""
+def stored_as(values: Any, *, sparse: bool) -> Any:
+    """Return the values as a CSR matrix if ``sparse``, else as an array."""
     if issparse(values) == sparse:
         return values
     return csr_matrix(values) if sparse else values.toarray()
 
 
-def take_rows(values, indices):
-    """Gather rows along the layout of memory: ``numpy.take`` would copy all of ``values`` first."""
+def take_rows(values: Any, indices: np.ndarray) -> Any:
+    """Return some rows, copied along the memory layout: else ``take`` would copy all rows first."""
     if issparse(values):
         return values[indices]
     if values.flags.c_contiguous:

@@ -1,40 +1,43 @@
-"""Archive: one file of plain values, for models; reading one runs no code.
+"""Archives: one file of plain values, in which models are saved; reading it runs no code.
 
-A zip file: ``treerank.json`` says what the file is and holds every JSON value; arrays lie
-beside it as ``.npy`` files (never pickled) and bytes as they are. What JSON cannot say is a
-one-entry object whose key starts with ``$``. To add a kind of value, add a case to ``_pack``
-and its reader to ``_UNPACK``.
+An archive is a zip file. Its member ``treerank.json`` holds the format's name and version and all
+JSON values. Arrays are members of their own, as ``.npy`` files (never pickled), and so are bytes.
+A value that JSON does not know is an object with one entry, whose key starts with ``$``. To add a
+kind of value, add a case to ``_pack`` and its reader to ``_UNPACK``.
 """
 
 import io
 import json
 import math
-import os
-import secrets
 import zipfile
 import zlib
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+from treerank.files.replaced import replaced_file
 
 FORMAT = "treerank model"
 FORMAT_VERSION = 1
 _MANIFEST = "treerank.json"
 _ZIP_START = b"PK\x03\x04"
-_EPOCH = (1980, 1, 1, 0, 0, 0)  # no clock in the file: the same model gives the same bytes
+# A fixed date instead of the clock: the same model gives the same bytes.
+_EPOCH = (1980, 1, 1, 0, 0, 0)
 
 
-def write_archive(path, content):
-    """Write a tree of plain values; a kill in the middle leaves the old file or none.
+def write_archive(path: str | Path, content: dict[str, Any]) -> None:
+    """Write nested plain values to a file.
 
     Parameters
     ----------
     path : str or path
-        Where to; replaced in one step once the new file is whole.
+        File to write. It is replaced in one step once the new file is whole, so that a killed
+        process leaves the old file or none.
     content : dict
-        JSON values, tuples, bytes and arrays, in dicts and lists. Anything else is stored as the
-        text of its name alone.
+        JSON values, tuples, bytes and arrays, in dicts and lists. Of any other object only the
+        name is stored.
 
     Examples
     --------
@@ -51,19 +54,37 @@ def write_archive(path, content):
         "content": _pack(content, files),
     }
     text = json.dumps(manifest, allow_nan=False).encode()
-    _replace(Path(path), _zipped({_MANIFEST: text, **files}))
+    with replaced_file(path) as file:
+        file.write(_zipped({_MANIFEST: text, **files}))
 
 
-def read_archive(path):
-    """Read what :func:`write_archive` wrote.
+def read_archive(path: str | Path) -> Any:
+    """Read a file that :func:`write_archive` wrote.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read.
+
+    Returns
+    -------
+    dict
+        The values; an object of which only the name was stored is a text.
 
     Raises
     ------
     ValueError
-        The file is truncated or damaged, no treerank model, or written by a newer version.
+        If the file is truncated, damaged, no treerank model or written by a newer version.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "loss.treerank"
+    >>> write_archive(path, {"loss": max})
+    >>> read_archive(path)
+    {'loss': 'max (not saved)'}
     """
     data = Path(path).read_bytes()
-    _refuse_foreign_start(data, path)
+    _check_first_bytes(data, path)
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
@@ -72,22 +93,24 @@ def read_archive(path):
         raise ValueError(f"path must be a whole file; {path} is truncated or damaged.") from error
     except (KeyError, ValueError) as error:
         raise ValueError(f"path must be a treerank model; {path} is something else.") from error
-    _refuse_foreign_manifest(manifest, path)
+    _check_manifest(manifest, path)
     try:
         return _unpack(manifest["content"], members)
     except (KeyError, TypeError, ValueError, EOFError, RecursionError) as error:
         raise ValueError(f"path must be an undamaged file; got {error!r} in {path}.") from error
 
 
-def _refuse_foreign_start(data, path):
-    name = data[30 : 30 + len(_MANIFEST)]  # of the first member, right after its 30-byte header
+def _check_first_bytes(data, path):
+    """Refuse a file that is not the beginning of a zip file whose first member is the manifest."""
+    name = data[30 : 30 + len(_MANIFEST)]  # the first member's name follows a header of 30 bytes
     if not (_ZIP_START.startswith(data[:4]) or data.startswith(_ZIP_START)) or (
         not _MANIFEST.encode().startswith(name)
     ):
         raise ValueError(f"path must be a treerank model; {path} is something else.")
 
 
-def _refuse_foreign_manifest(manifest, path):
+def _check_manifest(manifest, path):
+    """Refuse another format and a newer version of this one."""
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ValueError(f"path must be a treerank model; {path} is something else.")
     found = manifest.get("format_version")
@@ -98,20 +121,8 @@ def _refuse_foreign_manifest(manifest, path):
         )
 
 
-def _replace(path, data):
-    # In the same folder, since only within one file system a rename is one step.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        with beside.open("xb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
 def _zipped(files):
+    """Return the bytes of a zip file."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for name, data in files.items():
@@ -120,7 +131,7 @@ def _zipped(files):
 
 
 def _pack(value, files):
-    """Return ``value`` in JSON, putting arrays and bytes into ``files``."""
+    """Return ``value`` as JSON values; arrays and bytes are added to ``files``."""
     match value:
         case None | bool() | str() | int():
             return value
@@ -129,9 +140,9 @@ def _pack(value, files):
         case float():
             return value if math.isfinite(value) else {"$float": repr(value)}
         case bytes() | bytearray():
-            return {"$bytes": _keep(bytes(value), "bytes", files)}
+            return {"$bytes": _add_file(bytes(value), "bytes", files)}
         case np.ndarray() if not value.dtype.hasobject:
-            return {"$array": _keep(_npy(value), "npy", files)}
+            return {"$array": _add_file(_npy(value), "npy", files)}
         case np.ndarray():
             return {"$objects": [_pack(v, files) for v in value.tolist()]}
         case list():
@@ -145,19 +156,22 @@ def _pack(value, files):
     return {"$unsaved": getattr(value, "__name__", type(value).__name__)}
 
 
-def _keep(data, suffix, files):
+def _add_file(data, suffix, files):
+    """Add a member and return its name."""
     name = f"{len(files)}.{suffix}"
     files[name] = data
     return name
 
 
 def _npy(array):
+    """Return an array as the bytes of a ``.npy`` file."""
     buffer = io.BytesIO()
     np.lib.format.write_array(buffer, array, allow_pickle=False)
     return buffer.getvalue()
 
 
 def _unpack(value, files):
+    """Return the value that ``_pack`` was given."""
     if isinstance(value, list):
         return [_unpack(v, files) for v in value]
     if not isinstance(value, dict):

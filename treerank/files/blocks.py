@@ -1,25 +1,26 @@
-"""Files: text that arrives in blocks of whole lines, and files that are replaced at once.
+"""Text blocks: a text file, plain or gzip, read as blocks of whole lines.
 
-Blocks keep the memory of a reader near that of its result: no file, compressed or not, is
-ever held whole. The next block is read (and decompressed) while the last one is parsed.
+Blocks save memory: no file, compressed or not, is held as a whole. The next block is read (and
+decompressed) while the caller parses the last one.
 """
 
-import contextlib
 import gzip
-import os
-import secrets
 import zlib
+from collections.abc import Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from treerank.files.compression import open_text
+
 BLOCK_SIZE = 2**22
+_Filled = tuple[bytearray, int, Exception | None]
 
 
 class TextBlock(NamedTuple):
-    """Some whole lines.
+    """Some whole lines of a file.
 
     Attributes
     ----------
@@ -33,46 +34,37 @@ class TextBlock(NamedTuple):
     first_line: int
 
 
-def is_gzip(path):
-    """Tell whether a file is to be decompressed: by its name or by its first two bytes."""
-    with open(path, "rb") as file:
-        return str(path).endswith(".gz") or file.read(2) == b"\x1f\x8b"
-
-
-def text_blocks(path, block_size=None):
+def text_blocks(path: str | Path, block_size: int | None = None) -> Generator[TextBlock]:
     r"""Yield a file in blocks of whole lines, plain or gzip.
 
     Parameters
     ----------
-    path : path-like
+    path : str or path
         File.
-    block_size : int, default 4 MiB
-        Bytes to read at a time.
+    block_size : int, default=None
+        Bytes to read at a time; ``None`` is 4 MiB.
 
     Yields
     ------
     TextBlock
-        Lines; a newline is added to the last one of the file where it has none.
+        Lines; the last line of the file gets a newline if it has none.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "lines.txt")
-    ...     n_bytes = path.write_bytes(b"one\ntwo\nthree")
-    ...     blocks = list(text_blocks(path, block_size=8))
+    >>> path = getfixture("tmp_path") / "lines.txt"
+    >>> n_bytes = path.write_bytes(b"one\ntwo\nthree")
+    >>> blocks = list(text_blocks(path, block_size=8))
     >>> [(block.text.tobytes(), block.first_line) for block in blocks]
     [(b'one\ntwo\n', 1), (b'three\n', 3)]
     """
     block_size = block_size or BLOCK_SIZE
     first_line, carry = 1, b""
-    with _opened(path) as stream, ThreadPoolExecutor(1) as reader:
-        ahead: Future | None = reader.submit(_fill, stream, carry, block_size)
+    with open_text(path) as stream, ThreadPoolExecutor(1) as reader:
+        ahead: Future[_Filled] | None = reader.submit(_fill, stream, carry, block_size)
         while ahead is not None:
             buffer, n_bytes, damage = ahead.result()
             if damage is not None:
-                raise _broken_off(path, bytes(buffer[:n_bytes]), first_line, damage)
+                raise _truncation_error(path, bytes(buffer[:n_bytes]), first_line, damage)
             is_last = n_bytes < len(buffer) - 1
             if is_last and n_bytes and buffer[n_bytes - 1] != 10:
                 buffer[n_bytes] = 10  # _fill leaves room for it
@@ -86,12 +78,11 @@ def text_blocks(path, block_size=None):
                 first_line += buffer.count(b"\n", 0, end)
 
 
-def _opened(path):
-    return gzip.open(path) if is_gzip(path) else open(path, "rb")
+def _fill(stream: Any, carry: bytes, size: int) -> _Filled:
+    """Read up to ``size`` bytes behind ``carry``.
 
-
-def _fill(stream, carry, size):
-    """Return a buffer of ``carry`` and what follows, how much that is, and what broke it off."""
+    Return the buffer, the number of bytes in it, and the error of a damaged gzip stream or None.
+    """
     buffer = bytearray(len(carry) + size + 1)
     buffer[: len(carry)] = carry
     n_bytes = len(carry)
@@ -104,59 +95,10 @@ def _fill(stream, carry, size):
     return buffer, n_bytes, None
 
 
-def _broken_off(path, rest, first_line, damage):
+def _truncation_error(path, rest, first_line, damage):
+    """Return the error that names the line and column at which a gzip stream is damaged."""
     line = first_line + rest.count(b"\n")
     column = len(rest) - rest.rfind(b"\n")
     return ValueError(
         f"{path}, line {line}, column {column}: the gzip stream must be whole; got {damage}"
     )
-
-
-def expected_size(path):
-    """Guess how many bytes of text a file holds.
-
-    A gzip file ends in the size of its text, modulo 4 GiB and for the last of its members
-    alone, and no stream can hold more than 1032 times its own size.
-    """
-    size = os.path.getsize(path)
-    if not is_gzip(path) or size < 4:
-        return size
-    with open(path, "rb") as file:
-        file.seek(-4, os.SEEK_END)
-        return max(size, min(int.from_bytes(file.read(4), "little"), 1032 * size))
-
-
-@contextlib.contextmanager
-def replaced_file(path):
-    """Write a file beside ``path`` and put it in place only once it is whole.
-
-    Parameters
-    ----------
-    path : path-like
-        File to replace.
-
-    Yields
-    ------
-    file
-        Binary file to write to. After an error, or a kill, ``path`` is as it was.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replaced_file(Path(folder, "new.txt")) as file:
-    ...         n_bytes = file.write(b"whole")
-    ...     Path(folder, "new.txt").read_bytes()
-    b'whole'
-    """
-    path = Path(path)
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
-    try:
-        with open(beside, "xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())  # or a crash may leave the new name on an empty file
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

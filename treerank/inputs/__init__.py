@@ -1,0 +1,1 @@
+"""Inputs: what users pass as X, y and qid, in the form in which the library computes with it."""

@@ -1,11 +1,13 @@
-"""Canonical order: an order of rows that depends on what the rows say, not on where they stand.
+"""Canonical order: rows sorted by their content, so that a model does not depend on their order.
 
-Tree engines depend on the order of rows (bagging, bin sampling, order of summation), and so
-does any noise drawn per row. So every row is hashed (features, label, weights), a query by the
-sum of its rows' hashes, and both are sorted by hash. Two rows share a hash only if they are
-equal (up to a chance of 2^-64), so ties cannot matter. To add a property that rows may differ
-in, pass it as one more weight.
+The result of a tree engine depends on the order of rows (bagging, bin sampling, order of
+summation), and so does noise that is drawn for each row. So every row gets a hash of its features,
+its label and its weights, every query gets the sum of its rows' hashes, and both are sorted by
+hash. Two different rows have the same hash with a probability of 2^-64. To make another property
+of rows count, pass it as one more weight.
 """
+
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -19,27 +21,28 @@ _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
 _MIX_2 = np.uint64(0x94D049BB133111EB)
 _SHIFT_30, _SHIFT_27, _SHIFT_31 = np.uint64(30), np.uint64(27), np.uint64(31)
 _NAN_BITS = np.uint64(0x7FF8000000000000)
-_BLOCK = 4096  # rows: their hashes stay in the cache while column after column is added
+_BLOCK = 4096  # rows at a time; their hashes stay in the processor's cache
 
 
-def canonical_order(X, groups, y, *weights):
-    """Order rows and queries by their content.
+def canonical_order(
+    X: Any, groups: QueryGroups, y: np.ndarray, *weights: np.ndarray | None
+) -> QueryGroups:
+    """Sort rows and queries by their content.
 
-    Any shuffle of the rows and any renaming of the queries gives the same rows, bit for bit,
-    in the same order. Equal numbers count as equal whatever their bits: ``-0.0`` and ``0.0``,
-    all NaN, and the same value as float32 and float64, in a sparse matrix and in a dense one.
+    If the rows are shuffled or the queries renamed, the result holds the same rows in the same
+    order. Equal numbers with different bits are equal: ``-0.0`` and ``0.0``, all kinds of NaN, the
+    same value as float32 and as float64, in a sparse matrix and in a dense one.
 
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n_documents, n_features)
-        Features; read once, at the speed of memory if C- or Fortran-ordered. No entry of a
-        sparse matrix may be stored twice.
+        Features. No entry of a sparse matrix may be stored twice.
     groups : QueryGroups
         Queries of the rows, in any order.
     y : ndarray of shape (n_documents,)
         Labels.
     *weights : ndarray of shape (n_documents,) or None
-        Whatever else tells rows apart; ``None`` is skipped.
+        Other properties in which rows may differ; ``None`` is skipped.
 
     Returns
     -------
@@ -61,11 +64,11 @@ def canonical_order(X, groups, y, *weights):
     starts = np.append(0, np.cumsum(groups.sizes[queries]))
     first = np.empty(groups.n_queries, dtype=np.int64)
     first[queries] = starts[:-1]
-    return QueryGroups(_place(np.argsort(hashes), groups.codes, first), starts)
+    return QueryGroups(_sorted_by_query(np.argsort(hashes), groups.codes, first), starts)
 
 
-def row_hashes(X, *columns):
-    """Hash every row of ``X`` and of further columns to 64 bits."""
+def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
+    """Return a hash of 64 bits for each row of ``X`` and of further columns."""
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     hashes = np.zeros(X.shape[0], dtype=np.uint64)
     keys = _column_keys(0, X.shape[1])
@@ -82,13 +85,13 @@ def row_hashes(X, *columns):
 
 
 def _column_keys(start, n_columns):
-    """Tell columns apart, so that swapping two values of a row changes its hash."""
+    """Return a number for each column, so that swapping two values of a row changes its hash."""
     return (np.arange(start, start + n_columns, dtype=np.uint64) + np.uint64(1)) * _GOLDEN
 
 
 @njit
 def _mix(bits):
-    # The finalizer of splitmix64 (Steele et al. 2014): every bit in reaches every bit out.
+    """Hash 64 bits by the last step of splitmix64 (Steele et al. 2014)."""
     bits = (bits ^ (bits >> _SHIFT_30)) * _MIX_1
     bits = (bits ^ (bits >> _SHIFT_27)) * _MIX_2
     return bits ^ (bits >> _SHIFT_31)
@@ -96,6 +99,7 @@ def _mix(bits):
 
 @njit
 def _bits(value):
+    """Return the same 64 bits for equal numbers."""
     wide = np.float64(value) + 0.0  # -0.0 + 0.0 is 0.0
     bits = np.float64(wide).view(np.uint64)
     return bits if wide == wide else _NAN_BITS
@@ -103,7 +107,7 @@ def _bits(value):
 
 @njit(parallel=True)
 def _add_by_row(X, keys, hashes):
-    """Add the hash of every cell to its row's; ``X`` of shape (n_documents, n_features)."""
+    """Add the hash of every cell to the hash of its row, for a C-ordered matrix."""
     n_documents, n_features = X.shape
     for block in prange((n_documents + _BLOCK - 1) // _BLOCK):
         for i in range(block * _BLOCK, min((block + 1) * _BLOCK, n_documents)):
@@ -115,20 +119,20 @@ def _add_by_row(X, keys, hashes):
 
 @njit(parallel=True)
 def _add_by_column(columns, keys, hashes):
-    """Do the same for Fortran-ordered data; ``columns`` of shape (n_features, n_documents)."""
+    """Add the hash of every cell to the hash of its row, for a C-ordered transposed matrix."""
     n_features, n_documents = columns.shape
     for block in prange((n_documents + _BLOCK - 1) // _BLOCK):
         start, stop = block * _BLOCK, min((block + 1) * _BLOCK, n_documents)
         totals = hashes[start:stop]
         for j in range(n_features):
             column = columns[j, start:stop]
-            for i in range(len(totals)):  # counts from 0: else a check for i < 0 stops SIMD
+            for i in range(len(totals)):  # from 0, as a test for i < 0 would prevent SIMD
                 totals[i] += _mix(_bits(column[i]) ^ keys[j])
 
 
 @njit(parallel=True)
 def _add_by_entry(values, columns, indptr, keys, hashes):
-    """Do the same for the entries of a CSR matrix: a row is zeros, but for those."""
+    """Add the hash of every cell to the hash of its row, for a CSR matrix."""
     zeros = np.uint64(0)
     for key in keys:
         zeros += _mix(key)
@@ -142,8 +146,11 @@ def _add_by_entry(values, columns, indptr, keys, hashes):
 
 @njit(parallel=True)
 def _query_sums(hashes, order, indptr):
-    # Mixed once more: the bare hashes are sums themselves, so that trading a value between two
-    # rows of one query would leave their sum as it was.
+    """Return the sum of the row hashes of each query.
+
+    Row hashes are sums themselves. They are hashed once more, because otherwise two rows of a
+    query could exchange a value without a change of their sum.
+    """
     sums = np.zeros(len(indptr) - 1, dtype=np.uint64)
     for query in prange(len(indptr) - 1):
         for position in range(indptr[query], indptr[query + 1]):
@@ -152,8 +159,8 @@ def _query_sums(hashes, order, indptr):
 
 
 @njit
-def _place(ranking, codes, first):
-    """Deal rows out to their queries, keeping their ranking: one pass instead of a second sort."""
+def _sorted_by_query(ranking, codes, first):
+    """Sort ranked rows by query in one pass; within a query they keep their ranking."""
     order = np.empty(len(ranking), dtype=np.int64)
     free = first.copy()
     for row in ranking:

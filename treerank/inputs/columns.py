@@ -1,22 +1,25 @@
-"""Columns: what the user's columns mean, so that any table becomes one matrix of numbers.
+"""Columns: the meaning of a table's columns, by which any data frame becomes a float matrix.
 
-Arrays and lists pass through untouched: scikit-learn checks those. Data frames (pandas, polars
-and all else that narwhals reads) become a float matrix. Columns of text and of categories become
-codes, remembered from ``fit``: a category's code is its place among the sorted categories
-seen there, and one never seen is a missing value. Missing values are NaN.
+Data frames (pandas, polars and others that narwhals reads) are converted. A column of text or of
+categories becomes codes: the code of a category is its place among the sorted categories of
+``fit``, and a category that ``fit`` has not seen is a missing value. Missing values are NaN.
 
-A sparse matrix stays sparse, and is the matrix of numbers that it stands for: how it is stored,
-zeros among the rest, is none of its properties.
+Arrays and lists are returned unchanged; scikit-learn checks them later. A sparse matrix stays
+sparse. Only its values count, not how they are stored.
 """
 
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_matrix
 
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
-#: Exactly representable as float32.
+#: A column of text with more distinct values, which are also more than half as many as its rows,
+#: holds ids or sentences rather than categories.
+MOST_TEXT_CATEGORIES = 256
+#: Types whose values float32 represents exactly.
 _FITS_FLOAT32 = (nw.Float32, nw.Int8, nw.UInt8, nw.Int16, nw.UInt16, nw.Boolean)
 
 
@@ -27,7 +30,7 @@ class Columns:
     Parameters
     ----------
     categories : dict from int to list
-        For every categorical column, by position, its categories in the order of their codes.
+        The categories of each categorical column, by its position, in the order of their codes.
 
     Examples
     --------
@@ -40,11 +43,11 @@ class Columns:
     array([[ 1., nan]])
     """
 
-    categories: dict[int, list] = field(default_factory=dict)
+    categories: dict[int, list[Any]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, X):
-        """Read the categories of a data frame; anything else has none."""
+    def of(cls, X: Any) -> Self:
+        """Find the categories of a data frame's columns; other kinds of ``X`` have none."""
         frame = as_frame(X)
         if frame is None:
             return cls()
@@ -56,16 +59,16 @@ class Columns:
             }
         )
 
-    def numbers(self, X):
-        """Return a data frame as a float matrix, without a copy where none is needed."""
+    def numbers(self, X: Any) -> Any:
+        """Return a data frame as a float matrix, copied only if necessary; others unchanged."""
         frame = as_frame(X)
         if frame is None:
-            self._refuse_bare_codes()
+            self._refuse_nameless_columns()
             return X
         dtypes = {column.dtype for column in frame.iter_columns()}
         if not self.categories and len(dtypes) == 1 and dtypes <= {nw.Float32, nw.Float64}:
             matrix = frame.to_numpy()
-            if matrix.dtype.kind == "f":  # an object array where pandas' own NA is among them
+            if matrix.dtype.kind == "f":  # pandas' own missing values make it an object array
                 return matrix
         matrix = np.empty(frame.shape, dtype=_common_dtype(dtypes))
         for place, column in enumerate(frame.iter_columns()):
@@ -73,6 +76,7 @@ class Columns:
         return matrix
 
     def _column(self, column, place):
+        """Return one column as numbers."""
         expected = "categories" if place in self.categories else "numbers"
         if expected == "categories" and column.dtype in (*_CATEGORICAL, nw.Object):
             return _codes(column, self.categories[place])
@@ -81,12 +85,13 @@ class Columns:
         if expected == "numbers" and column.dtype == nw.Object:
             return _numbers_from_objects(column)
         if all(value is None or value != value for value in column.to_list()):
-            return np.nan  # a column without values has no type to be held against it
+            return np.nan  # the type of a column without values means nothing
         known = column.dtype.is_numeric() or column.dtype in (*_CATEGORICAL, nw.Boolean, nw.Object)
         rule = f"{expected}, as in fit" if known else "numbers, text or categories"
         raise TypeError(f"Column {column.name!r} of X must hold {rule}; got {column.dtype}.")
 
-    def _refuse_bare_codes(self):
+    def _refuse_nameless_columns(self):
+        """Refuse an array where ``fit`` saw a data frame with categories."""
         if self.categories:
             raise TypeError(
                 "X must be a data frame, as in fit, since some of its columns are categories: "
@@ -94,8 +99,8 @@ class Columns:
             )
 
 
-def as_csr(X):
-    """Return a sparse matrix by rows: sorted, no entry twice, no zero stored; ``X`` is not changed.
+def as_csr(X: Any) -> csr_matrix:
+    """Return a CSR matrix with sorted and unique entries and no stored zeros; ``X`` stays as it is.
 
     Examples
     --------
@@ -111,8 +116,8 @@ def as_csr(X):
     return by_rows
 
 
-def as_frame(X):
-    """Return a data frame in narwhals' clothes, or ``None`` for what is no data frame."""
+def as_frame(X: Any) -> nw.DataFrame[Any] | None:
+    """Return a narwhals data frame for a data frame, ``None`` for anything else."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     frame = nw.from_native(X, eager_only=True, pass_through=True)
@@ -120,23 +125,40 @@ def as_frame(X):
 
 
 def _sorted_categories(column):
-    # Sorted, since the order of a string pool is that of the rows.
+    """Return the categories of a column.
+
+    They are sorted because the order in which a data frame lists them depends on its rows.
+    """
     found = [value for value in column.unique().to_list() if value is not None and value == value]
     if not all(isinstance(value, str | int | float) for value in found):
         raise TypeError(f"Categories of column {column.name!r} of X must be text or numbers.")
+    if column.dtype == nw.String:
+        _refuse_free_text(column, len(found))
     try:
         return sorted(found)
     except TypeError:  # text and numbers
         return sorted(found, key=lambda value: (str(type(value)), value))
 
 
+def _refuse_free_text(column, n_distinct):
+    """Refuse text that is hardly ever repeated, such as ids, titles and addresses."""
+    if n_distinct > max(MOST_TEXT_CATEGORIES, len(column) / 2):
+        raise ValueError(
+            f"Column {column.name!r} of X must not be text of so many values; got {n_distinct} "
+            f"distinct values in {len(column)} rows. Drop the column, encode it as numbers, or "
+            "give it a categorical dtype if its values are categories all the same."
+        )
+
+
 def _codes(column, categories):
+    """Return the code of each value; NaN for a value that is no category."""
     code_of = {category: float(code) for code, category in enumerate(categories)}
     values = column.to_list()
     return np.fromiter((code_of.get(value, np.nan) for value in values), float, len(values))
 
 
 def _numbers_from_objects(column):
+    """Return a column of Python objects as numbers."""
     values = [np.nan if value is None else value for value in column.to_list()]
     try:
         return np.array(values, dtype=np.float64)
@@ -148,5 +170,6 @@ def _numbers_from_objects(column):
 
 
 def _common_dtype(dtypes):
+    """Return float32 where it represents all columns exactly and one of them has it."""
     narrow = all(dtype in (*_FITS_FLOAT32, *_CATEGORICAL) for dtype in dtypes)
     return np.float32 if narrow and nw.Float32 in dtypes else np.float64

@@ -1,10 +1,13 @@
-"""Documents: X, y and qid as users pass them, checked under scikit-learn's rules.
+"""Documents: X, y and qid as users pass them, checked by scikit-learn's rules.
 
-Every function takes the estimator that asks, since scikit-learn keeps the number and the names of
-the features there and mentions it in its messages.
+The functions take the estimator because scikit-learn stores the number and the names of the
+features in it and names it in error messages.
 """
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.validation import check_consistent_length, validate_data
@@ -15,16 +18,16 @@ from treerank.inputs.grouping import QueryGroups
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
 
-def check_documents(estimator, X, y, *, reset):
-    """Return features and labels to fit to; ``reset`` forgets an earlier fit's columns."""
-    y = validate_data(estimator, y=y, y_numeric=True).astype(np.float64)
+def check_documents(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, np.ndarray]:
+    """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit."""
+    labels = validate_data(estimator, y=y, y_numeric=True).astype(np.float64)
     X = check_features(estimator, X, reset=reset)
-    check_consistent_length(X, y)
-    return X, y
+    check_consistent_length(X, labels)
+    return X, labels
 
 
-def check_features(estimator, X, *, reset=False):
-    """Return features as a float matrix, dense or CSR; sets ``columns_`` on ``reset``."""
+def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
+    """Return features as a float matrix, dense or CSR; ``reset`` sets ``estimator.columns_``."""
     if issparse(X):
         return _check_sparse(estimator, X, reset)
     if as_frame(X) is None and (reset or not estimator.columns_.categories):
@@ -39,6 +42,7 @@ def check_features(estimator, X, *, reset=False):
 
 
 def _check_sparse(estimator, X, reset):
+    """Return sparse features as a CSR matrix; refuse them if the estimator needs dense ones."""
     if not get_tags(estimator).input_tags.sparse:
         raise TypeError(
             f"X must be dense for {estimator!r}, which reads no sparse matrices; got {type(X)}. "
@@ -51,18 +55,18 @@ def _check_sparse(estimator, X, reset):
     return as_csr(validate_data(estimator, X, reset=reset, accept_sparse="csr", **_NUMBERS))
 
 
-def check_labels(y, n_documents, name="y"):
-    """Return labels that go with features already checked."""
-    y = check_array(y, ensure_2d=False, input_name=name).astype(np.float64).ravel()
-    if len(y) != n_documents:
+def check_labels(y: ArrayLike, n_documents: int, name: str = "y") -> np.ndarray:
+    """Return one finite float64 label per document."""
+    labels = check_array(y, ensure_2d=False, input_name=name).astype(np.float64).ravel()
+    if len(labels) != n_documents:
         raise ValueError(
-            f"{name} must have one entry per row of X; got {len(y)} for {n_documents} rows."
+            f"{name} must have one entry per row of X; got {len(labels)} for {n_documents} rows."
         )
-    return y
+    return labels
 
 
-def check_eval_set(estimator, eval_set):
-    """Return features, labels and queries of ``(X, y)`` or ``(X, y, qid)``."""
+def check_eval_set(estimator: Any, eval_set: Any) -> tuple[Any, np.ndarray, QueryGroups]:
+    """Return features, labels and queries of an ``eval_set``: ``(X, y)`` or ``(X, y, qid)``."""
     if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
         size = f" of {len(eval_set)}" if isinstance(eval_set, tuple | list) else ""
         raise ValueError(f"eval_set must be (X, y) or (X, y, qid); got {type(eval_set)}{size}.")

@@ -1,28 +1,30 @@
-"""Query groups: which rows compete with each other.
+"""Query groups: the rows of each query.
 
-Users give one query id per row, of any dtype and in any order; everything below works on
-two arrays, ``order`` and ``indptr``. Group *sizes* are never asked for: they are not aligned
-with the rows, so every splitter, pipeline and shuffle would break them.
+Users pass one query id per row, of any dtype and in any order. The library works with two arrays,
+``order`` and ``indptr``. Users never pass the *sizes* of the groups: sizes are not aligned with
+the rows, so every splitter, pipeline and shuffle would break them.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True, eq=False)
 class QueryGroups:
     """Rows sorted by query.
 
-    Attributes
+    Parameters
     ----------
     permutation : ndarray of shape (n_documents,) or None
-        Row indices that bring the documents of one query next to each other; ``None`` if they
-        stand so already, which saves memory and a pass over it.
+        Row indices in the order of their queries; ``None`` if the rows are already sorted by
+        query, which saves memory.
     indptr : ndarray of shape (n_queries + 1,)
-        Query ``q`` owns the rows ``order[indptr[q]:indptr[q + 1]]``.
+        The rows of query ``q`` are ``order[indptr[q]:indptr[q + 1]]``.
 
     Examples
     --------
@@ -35,53 +37,53 @@ class QueryGroups:
     indptr: np.ndarray
 
     @classmethod
-    def from_qid(cls, qid, n_documents=None):
-        """Group rows by query id; ``None`` puts all ``n_documents`` rows into one query."""
+    def from_qid(cls, qid: ArrayLike | None, n_documents: int | None = None) -> Self:
+        """Group rows by query id; ``qid=None`` puts all ``n_documents`` rows into one query."""
         if qid is None:
             return cls(None, np.array([0, n_documents]))
         qid = check_qid(qid, n_documents)
         changes = qid[1:] != qid[:-1]
-        if 2 * np.count_nonzero(changes) < len(qid):  # mostly runs: skip the big sort
+        if 2 * np.count_nonzero(changes) < len(qid):  # mostly runs: sort the runs, not the rows
             starts = np.append(0, np.flatnonzero(changes) + 1)[: len(qid)]
             indptr = np.append(starts, len(qid))
             run_codes = _codes(qid[starts])
-            if (run_codes == np.arange(len(starts))).all():  # and in order: skip every sort
+            if (run_codes == np.arange(len(starts))).all():  # the runs are sorted
                 return cls(None, indptr)
             codes = np.repeat(run_codes, np.diff(indptr))
         else:
             codes = _codes(qid)
         sizes = np.bincount(codes)
-        # numpy sorts 16 bits by radix.
+        # numpy sorts integers of 16 bits faster, by radix.
         codes = codes.astype(np.uint16) if len(sizes) <= 1 << 16 else codes
         return cls(np.argsort(codes, kind="stable"), np.append(0, np.cumsum(sizes)))
 
     @property
-    def n_queries(self):
+    def n_queries(self) -> int:
         """Number of queries."""
         return len(self.indptr) - 1
 
     @property
-    def n_documents(self):
-        """Number of rows."""
+    def n_documents(self) -> int:
+        """Number of documents, one per row."""
         return int(self.indptr[-1])
 
     @cached_property
-    def order(self):
-        """Row of each document, sorted by query."""
+    def order(self) -> np.ndarray:
+        """Row indices of the documents, sorted by query."""
         return np.arange(self.n_documents) if self.permutation is None else self.permutation
 
-    def sorted(self, values):
-        """Return what the rows hold, sorted by query; itself where rows stand so already."""
+    def sorted(self, values: Any) -> Any:
+        """Return one value per row, sorted by query; no copy if they are sorted already."""
         return values if self.permutation is None else values[self.permutation]
 
     @cached_property
-    def sizes(self):
-        """Documents of each query."""
+    def sizes(self) -> np.ndarray:
+        """Number of documents of each query."""
         return np.diff(self.indptr)
 
     @cached_property
-    def codes(self):
-        """Query of each row, in the caller's order of rows."""
+    def codes(self) -> np.ndarray:
+        """Number of the query of each row, in the original order of rows."""
         codes = np.empty(self.n_documents, dtype=np.int64)
         codes[self.order] = np.repeat(np.arange(self.n_queries), self.sizes)
         return codes
@@ -120,7 +122,7 @@ def check_constant_within(name: str, values: np.ndarray, groups: QueryGroups) ->
 
 
 def _codes(qid):
-    """Number the queries by ascending id."""
+    """Return the number of each row's query; queries are numbered by ascending id."""
     if len(qid) and qid.dtype.kind in "iu":
         low, high = int(qid.min()), int(qid.max())
         if high - low < 4 * len(qid):  # numbers so close together need no sort
@@ -130,8 +132,8 @@ def _codes(qid):
     return np.unique(qid, return_inverse=True)[1]
 
 
-def check_qid(qid, n_documents=None):
-    """Return ``qid`` as an array; refuse what cannot name queries."""
+def check_qid(qid: ArrayLike, n_documents: int | None = None) -> np.ndarray:
+    """Return query ids as an array; refuse missing ones and a wrong shape."""
     values = np.asarray(qid)
     if values.ndim != 1:
         raise ValueError(f"qid must be one-dimensional; got shape {values.shape}.")

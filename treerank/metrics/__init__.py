@@ -1,14 +1,20 @@
-"""Metrics of rankings: one implementation for early stopping, ``score`` and reports."""
+"""Metrics: how good a ranking is, for early stopping, the score of rankers and reports.
 
-from treerank.metrics.average_precision import AveragePrecision, map_score
+Call a metric with labels, scores and query ids: ``NDCG(k=10)(y, scores, qid)``, or by its name,
+``get_metric("ndcg@10")(y, scores, qid)``. To add a metric, write its class in a file of its own
+(see :mod:`treerank.metrics.base`) and list it in :data:`treerank.metrics.registry.METRICS`.
+"""
+
+from treerank.metrics.average_precision import AveragePrecision
 from treerank.metrics.base import Metric, PreparedMetric
 from treerank.metrics.conventions import CONVENTIONS, with_convention
-from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank, err_score
-from treerank.metrics.ndcg import NDCG, ndcg_score
-from treerank.metrics.pairwise_accuracy import PairwiseAccuracy, pairwise_accuracy_score
-from treerank.metrics.precision import Precision, precision_score
-from treerank.metrics.reciprocal_rank import ReciprocalRank, mrr_score
-from treerank.metrics.registry import METRICS, FunctionMetric, get_metric
+from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank
+from treerank.metrics.function_metric import FunctionMetric
+from treerank.metrics.ndcg import NDCG
+from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
+from treerank.metrics.precision import Precision
+from treerank.metrics.reciprocal_rank import ReciprocalRank
+from treerank.metrics.registry import METRICS, get_metric
 from treerank.metrics.scorer import RankingScorer, make_ranking_scorer
 
 __all__ = [
@@ -24,13 +30,7 @@ __all__ = [
     "PreparedMetric",
     "RankingScorer",
     "ReciprocalRank",
-    "err_score",
     "get_metric",
     "make_ranking_scorer",
-    "map_score",
-    "mrr_score",
-    "ndcg_score",
-    "pairwise_accuracy_score",
-    "precision_score",
     "with_convention",
 ]

@@ -16,13 +16,13 @@ from typing import ClassVar
 import numpy as np
 from numba.extending import register_jitable
 
-from treerank.checks import check_number
-from treerank.metrics.base import Metric, evaluate
-from treerank.metrics.relevance import count_relevant, is_relevant
+from treerank.metrics.relevance import count_relevant
+from treerank.metrics.threshold_metric import ThresholdMetric
 
 
 @register_jitable
-def _precisions(relevant, ends, k, discounts):
+def _sum_of_precisions(relevant, ends, k, discounts):
+    """Return the expected sum of the precisions at the relevant documents."""
     total, before, start = 0.0, 0.0, 0
     depth = min(len(relevant), k)
     while start < depth:
@@ -39,15 +39,15 @@ def _precisions(relevant, ends, k, discounts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AveragePrecision(Metric):
-    """Average precision; nothing to find if no label reaches the threshold.
+class AveragePrecision(ThresholdMetric):
+    """Average precision; a query has nothing to find if no label reaches the threshold.
 
     Parameters
     ----------
     k, ties, no_relevant
         See :class:`~treerank.metrics.base.Metric`.
     threshold : float, default=1
-        Labels from here on are relevant.
+        Lowest label that is relevant.
 
     References
     ----------
@@ -60,52 +60,9 @@ class AveragePrecision(Metric):
     0.8333333333333333
     """
 
-    threshold: float = 1
-
     stem: ClassVar[str] = "map"
-    of_list: ClassVar[Callable] = _precisions
+    list_total: ClassVar[Callable[..., float]] = _sum_of_precisions
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_number("threshold", self.threshold)
-
-    def worth(self, y):
-        """Return 1 for relevant documents, 0 for others."""
-        return is_relevant(y, self.threshold)
-
-    def ideal(self, worth, indptr):
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return the number of relevant documents."""
         return count_relevant(worth, indptr).astype(np.float64)
-
-
-def map_score(
-    y_true,
-    y_score,
-    qid=None,
-    *,
-    k=None,
-    threshold=1,
-    ties="average",
-    no_relevant="exclude",
-    per_query=False,
-):
-    """Return the mean average precision, over queries.
-
-    Parameters
-    ----------
-    y_true, y_score, qid, per_query
-        See :func:`~treerank.metrics.ndcg.ndcg_score`.
-    k, threshold, ties, no_relevant
-        See :class:`AveragePrecision`.
-
-    Returns
-    -------
-    float or ndarray of shape (n_queries,)
-
-    Examples
-    --------
-    >>> map_score([0, 2, 1, 0], [0.9, 0.8, 0.2, 0.1], [1, 1, 2, 2])  # (1/2 + 1/1) / 2
-    0.75
-    """
-    metric = AveragePrecision(k=k, threshold=threshold, ties=ties, no_relevant=no_relevant)
-    return evaluate(metric, y_true, y_score, qid, per_query)

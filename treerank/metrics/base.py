@@ -1,14 +1,13 @@
 """What a metric is: one number per query from labels and scores, then the mean over queries.
 
-A metric is a frozen dataclass of its policies. It turns labels into the *worth* of each
-document and names what it adds up over a ranked list (``of_list``, see
-:mod:`treerank.metrics.ranked`) and what to divide that *total* by, the *ideal*; everything else
-is done here, once. To add a metric, write such a class in a file of its own and list it in
-:data:`treerank.metrics.registry.METRICS`: ``tests/test_metrics.py`` picks it up from there.
+A metric is a frozen dataclass of its settings. It turns labels into the *worth* of each document
+and names the function that gives the total of one ranked list (``list_total``, see
+:mod:`treerank.metrics.ranked`). The value of a query is its total divided by its *ideal*. All
+the rest is done here, once. To add a metric, write such a class in a file of its own and list it
+in :data:`treerank.metrics.registry.METRICS`: rankers, commands and tests find it there.
 """
 
 import math
-import numbers
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -16,40 +15,51 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from treerank.checks import check_column, check_number
+from treerank.checks import check_choice, check_column, check_count, check_number
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.ranked import EVERYTHING, TIES, totals_kernel
+from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import threads_for
 
-#: What a metric without discounts multiplies by.
+#: The discounts of a metric that has none.
 NO_DISCOUNTS = np.empty(0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(ABC):
-    """Quality of a ranking, in [0, 1], higher better.
+    """Quality of a ranking, in [0, 1], higher is better.
 
-    ``metric(y, scores, qid)`` is the mean over queries. The sum is rounded once, so it depends
-    neither on the order of rows (but for ``ties="stable"``) nor on the names of queries, nor on
-    the number of threads, down to the last bit.
+    ``metric(y, scores, qid)`` is the mean over queries. The sum is rounded once, so no bit of it
+    depends on the order of rows (except for ``ties="stable"``), on the names of queries or on the
+    number of threads.
 
     Parameters
     ----------
     k : int or None, default=None
-        Look at the first ``k`` positions only; ``None`` at all.
+        Only the first ``k`` positions count; ``None`` counts all.
     ties : {"average", "pessimistic", "stable"}, default="average"
-        Order of documents with equal scores: the exact expectation over random orders, or the
-        worst order, or the order of the rows.
+        Order of documents with equal scores: the exact expectation over random orders, the worst
+        order, or the order of the rows.
     no_relevant : "exclude" or float, default="exclude"
-        Leave queries out of the mean that have nothing to find (their value is NaN), or
-        the value they get.
+        Value of queries that have nothing to find. ``"exclude"`` leaves them out of the mean, and
+        their value is NaN.
 
     Attributes
     ----------
     name : str
         As in :func:`~treerank.metrics.registry.get_metric`, such as ``"ndcg@10"``.
+
+    Examples
+    --------
+    >>> from treerank.metrics import NDCG
+    >>> metric = NDCG(k=10)
+    >>> y, scores, qid = [1, 0, 0, 2], [0.5, 0.1, 0.7, 0.9], ["a", "a", "b", "b"]
+    >>> metric(y, scores, qid), metric.name
+    (1.0, 'ndcg@10')
+    >>> metric.per_query(y, [0.5, 0.5, 0.7, 0.9], qid).round(3)
+    array([0.815, 1.   ])
     """
 
     k: int | None = None
@@ -57,13 +67,12 @@ class Metric(ABC):
     no_relevant: str | float = "exclude"
 
     stem: ClassVar[str]
-    of_list: ClassVar[Callable]
+    list_total: ClassVar[Callable[..., float]]
 
-    def __post_init__(self):
-        if self.k is not None and (not isinstance(self.k, numbers.Integral) or self.k < 1):
-            raise ValueError(f"k must be None or an integer of at least 1; got {self.k!r}.")
-        if self.ties not in TIES:
-            raise ValueError(f"ties must be one of {sorted(TIES)}; got {self.ties!r}.")
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            check_count("k", self.k)
+        check_choice("ties", self.ties, TIES)
         if isinstance(self.no_relevant, str):
             if self.no_relevant != "exclude":
                 raise ValueError(
@@ -73,45 +82,50 @@ class Metric(ABC):
             check_number("no_relevant", self.no_relevant)
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name with the cutoff."""
         return self.stem if self.k is None else f"{self.stem}@{self.k}"
 
     @property
-    def depth(self):
-        """The number of positions to look at, as kernels want it."""
-        return EVERYTHING if self.k is None else int(self.k)
+    def depth(self) -> int:
+        """Number of positions that count, as kernels take it."""
+        return NO_CUTOFF if self.k is None else int(self.k)
 
     @abstractmethod
-    def worth(self, y):
+    def worth(self, y: np.ndarray) -> np.ndarray:
         """Return what each document is worth, by row."""
 
     @abstractmethod
-    def ideal(self, worth, indptr):
-        """Return what to divide the total of each query by; 0 where there is nothing to find."""
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return what the total of each query is divided by; 0 if it has nothing to find."""
 
-    def discounts(self, indptr):
-        """Return the discount of each position that can matter, if it has discounts."""
+    def discounts(self, indptr: np.ndarray) -> np.ndarray:
+        """Return the discount of each position that counts; nothing if there are no discounts."""
         return NO_DISCOUNTS
 
-    def added_up(self, scores, worth, indptr, ties):
-        """Rank each query under a policy for ties and add up over its list."""
-        kernel = totals_kernel(type(self).of_list)
+    def totals(
+        self, scores: np.ndarray, worth: np.ndarray, indptr: np.ndarray, ties: str
+    ) -> np.ndarray:
+        """Rank each query, with ties ordered by ``ties``, and return the total of each list."""
+        kernel = totals_kernel(type(self).list_total)
         return kernel(scores, worth, indptr, self.depth, *TIES[ties], self.discounts(indptr))
 
-    def __call__(self, y, scores, qid=None) -> float:
+    def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean over queries; NaN, with a warning, if all of them are left out."""
         return _mean(self.per_query(y, scores, qid), self.name)
 
-    def per_query(self, y, scores, qid=None) -> np.ndarray:
+    def per_query(
+        self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None
+    ) -> np.ndarray:
         """Return one value per query, in the order of ``np.unique(qid)``."""
         return self._prepare(y, qid).per_query(scores)
 
-    def prepared(self, y, qid=None) -> "PreparedMetric":
-        """Return a function of the scores alone: labels are checked and sorted once.
+    def prepared(
+        self, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None
+    ) -> "PreparedMetric":
+        """Return a function of the scores alone, for which labels are checked and sorted once.
 
-        ``qid`` may be a :class:`~treerank.inputs.grouping.QueryGroups`. Refuses labels of which no
-        query has anything to find, as they could not steer early stopping.
+        Labels are refused if no query has anything to find: they could not steer early stopping.
         """
         prepared = self._prepare(y, qid)
         if not prepared.ideal.any():
@@ -121,7 +135,7 @@ class Metric(ABC):
             )
         return prepared
 
-    def _prepare(self, y, qid):
+    def _prepare(self, y: ArrayLike, qid: ArrayLike | QueryGroups | None) -> "PreparedMetric":
         y = check_column("y", y)
         groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
         if groups.n_documents != len(y):
@@ -136,7 +150,7 @@ class Metric(ABC):
 class PreparedMetric:
     """A metric that knows the labels: ``prepared(scores)`` is a float.
 
-    Attributes
+    Parameters
     ----------
     metric : Metric
         What is measured.
@@ -145,7 +159,14 @@ class PreparedMetric:
     worth : ndarray of shape (n_documents,)
         Worth of each document, sorted by query.
     ideal : ndarray of shape (n_queries,)
-        Divisor of each query; 0 where there is nothing to find.
+        Divisor of each query; 0 if it has nothing to find.
+
+    Examples
+    --------
+    >>> from treerank.metrics import NDCG
+    >>> prepared = NDCG().prepared([0, 1, 2])
+    >>> prepared([0.1, 0.2, 0.3]), prepared([0.3, 0.2, 0.1])
+    (1.0, 0.58688267143572)
     """
 
     metric: Metric
@@ -154,36 +175,31 @@ class PreparedMetric:
     ideal: np.ndarray
 
     @property
-    def name(self):
+    def name(self) -> str:
         """Name of the metric."""
         return self.metric.name
 
-    def __call__(self, scores) -> float:
+    def __call__(self, scores: ArrayLike) -> float:
         """Return the mean over queries."""
         return _mean(self.per_query(scores), self.name)
 
-    def per_query(self, scores) -> np.ndarray:
+    def per_query(self, scores: ArrayLike) -> np.ndarray:
         """Return one value per query."""
         scores = check_column("scores", scores, len(self.worth))
-        excluded = self.metric.no_relevant == "exclude"
-        values = np.full(len(self.ideal), np.nan if excluded else float(self.metric.no_relevant))
+        no_relevant = self.metric.no_relevant
+        unranked = np.nan if no_relevant == "exclude" else float(no_relevant)
+        values = np.full(len(self.ideal), unranked)
         with threads_for(len(scores)):
-            total = self.metric.added_up(
+            total = self.metric.totals(
                 self.groups.sorted(scores), self.worth, self.groups.indptr, self.metric.ties
             )
         np.divide(total, self.ideal, out=values, where=self.ideal > 0)
-        # Rounding may carry a perfect ranking an ulp above 1.
+        # Rounding may put a perfect ranking slightly above 1.
         return np.minimum(values, 1.0, out=values, where=self.ideal > 0)
 
 
-def evaluate(metric, y_true, y_score, qid, per_query):
-    """Return the metric's mean or, on request, its value for each query."""
-    prepared = metric._prepare(y_true, qid)
-    return prepared.per_query(y_score) if per_query else prepared(y_score)
-
-
-def _mean(values, name):
-    """Average what is not NaN; the sum is rounded once, so the order of queries is no matter."""
+def _mean(values: np.ndarray, name: str) -> float:
+    """Return the mean of what is not NaN; fsum makes it independent of the order of queries."""
     values = values[~np.isnan(values)]
     if len(values) == 0:
         message = f"{name} is undefined: no query has anything to find."

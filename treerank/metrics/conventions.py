@@ -1,26 +1,29 @@
-"""Conventions: how other people's tables were scored, as policies of our metrics.
+"""Conventions: settings of our metrics that reproduce the numbers of other people's scripts.
 
-A convention says, for each metric it knows, which policies differ from our defaults. To add one,
-list it in ``CONVENTIONS``.
+A convention lists, for each metric it knows, the settings that differ from our defaults. To add
+one, list it in ``CONVENTIONS``.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from treerank.checks import check_choice
 from treerank.metrics.base import Metric
+from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.registry import get_metric
 
 
 @dataclass(frozen=True)
 class Convention:
-    """A way to score.
+    """The settings of the metrics for one way to score.
 
     Attributes
     ----------
     summary : str
-        What it does, in words that can stand under a table.
+        Description for the note below a table.
     policies : dict from str to dict, or None
-        By stem of the metric, the policies that differ from the defaults; ``None`` leaves every
+        By stem of the metric, the settings that differ from the defaults; ``None`` leaves every
         metric as it is.
     """
 
@@ -30,7 +33,7 @@ class Convention:
 
 _LETOR4: dict[str, Any] = {"ties": "stable", "no_relevant": 0.0}
 
-CONVENTIONS = {
+CONVENTIONS: dict[str, Convention] = {
     "treerank": Convention(
         "NDCG with gains 2^y - 1 and discounts 1/log2(i + 1); tied scores averaged over their "
         "orders; queries with nothing to find left out"
@@ -48,16 +51,18 @@ CONVENTIONS = {
 }
 
 
-def with_convention(metric, convention="treerank"):
-    """Look up a metric as a convention has it.
+def with_convention(
+    metric: str | Callable[..., float], convention: str = "treerank"
+) -> Metric | FunctionMetric:
+    """Return a metric with the settings of a convention.
 
     Parameters
     ----------
     metric : str, Metric or callable
         As for :func:`~treerank.metrics.registry.get_metric`.
     convention : {"treerank", "letor4"}, default="treerank"
-        ``"treerank"`` leaves the metric as it is. ``"letor4"`` is the official script of LETOR
-        4.0, digit for digit; it knows NDCG, MAP and precision.
+        ``"treerank"`` leaves the metric as it is. ``"letor4"`` gives the numbers of the
+        official script of LETOR 4.0, digit for digit; it knows NDCG, MAP and precision.
 
     Returns
     -------
@@ -69,8 +74,7 @@ def with_convention(metric, convention="treerank"):
     >>> with_convention("ndcg@2")(y, scores), with_convention("ndcg@2", "letor4")(y, scores)
     (0.17376534287144002, 0.25)
     """
-    if convention not in CONVENTIONS:
-        raise ValueError(f"convention must be one of {list(CONVENTIONS)}; got {convention!r}.")
+    check_choice("convention", convention, CONVENTIONS)
     metric, policies = get_metric(metric), CONVENTIONS[convention].policies
     if policies is None:
         return metric

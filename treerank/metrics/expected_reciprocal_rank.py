@@ -1,12 +1,12 @@
-r"""Expected reciprocal rank (ERR): the user who stops at the first satisfying document.
+r"""Expected reciprocal rank (ERR): the user stops at the first satisfying document.
 
 .. math:: \text{ERR@}k = \sum_{i=1}^{k} \frac{R_i}{i} \prod_{j<i} (1 - R_j), \qquad
           R = \frac{g(y)}{1 + g(y_{\max})}
 
-With the exponential gain, R = (2^y - 1) / 2^ymax as in Chapelle et al. (2009). In a tied block
-the chance that the first t documents of a random order all fail to satisfy is a_t, the mean
-over all t-subsets of the product of q = 1 - R, an elementary symmetric mean; a document
-added to j others changes it to ((j + 1 - t) a_t + t q a_{t-1}) / (j + 1).
+With the exponential gain, R = (2^y - 1) / 2^ymax as in Chapelle et al. (2009). In a tied block,
+a_t is the chance that the first t documents of a random order all fail to satisfy: the mean over
+all t-subsets of the product of q = 1 - R. A document added to j others changes it to
+((j + 1 - t) a_t + t q a_{t-1}) / (j + 1).
 """
 
 import math
@@ -18,16 +18,17 @@ import numpy as np
 from numba.extending import register_jitable
 
 from treerank.checks import check_number
-from treerank.metrics.base import Metric, evaluate
+from treerank.metrics.base import Metric
 from treerank.metrics.relevance import check_gain, count_relevant, label_gains
 from treerank.numerics.compiling import njit
 
-#: Logarithm of what is too small to add to a number near 1.
+#: Logarithm of a number that is too small to change a number near 1.
 NEGLIGIBLE = math.log(1e-20)
 
 
 @register_jitable
-def _expected(stops, ends, k, discounts):
+def _expected_reciprocal_rank(stops, ends, k, discounts):
+    """Return the expected reciprocal rank at which the user stops."""
     expected, goes_on, start = 0.0, 1.0, 0
     depth = min(len(stops), k)
     while start < depth and goes_on > 0:
@@ -47,7 +48,7 @@ def _expected(stops, ends, k, discounts):
 
 @dataclass(frozen=True, kw_only=True)
 class ExpectedReciprocalRank(Metric):
-    """Expected reciprocal rank; nothing to find if no document can satisfy.
+    """Expected reciprocal rank; a query has nothing to find if no document can satisfy.
 
     Parameters
     ----------
@@ -56,8 +57,8 @@ class ExpectedReciprocalRank(Metric):
     gain : {"exponential", "linear"} or sequence of float, default="exponential"
         2^y - 1, or y, or the gain of each label 0, 1, 2, ...
     max_label : float or None, default=None
-        The highest label of the scale; ``None`` is the highest label in ``y``. Fix it where
-        values of several sets are compared.
+        The highest label of the scale; ``None`` is the highest label in ``y``. Fix it if
+        you compare values of several data sets.
 
     References
     ----------
@@ -67,21 +68,23 @@ class ExpectedReciprocalRank(Metric):
     --------
     >>> ExpectedReciprocalRank()([1, 0], [0.3, 0.2])  # R = 1/2 at the first position
     0.5
+    >>> ExpectedReciprocalRank()([0, 1], [0.3, 0.2])
+    0.25
     """
 
     gain: str | tuple[float, ...] = "exponential"
     max_label: float | None = None
 
     stem: ClassVar[str] = "err"
-    of_list: ClassVar[Callable] = _expected
+    list_total: ClassVar[Callable[..., float]] = _expected_reciprocal_rank
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "gain", check_gain(self.gain))
         if self.max_label is not None:
             check_number("max_label", self.max_label)
 
-    def worth(self, y):
+    def worth(self, y: np.ndarray) -> np.ndarray:
         """Return the chance that a document satisfies the user."""
         top = y.max() if self.max_label is None else float(self.max_label)
         if y.max() > top:
@@ -89,50 +92,17 @@ class ExpectedReciprocalRank(Metric):
         gains = label_gains(np.append(y, top), self.gain)
         return gains[:-1] / (1 + gains.max())
 
-    def ideal(self, worth, indptr):
-        """Return 1."""
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return 1, or 0 where no document can satisfy."""
         return (count_relevant(worth, indptr) > 0).astype(np.float64)
-
-
-def err_score(
-    y_true,
-    y_score,
-    qid=None,
-    *,
-    k=None,
-    gain="exponential",
-    max_label=None,
-    ties="average",
-    no_relevant="exclude",
-    per_query=False,
-):
-    """Return the mean ERR@k over queries.
-
-    Parameters
-    ----------
-    y_true, y_score, qid, per_query
-        See :func:`~treerank.metrics.ndcg.ndcg_score`.
-    k, gain, max_label, ties, no_relevant
-        See :class:`ExpectedReciprocalRank`.
-
-    Returns
-    -------
-    float or ndarray of shape (n_queries,)
-
-    Examples
-    --------
-    >>> err_score([0, 1], [0.3, 0.2])
-    0.25
-    """
-    metric = ExpectedReciprocalRank(
-        k=k, gain=gain, max_label=max_label, ties=ties, no_relevant=no_relevant
-    )
-    return evaluate(metric, y_true, y_score, qid, per_query)
 
 
 @njit
 def _mean_products(factors, size):
-    """Mean product over all subsets of t factors, for t from 0 to ``size``, or to 1e-20."""
+    """Return the mean product of all subsets of t factors, for t from 0 to ``size``.
+
+    The result ends earlier where all that would follow is below 1e-20.
+    """
     mean = factors.mean()
     if mean < 1 and size * math.log(max(mean, 1e-300)) < NEGLIGIBLE:
         # By Maclaurin's inequality no mean product of t factors exceeds mean^t.

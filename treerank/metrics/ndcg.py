@@ -3,8 +3,8 @@ r"""NDCG: gains discounted by position, over the best that was possible.
 .. math:: \text{DCG} = \sum_{i=1}^{k} \frac{g(y_i)}{\log_2(i + 1)}, \qquad
           \text{NDCG} = \text{DCG} / \text{DCG of the ideal order}
 
-A tied block spreads its mean gain over its positions (McSherry and Najork, 2008). Other
-discounts are in use: list them in ``DISCOUNTS``.
+A tied block spreads its mean gain over its positions (McSherry and Najork, 2008). To
+add a discount, list it in ``DISCOUNTS``.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,18 @@ from typing import ClassVar
 import numpy as np
 from numba.extending import register_jitable
 
-from treerank.metrics.base import Metric, evaluate
+from treerank.checks import check_choice
+from treerank.metrics.base import Metric
 from treerank.metrics.relevance import check_gain, label_gains
 
 
-def log2_discount(positions):
+def log2_discount(positions: np.ndarray) -> np.ndarray:
     """Return 1 / log2(i + 1)."""
     return 1 / np.log2(positions + 1)
 
 
-def delayed_log2_discount(positions):
-    """Return 1 / log2(i), but 1 for the first position too: the second one costs nothing."""
+def delayed_log2_discount(positions: np.ndarray) -> np.ndarray:
+    """Return 1 / log2(i), and 1 for the first position: the first two have the same discount."""
     return 1 / np.log2(np.maximum(positions, 2))
 
 
@@ -33,12 +34,13 @@ DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "delayed_log2": delayed_log2_discount,
 }
 
-#: What becomes of a query of fewer than k documents: it is scored as it is, or its total is 0.
+#: Value of a query of fewer than k documents: that of the documents it has, or 0.
 SHORT_LISTS = ("as_is", "zero")
 
 
 @register_jitable
 def _dcg(gains, ends, k, discounts):
+    """Return the expected sum of discounted gains."""
     dcg, start = 0.0, 0
     depth = min(len(gains), len(discounts))
     while start < depth:
@@ -54,7 +56,7 @@ def _dcg(gains, ends, k, discounts):
 
 @dataclass(frozen=True, kw_only=True)
 class NDCG(Metric):
-    """Normalized discounted cumulative gain; nothing to find if all gains are 0.
+    """Normalized discounted cumulative gain; a query has nothing to find if all gains are 0.
 
     Parameters
     ----------
@@ -79,6 +81,8 @@ class NDCG(Metric):
     --------
     >>> NDCG(k=10)([0, 1, 2], [0.1, 0.2, 0.3])
     1.0
+    >>> round(NDCG(k=10)([1, 0], [0.0, 0.0]), 3)  # a tie
+    0.815
     """
 
     gain: str | tuple[float, ...] = "exponential"
@@ -86,81 +90,26 @@ class NDCG(Metric):
     short_lists: str = "as_is"
 
     stem: ClassVar[str] = "ndcg"
-    of_list: ClassVar[Callable] = _dcg
+    list_total: ClassVar[Callable[..., float]] = _dcg
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "gain", check_gain(self.gain))
-        if self.discount not in DISCOUNTS:
-            raise ValueError(f"discount must be one of {sorted(DISCOUNTS)}; got {self.discount!r}.")
-        if self.short_lists not in SHORT_LISTS:
-            raise ValueError(
-                f"short_lists must be one of {list(SHORT_LISTS)}; got {self.short_lists!r}."
-            )
+        check_choice("discount", self.discount, DISCOUNTS)
+        check_choice("short_lists", self.short_lists, SHORT_LISTS)
 
-    def worth(self, y):
-        """Return gains."""
+    def worth(self, y: np.ndarray) -> np.ndarray:
+        """Return the gain of each label."""
         return label_gains(y, self.gain)
 
-    def ideal(self, worth, indptr):
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return the DCG of the best order."""
-        ideal = self.added_up(worth, worth, indptr, "stable")
+        ideal = self.totals(worth, worth, indptr, "stable")
         if self.short_lists == "zero" and self.k is not None:
-            ideal[(np.diff(indptr) < self.k) & (ideal > 0)] = np.inf  # out of their reach
+            ideal[(np.diff(indptr) < self.k) & (ideal > 0)] = np.inf  # their value is 0
         return ideal
 
-    def discounts(self, indptr):
-        """Return the discount of each position that can matter."""
+    def discounts(self, indptr: np.ndarray) -> np.ndarray:
+        """Return the discount of each position that counts."""
         n_positions = min(self.depth, np.diff(indptr).max())
         return DISCOUNTS[self.discount](np.arange(1.0, n_positions + 1))
-
-
-def ndcg_score(
-    y_true,
-    y_score,
-    qid=None,
-    *,
-    k=10,
-    gain="exponential",
-    discount="log2",
-    short_lists="as_is",
-    ties="average",
-    no_relevant="exclude",
-    per_query=False,
-):
-    """Return the mean NDCG@k over queries.
-
-    Parameters
-    ----------
-    y_true : array-like of shape (n_documents,)
-        Labels, not negative.
-    y_score : array-like of shape (n_documents,)
-        Scores; the highest is ranked first.
-    qid : array-like of shape (n_documents,), default=None
-        Query of each document, of any dtype and in any order; ``None`` is one query.
-    k, gain, discount, short_lists, ties, no_relevant
-        See :class:`NDCG`.
-    per_query : bool, default=False
-        Return one value per query, in the order of ``np.unique(qid)``.
-
-    Returns
-    -------
-    float or ndarray of shape (n_queries,)
-
-    Examples
-    --------
-    >>> y, scores, qid = [1, 0, 0, 2], [0.5, 0.1, 0.7, 0.9], ["a", "a", "b", "b"]
-    >>> ndcg_score(y, scores, qid)
-    1.0
-    >>> ndcg_score([1, 0], [0.0, 0.0], per_query=True).round(3)
-    array([0.815])
-    """
-    metric = NDCG(
-        k=k,
-        gain=gain,
-        discount=discount,
-        short_lists=short_lists,
-        ties=ties,
-        no_relevant=no_relevant,
-    )
-    return evaluate(metric, y_true, y_score, qid, per_query)

@@ -2,7 +2,7 @@ r"""Precision: the share of relevant documents among the first k.
 
 .. math:: \text{P@}k = \frac1k \sum_{i=1}^{k} [y_i \ge \text{threshold}]
 
-A tied block has its share of relevant documents at each of its positions.
+Each position of a tied block counts the share of relevant documents in the block.
 """
 
 from collections.abc import Callable
@@ -12,13 +12,13 @@ from typing import ClassVar
 import numpy as np
 from numba.extending import register_jitable
 
-from treerank.checks import check_number
-from treerank.metrics.base import Metric, evaluate
-from treerank.metrics.relevance import count_relevant, is_relevant
+from treerank.metrics.relevance import count_relevant
+from treerank.metrics.threshold_metric import ThresholdMetric
 
 
 @register_jitable
 def _hits(relevant, ends, k, discounts):
+    """Return the expected number of relevant documents among the first k."""
     hits, start = 0.0, 0
     depth = min(len(relevant), k)
     while start < depth:
@@ -30,8 +30,8 @@ def _hits(relevant, ends, k, discounts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Precision(Metric):
-    """Precision; nothing to find if no label reaches the threshold.
+class Precision(ThresholdMetric):
+    """Precision; a query has nothing to find if no label reaches the threshold.
 
     The divisor is k for a query of fewer documents too, as in trec_eval.
 
@@ -40,7 +40,7 @@ class Precision(Metric):
     k, ties, no_relevant
         See :class:`~treerank.metrics.base.Metric`.
     threshold : float, default=1
-        Labels from here on are relevant.
+        Lowest label that is relevant.
 
     Examples
     --------
@@ -48,53 +48,10 @@ class Precision(Metric):
     1.0
     """
 
-    threshold: float = 1
-
     stem: ClassVar[str] = "p"
-    of_list: ClassVar[Callable] = _hits
+    list_total: ClassVar[Callable[..., float]] = _hits
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_number("threshold", self.threshold)
-
-    def worth(self, y):
-        """Return 1 for relevant documents, 0 for others."""
-        return is_relevant(y, self.threshold)
-
-    def ideal(self, worth, indptr):
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return k, or the number of documents without a cutoff."""
         divisor = np.diff(indptr) if self.k is None else self.k
         return np.where(count_relevant(worth, indptr) > 0, divisor, 0).astype(np.float64)
-
-
-def precision_score(
-    y_true,
-    y_score,
-    qid=None,
-    *,
-    k=10,
-    threshold=1,
-    ties="average",
-    no_relevant="exclude",
-    per_query=False,
-):
-    """Return the mean precision@k over queries.
-
-    Parameters
-    ----------
-    y_true, y_score, qid, per_query
-        See :func:`~treerank.metrics.ndcg.ndcg_score`.
-    k, threshold, ties, no_relevant
-        See :class:`Precision`.
-
-    Returns
-    -------
-    float or ndarray of shape (n_queries,)
-
-    Examples
-    --------
-    >>> precision_score([1, 0, 1], [0.3, 0.2, 0.1], k=2)
-    0.5
-    """
-    metric = Precision(k=k, threshold=threshold, ties=ties, no_relevant=no_relevant)
-    return evaluate(metric, y_true, y_score, qid, per_query)

@@ -1,21 +1,27 @@
-"""Query measure: a metric of every query, asked again and again of scores that change little.
+"""Query measure: the values of a metric by query, for scores that change little between calls.
 
-Rankers that optimize a metric itself measure all queries hundreds of times. What can be known once
-is: the labels are sorted and the queries in which every order is worth the same are left out. And
-what stood on top a moment ago is likely to do so again: the lowest of the new scores of *any* k
-documents is no higher than the k-th highest, so most documents are passed over by one comparison.
+Rankers that optimize a metric itself measure all queries hundreds of times. So the labels are
+sorted once, and queries of which every order has the same value are left out once. The k
+documents that were first at the last call are likely to be first again. The lowest of their new
+scores is at most the new k-th highest score, so one comparison rules out most other documents.
 """
 
 import functools
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numba import prange
 
-from treerank.metrics.base import PreparedMetric
-from treerank.metrics.ranked import FEW, TIES, sort_into_blocks
-from treerank.metrics.registry import FunctionMetric
+from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.base import Metric, PreparedMetric
+from treerank.metrics.function_metric import FunctionMetric
+from treerank.metrics.ranked import MAX_PICKED, TIES, sort_into_blocks
 from treerank.numerics.compiling import kernel_for, njit
+
+if TYPE_CHECKING:
+    from treerank.rankers.training_set import TrainingSet
 
 
 class QueryMeasure:
@@ -27,58 +33,42 @@ class QueryMeasure:
         What is measured.
     y : ndarray of shape (n_documents,)
         Labels; the documents of a query are next to each other.
-    query : ndarray of shape (n_documents,)
-        Number of each document's query, rising from 0.
-    weight : ndarray of shape (n_queries,) or None
-        Weight of each query in the mean.
+    groups : QueryGroups
+        Queries of the documents.
+    weight : ndarray of shape (n_queries,), default=None
+        Weight of each query in the mean; ``None`` is 1 for all.
 
     Examples
     --------
     >>> from treerank.metrics import NDCG
-    >>> measure = QueryMeasure(NDCG(k=1), np.array([1.0, 0.0, 0.0, 1.0]), QueryGroups.from_qid([0, 0, 1, 1]))
+    >>> y, groups = np.array([1.0, 0.0, 0.0, 1.0]), QueryGroups.from_qid([0, 0, 1, 1])
+    >>> measure = QueryMeasure(NDCG(k=1), y, groups)
     >>> measure.values(np.array([0.4, 0.3, 0.2, 0.1]))
     array([1., 0.])
     """
 
-    def __init__(self, metric, y, groups, weight=None):
-        self.metric, self.y, self.query, self.indptr = metric, y, groups.codes, groups.indptr
-        self.weight = np.ones(len(self.indptr) - 1) if weight is None else weight
+    def __init__(
+        self,
+        metric: Metric | FunctionMetric,
+        y: np.ndarray,
+        groups: QueryGroups,
+        weight: np.ndarray | None = None,
+    ) -> None:
+        self.weight = np.ones(groups.n_queries) if weight is None else weight
         self.total_weight = math.fsum(self.weight)
-        self.is_function = isinstance(metric, FunctionMetric)
-        if not self.is_function:
-            worth = metric.worth(y)
-            ideal = metric.ideal(worth, self.indptr)
-            self.prepared = PreparedMetric(metric, groups, worth, ideal)
-            self.is_short = metric.depth <= FEW and metric.ties != "stable"
-            if self.is_short:
-                self._start_shortlist(len(y))
+        self._values = _values_of(metric, y, groups)
 
-    def values(self, scores):
+    def values(self, scores: np.ndarray) -> np.ndarray:
         """Return the value of each query."""
-        if self.is_function:
-            return np.asarray(self.metric.per_query(self.y, scores, self.query), np.float64)
-        if not self.is_short:
-            return self.prepared.per_query(scores)
-        worth, ideal = self.prepared.worth, self.prepared.ideal
-        total = self.kernel(scores, worth, self.indptr, *self.shortlist, *self.policy)
-        return np.minimum(total / ideal, 1.0)
+        return self._values(scores)
 
-    def mean(self, values):
+    def mean(self, values: np.ndarray) -> float:
         """Return the weighted mean over queries; its sum is rounded once."""
         return math.fsum((self.weight * values).tolist()) / self.total_weight
 
-    def _start_shortlist(self, n_documents):
-        metric = self.metric
-        top = _first_rows(self.indptr, metric.depth)
-        is_top = np.zeros(n_documents, dtype=bool)
-        is_top[top] = True
-        self.shortlist = top, is_top, np.empty(n_documents, np.int64)
-        self.kernel = shortlist_kernel(type(metric).of_list)
-        self.policy = *TIES[metric.ties], metric.discounts(self.indptr)
 
-
-def measurable(data, metric):
-    """Keep the queries whose value depends on the order; ``None`` if there are none.
+def measurable(data: "TrainingSet", metric: Metric | FunctionMetric) -> "TrainingSet | None":
+    """Return the queries whose value depends on the order of documents; ``None`` without any.
 
     Parameters
     ----------
@@ -102,23 +92,51 @@ def measurable(data, metric):
     return data.taking(np.flatnonzero(kept)) if kept.any() else None
 
 
-def measure_of(data, metric):
-    """Return the measure of a training set, its queries weighed as the user wants."""
+def measure_of(data: "TrainingSet", metric: Metric | FunctionMetric) -> QueryMeasure:
+    """Return the measure of a training set, with the user's weights of queries."""
     return QueryMeasure(metric, data.y, data.groups, data.weight_of_queries)
 
 
+def _values_of(
+    metric: Metric | FunctionMetric, y: np.ndarray, groups: QueryGroups
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Return the fastest function from scores to values by query."""
+    if isinstance(metric, FunctionMetric):
+        return lambda scores: np.asarray(metric.per_query(y, scores, groups.codes), np.float64)
+    worth = metric.worth(y)
+    ideal = metric.ideal(worth, groups.indptr)
+    if metric.depth > MAX_PICKED or metric.ties == "stable":
+        return PreparedMetric(metric, groups, worth, ideal).per_query
+    kernel, policy = shortlist_kernel(type(metric).list_total), TIES[metric.ties]
+    discounts, shortlist = metric.discounts(groups.indptr), _start_shortlist(groups, metric.depth)
+
+    def values(scores):
+        total = kernel(scores, worth, groups.indptr, *shortlist, *policy, discounts)
+        return np.minimum(total / ideal, 1.0)
+
+    return values
+
+
+def _start_shortlist(groups, k):
+    """Return the first k rows of each query, whether a row is among them, and working memory."""
+    top = _first_rows(groups.indptr, k)
+    is_top = np.zeros(groups.n_documents, dtype=bool)
+    is_top[top] = True
+    return top, is_top, np.empty(groups.n_documents, np.int64)
+
+
 def _first_rows(indptr, k):
-    """Return k rows of each query; those of fewer repeat, and are never read."""
+    """Return k rows of each query; the last row is repeated in queries of fewer, and not read."""
     rows = indptr[:-1, None] + np.arange(k)
     return np.minimum(rows, indptr[1:, None] - 1)
 
 
 @functools.cache
-def shortlist_kernel(of_list):
-    """Make the kernel that ranks what can be among the first of each query, and adds up."""
+def shortlist_kernel(list_total: Callable[..., float]) -> Callable[..., np.ndarray]:
+    """Return the kernel that ranks the possible first documents of each query for its total."""
 
-    @kernel_for(of_list, parallel=True)
-    def totals(scores, worth, indptr, top, is_top, kept, by_worth, share, discounts):
+    @kernel_for(list_total, parallel=True)
+    def totals(scores, worth, indptr, top, is_top, kept, by_worth, in_blocks, discounts):
         total = np.empty(len(indptr) - 1)
         for q in prange(len(total)):
             a, b, k = indptr[q], indptr[q + 1], top.shape[1]
@@ -130,8 +148,8 @@ def shortlist_kernel(of_list):
             first, ranked = np.empty(b - a), np.empty(b - a)
             for n in range(b - a):
                 first[n], ranked[n] = scores[kept[a + n]], worth[kept[a + n]]
-            ends = sort_into_blocks(first, ranked, by_worth, share)
-            total[q] = of_list(ranked, ends, k, discounts)
+            ends = sort_into_blocks(first, ranked, by_worth, in_blocks)
+            total[q] = list_total(ranked, ends, k, discounts)
         return total
 
     return totals
@@ -139,13 +157,13 @@ def shortlist_kernel(of_list):
 
 @njit
 def _pick_of_query(scores, a, b, top, is_top, kept):
-    """Bring ``top`` up to date, and write it with all that ties with its last."""
+    """Update ``top``, copy it to ``kept`` with what ties with its last; return how many."""
     k, n_others = len(top), 0
     for n in range(1, k):
         _sink(scores, top, n)
     bound = scores[top[k - 1]]
     for i in range(a, b):
-        if scores[i] < bound or is_top[i]:  # as most are
+        if scores[i] < bound or is_top[i]:  # true for most
             continue
         left_out = i
         if scores[i] > bound:
@@ -153,7 +171,7 @@ def _pick_of_query(scores, a, b, top, is_top, kept):
             is_top[left_out], is_top[i] = False, True
             _sink(scores, top, k - 1)
             bound = scores[top[k - 1]]
-        if left_out <= i:  # else its turn is yet to come
+        if left_out <= i:  # else the loop comes to it later
             kept[k + n_others] = left_out  # may tie with the new last
             n_others += 1
     place = k

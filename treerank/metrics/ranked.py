@@ -1,97 +1,105 @@
-"""Ranked lists: the documents of each query from best score to worst, in blocks.
+"""Ranked lists: the documents of each query by falling score, divided into blocks.
 
-A ranked list is two arrays: ``ranked``, the worth of the documents by falling score, and
-``ends``: where a block starts at position ``i``, ``ends[i]`` is where it ends. A block is a set
-of documents whose order is left to chance, so metrics take their expectation over its
-permutations. The policies for ties (``TIES``) are nothing but ways to cut blocks, and no metric
-needs to know which one is in force:
+A ranked list is two arrays. ``ranked`` holds the worth of the documents by falling score. Where
+a block starts at position ``i``, ``ends[i]`` is the position after its last document. A block is
+a set of documents in random order: metrics take their expectation over its permutations. The
+policies for ties (``TIES``) are ways to divide a list into blocks, so no metric needs to know
+which one is chosen:
 
 - ``"average"``: documents of equal score form a block;
-- ``"pessimistic"``: each document is its own block, the less worthy of a tie first;
+- ``"pessimistic"``: each document is its own block, and tied ones are sorted by rising worth;
 - ``"stable"``: each document is its own block, in the order of the rows.
 
-Inside a block, documents are sorted by worth, so sums do not depend on the order of rows, not
-even in their last bits. A list may end where no later document can matter to the first ``k``
-ranks. It lives no longer than a metric needs to add it up: lists of all queries together would
-cost more time in fresh memory than in sorting.
+Inside a block, documents are sorted by worth, so no bit of a sum depends on the order of rows. A
+list may end after the block of the ``k``-th document. The list of a query is freed once its total
+is known: memory for the lists of all queries would cost more time than sorting.
 """
 
 import functools
+from collections.abc import Callable
 
 import numpy as np
 from numba import prange
 
 from treerank.numerics.compiling import kernel_for, njit
 
-#: Policy to (sort ties by worth, tied documents share a block).
-TIES = {"average": (True, True), "pessimistic": (True, False), "stable": (False, False)}
+#: Policy to (tied documents are sorted by worth, tied documents share a block).
+TIES: dict[str, tuple[bool, bool]] = {
+    "average": (True, True),
+    "pessimistic": (True, False),
+    "stable": (False, False),
+}
 
-#: Up to here, picking the first by insertion beats sorting.
-FEW = 64
+#: Largest k for which the first k documents are picked by insertion, which beats sorting.
+MAX_PICKED = 64
 
-#: Documents that are sorted by insertion before merging starts.
-RUN = 16
+#: Number of documents that are sorted by insertion before merging starts.
+RUN_LENGTH = 16
 
-#: The cutoff that cuts nothing off.
-EVERYTHING = np.iinfo(np.int64).max
+#: A cutoff that no list reaches.
+NO_CUTOFF = int(np.iinfo(np.int64).max)
 
 
 @functools.cache
-def totals_kernel(of_list):
-    """Make the kernel that ranks every query and adds up over its list.
+def totals_kernel(list_total: Callable[..., float]) -> Callable[..., np.ndarray]:
+    """Return the kernel that ranks every query and computes the total of its list.
 
     Parameters
     ----------
-    of_list : callable
+    list_total : callable
         ``(ranked, ends, k, discounts) -> float``, plain Python that numba can compile.
 
     Returns
     -------
     callable
-        ``(scores, worth, indptr, k, by_worth, share, discounts) -> totals``, one per query.
+        ``(scores, worth, indptr, k, by_worth, in_blocks, discounts) -> totals``, one per query.
     """
 
-    @kernel_for(of_list, parallel=True)
-    def totals(scores, worth, indptr, k, by_worth, share, discounts):
+    @kernel_for(list_total, parallel=True)
+    def totals(scores, worth, indptr, k, by_worth, in_blocks, discounts):
         total = np.empty(len(indptr) - 1)
         for q in prange(len(total)):
             a, b = indptr[q], indptr[q + 1]
-            ranked, ends = rank_query(scores[a:b], worth[a:b], k, by_worth, share)
-            total[q] = of_list(ranked, ends, k, discounts)
+            ranked, ends = rank_query(scores[a:b], worth[a:b], k, by_worth, in_blocks)
+            total[q] = list_total(ranked, ends, k, discounts)
         return total
 
     return totals
 
 
 @njit
-def rank_query(scores, worth, k, by_worth, share):
-    """Return the ranked list of one query, at least as far as its first k ranks need."""
-    if k <= FEW and k < len(scores):
+def rank_query(
+    scores: np.ndarray, worth: np.ndarray, k: int, by_worth: bool, in_blocks: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the ranked list of one query, at least up to the end of the k-th document's block."""
+    if k <= MAX_PICKED and k < len(scores):
         first_scores, first = np.empty(k), np.empty(k)
         is_cut = _pick_first(scores, worth, by_worth, first_scores, first)
-        if not (share and is_cut):
-            return first, _ends(first_scores, share)
-        scores, ranked = _at_least(first_scores[-1], scores, worth)  # the block goes on beyond k
+        if not (in_blocks and is_cut):
+            return first, _ends(first_scores, in_blocks)
+        scores, ranked = _at_least(first_scores[-1], scores, worth)  # more documents tie
     else:
         scores, ranked = scores.copy(), worth.copy()
-    return ranked, sort_into_blocks(scores, ranked, by_worth, share)
+    return ranked, sort_into_blocks(scores, ranked, by_worth, in_blocks)
 
 
 @njit
-def sort_into_blocks(scores, worth, by_worth, share):
-    """Sort both by falling score, in place, and return where blocks end."""
+def sort_into_blocks(
+    scores: np.ndarray, worth: np.ndarray, by_worth: bool, in_blocks: bool
+) -> np.ndarray:
+    """Sort both arrays by falling score, in place, and return where blocks end."""
     _sort_falling(scores, worth, by_worth)
-    return _ends(scores, share)
+    return _ends(scores, in_blocks)
 
 
 @njit
 def _pick_first(scores, worth, by_worth, first_scores, first):
-    """Fill in the documents that come first; say whether a tie goes on beyond them."""
+    """Fill in the first documents; return whether one left out ties with the last of them."""
     k, n, best_left_out = len(first), 0, -np.inf
     for i in range(len(scores)):
         score = scores[i]
         if n == k:
-            if score < first_scores[k - 1]:  # as most do
+            if score < first_scores[k - 1]:  # true for most
                 continue
             best_left_out = first_scores[k - 1]
             if not _comes_before(score, worth[i], best_left_out, first[k - 1], by_worth):
@@ -110,7 +118,7 @@ def _pick_first(scores, worth, by_worth, first_scores, first):
 
 @njit
 def _at_least(least, scores, worth):
-    """Return copies of what belongs to scores of at least so much."""
+    """Return the scores of at least ``least``, and the worth of their documents."""
     n, kept_scores, kept_worth = 0, np.empty(len(scores)), np.empty(len(scores))
     for i in range(len(scores)):
         if scores[i] >= least:
@@ -120,30 +128,30 @@ def _at_least(least, scores, worth):
 
 
 @njit
-def _ends(falling, share):
-    """Say where each block ends that starts at a position."""
+def _ends(falling, in_blocks):
+    """Return, for each position at which a block starts, where it ends."""
     ends = np.empty(len(falling), np.int64)
     start = 0
     while start < len(falling):
         end = start + 1
-        while share and end < len(falling) and falling[end] == falling[start]:
+        while in_blocks and end < len(falling) and falling[end] == falling[start]:
             end += 1
         ends[start] = end
         start = end
     return ends
 
 
-# A merge sort of our own: it moves both arrays in one go, and np.argsort(kind="mergesort")
-# takes numba twenty seconds to compile.
+# Our own merge sort moves both arrays at once, and numba compiles it much faster than
+# np.argsort(kind="mergesort").
 @njit
 def _sort_falling(scores, worth, by_worth):
-    """Sort both by falling score, in place; ties by rising worth, or not at all."""
+    """Sort both arrays by falling score, in place; ties by rising worth, or by row."""
     n = len(scores)
-    for start in range(0, n, RUN):
-        _insert(scores[start : start + RUN], worth[start : start + RUN], by_worth)
-    if n <= RUN:
+    for start in range(0, n, RUN_LENGTH):
+        _insert(scores[start : start + RUN_LENGTH], worth[start : start + RUN_LENGTH], by_worth)
+    if n <= RUN_LENGTH:
         return
-    width, left_scores, left_worth = min(RUN, n), np.empty(n), np.empty(n)
+    width, left_scores, left_worth = min(RUN_LENGTH, n), np.empty(n), np.empty(n)
     while width < n:
         for start in range(0, n - width, 2 * width):
             stop = min(start + 2 * width, n)
@@ -153,12 +161,13 @@ def _sort_falling(scores, worth, by_worth):
 
 @njit
 def _comes_before(score_a, worth_a, score_b, worth_b, by_worth):
+    """Return whether document a must stand before document b."""
     return score_a > score_b or (by_worth and score_a == score_b and worth_a < worth_b)
 
 
 @njit
 def _insert(scores, worth, by_worth):
-    """Sort a few documents by insertion."""
+    """Sort a few documents by insertion, in place."""
     for i in range(1, len(scores)):
         score, value, j = scores[i], worth[i], i
         while j > 0 and _comes_before(score, value, scores[j - 1], worth[j - 1], by_worth):
@@ -169,7 +178,7 @@ def _insert(scores, worth, by_worth):
 
 @njit
 def _merge(scores, worth, middle, by_worth, left_scores, left_worth):
-    """Merge the sorted documents before and from ``middle`` on."""
+    """Merge the sorted documents before ``middle`` with the sorted ones from it on."""
     for i in range(middle):
         left_scores[i], left_worth[i] = scores[i], worth[i]
     i, j, place = 0, middle, 0

@@ -1,6 +1,6 @@
 r"""Reciprocal rank (MRR): one over the position of the first relevant document.
 
-Beyond the cutoff it counts 0. In a tied block of n documents, r of them relevant, the first
+A document beyond the cutoff counts 0. In a tied block of n documents, r of them relevant, the first
 relevant one is at position t with probability
 
 .. math:: \frac{r}{n - t + 1} \prod_{i=0}^{t-2} \frac{n - r - i}{n - i}.
@@ -13,13 +13,13 @@ from typing import ClassVar
 import numpy as np
 from numba.extending import register_jitable
 
-from treerank.checks import check_number
-from treerank.metrics.base import Metric, evaluate
-from treerank.metrics.relevance import count_relevant, is_relevant
+from treerank.metrics.relevance import count_relevant
+from treerank.metrics.threshold_metric import ThresholdMetric
 
 
 @register_jitable
 def _reciprocal_rank(relevant, ends, k, discounts):
+    """Return the expected reciprocal rank of the first relevant document."""
     start, n_relevant = 0, 0.0
     depth = min(len(relevant), k)
     while start < depth:
@@ -37,15 +37,15 @@ def _reciprocal_rank(relevant, ends, k, discounts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReciprocalRank(Metric):
-    """Reciprocal rank; nothing to find if no label reaches the threshold.
+class ReciprocalRank(ThresholdMetric):
+    """Reciprocal rank; a query has nothing to find if no label reaches the threshold.
 
     Parameters
     ----------
     k, ties, no_relevant
         See :class:`~treerank.metrics.base.Metric`.
     threshold : float, default=1
-        Labels from here on are relevant.
+        Lowest label that is relevant.
 
     Examples
     --------
@@ -53,52 +53,9 @@ class ReciprocalRank(Metric):
     0.5
     """
 
-    threshold: float = 1
-
     stem: ClassVar[str] = "mrr"
-    of_list: ClassVar[Callable] = _reciprocal_rank
+    list_total: ClassVar[Callable[..., float]] = _reciprocal_rank
 
-    def __post_init__(self):
-        super().__post_init__()
-        check_number("threshold", self.threshold)
-
-    def worth(self, y):
-        """Return 1 for relevant documents, 0 for others."""
-        return is_relevant(y, self.threshold)
-
-    def ideal(self, worth, indptr):
-        """Return 1."""
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return 1, or 0 where no document is relevant."""
         return (count_relevant(worth, indptr) > 0).astype(np.float64)
-
-
-def mrr_score(
-    y_true,
-    y_score,
-    qid=None,
-    *,
-    k=None,
-    threshold=1,
-    ties="average",
-    no_relevant="exclude",
-    per_query=False,
-):
-    """Return the mean reciprocal rank, over queries.
-
-    Parameters
-    ----------
-    y_true, y_score, qid, per_query
-        See :func:`~treerank.metrics.ndcg.ndcg_score`.
-    k, threshold, ties, no_relevant
-        See :class:`ReciprocalRank`.
-
-    Returns
-    -------
-    float or ndarray of shape (n_queries,)
-
-    Examples
-    --------
-    >>> mrr_score([0, 2, 1, 0], [0.9, 0.8, 0.2, 0.1], [1, 1, 2, 2])
-    0.75
-    """
-    metric = ReciprocalRank(k=k, threshold=threshold, ties=ties, no_relevant=no_relevant)
-    return evaluate(metric, y_true, y_score, qid, per_query)

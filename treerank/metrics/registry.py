@@ -1,20 +1,16 @@
 """Metrics by name: ``"ndcg@10"``, ``"map"``, ``"mrr"``, ``"p@5"``, ``"err@20"``.
 
-To add one, list it in ``METRICS``: everything that takes a metric, and the laws of
-``tests/test_metrics.py``, pick it up from there.
+To add a metric, list it in ``METRICS``: everything that takes a metric, and the tests that hold
+for all metrics, find it there.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-import numpy as np
-
-from treerank.checks import check_column
-from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.average_precision import AveragePrecision
 from treerank.metrics.base import Metric
 from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank
+from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
 from treerank.metrics.precision import Precision
@@ -30,14 +26,14 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def get_metric(metric):
-    """Look up a metric.
+def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
+    """Return the metric of a name, or of a user's function.
 
     Parameters
     ----------
     metric : str, Metric or callable
         A name in ``METRICS``, with ``@k`` for a cutoff; or a metric, returned as it is; or a
-        function ``f(y, scores, qid) -> float``, higher better.
+        function ``f(y, scores, qid) -> float``, higher is better.
 
     Returns
     -------
@@ -61,55 +57,3 @@ def get_metric(metric):
         known = ", ".join(METRICS)
         raise ValueError(f"metric must be one of {known}, or one with @k; got {metric!r}.")
     return replace(METRICS[stem], k=int(cutoff)) if at else METRICS[stem]
-
-
-@dataclass(frozen=True)
-class FunctionMetric:
-    """A user's function ``f(y, scores, qid) -> float`` in the shape of a metric.
-
-    Parameters
-    ----------
-    function : callable
-        Higher is better; it gets ``qid=None`` for a single query.
-    """
-
-    function: Callable[[Any, Any, Any], float]
-
-    @property
-    def name(self):
-        """Name of the function."""
-        return getattr(self.function, "__name__", type(self.function).__name__)
-
-    def __call__(self, y, scores, qid=None) -> float:
-        """Return the value of the function."""
-        return float(self.function(y, scores, qid))
-
-    def per_query(self, y, scores, qid=None) -> np.ndarray:
-        """Return the value of the function on each query alone."""
-        y, scores = np.asarray(y), np.asarray(scores)
-        groups = QueryGroups.from_qid(qid, len(y))
-        rows = np.split(groups.order, groups.indptr[1:-1])
-        return np.array([self(y[r], scores[r]) for r in rows])
-
-    def prepared(self, y, qid=None) -> "PreparedFunction":
-        """Return a function of the scores alone."""
-        qid = qid.codes if isinstance(qid, QueryGroups) else qid
-        return PreparedFunction(self, check_column("y", y), qid)
-
-
-@dataclass(frozen=True, eq=False)
-class PreparedFunction:
-    """A user's metric that knows the labels: ``prepared(scores)`` is a float."""
-
-    metric: FunctionMetric
-    y: np.ndarray
-    qid: Any
-
-    @property
-    def name(self):
-        """Name of the metric."""
-        return self.metric.name
-
-    def __call__(self, scores) -> float:
-        """Return the value of the function."""
-        return self.metric(self.y, scores, self.qid)

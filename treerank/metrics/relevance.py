@@ -1,43 +1,49 @@
 """Relevance: what a label is worth to a metric.
 
-Labels ``y`` become one number per document, its worth: a gain (NDCG, ERR) or 1 and 0 above
-and below a threshold (MAP, MRR, precision). To add a gain by name, list it in ``GAINS``.
+Labels ``y`` become one number per document, its worth: a gain (NDCG, ERR), or 1 if the label
+reaches a threshold and else 0 (MAP, MRR, precision). To add a gain by name, list it in ``GAINS``.
 """
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.checks import check_column
 from treerank.numerics.compiling import njit
 
-#: Larger gains could overflow in the sum over a query.
+#: Largest gain that is accepted: larger ones could overflow in the sum over a query.
 MAX_GAIN = 2.0**1000
 
 
-def exponential_gain(y):
+def exponential_gain(y: np.ndarray) -> np.ndarray:
     """Return 2^y - 1."""
     top = y.max()
     if top > 1000:
         raise ValueError(f"y must be at most 1000 for gain='exponential'; got {top}.")
-    # A table is exact on every machine, vectorized exp2 is not.
-    gains, looked_up = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1)
-    return gains if looked_up == len(y) else np.exp2(y) - 1
+    # A table has the same bits on every machine; a vectorized exp2 has not.
+    gains, n_found = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1)
+    return gains if n_found == len(y) else np.exp2(y) - 1
 
 
-def linear_gain(y):
+def linear_gain(y: np.ndarray) -> np.ndarray:
     """Return y."""
     return y.copy()
 
 
-GAINS = {"exponential": exponential_gain, "linear": linear_gain}
+GAINS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "exponential": exponential_gain,
+    "linear": linear_gain,
+}
 
 
-def label_gains(y, gain="exponential"):
+def label_gains(y: ArrayLike, gain: str | Sequence[float] = "exponential") -> np.ndarray:
     """Return the gain of each label.
 
     Parameters
     ----------
     y : array-like of shape (n_documents,)
-        Labels, not negative. Fractional ones have a gain by formula, not by table.
+        Labels, not negative. Fractional labels need a gain by name.
     gain : {"exponential", "linear"} or sequence of float, default="exponential"
         2^y - 1, or y, or the gain of each label 0, 1, 2, ...
 
@@ -55,25 +61,25 @@ def label_gains(y, gain="exponential"):
     y = check_column("y", y)
     if y.min() < 0:
         raise ValueError(f"y must not be negative where it has a gain; got {y.min()}.")
-    gains = GAINS[gain](y) if isinstance(gain, str) else _looked_up(y, np.asarray(gain, float))
+    gains = GAINS[gain](y) if isinstance(gain, str) else _listed_gains(y, np.asarray(gain, float))
     if gains.max() > MAX_GAIN:
         raise ValueError(f"y must have gains below {MAX_GAIN:.3g}; got {gains.max()}.")
     return gains
 
 
-def _looked_up(y, table):
-    """Return ``table[y]``; labels must be its indices."""
-    gains, looked_up = _look_up(y, table)
-    if looked_up < len(y):
+def _listed_gains(y: np.ndarray, table: np.ndarray) -> np.ndarray:
+    """Return ``table[y]``; refuse labels that are no index of the table."""
+    gains, n_found = _look_up(y, table)
+    if n_found < len(y):
         raise ValueError(
-            f"y must be integers below {len(table)}, the number of gains; got {y[looked_up]}."
+            f"y must be integers below {len(table)}, the number of gains; got {y[n_found]}."
         )
     return gains
 
 
 @njit
 def _look_up(y, table):
-    """Return ``table[y]`` and how many labels were looked up, up to one that is no index."""
+    """Return ``table[y]``, and the number of labels before the first that is no index."""
     gains = np.empty(len(y))
     for t in range(len(y)):
         label = y[t]
@@ -83,8 +89,8 @@ def _look_up(y, table):
     return gains, len(y)
 
 
-def check_gain(gain):
-    """Return a gain's name, or its table as a tuple, which can be compared and hashed."""
+def check_gain(gain: str | Sequence[float]) -> str | tuple[float, ...]:
+    """Return the name of a gain, or its table as a tuple, which can be compared and hashed."""
     if isinstance(gain, str):
         if gain not in GAINS:
             raise ValueError(f"gain must be an array or one of {sorted(GAINS)}; got {gain!r}.")
@@ -95,11 +101,11 @@ def check_gain(gain):
     return tuple(table.tolist())
 
 
-def is_relevant(y, threshold):
+def is_relevant(y: np.ndarray, threshold: float) -> np.ndarray:
     """Return 1.0 for labels that reach the threshold and 0.0 for the others."""
     return (y >= threshold).astype(np.float64)
 
 
-def count_relevant(worth, indptr):
-    """Count the documents of each query that are worth anything."""
+def count_relevant(worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+    """Return the number of documents of each query that are worth more than 0."""
     return np.diff(np.append(0, np.cumsum(worth > 0))[indptr])

@@ -1,8 +1,10 @@
-"""Scorers: metrics as scikit-learn's ``scoring=``, with the query ids routed to them."""
+"""Scorers: metrics for scikit-learn's ``scoring=``, which pass the query ids on."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from numpy.typing import ArrayLike
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from treerank.metrics.registry import get_metric
@@ -10,32 +12,41 @@ from treerank.metrics.registry import get_metric
 
 @dataclass(frozen=True)
 class RankingScorer:
-    """A metric of ``estimator.predict(X)``, for ``cross_validate`` and its kin.
+    """A metric of ``estimator.predict(X)``, for ``cross_validate`` and searches.
 
-    With metadata routing enabled, ``qid`` is requested by default. Without it scikit-learn
-    passes no ``qid``, and all documents would be ranked as one query.
+    Make it by :func:`make_ranking_scorer`, which checks the metric.
+
+    With metadata routing enabled, ``qid`` is requested by default. Without metadata routing
+    scikit-learn passes no ``qid``, and all documents are ranked as one query.
 
     Parameters
     ----------
     metric : str, Metric or callable, default="ndcg@10"
         See :func:`~treerank.metrics.registry.get_metric`.
+
+    Examples
+    --------
+    >>> RankingScorer("map")
+    RankingScorer(metric='map')
     """
 
-    metric: Any = "ndcg@10"
+    metric: str | Callable[..., float] = "ndcg@10"
 
-    def __call__(self, estimator, X, y, *, qid=None) -> float:
+    def __call__(
+        self, estimator: Any, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None
+    ) -> float:
         """Return the metric of the estimator's scores; higher is better."""
         return get_metric(self.metric)(y, estimator.predict(X), qid)
 
-    def get_metadata_routing(self):
-        """Return the request for ``qid``, as scikit-learn asks for it."""
+    def get_metadata_routing(self) -> MetadataRequest:
+        """Return the request for ``qid``; scikit-learn calls this."""
         request = MetadataRequest(owner=self)
         request.score.add_request(param="qid", alias=True)
         return request
 
 
-def make_ranking_scorer(metric="ndcg@10"):
-    """Make a scorer that takes ``qid``.
+def make_ranking_scorer(metric: str | Callable[..., float] = "ndcg@10") -> RankingScorer:
+    """Return a scorer that takes ``qid``.
 
     Parameters
     ----------
@@ -55,5 +66,5 @@ def make_ranking_scorer(metric="ndcg@10"):
     >>> scorer(LinearRegression().fit(X, y), X, y, qid=qid)
     1.0
     """
-    get_metric(metric)  # an unknown name is refused here, not in the middle of a search
+    get_metric(metric)  # refuses an unknown name now, not in the middle of a search
     return RankingScorer(metric)

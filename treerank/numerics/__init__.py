@@ -1,0 +1,1 @@
+"""Numerics: compiling, threads, random numbers by key, and blocks of ties."""

@@ -1,13 +1,14 @@
-"""Compiling: numba's ``njit`` for this package, whose machine code is kept on disk.
+"""Compiling: numba's ``njit`` with machine code that is stored on disk.
 
-numba reuses the machine code on disk until the file of a function changes. It does not notice
-that a function of another file, which was compiled into the first one, has changed. So the name
-under which machine code is kept holds the version of treerank: a new version compiles anew.
+numba reuses stored machine code until the file of the function changes. It does not notice a
+change in a function of another file that was compiled into it. So the name under which machine
+code is stored contains the version of treerank: a new version compiles anew.
 
-While you edit a function that is compiled into functions of other files, delete the ``*.nbi``
-files below ``treerank``.
+If you edit a function that is compiled into functions of other files, delete the ``*.nbi`` files
+below ``treerank``.
 """
 
+import os
 from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -17,19 +18,24 @@ from numba.core.dispatcher import Dispatcher
 
 try:
     _VERSION = version("treerank")
-except PackageNotFoundError:  # run from its source, without having been installed
+except PackageNotFoundError:  # run from its source without an installation
     _VERSION = "source"
 
 
-def njit(function: Callable | None = None, **options: Any) -> Any:
-    """Compile a function with ``numba.njit`` and keep its machine code on disk.
+def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Compile a function with ``numba.njit`` and store its machine code on disk.
 
     Parameters
     ----------
     function : callable, default=None
-        The function, where the decorator is used without parentheses.
+        The function, if the decorator is used without parentheses.
     **options
         Options of ``numba.njit``.
+
+    Returns
+    -------
+    callable
+        The compiled function, or a decorator.
 
     Examples
     --------
@@ -43,13 +49,14 @@ def njit(function: Callable | None = None, **options: Any) -> Any:
     return decorate if function is None else decorate(function)
 
 
-def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable], Any]:
-    """Compile a kernel into which the given functions and flags are compiled as constants.
+def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator for a kernel that uses given functions and flags as constants.
 
-    numba numbers the kernels of one name on disk. Two processes that compile one name for
-    different parts at the same time would take the same number, and one would run the code of
-    the other. So the name of the kernel holds the names of its parts. A part that is a compiled
-    function of the user's own cannot be named like that: then nothing is kept on disk.
+    numba numbers the stored kernels that have the same name. Two processes that compile such
+    kernels with different parts at the same time would use the same number, and one process would
+    run the kernel of the other. So the name of the kernel contains the names of its parts. Nothing
+    is stored if a part is a compiled function of the user, whose name may not be unique, or if the
+    kernel is not defined in a file.
 
     Parameters
     ----------
@@ -57,6 +64,11 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable], Any]:
         Functions and flags that the kernel uses.
     **options
         Options of ``numba.njit``.
+
+    Returns
+    -------
+    callable
+        The decorator.
 
     Examples
     --------
@@ -70,8 +82,9 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable], Any]:
     names = [getattr(part, "__qualname__", repr(part)) for part in parts]
     is_nameable = not any(isinstance(part, Dispatcher) for part in parts)
 
-    def decorate(function: Callable) -> Any:
+    def decorate(function: Callable[..., Any]) -> Any:
         function.__qualname__ += f"[{','.join([_VERSION, *names])}]"
-        return numba.njit(cache=is_nameable, **options)(function)
+        is_stored = is_nameable and os.path.exists(function.__code__.co_filename)
+        return numba.njit(cache=is_stored, **options)(function)
 
     return decorate

@@ -1,12 +1,12 @@
-"""Random numbers by key: noise that depends on what it is for, not on when it is drawn.
+"""Random numbers by key: each number is a hash of its key.
 
-A key is ``(seed, iteration, document)``, three non-negative integers. Its number is a hash of
-the three, so any thread may ask for it, in any order, any number of times, and gets the same
-bits. A generator with a state could not be shared by parallel queries without that.
+A key is ``(seed, iteration, document)``, three non-negative integers. A key always has the same
+number, in whatever order and by whatever thread the numbers are computed. A random generator with
+a state would give other numbers when parallel threads use it in another order.
 
-The hash is a tree of splitmix64 streams [1]_: the seed starts a stream, of which ``iteration``
-picks one output, which starts a stream, of which ``document`` picks one output. To add a
-distribution, transform :func:`uniform`.
+The hash uses splitmix64 streams [1]_. The seed starts a stream; output number ``iteration`` of
+this stream starts another stream; its output number ``document`` becomes the random number. To
+add a distribution, transform the result of :func:`uniform`.
 
 References
 ----------
@@ -20,12 +20,12 @@ import numpy as np
 from treerank.numerics.compiling import njit
 
 _MASK = 0xFFFFFFFFFFFFFFFF
-_STEP = 0x9E3779B97F4A7C15  # odd fraction of the golden ratio: visits all 2^64 states
+_STEP = 0x9E3779B97F4A7C15  # an odd step reaches all 2^64 states; the golden ratio spreads them
 
 
 @njit
-def uniform(seed, iteration, document):
-    """Return the number of a key, uniform on the open interval (0, 1).
+def uniform(seed: int, iteration: int, document: int) -> float:
+    """Return the random number of a key, uniform on the open interval (0, 1).
 
     Parameters
     ----------
@@ -35,29 +35,29 @@ def uniform(seed, iteration, document):
     Returns
     -------
     float
-        One of the 2^52 midpoints ``(i + 1/2) / 2^52``: neither 0 nor 1, so logarithms are safe.
+        One of the 2^52 midpoints ``(i + 1/2) / 2^52``. It is never 0 or 1, so that its logarithm
+        is finite.
 
     Examples
     --------
-    >>> from treerank.numerics.random_keys import uniform
     >>> uniform(0, 0, 1) == uniform(0, 0, 1), uniform(0, 0, 1) == uniform(0, 1, 1)
     (True, False)
     """
     bits = _stream_output(_stream_output(_stream_output(0, seed), iteration), document)
-    # 53 bits and a half would round up to 1.0.
+    # 52 bits only: the largest of 53 bits plus a half would be rounded to 1.0.
     return ((bits >> 12) + 0.5) * 2.0**-52
 
 
 @njit
-def uniforms(seed, iteration, documents):
-    """Return the number of each of many keys.
+def uniforms(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
+    """Return the uniform random numbers of many keys.
 
     Parameters
     ----------
     seed, iteration : int
-        As for :func:`uniform`.
+        First two numbers of all keys; non-negative.
     documents : ndarray of int, shape (n_documents,)
-        Last words of the keys.
+        Last number of each key; non-negative.
 
     Returns
     -------
@@ -67,7 +67,6 @@ def uniforms(seed, iteration, documents):
     Examples
     --------
     >>> import numpy as np
-    >>> from treerank.numerics.random_keys import uniforms
     >>> uniforms(0, 0, np.array([1, 2, 1])).round(3)
     array([0.971, 0.278, 0.971])
     """
@@ -78,10 +77,10 @@ def uniforms(seed, iteration, documents):
 
 
 @njit
-def gumbel(seed, iteration, document):
-    """Return the number of a key, standard Gumbel.
+def gumbel(seed: int, iteration: int, document: int) -> float:
+    """Return the random number of a key with the standard Gumbel distribution.
 
-    Scores plus independent Gumbel noise, sorted, are a draw of the Plackett-Luce order.
+    Sorting scores with independent Gumbel noise draws an order from the Plackett-Luce model.
 
     Parameters
     ----------
@@ -95,7 +94,6 @@ def gumbel(seed, iteration, document):
 
     Examples
     --------
-    >>> from treerank.numerics.random_keys import gumbel
     >>> -3.7 < gumbel(0, 0, 1) < 36.8
     True
     """
@@ -104,10 +102,10 @@ def gumbel(seed, iteration, document):
 
 @njit
 def _stream_output(state, index):
-    """Output number ``index`` of the splitmix64 stream that starts at ``state``."""
-    # int() keeps uint64 under numba and makes a Python int without it, where a product of
-    # numpy's uint64 would warn of its overflow; the masks do the same wrapping there.
-    # No small literal may meet them: uint64 + int64 is float64.
+    """Return output number ``index`` of the splitmix64 stream that starts at ``state``."""
+    # With numba, int() keeps uint64, which wraps around. Without numba, int() gives a Python
+    # integer, which the masks wrap around; a product of numpy's uint64 would warn of overflow.
+    # No small literal may be mixed with uint64: the sum of uint64 and int64 is float64.
     bits = (int(np.uint64(state)) + int(np.uint64(index)) * _STEP + _STEP) & _MASK
     bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _MASK

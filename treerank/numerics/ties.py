@@ -1,15 +1,16 @@
-"""Ties: blocks of documents with equal scores.
+"""Ties: blocks of documents with equal scores, in an array of falling scores.
 
-Equal scores have no order. Whatever is said of a document inside a block is the expectation
-over all orders of the block, so nothing depends on the order of rows.
+Equal scores have no order. A value for a document of a block is therefore its mean over all
+orders of the block, so that no result depends on the order of the rows.
 """
 
+import numpy as np
 from numba.extending import register_jitable
 
 
 @register_jitable
-def end_of_block(start, falling):
-    """Return where the block of equal scores that begins at rank ``start`` ends."""
+def end_of_block(start: int, falling: np.ndarray) -> int:
+    """Return the end of the block of equal scores that begins at index ``start``."""
     end = start + 1
     while end < len(falling) and falling[end] == falling[start]:
         end += 1
@@ -17,9 +18,9 @@ def end_of_block(start, falling):
 
 
 @register_jitable
-def mean_of(values, start, end):
+def mean_of(values: np.ndarray, start: int, end: int) -> float:
     """Return the mean of ``values[start:end]``."""
-    if end == start + 1:  # as most blocks are: spares a division
+    if end == start + 1:  # most blocks have one document and need no division
         return values[start]
     total = 0.0
     for t in range(start, end):
@@ -28,8 +29,8 @@ def mean_of(values, start, end):
 
 
 @register_jitable
-def mean_gap(values, start, end):
-    """Return the mean difference of two entries of a falling sequence."""
+def mean_gap(values: np.ndarray, start: int, end: int) -> float:
+    """Return the mean difference of two entries of ``values[start:end]``, which must fall."""
     size = end - start
     total = 0.0
     for t in range(size):

@@ -88,7 +88,7 @@ def deal(groups: QueryGroups, batch_size: int, rng: np.random.RandomState) -> It
 def taken(objective: Objective, rows: np.ndarray) -> Objective:
     """Return the objective of some rows, those of one query next to each other."""
     code = objective.groups.codes[rows]
-    start = np.flatnonzero(np.append(True, code[1:] != code[:-1]))
+    start = np.flatnonzero(np.append(True, code[1:] != code[:-1])[: len(rows)])
     return objective.taking(rows, QueryGroups(None, np.append(start, len(rows))))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_weight
+from treerank.checks import check_column, check_count, check_weight
 from treerank.inputs.grouping import QueryGroups, check_constant_within
 
 
@@ -56,6 +56,7 @@ class Judgments:
         """Check what a user gives, one entry per row each."""
         y = check_column("y", y)
         groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
+        check_count("random_state", random_state, at_least=0)
         by_row = check_weight("query_weight", query_weight, len(y))
         if by_row is not None:
             check_constant_within("query_weight", by_row, groups)

@@ -18,7 +18,7 @@ from treerank.objectives.base import Derivatives, Priced
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.weighted_sum import Summable
 
-#: Values of the queries, gradients and hessians of the documents.
+#: Values of the queries or documents, gradients and hessians of the documents.
 PricedQueries = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -42,7 +42,7 @@ class ListwiseLoss(ABC):
         """Refuse labels that have no meaning to the loss."""
 
     def order(self, judgments: Judgments) -> np.ndarray:
-        """Return the rows, sorted by query, in the order that ``over_queries`` wants."""
+        """Return the rows in the order that ``over_queries`` wants, usually sorted by query."""
         return judgments.groups.order
 
     def prepared(self, lists: "ListwiseObjective") -> Any:
@@ -53,7 +53,7 @@ class ListwiseLoss(ABC):
     def over_queries(
         self, lists: "ListwiseObjective", scores: np.ndarray, iteration: int
     ) -> PricedQueries:
-        """Return a value per query, and a gradient and hessian per document.
+        """Return values, one per query or per document, and gradients and hessians per document.
 
         ``scores`` and all columns of ``lists`` are in the order of :meth:`order`.
         """
@@ -123,7 +123,7 @@ class ListwiseObjective(Summable):
     @cached_property
     def query(self) -> np.ndarray:
         """Number of each document's query."""
-        return np.repeat(np.arange(self.groups.n_queries), self.groups.sizes)
+        return self.groups.codes[self.rows]
 
     @cached_property
     def prepared(self) -> Any:

@@ -34,13 +34,16 @@ class HalfSquaredError(ListwiseLoss):
         weight = judgments.sample_weight * judgments.query_weight[groups.codes]
         return super().bind(judgments.labeled(y - float(np.average(y, weights=weight))))
 
+    def order(self, judgments: Judgments) -> np.ndarray:
+        """Return the rows as they are: no term looks at another document."""
+        return np.arange(len(judgments.y))
+
     def over_queries(
         self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
     ) -> PricedQueries:
-        """Return the squared error of each query and its derivatives."""
+        """Return the squared error of each document and its derivatives."""
         residual, weight = scores - lists.y, lists.weight
-        values = np.bincount(lists.query, weight * residual**2 / 2, lists.groups.n_queries)
-        return values, weight * residual, weight.copy()
+        return weight * residual**2 / 2, weight * residual, weight.copy()
 
 
 #: Pointwise losses by name.

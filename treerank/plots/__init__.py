@@ -1,7 +1,7 @@
-"""Plots: each takes ``ax=None`` and returns the Axes it drew on. They need ``treerank[plots]``."""
+"""Plots: each takes ``ax=None`` and returns its Axes. They need ``treerank[plots]``."""
 
 from treerank.plots.curves import learning_curves, ndcg_over_k, size_path
-from treerank.plots.documents import neighbors, pair_calibration, score_histograms
+from treerank.plots.scores import neighbors, pair_calibration, score_histograms
 from treerank.plots.significance import critical_difference_diagram, p_value_matrix, query_gains
 
 __all__ = [

@@ -1,31 +1,46 @@
-"""Curves: a value over iterations, over k, over the size of a model."""
+"""Curves: a metric over iterations, over k, or over the size of a model.
+
+To add a plot, take ``ax=None``, draw on ``make_axes(ax)`` and return the Axes.
+"""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from treerank.checks import check_count
 from treerank.metrics.ndcg import NDCG
-from treerank.plots.style import GREY, legend, line_styles, make_axes, shown, tidy
+from treerank.plots.style import GRAY, legend, line_styles, make_axes, shown, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 
-def learning_curves(curves, *, metric="ndcg@10", x="iteration", mark_best=True, ax=None):
+def learning_curves(
+    curves: Mapping[str, Any],
+    *,
+    metric: str = "ndcg@10",
+    x: str = "iteration",
+    mark_best: bool = True,
+    ax: "Axes | None" = None,
+) -> "Axes":
     """Draw a metric over iterations, or over the size of the training set.
 
     Parameters
     ----------
     curves : dict from str to array-like, tuple, or fitted ranker
-        By name: values from iteration 1 on; or ``(x, values)`` or ``(x, values, errors)``; or a
+        By name, one of: values from iteration 1 on; ``(x, values)``; ``(x, values, errors)``; a
         ranker fitted with an ``eval_set``.
     metric : str, default="ndcg@10"
-        What the values are.
+        Label of the values.
     x : str, default="iteration"
-        What they are over; a logarithmic axis where it spans more than a factor of 50 and is
-        no iteration.
+        Label of the horizontal axis. It is logarithmic if it spans more than a factor of 50 and
+        is not the iteration.
     mark_best : bool, default=True
         Whether to mark the highest value.
     ax : Axes, default=None
-        Where to draw; ``None`` makes a figure.
+        Axes to draw on; ``None`` makes a figure.
 
     Returns
     -------
@@ -37,29 +52,37 @@ def learning_curves(curves, *, metric="ndcg@10", x="iteration", mark_best=True, 
     >>> ax.get_ylabel()
     'ndcg@10'
     """
-    _check_named(curves, "curves")
+    _check_named("curves", curves)
     found = {name: _as_curve(curve, name) for name, curve in curves.items()}
     ax = make_axes(ax)
-    widest = 1.0
-    for label, curve, look in zip(
-        shown(found), found.values(), line_styles(len(found)), strict=True
+    styles = line_styles(len(found))
+    for label, (places, values, errors), style in zip(
+        shown(found), found.values(), styles, strict=True
     ):
-        places, values, errors = curve
-        ax.plot(places, values, label=label, linewidth=1.4, **look)
-        if errors is not None:
-            bounds = (values - errors, values + errors)
-            ax.fill_between(places, *bounds, color=look["color"], alpha=0.15, linewidth=0)
+        ax.plot(places, values, label=label, linewidth=1.4, **style)
+        _shade(ax, places, values, errors, style["color"])
         if mark_best:
             best = np.nanargmax(values)
-            ax.plot(places[best], values[best], "o", color=look["color"], markersize=4)
-        widest = max(widest, places.max() / max(places.min(), 1e-12))
-    if widest > 50 and x != "iteration":
+            ax.plot(places[best], values[best], "o", color=style["color"], markersize=4)
+    spans = [places.max() / max(places.min(), 1e-12) for places, _, _ in found.values()]
+    if x == "iteration":
+        ax.locator_params(axis="x", integer=True)
+    elif max(spans) > 50:
         ax.set_xscale("log")
     legend(ax)
     return tidy(ax, x=x, y=metric)
 
 
-def ndcg_over_k(y, scores, qid=None, *, k_max=20, errors=True, ax=None, **policies):
+def ndcg_over_k(
+    y: ArrayLike,
+    scores: Mapping[str, ArrayLike],
+    qid: ArrayLike | None = None,
+    *,
+    k_max: int = 20,
+    errors: bool = True,
+    ax: "Axes | None" = None,
+    **settings: Any,
+) -> "Axes":
     """Draw mean NDCG@k over k.
 
     Parameters
@@ -67,28 +90,34 @@ def ndcg_over_k(y, scores, qid=None, *, k_max=20, errors=True, ax=None, **polici
     y : array-like of shape (n_documents,)
         Labels.
     scores : dict from str to array-like of shape (n_documents,)
-        By ranker.
+        Scores of each ranker.
     qid : array-like of shape (n_documents,), default=None
-        Queries.
+        Query ids.
     k_max : int, default=20
-        Last k.
+        Largest k.
     errors : bool, default=True
         Whether to shade the standard error over queries.
     ax : Axes, default=None
-        Where to draw; ``None`` makes a figure.
-    **policies
-        Of :class:`~treerank.metrics.NDCG`.
+        Axes to draw on; ``None`` makes a figure.
+    **settings
+        Settings of :class:`~treerank.metrics.NDCG`.
 
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> ax = ndcg_over_k([0, 1, 2, 1], {"trees": [0.1, 0.3, 0.2, 0.4]}, k_max=3)
+    >>> ax.lines[0].get_xdata()
+    array([1., 2., 3.])
     """
-    _check_named(scores, "scores")
+    _check_named("scores", scores)
     check_count("k_max", k_max)
     ks = np.arange(1, k_max + 1)
     curves = {}
     for name, values in scores.items():
-        table = np.array([NDCG(k=int(k), **policies).per_query(y, values, qid) for k in ks])
+        table = np.array([NDCG(k=int(k), **settings).per_query(y, values, qid) for k in ks])
         table = table[:, ~np.isnan(table[0])]
         if table.size == 0:
             raise ValueError("y must have a query with a relevant document; got none.")
@@ -101,56 +130,78 @@ def ndcg_over_k(y, scores, qid=None, *, k_max=20, errors=True, ax=None, **polici
     return ax
 
 
-def size_path(sizes, values, *, errors=None, chosen=None, size="trees", metric="ndcg@10", ax=None):
-    """Draw a metric over the size of a model: trees grown, or what pruning left of them.
+def size_path(
+    sizes: ArrayLike,
+    values: ArrayLike,
+    *,
+    errors: ArrayLike | None = None,
+    chosen: float | None = None,
+    size: str = "trees",
+    metric: str = "ndcg@10",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw a metric over the size of a model: trees grown, or trees left after pruning.
 
     Parameters
     ----------
     sizes : array-like of shape (n_models,)
         Number of trees, leaves or weights; on a logarithmic axis.
     values : array-like of shape (n_models,)
-        Metric of each model.
+        Value of each model.
     errors : array-like of shape (n_models,), default=None
         Standard errors; shaded.
     chosen : float, default=None
         Size to mark.
     size, metric : str
-        Names of the axes.
+        Labels of the axes.
     ax : Axes, default=None
-        Where to draw; ``None`` makes a figure.
+        Axes to draw on; ``None`` makes a figure.
 
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> ax = size_path([1, 10, 100], [0.1, 0.3, 0.2], chosen=10)
+    >>> ax.get_xlabel(), ax.get_xscale()
+    ('trees', 'log')
     """
     sizes, values = np.asarray(sizes, dtype=float), np.asarray(values, dtype=float)
     if sizes.shape != values.shape or sizes.ndim != 1 or sizes.size == 0:
         raise ValueError(f"values must be one per size; got {values.shape} for {sizes.shape}.")
     ax = make_axes(ax)
     order = np.argsort(sizes)
-    (look,) = line_styles(1)
-    ax.plot(sizes[order], values[order], marker="o", markersize=3, linewidth=1.4, **look)
-    if errors is not None:
-        spread = np.asarray(errors, dtype=float)[order]
-        bounds = (values[order] - spread, values[order] + spread)
-        ax.fill_between(sizes[order], *bounds, color=look["color"], alpha=0.15, linewidth=0)
+    (style,) = line_styles(1)
+    ax.plot(sizes[order], values[order], marker="o", markersize=3, linewidth=1.4, **style)
+    spread = None if errors is None else np.asarray(errors, dtype=float)[order]
+    _shade(ax, sizes[order], values[order], spread, style["color"])
     if chosen is not None:
         value = values[np.argmin(np.abs(sizes - chosen))]
-        ax.axvline(chosen, color=GREY, linewidth=0.8, linestyle=":")
+        ax.axvline(chosen, color=GRAY, linewidth=0.8, linestyle=":")
         label = f"{chosen:g}: {value:.3f}"
-        offset = {"xytext": (4, 4), "textcoords": "offset points"}
-        ax.annotate(label, (chosen, ax.get_ylim()[0]), fontsize=7, color=GREY, **offset)
+        offset: dict[str, Any] = {"xytext": (4, 4), "textcoords": "offset points"}
+        ax.annotate(label, (chosen, ax.get_ylim()[0]), fontsize=7, color=GRAY, **offset)
     if (sizes > 0).all():
         ax.set_xscale("log")
     return tidy(ax, x=size, y=metric)
 
 
-def _check_named(given, name):
+def _shade(ax, places, values, errors, color):
+    """Shade the band of errors around a curve, if there are errors."""
+    if errors is not None:
+        bounds = (values - errors, values + errors)
+        ax.fill_between(places, *bounds, color=color, alpha=0.15, linewidth=0)
+
+
+def _check_named(name, given):
+    """Refuse what is not a mapping from names of rankers."""
     if not isinstance(given, Mapping) or not given:
         raise TypeError(f"{name} must be a dict by name of ranker; got {type(given)}.")
 
 
 def _as_curve(curve, name):
+    """Return the places, the values and the errors of a curve."""
     if hasattr(curve, "evals_result_"):
         curve = _history(curve.evals_result_, name)
     if not isinstance(curve, tuple):
@@ -168,6 +219,7 @@ def _as_curve(curve, name):
 
 
 def _history(evals_result, name):
+    """Return the values of a fitted ranker by iteration."""
     if not evals_result:
         raise ValueError(
             f"curves must be of rankers fitted with an eval_set; {name!r} was fitted without."

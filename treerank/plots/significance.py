@@ -1,25 +1,40 @@
-"""Significance: which rankers differ, drawn."""
+"""Significance: plots of which rankers differ."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from treerank.plots.style import COLOURS, COLUMN, GREY, LETTER, LIGHT, make_axes, shown, tidy
+from treerank.plots.style import COLORS, COLUMN, GRAY, LETTER, LIGHT, make_axes, shown, tidy
+from treerank.statistics.mean_ranks import NemenyiResult
 from treerank.statistics.paired import format_p
+from treerank.statistics.pairwise_tests import PairwiseResult
 
-#: Inches that a significant p-value takes.
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Width of a significant p-value, in inches.
 _CELL = 0.46
 
+#: Arrow and color of a p-value: not significant, the row is better, the column is better.
+ARROWS = ("", "\N{LEFTWARDS ARROW}", "\N{UPWARDS ARROW}")
+CELL_COLORS = (LIGHT, COLORS[0], COLORS[1])
 
-def critical_difference_diagram(result, names, *, ax=None):
+
+def critical_difference_diagram(
+    result: NemenyiResult, names: Sequence[str], *, ax: "Axes | None" = None
+) -> "Axes":
     """Draw mean ranks on a line, and bars over rankers that do not differ.
 
     Parameters
     ----------
     result : NemenyiResult
-        Of :func:`~treerank.statistics.nemenyi_test`.
+        Result of :func:`~treerank.statistics.nemenyi_test`.
     names : sequence of str
-        The rankers, in the order of its columns.
+        Names of the rankers, in the order of the columns that were tested.
     ax : Axes, default=None
-        Where to draw; ``None`` makes a figure.
+        Axes to draw on; ``None`` makes a figure.
 
     Returns
     -------
@@ -39,72 +54,58 @@ def critical_difference_diagram(result, names, *, ax=None):
     if len(names) != len(ranks):
         raise ValueError(f"names must be one per ranker, {len(ranks)}; got {len(names)}.")
     names = shown(names)
-    order = np.argsort(ranks, kind="stable")
-    n_left = (len(ranks) + 1) // 2
-    sides = (order[:n_left], order[n_left:][::-1])
     first = 0.55 + 0.22 * len(cliques)
-    depth = first + 0.4 * (n_left - 1)
-    room = (max(map(len, names)) + 6) * LETTER  # for a name and its rank, on either side
-    ax = make_axes(ax, height=0.36 * (depth + 1.5), width=_width(2.4 * room))
-    low, high = np.floor(ranks.min()), np.ceil(ranks.max())
-    high = max(high, low + 1)
-    edges = _draw_scale(ax, room, int(low), int(high))
-    for side, edge, alignment in zip(sides, edges, ("right", "left"), strict=True):
-        for place, ranker in enumerate(side):
-            y = first + 0.4 * place
-            ax.plot([ranks[ranker], ranks[ranker], edge], [0, y, y], color=GREY, linewidth=0.7)
-            words = (names[ranker], f"{ranks[ranker]:.2f}")
-            text = " ".join(words if alignment == "right" else words[::-1])
-            ax.text(edge, y, f" {text} ", ha=alignment, va="center", fontsize=7, in_layout=False)
+    depth = first + 0.4 * ((len(ranks) + 1) // 2 - 1)
+    name_width = (max(map(len, names)) + 6) * LETTER  # with the rank beside it
+    ax = make_axes(ax, height=0.36 * (depth + 1.5), width=_width(2.4 * name_width))
+    low = int(np.floor(ranks.min()))
+    edges = _draw_scale(ax, name_width, low, max(int(np.ceil(ranks.max())), low + 1))
+    _draw_names(ax, ranks, names, edges, first)
     for height, clique in enumerate(cliques):
         ends = ranks[clique].min() - 0.03, ranks[clique].max() + 0.03
         bar = [0.3 + 0.22 * height] * 2
-        ax.plot(ends, bar, color=COLOURS[0], linewidth=3.5, solid_capstyle="butt")
+        ax.plot(ends, bar, color=COLORS[0], linewidth=3.5, solid_capstyle="butt")
     _draw_ruler(ax, low, result.critical_difference)
     ax.set_ylim(depth + 0.3, -1.2)
     ax.axis("off")
     return ax
 
 
-def p_value_matrix(result, *, alpha=0.05, ax=None):
-    """Draw the p-value of every pair; significant ones are colored and point to the better.
+def p_value_matrix(
+    result: PairwiseResult, *, alpha: float = 0.05, ax: "Axes | None" = None
+) -> "Axes":
+    """Draw the p-value of every pair; a significant one is colored and points to the better.
 
     Parameters
     ----------
     result : PairwiseResult
-        Of :func:`~treerank.statistics.pairwise_tests`, or of ``Comparison.test``.
+        Result of :func:`~treerank.statistics.pairwise_tests` or of ``Comparison.test``.
     alpha : float, default=0.05
-        Level.
+        Level of significance.
     ax : Axes, default=None
-        Where to draw; ``None`` makes a figure.
+        Axes to draw on; ``None`` makes a figure.
 
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> from treerank.statistics import pairwise_tests
+    >>> values = [[5, 1, 1], [6, 1, 2], [7, 1, 3], [8, 1, 1], [9, 1, 2]]
+    >>> ax = p_value_matrix(pairwise_tests(values, ["tree", "forest", "stump"], adjust=False))
+    >>> [text.get_text() for text in ax.texts]
+    ['.062', '.062', '.250']
     """
     k, names = len(result.names), shown(result.names)
-    room = max(map(len, names)) * LETTER
-    width = _width(room + _CELL * (k - 1))
+    name_width = max(map(len, names)) * LETTER
+    width = _width(name_width + _CELL * (k - 1))
     ax = make_axes(ax, height=max(1.6, 0.42 * k + 0.7), width=width)
-    size = 7 * min(1, (width - room) / (k - 1) / _CELL)
-    for row in range(1, k):
-        for column in range(row):
-            p_value = result.p_values[row, column]
-            significant = bool(p_value <= alpha)
-            better_row = result.differences[row, column] > 0
-            color = (COLOURS[0] if better_row else COLOURS[1]) if significant else LIGHT
-            ax.add_patch(_square(column, row - 1, color))
-            arrow = ("\N{LEFTWARDS ARROW}" if better_row else "\N{UPWARDS ARROW}") * significant
-            ax.text(
-                column,
-                row - 1,
-                f"{arrow} {format_p(p_value)}".strip().replace("0.", "."),
-                ha="center",
-                va="center",
-                fontsize=size,
-                color="white" if significant else "black",
-                fontweight="bold" if significant else "normal",
-            )
+    font_size = 7 * min(1, (width - name_width) / (k - 1) / _CELL)
+    for row, column in zip(*np.tril_indices(k, -1), strict=True):
+        p_value, difference = result.p_values[row, column], result.differences[row, column]
+        winner = 0 if p_value > alpha else 1 if difference > 0 else 2
+        _draw_p_value(ax, column, row - 1, p_value, winner, font_size)
     ax.set_xlim(-0.5, k - 1.5)
     ax.set_ylim(k - 1.5, -0.5)
     ax.set_aspect("equal" if k > 12 else "auto")
@@ -113,31 +114,41 @@ def p_value_matrix(result, *, alpha=0.05, ax=None):
     tidy(ax, grid="")
     ax.spines[:].set_visible(False)
     ax.tick_params(length=0)
-    words = f"{result.test}{', Holm' if result.adjusted else ''}"
-    ax.set_title(
-        f"p-values, {words}\n\N{LEFTWARDS ARROW} row better, \N{UPWARDS ARROW} column better",
-        fontsize=7,
-    )
+    test = f"{result.test}{', Holm' if result.adjusted else ''}"
+    ax.set_title(f"p-values, {test}\n{ARROWS[1]} row better, {ARROWS[2]} column better", fontsize=7)
     return ax
 
 
-def query_gains(a, b, *, names=("a", "b"), metric="ndcg@10", ax=None):
-    """Draw by how much one ranker beats another, query by query, from gain to loss.
+def query_gains(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    names: Sequence[str] = ("a", "b"),
+    metric: str = "ndcg@10",
+    ax: "Axes | None" = None,
+) -> "Axes":
+    """Draw the differences of two rankers by query, from the largest gain to the largest loss.
 
     Parameters
     ----------
     a, b : array-like of shape (n_queries,)
         Values of the two rankers, as the columns of ``Comparison.by_query``.
     names : sequence of two str, default=("a", "b")
-        The rankers.
+        Names of the rankers.
     metric : str, default="ndcg@10"
-        What the values are.
+        Label of the values.
     ax : Axes, default=None
-        Where to draw; ``None`` makes a figure.
+        Axes to draw on; ``None`` makes a figure.
 
     Returns
     -------
     Axes
+
+    Examples
+    --------
+    >>> ax = query_gains([0.5, 0.2, 0.9], [0.1, 0.4, 0.9], names=("trees", "line"))
+    >>> [text.get_text() for text in ax.texts]
+    ['trees better: 33%', 'line better: 33%', 'mean +0.0667 (dashed)']
     """
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     if a.shape != b.shape or a.ndim != 1:
@@ -147,41 +158,54 @@ def query_gains(a, b, *, names=("a", "b"), metric="ndcg@10", ax=None):
         raise ValueError("a and b must have at least one query in common; got none.")
     ax = make_axes(ax)
     share = 100 * (np.arange(len(gains)) + 0.5) / len(gains)
-    shades = {"step": "mid", "linewidth": 0}
-    ax.fill_between(share, np.maximum(gains, 0), color=COLOURS[0], **shades)
-    ax.fill_between(share, np.minimum(gains, 0), color=COLOURS[1], **shades)
+    shades: dict[str, Any] = {"step": "mid", "linewidth": 0}
+    ax.fill_between(share, np.maximum(gains, 0), color=COLORS[0], **shades)
+    ax.fill_between(share, np.minimum(gains, 0), color=COLORS[1], **shades)
     ax.axhline(0, color="black", linewidth=0.6)
     ax.axhline(gains.mean(), color="black", linewidth=0.8, linestyle="--")
-    corner = {"transform": ax.transAxes, "fontsize": 7}
     won, lost, names = np.mean(gains > 0), np.mean(gains < 0), shown(names)
-    ax.text(0.03, 0.06, f"{names[0]} better: {won:.0%}", color=COLOURS[0], **corner)
-    ax.text(
-        0.97,
-        0.94,
-        f"{names[1]} better: {lost:.0%}",
-        color=COLOURS[1],
-        ha="right",
-        va="top",
-        **corner,
-    )
-    ax.text(0.97, 0.84, f"mean {gains.mean():+.4f} (dashed)", ha="right", va="top", **corner)
+    at_left: dict[str, Any] = {"transform": ax.transAxes, "fontsize": 7}
+    at_right = at_left | {"ha": "right", "va": "top"}
+    ax.text(0.03, 0.06, f"{names[0]} better: {won:.0%}", color=COLORS[0], **at_left)
+    ax.text(0.97, 0.94, f"{names[1]} better: {lost:.0%}", color=COLORS[1], **at_right)
+    ax.text(0.97, 0.84, f"mean {gains.mean():+.4f} (dashed)", **at_right)
     ax.set_xlim(0, 100)
     return tidy(ax, x="% of queries", y=f"gain in {metric}")
 
 
-def _square(column, row, color):
+def _draw_p_value(ax, x, y, p_value, winner, font_size):
+    """Draw a p-value in a cell; ``winner`` is 0 for nobody, 1 for the row, 2 for the column."""
     from matplotlib.patches import Rectangle
 
-    return Rectangle((column - 0.48, row - 0.46), 0.96, 0.92, facecolor=color, linewidth=0)
+    color = CELL_COLORS[winner]
+    ax.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=color, linewidth=0))
+    text = f"{ARROWS[winner]} {format_p(p_value)}".strip().replace("0.", ".")
+    look = {"color": "white", "fontweight": "bold"} if winner else {"color": "black"}
+    ax.text(x, y, text, ha="center", va="center", fontsize=font_size, **look)
 
 
 def _width(inches):
+    """Return a width of at least one and at most two columns."""
     return min(max(COLUMN, inches), 2 * COLUMN)
 
 
-def _draw_scale(ax, room, low, high):
-    """Draw the line of ranks, leaving room for the names; return where they end."""
-    share = min(room / ax.figure.get_figwidth(), 0.42)  # of the width, on each side
+def _draw_names(ax, ranks, names, edges, first):
+    """Draw a line from each rank to the name of its ranker, the better half on the left."""
+    order = np.argsort(ranks, kind="stable")
+    n_left = (len(ranks) + 1) // 2
+    sides = (order[:n_left], order[n_left:][::-1])
+    for side, edge, alignment in zip(sides, edges, ("right", "left"), strict=True):
+        for place, ranker in enumerate(side):
+            rank, y = ranks[ranker], first + 0.4 * place
+            ax.plot([rank, rank, edge], [0, y, y], color=GRAY, linewidth=0.7)
+            words = (names[ranker], f"{rank:.2f}")
+            text = " ".join(words if alignment == "right" else words[::-1])
+            ax.text(edge, y, f" {text} ", ha=alignment, va="center", fontsize=7, in_layout=False)
+
+
+def _draw_scale(ax, name_width, low, high):
+    """Draw the line of ranks between the space for names; return where the names end."""
+    share = min(name_width / ax.figure.get_figwidth(), 0.42)  # of the width, on each side
     margin = (high - low) * share / (1 - 2 * share)
     ax.set_xlim(low - margin, high + margin)
     ax.plot([low, high], [0, 0], color="black", linewidth=1)
@@ -192,7 +216,7 @@ def _draw_scale(ax, room, low, high):
 
 
 def _draw_ruler(ax, low, critical_difference):
-    """Show how long the critical difference is."""
+    """Draw a line as long as the critical difference."""
     ends, y = (low, low + critical_difference), -0.75
     ax.plot(ends, [y, y], color="black", linewidth=1)
     for end in ends:

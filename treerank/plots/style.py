@@ -1,26 +1,35 @@
-"""Style: what all plots share, so that they are read at a glance in a column of a paper.
+"""Style: sizes, colors, lines and legends of all plots, made for a column of a paper.
 
-Colors are those of Okabe and Ito, which the color-blind can tell apart; lines differ in their
-dashes, too. matplotlib is imported only when something is drawn.
+Colors are those of Okabe and Ito, which color-blind readers can distinguish. Lines differ in
+their dashes, too. matplotlib is imported only when something is drawn.
 """
 
+from collections.abc import Iterable, Iterator
 from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any, Literal
 
-#: Blue, vermilion, green, purple, sky, orange, black: told apart by all eyes.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.legend import Legend
+
+#: Blue, vermilion, green, purple, sky blue, orange, black.
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 DASHES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
-GREY = "#8A8A8A"
+GRAY = "#8A8A8A"
 LIGHT = "#E4E4E4"
 
-#: Inches: a column of a paper.
+#: Width of a column of a paper, in inches.
 COLUMN = 3.4
 
-#: Letters of a name that a column has room for, and inches that one takes at 7 points.
-_LETTERS, LETTER = 26, 0.056
+#: Longest name that is drawn in full, in letters.
+_MAX_LETTERS = 26
+
+#: Width of a letter at 7 points, in inches.
+LETTER = 0.056
 
 
-def make_axes(ax=None, *, height=2.4, width=COLUMN):
-    """Return ``ax``, or the Axes of a new figure of a column's width."""
+def make_axes(ax: "Axes | None" = None, *, height: float = 2.4, width: float = COLUMN) -> "Axes":
+    """Return ``ax``, or the Axes of a new figure if it is ``None``."""
     if ax is not None:
         return ax
     try:
@@ -31,25 +40,31 @@ def make_axes(ax=None, *, height=2.4, width=COLUMN):
     return ax
 
 
-def tidy(ax, *, x=None, y=None, grid="y"):
-    """Name the axes, drop the frame and draw a faint grid behind the data."""
+def tidy(
+    ax: "Axes",
+    *,
+    x: str | None = None,
+    y: str | None = None,
+    grid: Literal["x", "y", "both", ""] = "y",
+) -> "Axes":
+    """Label the axes, remove the frame and draw a light grid behind the data."""
     if x is not None:
         ax.set_xlabel(x, fontsize=8)
     if y is not None:
         ax.set_ylabel(y, fontsize=8)
-    ax.tick_params(labelsize=7, length=2, color=GREY)
+    ax.tick_params(labelsize=7, length=2, color=GRAY)
     ax.spines[["top", "right"]].set_visible(False)
-    ax.spines[["left", "bottom"]].set_color(GREY)
+    ax.spines[["left", "bottom"]].set_color(GRAY)
     ax.set_axisbelow(True)
     if grid:
         ax.grid(axis=grid, color=LIGHT, linewidth=0.6)
     return ax
 
 
-def shown(names):
-    """Return names as they are drawn: both ends of long ones, and every letter as it is.
+def shown(names: Iterable[str]) -> list[str]:
+    """Return names as they are drawn: long ones are cut in the middle, no letter is a command.
 
-    They are cut less where that would make two of them one.
+    Names are cut less if two of them would become equal.
 
     Examples
     --------
@@ -58,30 +73,35 @@ def shown(names):
     """
     names = list(names)
     longest = max(map(len, names), default=0)
-    rooms = range(_LETTERS, longest + 1, 4)
-    cut = next((c for c in (_cut(names, n) for n in rooms) if len({*c}) == len({*names})), names)
-    cut = [name.replace("$", r"\$") for name in cut]  # which begins a formula
-    return [f" {name}" if name.startswith("_") else name for name in cut]  # else in no legend
+    lengths = range(_MAX_LETTERS, longest + 1, 4)
+    cut = next((c for c in (_cut(names, n) for n in lengths) if len({*c}) == len({*names})), names)
+    cut = [name.replace("$", r"\$") for name in cut]  # it would begin a formula
+    return [f" {name}" if name.startswith("_") else name for name in cut]  # legends skip "_"
 
 
 def _cut(names, n_letters):
+    """Return names of at most ``n_letters``, cut in the middle."""
     half = n_letters // 2
     return [n if len(n) <= n_letters else f"{n[:half]}…{n[1 - half :]}" for n in names]
 
 
-def line_styles(n_lines):
-    """Return as many pairs of keyword arguments, no two of them alike."""
-    looks = ({"color": c, "linestyle": d} for c, d in zip(cycle(COLOURS), _dashes(), strict=False))
-    return list(islice(looks, n_lines))
+def line_styles(n_lines: int) -> list[dict[str, Any]]:
+    """Return the color and the dashes of each line, no two of them alike."""
+    styles = ({"color": c, "linestyle": d} for c, d in zip(cycle(COLORS), _dashes(), strict=False))
+    return list(islice(styles, n_lines))
 
 
-def _dashes():
-    """Go through the dashes, shifted by one at each turn of the colors."""
-    for turn in range(len(DASHES)):
-        yield from DASHES[turn:] + DASHES[:turn]
+def _dashes() -> Iterator[Any]:
+    """Yield the dashes, shifted by one each time that the colors begin again."""
+    for shift in range(len(DASHES)):
+        yield from DASHES[shift:] + DASHES[:shift]
 
 
-def legend(ax, **options):
-    """Draw a legend without a frame, where it hides least."""
-    settings = {"fontsize": 7, "frameon": False, "handlelength": 2.2, "labelspacing": 0.3}
-    return ax.legend(**(settings | options))
+def legend(ax: "Axes", **options: Any) -> "Legend":
+    """Draw a legend above the Axes, where it covers no data."""
+    labels = [str(h.get_label()) for h in options.get("handles", ax.get_legend_handles_labels()[0])]
+    width = ax.get_window_extent().width / ax.figure.dpi
+    n_columns = int(width / (max(map(len, labels), default=0) * LETTER + 0.45))
+    place = {"loc": "lower center", "bbox_to_anchor": (0.5, 1.0), "ncols": max(n_columns, 1)}
+    look = {"fontsize": 7, "title_fontsize": 7, "frameon": False, "labelspacing": 0.3}
+    return ax.legend(**(place | look | {"columnspacing": 1.0} | options))

@@ -13,13 +13,19 @@ import numpy as np
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.checks import check_column
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
-from treerank.inputs.documents import check_features
+from treerank.inputs.documents import check_eval_set, check_features
+from treerank.metrics.registry import get_metric
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import PairSettings, get_loss
+from treerank.objectives.limited_sum import Factors, Limit, LimitedSum
 from treerank.objectives.losses import PairLoss
+from treerank.objectives.weighted_sum import weighted_sum
 from treerank.rankers.head import AntisymmetricHead, check_penalty, fit_head
+from treerank.rankers.held_out import HeldOut
+from treerank.rankers.labels import MetricOfLabels, check_per_label, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
 
@@ -79,6 +85,8 @@ class DirectRanker(TransformerMixin, Ranker):
     smoothing: Any = 0.0
     query_normalization: Any = None
     per_level: Any = False
+    label_weights: Any = None
+    label_limits: Any = None
     head_penalty: Any = "l2"
     head_alpha: Any = None
     warm_start: Any = False
@@ -104,6 +112,8 @@ class DirectRanker(TransformerMixin, Ranker):
 
     def _learn(self, data, held_out, seed):
         objective = self._make_objective(data, seed)
+        if data.labels is not None and self.label_limits is not None:
+            objective = self._limited(objective, data, held_out, seed)
         validation = held_out and held_out.validation
         if held_out is not None and objective.n_outputs > 1:
             validation = held_out.X, MetricOfSum(held_out.metric)
@@ -111,6 +121,8 @@ class DirectRanker(TransformerMixin, Ranker):
         self.feature_part_ = part.fit(self._rows(data), objective, validation=validation)
         self.head_ = self._make_head(data, objective)
         self.evals_result_ = getattr(part, "evals_result_", {})
+        if held_out is not None and isinstance(held_out.metric, MetricOfLabels):
+            self.evals_result_ = {"validation": held_out.metric.added_to(self.evals_result_)}
         self.best_iteration_ = getattr(part, "best_iteration_", None)
         self.steepness_ = float(getattr(objective, "steepness", 1.0))
 
@@ -130,6 +142,81 @@ class DirectRanker(TransformerMixin, Ranker):
         check_penalty(self.head_penalty, self.head_alpha)
 
     def _make_objective(self, data: TrainingSet, seed: int) -> Objective:
+        """Return the objective of the label, or the weighted sum over several labels."""
+        if data.labels is None:
+            return self._objective_of(data, seed)
+        weights = check_per_label("label_weights", self.label_weights, list(data.labels), 1.0)
+        terms = [self._objective_of(data.labeled(name), seed) for name in data.labels]
+        return weighted_sum(terms, [weights[name] for name in data.labels])
+
+    def _limited(
+        self, whole: Any, data: TrainingSet, held_out: HeldOut | None, seed: int
+    ) -> LimitedSum:
+        """Return the sum in which the limited labels have factors that training adapts."""
+        labels, metric = list(data.labels or {}), get_metric(self.metric)
+        shares = check_per_label("label_limits", self.label_limits, labels, None)
+        terms = dict(zip(labels, zip(whole.terms, whole.factors, strict=True), strict=True))
+        goal = [terms[name] for name in labels if name not in shares]
+        if not goal or max(shares.values(), default=0.0) >= 1:
+            raise ValueError(
+                "label_limits must leave a label to raise, and be shares below 1; "
+                f"got {self.label_limits!r} for {labels}."
+            )
+        limits = []
+        for name, share in shares.items():
+            alone = data.labeled(name)
+            best = self._reached_alone(terms[name][0], alone, held_out, seed)
+            limits.append(Limit(terms[name][0], alone.y, metric, (1 - share) * best))
+        factors = Factors([terms[name][1] for name in shares])
+        return LimitedSum(weighted_sum(*zip(*goal, strict=True)), tuple(limits), factors)
+
+    def _reached_alone(
+        self, objective: Objective, data: TrainingSet, held_out: HeldOut | None, seed: int
+    ) -> float:
+        """Return the quality that a feature part reaches under one label alone."""
+        part = make_feature_part(self.feature_part)
+        if "random_state" in part.get_params() and part.random_state is None:
+            part.set_params(random_state=seed)
+        part.fit(self._rows(data), objective, validation=held_out and held_out.validation)
+        scores = np.asarray(part.transform(data.features)).reshape(len(data.y), -1).sum(axis=1)
+        return float(get_metric(self.metric).prepared(data.y, data.groups)(scores))
+
+    def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
+        labels = split_labels(y)
+        if labels is None:
+            for name in ("label_weights", "label_limits"):
+                if getattr(self, name) is not None:
+                    raise ValueError(f"{name} must be None for a single label y.")
+            return None
+        if given_pairs is not None:
+            raise ValueError("given_pairs must be None where y has several labels.")
+        return {name: check_column(f"y[{name!r}]", column) for name, column in labels.items()}
+
+    def _held_out(self, data: TrainingSet, eval_set: Any) -> HeldOut:
+        if data.labels is None:
+            return super()._held_out(data, eval_set)
+        is_set = isinstance(eval_set, tuple | list) and len(eval_set) > 1
+        labels = split_labels(eval_set[1]) if is_set else None
+        if labels is None or list(labels) != list(data.labels):
+            raise ValueError(f"eval_set must have the labels of y, {list(data.labels)}.")
+        first = next(iter(labels.values()))
+        X, y, groups = check_eval_set(self, (eval_set[0], first, *eval_set[2:]))
+        weights = check_per_label("label_weights", self.label_weights, list(labels), 1.0)
+        metric = MetricOfLabels.of(self.metric, labels, groups, weights)
+        return HeldOut(X, y, groups, metric)
+
+    def _measured(self, scores, y, qid, sample_weight):
+        labels = split_labels(y)
+        if labels is None:
+            return super()._measured(scores, y, qid, sample_weight)
+        weights = check_per_label("label_weights", self.label_weights, list(labels), 1.0)
+        values = [
+            super(DirectRanker, self)._measured(scores, column, qid, sample_weight)
+            for column in labels.values()
+        ]
+        return float(np.average(values, weights=[weights[name] for name in labels]))
+
+    def _objective_of(self, data: TrainingSet, seed: int) -> Objective:
         loss = get_loss(self.loss)
         settings = {name: getattr(self, name) for name in PAIR_SETTINGS}
         automatic = self._automatic(loss)

@@ -9,7 +9,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.ndcg import ndcg_score
 from treerank.rankers.ranker import Ranker
 
 
@@ -74,7 +73,9 @@ class NestedRanker(Ranker):
         """Return the mean NDCG@10 over the queries that have something to find."""
         if sample_weight is not None:
             raise ValueError("sample_weight must be None for NestedRanker.")
-        return ndcg_score(y, self.predict(X, qid), qid)
+        scores = self.predict(X, qid)
+        self._warn_of_one_query(qid, len(scores))
+        return self._measured(scores, y, qid, None)
 
     def _learn(self, data, held_out, seed):
         self.rankers_: list[Any] = []

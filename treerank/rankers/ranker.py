@@ -7,6 +7,7 @@ and ``_scores``, name in ``_learned`` what model files are to keep, and list it 
 :class:`~treerank.rankers.direct_ranker.DirectRanker` instead.
 """
 
+import warnings
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +25,7 @@ from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.explanation import parts_of_margin
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
+from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
 from treerank.rankers.training_set import TrainingSet, training_set
 
@@ -80,8 +82,9 @@ class Ranker(BaseEstimator):
         X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
             Documents; missing values are NaN, columns of text or categories are coded. Where
             the ranker reads sparse matrices, they are never made dense.
-        y : array-like of shape (n_documents,)
-            Relevance: the higher, the better.
+        y : array-like of shape (n_documents,), or several labels
+            Relevance: the higher, the better. Rankers with ``label_weights`` take several labels:
+            an array of shape (n_documents, n_labels), or a mapping from names to columns.
         qid : array-like of shape (n_documents,), default=None
             Query of each document, of any dtype and in any order; ``None`` is one query.
         sample_weight : array-like of shape (n_documents,), default=None
@@ -101,9 +104,12 @@ class Ranker(BaseEstimator):
         """
         self._check_settings()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        labels = self._labels_of(y, given_pairs)
+        y = y if labels is None else next(iter(labels.values()))
         X, y = check_documents(self, X, y, reset=not self._continues())
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-        data = training_set(X, y, qid, **weights, given_pairs=given_pairs)
+        data = training_set(X, y, qid, **weights, given_pairs=given_pairs, labels=labels)
+        self._had_queries = data.groups.n_queries > 1
         data, held_out, calibrating = self._set_aside(data, eval_set, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_ = 1.0
@@ -124,7 +130,7 @@ class Ranker(BaseEstimator):
 
         Of equal scores, the earlier row gets the better rank.
         """
-        groups, best_first = self._best_first(X, qid)
+        groups, best_first = self._lists(X, qid)
         ranks = np.empty(len(best_first), dtype=np.int64)
         starts = np.repeat(groups.indptr[:-1], groups.sizes)
         ranks[best_first] = np.arange(len(best_first)) - starts + 1
@@ -138,7 +144,7 @@ class Ranker(BaseEstimator):
         """
         if not (isinstance(k, int | np.integer) and k >= 1):
             raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
-        groups, best_first = self._best_first(X, qid)
+        groups, best_first = self._lists(X, qid)
         within = np.arange(len(best_first)) - np.repeat(groups.indptr[:-1], groups.sizes)
         return best_first[within < k]
 
@@ -147,7 +153,9 @@ class Ranker(BaseEstimator):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        return self._measured(self.predict(X), y, qid, sample_weight)
+        scores = self.predict(X)
+        self._warn_of_one_query(qid, len(scores))
+        return self._measured(scores, y, qid, sample_weight)
 
     def compare(self, X_a, X_b):
         """Return r(a, b), row by row: positive if a is better, and r(b, a) is its negative.
@@ -217,6 +225,7 @@ class Ranker(BaseEstimator):
             "categories": self.columns_.categories,
             "feature_names": None if names is None else list(names),
             "n_features": self.n_features_in_,
+            "had_queries": self._had_queries,
             "learned": {name: getattr(self, name) for name in self._learned},
         }
 
@@ -228,6 +237,7 @@ class Ranker(BaseEstimator):
         if state["feature_names"] is not None:
             self.feature_names_in_ = np.array(state["feature_names"], dtype=object)
         self.n_features_in_ = state["n_features"]
+        self._had_queries = state["had_queries"]
         for name in self._learned:
             setattr(self, name, state["learned"][name])
         return self
@@ -265,8 +275,7 @@ class Ranker(BaseEstimator):
         """Return what to train on, what early stopping watches and what to calibrate on."""
         held_out = calibrating = None
         if eval_set is not None:
-            X, y, groups = check_eval_set(self, eval_set)
-            held_out = HeldOut(X, y, groups, get_metric(self.metric).prepared(y, groups))
+            held_out = self._held_out(data, eval_set)
         if self.calibration == "eval_set":
             calibrating = held_out
         elif self.calibration is not None:
@@ -280,6 +289,19 @@ class Ranker(BaseEstimator):
             )
         return data, held_out, calibrating
 
+    def _held_out(self, data: TrainingSet, eval_set: Any) -> HeldOut:
+        X, y, groups = check_eval_set(self, eval_set)
+        return HeldOut(X, y, groups, get_metric(self.metric).prepared(y, groups))
+
+    def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
+        """Return several labels by name; refuse them where a ranker takes a single one."""
+        labels = split_labels(y)
+        if labels is not None:
+            raise ValueError(
+                f"y must be a single label for {type(self).__name__}; got {list(labels)}."
+            )
+        return None
+
     def _measured(self, scores, y, qid, sample_weight):
         metric = get_metric(self.metric)
         if sample_weight is None:
@@ -290,6 +312,22 @@ class Ranker(BaseEstimator):
         weight = np.bincount(groups.codes, weight) / groups.sizes
         counted = ~np.isnan(values)
         return float(np.average(values[counted], weights=weight[counted]))
+
+    def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
+        groups, best_first = self._best_first(X, qid)
+        self._warn_of_one_query(qid, len(best_first))
+        return groups, best_first
+
+    def _warn_of_one_query(self, qid: Any, n_rows: int) -> None:
+        """Warn that rows without ``qid`` are one query, where ``fit`` had several."""
+        if qid is None and n_rows > 1 and self._had_queries:
+            warnings.warn(
+                f"qid is None, so all {n_rows} rows are taken for one query, though fit had "
+                "several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
+                "enabled and a scorer requests it.",
+                UserWarning,
+                stacklevel=4,
+            )
 
     def _two_scores(self, X_a, X_b):
         scores_a, scores_b = self.predict(X_a), self.predict(X_b)

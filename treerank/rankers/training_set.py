@@ -39,6 +39,8 @@ class TrainingSet:
         Weights of a document and of its query.
     pairs : GivenPairs or None
         The user's own pairs; they count documents in training order.
+    labels : dict from str to ndarray of shape (n_documents,), or None
+        All labels by name where there are several; ``y`` is the first of them.
     """
 
     X: Any
@@ -48,6 +50,7 @@ class TrainingSet:
     sample_weight: np.ndarray | None = None
     query_weight: np.ndarray | None = None
     pairs: GivenPairs | None = None
+    labels: dict[str, np.ndarray] | None = None
 
     @property
     def features(self) -> Any:
@@ -75,6 +78,11 @@ class TrainingSet:
             settings["pairs"] = self.pairs
         return bind_loss(loss, self.judgments(seed), PairSettings(**settings))
 
+    def labeled(self, name: str) -> "TrainingSet":
+        """Return the same documents with one of several labels."""
+        assert self.labels is not None
+        return replace(self, y=self.labels[name], labels=None)
+
     def taking(self, positions: np.ndarray) -> "TrainingSet":
         """Return the documents at the given positions, in that order, and the pairs among them."""
         return TrainingSet(
@@ -85,6 +93,7 @@ class TrainingSet:
             None if self.sample_weight is None else self.sample_weight[positions],
             None if self.query_weight is None else self.query_weight[positions],
             None if self.pairs is None else self.pairs.taking(positions),
+            self.labels and {name: y[positions] for name, y in self.labels.items()},
         )
 
     def split_by_query(
@@ -109,6 +118,7 @@ def training_set(
     sample_weight: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,
     given_pairs: ArrayLike | None = None,
+    labels: dict[str, np.ndarray] | None = None,
 ) -> TrainingSet:
     """Check everything that is aligned with the rows of ``X``, and put it in training order.
 
@@ -131,6 +141,7 @@ def training_set(
         check_weight("sample_weight", sample_weight, len(y)),
         by_query,
         None if given_pairs is None else GivenPairs.from_table(given_pairs, groups),
+        labels,
     )
     return _in_canonical_order(_without_idle_weights(as_given))
 
@@ -155,7 +166,8 @@ def _without_idle_weights(data):
 def _in_canonical_order(data):
     X = data.X if len(data.rows) == data.X.shape[0] else data.X[data.rows]
     weights = (data.sample_weight, data.query_weight, *_stakes(data.pairs, len(data.y)))
-    ordered = canonical_order(X, data.groups, data.y, *weights)
+    others = list((data.labels or {}).values())[1:]
+    ordered = canonical_order(X, data.groups, data.y, *weights, *others)
     taken = data.taking(ordered.order)
     pairs = None if taken.pairs is None else _sorted(taken.pairs)
     return replace(taken, groups=QueryGroups(None, ordered.indptr), pairs=pairs)

@@ -39,6 +39,14 @@ class TreeDirectRanker(DirectRanker):
         Settings of the objective; see :func:`treerank.objectives.make_objective`. With
         ``per_level`` the feature part has one output per threshold between neighboring labels;
         early stopping goes by their sum, and the head then weighs them.
+    label_weights : dict from str to float, sequence of float or None, default=None
+        Where ``y`` holds several labels: the weight of each in the objective, in ``score`` and in
+        early stopping; 1 if it is not named.
+    label_limits : dict from str to float or None, default=None
+        Where ``y`` holds several labels: by which share the ``metric`` of a label may fall below
+        what a ranker of this label alone reaches on the training documents. The others are raised
+        as far as that allows; the factors of limited labels are adapted in every iteration. Each
+        limit costs one more fit.
     metric : str or Metric, default="ndcg@10"
         What ``score`` measures, and what early stopping watches on ``eval_set``.
     head_penalty : {"l2", "l1"}, default="l2"
@@ -108,6 +116,8 @@ class TreeDirectRanker(DirectRanker):
         smoothing="auto",
         query_normalization=None,
         per_level=False,
+        label_weights=None,
+        label_limits=None,
         metric="ndcg@10",
         head_penalty="l2",
         head_alpha=None,
@@ -128,6 +138,8 @@ class TreeDirectRanker(DirectRanker):
         self.smoothing = smoothing
         self.query_normalization = query_normalization
         self.per_level = per_level
+        self.label_weights = label_weights
+        self.label_limits = label_limits
         self.metric = metric
         self.head_penalty = head_penalty
         self.head_alpha = head_alpha

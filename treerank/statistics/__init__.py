@@ -1,4 +1,4 @@
-"""Statistics: tests of whether one ranker is better than another, and intervals."""
+"""Statistics: tests of whether one ranker is better than another, and confidence intervals."""
 
 from treerank.statistics.adjustment import adjust_holm
 from treerank.statistics.interval import Interval
@@ -9,7 +9,7 @@ from treerank.statistics.mean_ranks import (
     nemenyi_test,
 )
 from treerank.statistics.paired import PairedResult
-from treerank.statistics.pairwise import PAIRED_TESTS, PairwiseResult, pairwise_tests
+from treerank.statistics.pairwise_tests import PAIRED_TESTS, PairwiseResult, pairwise_tests
 from treerank.statistics.randomization import bootstrap_interval, randomization_test
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 from treerank.statistics.signed_ranks import wilcoxon_test

@@ -1,4 +1,4 @@
-"""Interval: an estimate with its bounds, as a table or a sentence gives it."""
+"""Interval: an estimate with its lower and upper bound."""
 
 from dataclasses import dataclass
 
@@ -7,12 +7,17 @@ from dataclasses import dataclass
 class Interval:
     """An estimate between two bounds.
 
-    Attributes
+    Parameters
     ----------
     estimate, low, high : float
         The mean and its bounds.
     level : float
         Share of such intervals that hold the true mean.
+
+    Examples
+    --------
+    >>> print(Interval(0.5, 0.45, 0.55, level=0.95))
+    0.5000 (95 %: 0.4500 to 0.5500)
     """
 
     estimate: float
@@ -20,12 +25,12 @@ class Interval:
     high: float
     level: float
 
-    def __str__(self):
-        """Say it in one line."""
+    def __str__(self) -> str:
+        """Return the estimate, the level and the bounds in one line."""
         return f"{self.estimate:.4f} ({100 * self.level:g} %: {self.low:.4f} to {self.high:.4f})"
 
 
-def check_level(level):
-    """Refuse what is no share between 0 and 1."""
+def check_level(name: str, level: float) -> None:
+    """Refuse what is not a fraction between 0 and 1, neither of them included."""
     if not (isinstance(level, float) and 0 < level < 1):
-        raise ValueError(f"level must be between 0 and 1; got {level!r}.")
+        raise ValueError(f"{name} must be between 0 and 1; got {level!r}.")

@@ -1,39 +1,47 @@
-r"""Mean ranks: many rankers on many data sets, by Friedman and Nemenyi.
+r"""Mean ranks: the tests of Friedman and Nemenyi for many rankers on many data sets.
 
-Each data set (or query) ranks the k rankers, 1 for the best; under the null hypothesis all mean
-ranks R over n data sets are alike. Friedman's statistic is chi-squared with k - 1 degrees of
+Each data set (or query) ranks the k rankers, 1 for the best. Under the null hypothesis all mean
+ranks R over n data sets are equal. Friedman's statistic is chi-squared with k - 1 degrees of
 freedom, Iman and Davenport's is F-distributed and less conservative:
 
 .. math:: \chi^2 = \frac{12 n}{k (k + 1)} \Big(\sum_j R_j^2 - \frac{k (k + 1)^2}{4}\Big),
           \qquad F = \frac{(n - 1) \chi^2}{n (k - 1) - \chi^2}
 
 Two rankers differ by Nemenyi if their mean ranks differ by more than the critical difference
-q sqrt(k (k + 1) / (6 n)), with q the quantile of the studentized range over the root of 2.
+q sqrt(k (k + 1) / (6 n)), where q is the quantile of the studentized range divided by sqrt(2).
 """
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from treerank.statistics.adjustment import adjust_holm
+from treerank.statistics.interval import check_level
 from treerank.statistics.paired import check_values, format_p
 
 
 @dataclass(frozen=True, eq=False)
 class FriedmanResult:
-    """Whether any of several rankers differ.
+    """The result of Friedman's test of whether any of several rankers differ.
 
-    Attributes
+    Parameters
     ----------
     n : int
         Number of data sets.
     mean_ranks : ndarray of shape (n_rankers,)
-        1 is the best there can be.
+        Mean rank of each ranker; 1 is the best possible.
     chi_squared, p_value : float
         Friedman's statistic and its p-value.
     f_statistic, f_p_value : float
-        Iman and Davenport's.
+        Iman and Davenport's statistic and its p-value.
+
+    Examples
+    --------
+    >>> print(friedman_test([[0.9, 0.8, 0.7], [0.8, 0.6, 0.5], [0.7, 0.5, 0.6]]))
+    Friedman test over 3: mean ranks 1.000, 2.333, 2.667; chi-squared 4.667, p = 0.097; F 7,
+    p = 0.049
     """
 
     n: int
@@ -43,8 +51,8 @@ class FriedmanResult:
     f_statistic: float
     f_p_value: float
 
-    def __str__(self):
-        """Say it in one line."""
+    def __str__(self) -> str:
+        """Return the result in one line."""
         ranks = ", ".join(f"{rank:.3f}" for rank in self.mean_ranks)
         return (
             f"Friedman test over {self.n}: mean ranks {ranks}; chi-squared "
@@ -55,20 +63,29 @@ class FriedmanResult:
 
 @dataclass(frozen=True, eq=False)
 class NemenyiResult:
-    """Which of several rankers differ.
+    """The result of Nemenyi's test of which of several rankers differ.
 
-    Attributes
+    Parameters
     ----------
     n : int
         Number of data sets.
     mean_ranks : ndarray of shape (n_rankers,)
-        1 is the best there can be.
+        Mean rank of each ranker; 1 is the best possible.
     p_values : ndarray of shape (n_rankers, n_rankers)
-        Of each pair; they hold for all pairs together.
+        The p-value of each pair, adjusted for all pairs together.
     alpha : float
         Level of the critical difference.
     critical_difference : float
-        Mean ranks further apart than this differ at that level.
+        Mean ranks that are further apart than this differ at the level ``alpha``.
+
+    Examples
+    --------
+    >>> values = [[0.9, 0.8, 0.7], [0.8, 0.6, 0.5], [0.7, 0.5, 0.6], [0.9, 0.8, 0.6]]
+    >>> result = nemenyi_test(values)
+    >>> result.cliques  # no difference is shown within them
+    [array([0, 1]), array([1, 2])]
+    >>> result.against(0).round(3)
+    array([  nan, 0.077, 0.027])
     """
 
     n: int
@@ -77,8 +94,8 @@ class NemenyiResult:
     alpha: float
     critical_difference: float
 
-    def __str__(self):
-        """Say it in one line."""
+    def __str__(self) -> str:
+        """Return the result in one line."""
         ranks = ", ".join(f"{rank:.3f}" for rank in self.mean_ranks)
         return (
             f"Nemenyi test over {self.n}: mean ranks {ranks}; critical difference "
@@ -86,27 +103,21 @@ class NemenyiResult:
         )
 
     @property
-    def cliques(self):
-        """Largest sets of rankers, best first, within which no two differ.
-
-        Returns
-        -------
-        list of ndarray of int
-            Each has two rankers at least; none is part of another.
-        """
+    def cliques(self) -> list[np.ndarray]:
+        """Largest sets of two or more rankers, best first, within which no two differ."""
         order = np.argsort(self.mean_ranks, kind="stable")
-        ranks, found, reached = self.mean_ranks[order], [], 0
+        ranks, cliques, covered = self.mean_ranks[order], [], 0
         for start in range(len(ranks)):
             end = int(np.searchsorted(ranks, ranks[start] + self.critical_difference, "right"))
-            if end - start > 1 and end > reached:
-                found.append(order[start:end])
-                reached = end
-        return found
+            if end - start > 1 and end > covered:
+                cliques.append(order[start:end])
+                covered = end
+        return cliques
 
-    def against(self, control):
-        """Return p-values of all rankers against one, adjusted by Holm; NaN for itself.
+    def against(self, control: int) -> np.ndarray:
+        """Return p-values of all rankers against one, adjusted by Holm; NaN for that one.
 
-        More powerful than Nemenyi's where only one ranker matters (Demsar, 2006).
+        They are more powerful than Nemenyi's if only one ranker matters (Demsar, 2006).
         """
         z = (self.mean_ranks - self.mean_ranks[control]) / rank_error(len(self.mean_ranks), self.n)
         others = np.arange(len(z)) != control
@@ -115,7 +126,7 @@ class NemenyiResult:
         return p_values
 
 
-def friedman_test(values, *, correct_ties=True):
+def friedman_test(values: ArrayLike, *, correct_ties: bool = True) -> FriedmanResult:
     """Test whether any of several rankers differ.
 
     Parameters
@@ -123,7 +134,7 @@ def friedman_test(values, *, correct_ties=True):
     values : array-like of shape (n, n_rankers)
         Higher is better. Rows are independent: data sets or queries, not splits of one data set.
     correct_ties : bool, default=True
-        Whether to make up for tied ranks, as scipy does and Demsar (2006) does not.
+        Whether to correct for tied ranks, as scipy does and Demsar (2006) does not.
 
     Returns
     -------
@@ -149,15 +160,15 @@ def friedman_test(values, *, correct_ties=True):
     chi_squared = 12 * n / (k * (k + 1)) * spread
     if correct_ties:  # a quarter of k (k^2 - 1) / 3 is the variance of k ranks without ties
         chi_squared *= n * k * (k**2 - 1) / (12 * np.sum((ranks - (k + 1) / 2) ** 2))
-    room = n * (k - 1) - chi_squared
-    f_statistic = (n - 1) * chi_squared / room if room > 1e-9 else np.inf
+    divisor = n * (k - 1) - chi_squared
+    f_statistic = (n - 1) * chi_squared / divisor if divisor > 1e-9 else np.inf
     f_p_value = stats.f.sf(f_statistic, k - 1, (k - 1) * (n - 1))
     p_value = stats.chi2.sf(chi_squared, k - 1)
     numbers = (chi_squared, p_value, f_statistic, f_p_value)
     return FriedmanResult(n, mean_ranks, *(float(number) for number in numbers))
 
 
-def nemenyi_test(values, *, alpha=0.05):
+def nemenyi_test(values: ArrayLike, *, alpha: float = 0.05) -> NemenyiResult:
     """Test which of several rankers differ.
 
     Parameters
@@ -182,8 +193,7 @@ def nemenyi_test(values, *, alpha=0.05):
     >>> print(nemenyi_test(values))
     Nemenyi test over 4: mean ranks 1.000, 2.250, 2.750; critical difference 1.657 at 0.05
     """
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be between 0 and 1; got {alpha!r}.")
+    check_level("alpha", alpha)
     values = _check_table(values)
     n, k = values.shape
     mean_ranks = stats.rankdata(-values, axis=1).mean(axis=0)
@@ -194,21 +204,22 @@ def nemenyi_test(values, *, alpha=0.05):
     return NemenyiResult(n, mean_ranks, np.clip(p_values, 0, 1), alpha, critical_difference)
 
 
-def rank_error(n_rankers, n):
+def rank_error(n_rankers: int, n: int) -> float:
     """Return the standard error of the difference of two mean ranks."""
     return np.sqrt(n_rankers * (n_rankers + 1) / (6 * n))
 
 
-def _check_table(values):
-    values = check_values(values, "values", n_dimensions=2)
-    values = values[~np.isnan(values).all(axis=1)]
-    n, k = values.shape
+def _check_table(values: ArrayLike) -> np.ndarray:
+    """Return the rows of values without NaN; refuse what cannot be tested."""
+    table = check_values("values", values, n_dimensions=2)
+    table = table[~np.isnan(table).all(axis=1)]
+    n, k = table.shape
     if n < 2 or k < 2:
         raise ValueError(
             f"values must be of at least two rows and two rankers; got {n} rows and {k} rankers."
         )
-    if np.isnan(values).any():
+    if np.isnan(table).any():
         raise ValueError("values must be paired; got NaN for some rankers but not for all.")
-    if (np.ptp(values, axis=1) == 0).all():
+    if (np.ptp(table, axis=1) == 0).all():
         raise ValueError(f"values must differ in some row; got {k} equal rankers in all {n}.")
-    return values
+    return table

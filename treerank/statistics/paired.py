@@ -1,20 +1,22 @@
 """Paired results: the values of two rankers on the same splits or the same queries.
 
 Every test of two rankers takes two such columns, refuses what cannot be tested, and returns a
-:class:`PairedResult`. Entries that are NaN in both columns (queries without anything to find)
-are left out; NaN in one column alone means that the results are not paired.
+:class:`PairedResult`. Entries that are NaN in both columns (queries that have nothing to find)
+are left out. NaN in one column alone means that the results are not paired.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
 class PairedResult:
-    """What a test of two rankers says.
+    """The result of a test of two rankers.
 
-    Attributes
+    Parameters
     ----------
     test : str
         Name of the test.
@@ -23,9 +25,14 @@ class PairedResult:
     difference : float
         Mean of the first minus mean of the second.
     statistic : float
-        What the test is named for: t, the mean difference, or the smaller sum of ranks.
+        The statistic of the test: t, the mean difference, or the smaller sum of ranks.
     p_value : float
-        Two-sided.
+        The two-sided p-value.
+
+    Examples
+    --------
+    >>> print(PairedResult("sign test", n=20, difference=0.01, statistic=15.0, p_value=0.041))
+    sign test: difference +0.0100 over 20 pairs, statistic 15, p = 0.041
     """
 
     test: str
@@ -34,21 +41,25 @@ class PairedResult:
     statistic: float
     p_value: float
 
-    def __str__(self):
-        """Say it in one line."""
+    def __str__(self) -> str:
+        """Return the result in one line."""
         return (
             f"{self.test}: difference {self.difference:+.4f} over {self.n} pairs, "
             f"statistic {self.statistic:.4g}, p = {format_p(self.p_value)}"
         )
 
 
-def format_p(p_value):
-    """Return a p-value with three decimals, or say that it is smaller."""
+#: A test of two columns of values, with settings of its own.
+PairedTest = Callable[..., PairedResult]
+
+
+def format_p(p_value: float) -> str:
+    """Return a p-value with three decimals, or ``"< 0.001"``."""
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
-def check_values(values, name, n_dimensions=1):
-    """Return values as float64; infinite ones are refused, NaN is left for later."""
+def check_values(name: str, values: ArrayLike, n_dimensions: int = 1) -> np.ndarray:
+    """Return values as float64; NaN is allowed, infinite values are refused."""
     try:
         values = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -60,21 +71,27 @@ def check_values(values, name, n_dimensions=1):
     return values
 
 
-def paired_differences(a, b):
-    """Return ``a - b`` where there is something to compare.
+def measured(name: str, values: ArrayLike) -> np.ndarray:
+    """Return one-dimensional values without NaN."""
+    column = check_values(name, values)
+    return column[~np.isnan(column)]
+
+
+def paired_differences(a: ArrayLike, b: ArrayLike) -> np.ndarray:
+    """Return ``a - b`` without the entries that are NaN in both.
 
     Raises
     ------
     ValueError
         The two are not paired, fewer than two pairs are left, or all differences are equal, so
-        that there is no spread to judge their mean by.
+        that their mean cannot be tested.
 
     Examples
     --------
     >>> paired_differences([0.5, 0.75, float("nan")], [0.25, 0.25, float("nan")])
     array([0.25, 0.5 ])
     """
-    a, b = check_values(a, "a"), check_values(b, "b")
+    a, b = check_values("a", a), check_values("b", b)
     if len(a) != len(b):
         raise ValueError(f"a and b must be paired; got {len(a)} and {len(b)} values.")
     alone = np.isnan(a) != np.isnan(b)

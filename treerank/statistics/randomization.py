@@ -1,30 +1,33 @@
-"""Randomization and bootstrap: tests and intervals that take the queries as they are.
+"""Randomization and bootstrap: tests and intervals that assume no distribution of the values.
 
 Fisher's randomization flips the sign of each query's difference at random, which under the null
-hypothesis changes nothing; the bootstrap draws the queries anew, with replacement. A seed fixes
-every draw: no state is shared, so results are the same in any number of threads or processes.
+hypothesis changes nothing. The bootstrap draws the queries again, with replacement. A seed fixes
+every draw and no state is shared, so results do not depend on threads or processes.
 """
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from treerank.checks import check_count
 from treerank.statistics.interval import Interval, check_level
-from treerank.statistics.paired import PairedResult, check_values, paired_differences
+from treerank.statistics.paired import PairedResult, measured, paired_differences
 
-#: Numbers drawn at a time, which bounds the memory.
+#: Numbers drawn at a time, a bound on memory.
 _BATCH = 4_000_000
 
 
-def randomization_test(a, b, *, n_resamples=9999, random_state=0):
+def randomization_test(
+    a: ArrayLike, b: ArrayLike, *, n_resamples: int = 9999, random_state: int = 0
+) -> PairedResult:
     """Test whether two rankers differ, by their values on the same queries.
 
-    Exact, by all sign patterns, where there are no more of them than ``n_resamples``.
+    The test is exact, over all sign patterns, if there are at most ``n_resamples`` of them.
 
     Parameters
     ----------
     a, b : array-like of shape (n_queries,)
-        Values of the two rankers, NaN in both where a query has nothing to find.
+        Values of the two rankers; NaN in both if a query has nothing to find.
     n_resamples : int, default=9999
         Number of random sign patterns.
     random_state : int, default=0
@@ -42,7 +45,7 @@ def randomization_test(a, b, *, n_resamples=9999, random_state=0):
 
     Examples
     --------
-    All differences of one sign: of the 32 patterns, two are as extreme.
+    All differences have one sign, so 2 of the 32 sign patterns are as extreme.
 
     >>> randomization_test([2, 3, 4, 5, 6], [1, 1, 1, 1, 1]).p_value
     0.0625
@@ -63,17 +66,19 @@ def randomization_test(a, b, *, n_resamples=9999, random_state=0):
     return PairedResult(name, len(differences), mean, mean, float(result.pvalue))
 
 
-def bootstrap_interval(values, *, level=0.95, n_resamples=9999, random_state=0):
-    """Return an interval for a mean over queries; of a difference, if given differences.
+def bootstrap_interval(
+    values: ArrayLike, *, level: float = 0.95, n_resamples: int = 9999, random_state: int = 0
+) -> Interval:
+    """Return a bootstrap interval for the mean of values, or of differences, over queries.
 
-    Bias-corrected and accelerated. On few or very skewed queries it is a little too short.
+    It is bias-corrected and accelerated. On few or very skewed values it is a little too short.
 
     Parameters
     ----------
     values : array-like of shape (n_queries,)
         One value per query; NaN is left out.
     level : float, default=0.95
-        Share of such intervals that are to hold the true mean.
+        Share of such intervals that hold the true mean.
     n_resamples : int, default=9999
         Number of bootstrap samples.
     random_state : int, default=0
@@ -92,13 +97,12 @@ def bootstrap_interval(values, *, level=0.95, n_resamples=9999, random_state=0):
     >>> print(bootstrap_interval([0.0, 0.5, 0.5, 1.0, 0.75, 0.25, 0.5, 0.6]))
     0.5125 (95 %: 0.3125 to 0.7000)
     """
-    values = check_values(values, "values")
-    values = values[~np.isnan(values)]
+    values = measured("values", values)
     if len(values) < 2 or np.ptp(values) == 0:
         raise ValueError(
             f"values must be at least two that are not all equal; got {len(values)} of them."
         )
-    check_level(level)
+    check_level("level", level)
     check_count("n_resamples", n_resamples)
     found = stats.bootstrap(
         (values,),
@@ -113,4 +117,5 @@ def bootstrap_interval(values, *, level=0.95, n_resamples=9999, random_state=0):
 
 
 def _batch(values):
+    """Return how many resamples to draw at a time."""
     return max(_BATCH // len(values), 1)

@@ -1,25 +1,24 @@
-r"""The corrected resampled t-test: splits that share training data are not independent.
+r"""The corrected resampled t-test, for splits that share training data.
 
 Over J splits with differences d, as in Nadeau and Bengio (2003),
 
 .. math:: t = \bar d \Big/ \sqrt{\Big(\frac1J + \frac{n_2}{n_1}\Big) S^2}, \qquad
           S^2 = \frac{1}{J - 1} \sum_j (d_j - \bar d)^2
 
-with J - 1 degrees of freedom, where n1 queries are trained on and n2 are tested on. Without the
-second term the test finds differences where there are none.
+with J - 1 degrees of freedom, n1 queries to train on and n2 to test on. Splits that share training
+data are not independent: without the second term the test finds differences where there are none.
 """
 
-import math
-import numbers
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from treerank.checks import check_number
 from treerank.statistics.interval import Interval, check_level
-from treerank.statistics.paired import PairedResult, check_values, paired_differences
+from treerank.statistics.paired import PairedResult, measured, paired_differences
 
 
-def corrected_resampled_t_test(a, b, *, test_to_train):
+def corrected_resampled_t_test(a: ArrayLike, b: ArrayLike, *, test_to_train: float) -> PairedResult:
     """Test whether two rankers differ, by their means on several splits of one data set.
 
     Parameters
@@ -53,19 +52,19 @@ def corrected_resampled_t_test(a, b, *, test_to_train):
     return PairedResult(name, len(differences), float(mean), float(statistic), float(p_value))
 
 
-def corrected_interval(values, *, test_to_train, level=0.95):
-    """Return an interval for a mean over splits; of a difference, if given differences.
+def corrected_interval(values: ArrayLike, *, test_to_train: float, level: float = 0.95) -> Interval:
+    """Return an interval for the mean of values, or of differences, over splits.
 
-    It leaves out 0 exactly where :func:`corrected_resampled_t_test` finds a difference.
+    It excludes 0 exactly where :func:`corrected_resampled_t_test` finds a difference.
 
     Parameters
     ----------
     values : array-like of shape (n_splits,)
         One value per split, or one difference of two rankers; NaN is left out.
     test_to_train : float
-        As in the test.
+        Size of the test sets over size of the training sets.
     level : float, default=0.95
-        Share of such intervals that are to hold the true mean.
+        Share of such intervals that hold the true mean.
 
     Returns
     -------
@@ -76,26 +75,23 @@ def corrected_interval(values, *, test_to_train, level=0.95):
     >>> print(corrected_interval([0.02, 0.03, 0.04, 0.01], test_to_train=1 / 4))
     0.0250 (95 %: -0.0041 to 0.0541)
     """
-    values = check_values(values, "values")
-    values = values[~np.isnan(values)]
+    values = measured("values", values)
     if len(values) < 2:
         raise ValueError(f"values must be at least two that are not NaN; got {len(values)}.")
-    check_level(level)
+    check_level("level", level)
     quantile = stats.t.ppf((1 + level) / 2, len(values) - 1)
     reach = float(quantile * corrected_standard_error(values, test_to_train))
     mean = float(values.mean())
     return Interval(mean, mean - reach, mean + reach, float(level))
 
 
-def corrected_standard_error(values, test_to_train):
+def corrected_standard_error(values: np.ndarray, test_to_train: float) -> float:
     """Return the standard error of the mean of values from splits that overlap.
 
     Examples
     --------
-    >>> corrected_standard_error([1.0, 2.0, 3.0, 4.0], 0.25).round(4)
+    >>> corrected_standard_error(np.array([1.0, 2.0, 3.0, 4.0]), 0.25).round(4)
     np.float64(0.9129)
     """
-    number = isinstance(test_to_train, numbers.Real) and not isinstance(test_to_train, bool)
-    if not number or not 0 < test_to_train < math.inf:
-        raise ValueError(f"test_to_train must be a positive number; got {test_to_train!r}.")
+    check_number("test_to_train", test_to_train, above=0)
     return np.sqrt(np.var(values, ddof=1) * (1 / len(values) + test_to_train))

@@ -1,15 +1,16 @@
 """Wilcoxon's signed-rank test: whether one ranker is better more often and by more."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from treerank.statistics.paired import PairedResult, paired_differences
 
 
-def wilcoxon_test(a, b):
+def wilcoxon_test(a: ArrayLike, b: ArrayLike) -> PairedResult:
     """Test whether two rankers differ, by the ranks of their differences.
 
-    Differences of 0 share their ranks between the two sides, as in Demsar (2006).
+    The ranks of differences of 0 are split evenly between the two sides, as in Demsar (2006).
 
     Parameters
     ----------
@@ -32,7 +33,7 @@ def wilcoxon_test(a, b):
     >>> wilcoxon_test([5, 6, 7, 8, 9, 4], [4, 4, 4, 4, 4, 5]).statistic
     1.5
     """
-    # Rounded, since 0.3 - 0.2 and 0.2 - 0.1 are a tie.
+    # Rounded so that 0.3 - 0.2 and 0.2 - 0.1 are tied.
     differences = np.round(paired_differences(a, b), 12)
     result = stats.wilcoxon(differences, zero_method="zsplit")
     name, mean = "Wilcoxon's signed-rank test", float(differences.mean())

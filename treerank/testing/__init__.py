@@ -1,4 +1,4 @@
-"""Conformance: the laws that any ranker with ``fit(X, y, qid)`` and ``predict(X)`` should keep."""
+"""Conformance tests: the laws that every ranker with ``fit(X, y, qid)`` and ``predict`` keeps."""
 
 from treerank.testing.sample import RankingSample, make_ranking_sample
 from treerank.testing.suite import LAWS, LawResult, check_ranker, parametrize_with_laws

@@ -1,17 +1,21 @@
-"""Requirements: what laws do with a ranker, and how they say what it failed by.
+"""Requirements: functions with which laws fit a ranker and report a failure.
 
-A law fits unfitted copies, never the ranker it is given, and skips what the ranker has not.
+A law fits copies of the ranker it is given. It is skipped if the ranker has not what it needs.
 """
 
 import inspect
+from typing import Any
 from unittest import SkipTest
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from treerank.testing.sample import RankingSample
 
-def seeded(ranker, **changed):
-    """Return an unfitted copy with ``changed`` parameters, and a seed where it has none."""
+
+def seeded(ranker: Any, **changed: Any) -> Any:
+    """Return an unfitted copy with ``changed`` parameters; ``random_state=None`` becomes 0."""
     copy = clone(ranker)
     parameters = copy.get_params()
     seeds = [name for name in parameters if name.split("__")[-1] == "random_state"]
@@ -19,24 +23,24 @@ def seeded(ranker, **changed):
     return copy.set_params(**changed) if changed else copy
 
 
-def fit(ranker, data, **changed):
-    """Fit a copy of ``ranker``, with ``changed`` parameters."""
+def fit(ranker: Any, data: RankingSample, **changed: Any) -> Any:
+    """Return a fitted copy of ``ranker`` with ``changed`` parameters."""
     return fit_itself(seeded(ranker, **changed), data)
 
 
-def fit_itself(ranker, data):
-    """Fit ``ranker`` to copies: if it writes to them, no other law is to fail for it."""
+def fit_itself(ranker: Any, data: RankingSample) -> Any:
+    """Fit ``ranker`` to a copy of the data, because a wrong ``fit`` may change it."""
     given = data.copy()
     return ranker.fit(given.X, given.y, qid=given.qid)
 
 
-def require(condition, message):
+def require(condition: Any, message: str) -> None:
     """Raise AssertionError with ``message`` unless ``condition``."""
     if not condition:
         raise AssertionError(message)
 
 
-def require_same_scores(actual, expected, what_was_done):
+def require_same_scores(actual: ArrayLike, expected: ArrayLike, what_was_done: str) -> None:
     """Require that two arrays of scores are equal bit for bit."""
     actual, expected = np.asarray(actual), np.asarray(expected)
     require(
@@ -45,15 +49,15 @@ def require_same_scores(actual, expected, what_was_done):
     )
     if np.array_equal(actual, expected, equal_nan=True):
         return
-    moved = np.abs(np.subtract(actual, expected, dtype=np.float64))
+    change = np.abs(np.subtract(actual, expected, dtype=np.float64))
     raise AssertionError(
-        f"{what_was_done}, {np.count_nonzero(moved)} of {len(moved)} scores moved, by up to "
-        f"{moved.max():.3g} where all scores span {np.ptp(expected):.3g}; they should be equal "
-        "bit for bit."
+        f"{what_was_done}, {np.count_nonzero(change)} of {len(change)} scores changed, by up to "
+        f"{change.max():.3g}, and the range of all scores is {np.ptp(expected):.3g}; they should "
+        "be equal bit for bit."
     )
 
 
-def require_finite_scores(ranker, X, what_was_done):
+def require_finite_scores(ranker: Any, X: np.ndarray, what_was_done: str) -> None:
     """Require one finite score per document."""
     scores = np.asarray(ranker.predict(X))
     require(
@@ -69,20 +73,20 @@ def require_finite_scores(ranker, X, what_was_done):
     )
 
 
-def need_methods(ranker, *names):
-    """Skip the law unless the ranker has the methods."""
+def need_methods(ranker: Any, *names: str) -> None:
+    """Skip the law if the ranker has not all of the methods."""
     for name in names:
         if not hasattr(ranker, name):
             raise SkipTest(f"it has no {name}")
 
 
-def need_score(ranker):
-    """Skip the law unless ``ranker.score`` takes ``qid``."""
+def need_score(ranker: Any) -> None:
+    """Skip the law if ``ranker.score`` does not take ``qid``."""
     need_methods(ranker, "score")
     if not scores_by_query(ranker):
         raise SkipTest("its score takes no qid")
 
 
-def scores_by_query(ranker):
+def scores_by_query(ranker: Any) -> bool:
     """Tell whether the ranker has a ``score`` that takes ``qid``."""
     return hasattr(ranker, "score") and "qid" in inspect.signature(ranker.score).parameters

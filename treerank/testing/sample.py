@@ -1,10 +1,11 @@
-"""Sample: the small ranking data on which laws are tried.
+"""Samples: small ranking data on which the laws are tested.
 
-Features are multiples of 1/64, so that float32 holds them exactly, and labels are small
-integers, so that any ranker takes them. A law may ask for a larger sample, or change this one.
+Features are multiples of 1/64, so that float32 represents them exactly. Labels are small integers,
+which every ranker accepts. A law may make a larger sample, or change the one it is given.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -13,7 +14,7 @@ import numpy as np
 class RankingSample:
     """Documents, labels and queries.
 
-    Attributes
+    Parameters
     ----------
     X : ndarray of shape (n_documents, n_features)
         Features.
@@ -21,49 +22,55 @@ class RankingSample:
         Labels, integers from 0.
     qid : ndarray of shape (n_documents,)
         Query of each document.
+
+    Examples
+    --------
+    >>> sample = RankingSample(np.eye(3), np.array([1, 0, 2]), np.array([7, 7, 8]))
+    >>> sample.taking([2, 0]).y
+    array([2, 1])
     """
 
     X: np.ndarray
     y: np.ndarray
     qid: np.ndarray
 
-    def taking(self, rows):
-        """Return the given rows, in that order."""
+    def taking(self, rows: Any) -> "RankingSample":
+        """Return a sample of the given rows, in their order."""
         return RankingSample(self.X[rows], self.y[rows], self.qid[rows])
 
-    def having(self, **changed):
-        """Return the same with another X, y or qid."""
+    def having(self, **changed: np.ndarray) -> "RankingSample":
+        """Return a sample with another ``X``, ``y`` or ``qid``."""
         return replace(self, **changed)
 
-    def copy(self):
-        """Return the same with arrays of its own, laid out as they are."""
+    def copy(self) -> "RankingSample":
+        """Return a sample with copies of the arrays in the same memory layout."""
         return RankingSample(self.X.copy(order="K"), self.y.copy(), self.qid.copy())
 
     @property
-    def codes(self):
-        """Number of each document's query, counted in ascending order of ids."""
+    def codes(self) -> np.ndarray:
+        """Number of the query of each document; queries are numbered by ascending id."""
         return np.unique(self.qid, return_inverse=True)[1]
 
     @property
-    def rows_by_query(self):
-        """Rows of each query, queries in ascending order of their ids."""
+    def rows_by_query(self) -> list[np.ndarray]:
+        """Rows of each query, in ascending order of query ids."""
         return [np.flatnonzero(self.qid == query) for query in np.unique(self.qid)]
 
 
-def make_ranking_sample(n_queries=12, random_state=0):
-    """Make a sample of 8 to 16 documents per query with labels from 0 to 3.
+def make_ranking_sample(n_queries: int = 12, random_state: int = 0) -> RankingSample:
+    """Make a sample with 8 to 16 documents per query and labels from 0 to 3.
 
     Parameters
     ----------
     n_queries : int, default=12
-        Number of queries; their ids are 0, 1, 2, ..., and their rows stand together.
+        Number of queries; their ids are 0, 1, 2 and so on, in rising order.
     random_state : int, default=0
         Seed.
 
     Returns
     -------
     RankingSample
-        With five features, of which one takes four values only.
+        Has five features; one of them has only four values.
 
     Examples
     --------
@@ -77,7 +84,7 @@ def make_ranking_sample(n_queries=12, random_state=0):
     X[:, 4] = rng.integers(4, size=len(qid))
     utility = X[:, 0] + X[:, 1] * (X[:, 4] > 1) + 0.5 * rng.normal(size=len(qid))
     y = np.digitize(utility, [0.3, 1.0, 1.8])
-    for rows in RankingSample(X, y, qid).rows_by_query:  # each query has something to learn
+    for rows in RankingSample(X, y, qid).rows_by_query:  # each query gets two different labels
         best, worst = rows[np.argsort(utility[rows])[[-1, 0]]]
         y[best], y[worst] = max(y[best], 1), 0
     return RankingSample(X, y, qid)

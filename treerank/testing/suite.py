@@ -1,115 +1,88 @@
-"""Suite: all laws by name, and what tries them on a ranker.
+"""Suite: all laws by name, and functions that test a ranker by them.
 
-A law is a function ``law(ranker, data)`` that fits copies of the unfitted ``ranker``, raises
-AssertionError with what was done and what came of it, or ``unittest.SkipTest`` if the ranker has
-not what the law is about. The first line of its docstring is what users read. To add a law, write
-it where its kin are and list it in ``LAWS``.
+A law is a function ``law(ranker, data)`` that fits copies of the unfitted ``ranker``. It raises an
+AssertionError that says what was done and what happened, or ``unittest.SkipTest`` if the ranker has
+not what the law needs. Error messages begin with the first line of its docstring. To add a law,
+write it in one of the files of laws and list it in ``LAWS``.
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import Any, Literal
 from unittest import SkipTest
 
-from treerank.testing.arrival import (
-    float32_features,
-    fortran_order,
-    inputs_unchanged,
-    interleaved_rows,
-    query_names,
-    query_order,
-    row_order,
-    string_qids,
+from treerank.checks import check_choice
+from treerank.testing import (
+    comparison_laws,
+    input_laws,
+    learning_laws,
+    ranking_laws,
+    reproduction_laws,
+    score_laws,
 )
-from treerank.testing.comparison import (
-    antisymmetry,
-    comparing_agrees_with_predict,
-    even_probability,
-    pair_probabilities,
-    pseudometric,
-    totality,
-    transitivity,
-)
-from treerank.testing.evaluation import grid_search, score_in_unit_interval, score_is_ndcg, ties
-from treerank.testing.learning import (
-    equal_labels,
-    queries_without_relevance,
-    shifted_scores,
-    single_document_queries,
-    single_documents_only,
-)
-from treerank.testing.ranking import (
-    one_by_one,
-    ranks_agree_with_predict,
-    ranks_are_permutations,
-    top_k_agrees_with_rank,
-)
-from treerank.testing.reproduction import (
-    cloning,
-    fitting_again,
-    pickling,
-    refit,
-    saving,
-    threads,
-)
-from treerank.testing.sample import make_ranking_sample
+from treerank.testing.sample import RankingSample, make_ranking_sample
 
-#: Every law, by the name that users select it by.
-LAWS = {
-    "row_order": row_order,
-    "query_order": query_order,
-    "interleaved_rows": interleaved_rows,
-    "query_names": query_names,
-    "string_qids": string_qids,
-    "float32_features": float32_features,
-    "fortran_order": fortran_order,
-    "inputs_unchanged": inputs_unchanged,
-    "equal_labels": equal_labels,
-    "single_document_queries": single_document_queries,
-    "single_documents_only": single_documents_only,
-    "queries_without_relevance": queries_without_relevance,
-    "shifted_scores": shifted_scores,
-    "refit": refit,
-    "fitting_again": fitting_again,
-    "threads": threads,
-    "pickling": pickling,
-    "cloning": cloning,
-    "saving": saving,
-    "one_by_one": one_by_one,
-    "ranks_are_permutations": ranks_are_permutations,
-    "ranks_agree_with_predict": ranks_agree_with_predict,
-    "top_k_agrees_with_rank": top_k_agrees_with_rank,
-    "score_in_unit_interval": score_in_unit_interval,
-    "score_is_ndcg": score_is_ndcg,
-    "ties": ties,
-    "grid_search": grid_search,
-    "antisymmetry": antisymmetry,
-    "transitivity": transitivity,
-    "totality": totality,
-    "comparing_agrees_with_predict": comparing_agrees_with_predict,
-    "pair_probabilities": pair_probabilities,
-    "even_probability": even_probability,
-    "pseudometric": pseudometric,
+Law = Callable[[Any, RankingSample], None]
+#: All laws, by the names by which users choose them.
+LAWS: dict[str, Law] = {
+    "row_order": input_laws.row_order,
+    "query_order": input_laws.query_order,
+    "interleaved_rows": input_laws.interleaved_rows,
+    "query_names": input_laws.query_names,
+    "string_qids": input_laws.string_qids,
+    "float32_features": input_laws.float32_features,
+    "fortran_order": input_laws.fortran_order,
+    "inputs_unchanged": input_laws.inputs_unchanged,
+    "equal_labels": learning_laws.equal_labels,
+    "single_document_queries": learning_laws.single_document_queries,
+    "single_documents_only": learning_laws.single_documents_only,
+    "queries_without_relevance": learning_laws.queries_without_relevance,
+    "shifted_scores": learning_laws.shifted_scores,
+    "refit": reproduction_laws.refit,
+    "fitting_again": reproduction_laws.fitting_again,
+    "threads": reproduction_laws.threads,
+    "pickling": reproduction_laws.pickling,
+    "cloning": reproduction_laws.cloning,
+    "saving": reproduction_laws.saving,
+    "one_by_one": ranking_laws.one_by_one,
+    "ranks_are_permutations": ranking_laws.ranks_are_permutations,
+    "ranks_agree_with_predict": ranking_laws.ranks_agree_with_predict,
+    "top_k_agrees_with_rank": ranking_laws.top_k_agrees_with_rank,
+    "score_in_unit_interval": score_laws.score_in_unit_interval,
+    "score_is_ndcg": score_laws.score_is_ndcg,
+    "ties": score_laws.ties,
+    "grid_search": score_laws.grid_search,
+    "antisymmetry": comparison_laws.antisymmetry,
+    "transitivity": comparison_laws.transitivity,
+    "totality": comparison_laws.totality,
+    "comparing_agrees_with_predict": comparison_laws.comparing_agrees_with_predict,
+    "pair_probabilities": comparison_laws.pair_probabilities,
+    "even_probability": comparison_laws.even_probability,
+    "pseudometric": comparison_laws.pseudometric,
 }
-
-ON_FAIL = ("raise", "report")
 
 
 @dataclass(frozen=True)
 class LawResult:
-    """What became of one law.
+    """The result of one law.
 
-    Attributes
+    Parameters
     ----------
     name : str
         Name of the law.
     passed : bool
-        Whether it holds; False if it was skipped.
-    message : str
-        If it does not hold: what should, what was done and what came of it.
-    skipped : str
-        Why it was not tried, or "".
+        Whether the law holds; False if it was skipped.
+    message : str, default=""
+        If the law does not hold: the law, what was done and what happened.
+    skipped : str, default=""
+        The reason if the law was skipped.
+
+    Examples
+    --------
+    >>> LawResult("row_order", passed=True)
+    LawResult(name='row_order', passed=True, message='', skipped='')
     """
 
     name: str
@@ -118,31 +91,38 @@ class LawResult:
     skipped: str = ""
 
 
-def check_ranker(estimator, *, laws=None, data=None, on_fail="raise"):
+def check_ranker(
+    estimator: Any,
+    *,
+    laws: Iterable[str] | Mapping[str, Law] | None = None,
+    data: RankingSample | None = None,
+    on_fail: Literal["raise", "report"] = "raise",
+) -> list[LawResult]:
     """Check that a ranker keeps the laws of ranking.
 
-    The estimator is never fitted itself. Parameters called ``random_state`` that are None are
-    set to 0 in its copies, and warnings are silenced: degenerate data deserve some.
+    Copies of the estimator are fitted, never the estimator itself. Parameters called
+    ``random_state`` that are None are set to 0 in the copies. Warnings are ignored, because some
+    laws use data from which nothing can be learned.
 
     Parameters
     ----------
     estimator : estimator
         Unfitted, with ``fit(X, y, qid)`` and ``predict(X)`` and scikit-learn's ``get_params``.
         Laws on ``rank``, ``top_k``, ``score``, ``compare``, ``predict_pair_proba``, ``distance``
-        and ``save`` are skipped where it has no such method.
+        and ``save`` are skipped if it has no such method.
     laws : iterable of str or dict from str to law, default=None
-        Some of :data:`LAWS` by name, or laws of your own; None is all of ``LAWS``.
+        Names of :data:`LAWS`, or your own laws by name; None is all of ``LAWS``.
     data : RankingSample, default=None
-        On what to try them; None is ``make_ranking_sample()``, of some 140 documents. Engines
-        that sum in another order for each number of threads, or each order of queries, may
-        show it only on more: pass a larger sample before you rely on them.
+        Data of the tests; None is ``make_ranking_sample()``, with about 140 documents. Some
+        engines depend on the number of threads or on the order of queries only if there are more
+        documents: pass a larger sample for a stricter test.
     on_fail : {"raise", "report"}, default="raise"
-        Raise AssertionError at the first law that does not hold, or go on and tell.
+        Whether to raise AssertionError at the first law that does not hold, or to test all laws.
 
     Returns
     -------
     list of LawResult
-        One per law, in their order.
+        One result per law, in their order.
 
     Examples
     --------
@@ -153,27 +133,29 @@ def check_ranker(estimator, *, laws=None, data=None, on_fail="raise"):
     >>> check_ranker(ranker, laws=["row_order"])
     [LawResult(name='row_order', passed=True, message='', skipped='')]
     """
-    if on_fail not in ON_FAIL:
-        raise ValueError(f"on_fail must be one of {list(ON_FAIL)}; got {on_fail!r}.")
+    check_choice("on_fail", on_fail, ("raise", "report"))
     chosen = _choose(laws)
     data = make_ranking_sample() if data is None else data
     return [_result(estimator, name, law, data, on_fail) for name, law in chosen.items()]
 
 
-def parametrize_with_laws(estimators, *, laws=None):
+def parametrize_with_laws(
+    estimators: Iterable[Any], *, laws: Iterable[str] | Mapping[str, Law] | None = None
+) -> Any:
     """Make a pytest decorator that runs a test once per estimator and law.
 
     Parameters
     ----------
     estimators : iterable of estimator
-        As for :func:`check_ranker`.
+        Unfitted rankers, as for :func:`check_ranker`.
     laws : iterable of str or dict from str to law, default=None
-        As for :func:`check_ranker`.
+        Names of :data:`LAWS`, or your own laws by name; None is all of ``LAWS``.
 
     Returns
     -------
     pytest.MarkDecorator
-        For a test of two arguments, ``estimator`` and ``law``.
+        For a test with two arguments, ``estimator`` and ``law``; it should call
+        ``law(estimator)``.
 
     Examples
     --------
@@ -188,7 +170,7 @@ def parametrize_with_laws(estimators, *, laws=None):
     cases = [
         pytest.param(
             estimator,
-            partial(_hold, name=name, law=law),
+            partial(_test_law, name=name, law=law),
             id="".join(f"{estimator!r}-{name}".split()),
         )
         for estimator in estimators
@@ -198,18 +180,19 @@ def parametrize_with_laws(estimators, *, laws=None):
 
 
 def _choose(laws):
+    """Return laws by name."""
     if laws is None or isinstance(laws, Mapping):
         return LAWS if laws is None else laws
     names = [laws] if isinstance(laws, str) else list(laws)
     for name in names:
-        if name not in LAWS:
-            raise ValueError(f"laws must be among {sorted(LAWS)}; got {name!r}.")
+        check_choice("laws", name, LAWS)
     return {name: LAWS[name] for name in names}
 
 
 def _result(estimator, name, law, data, on_fail):
+    """Test a law and return its result."""
     try:
-        _hold(estimator, data, name=name, law=law)
+        _test_law(estimator, data, name=name, law=law)
     except SkipTest as reason:
         return LawResult(name, passed=False, skipped=str(reason))
     except AssertionError as failure:
@@ -219,8 +202,8 @@ def _result(estimator, name, law, data, on_fail):
     return LawResult(name, passed=True)
 
 
-def _hold(estimator, data=None, *, name, law):
-    """Try a law; whatever goes wrong is an AssertionError that begins with the law itself."""
+def _test_law(estimator, data=None, *, name, law):
+    """Test a law; any error becomes an AssertionError whose message begins with the law."""
     sentence = (law.__doc__ or "").partition("\n")[0]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -231,5 +214,5 @@ def _hold(estimator, data=None, *, name, law):
         except AssertionError as failure:
             raise AssertionError(f"{name}: {sentence} {failure}") from None
         except Exception as error:
-            what = f"It raised {type(error).__name__}: {error}"
+            what = f"The test raised {type(error).__name__}: {error}"
             raise AssertionError(f"{name}: {sentence} {what}") from error

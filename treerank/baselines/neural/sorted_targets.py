@@ -34,7 +34,7 @@ class SortedTargets(ListwiseLoss):
     ) -> PricedQueries:
         """Return the squared distance of each query and its derivatives."""
         distance = scores - _targets(lists, scores)
-        values = np.bincount(lists.query, lists.weight * distance**2 / 2, lists.groups.n_queries)
+        values = lists.weight * distance**2 / 2
         return values, lists.weight * distance, lists.weight * np.ones(len(scores))
 
 

@@ -1,46 +1,159 @@
-"""Boosting by an engine: what LightGBM and XGBoost have in common.
+"""Boosted trees: what the feature parts that are sums of trees have in common.
 
-An engine asks for gradient and hessian of its current scores, grows a tree, and asks again. A
-new engine is a :class:`BoostedTrees` with the methods listed there; continuation, early
-stopping, checks and the forms of output are here.
+Training is a loop: an engine computes the scores of its trees so far, asks for the gradient and
+the hessian of the objective there, and grows one more tree. To add an engine, write a subclass of
+:class:`BoostedTrees` with the methods that its docstring lists. Parameters, checks, continued
+fits, early stopping and the forms of output are here.
 """
 
+from collections.abc import Collection, Sequence
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, check_count
+from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engines.column_arguments import Signs, column_indices
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
-from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.inherited_parameters import spell_out
+from treerank.feature_parts.rows import Rows, as_rows
 from treerank.numerics.threads import kernel_threads, threads_allowed
+from treerank.objectives.base import Objective
 from treerank.progress import Progress
 
+#: Parameters of trees that engines have, too, mostly under the same names.
+TREE_PARAMETERS = (
+    "colsample_bytree",
+    "learning_rate",
+    "max_bin",
+    "max_depth",
+    "min_child_weight",
+    "min_split_gain",
+    "num_leaves",
+    "reg_alpha",
+    "reg_lambda",
+    "subsample",
+)
 IMPORTANCE_TYPES = ("gain", "split")
 _STATE = ("n_features_in_", "n_scores_", "best_iteration_", "evals_result_")
 
 
-class BoostedTrees(BaseEstimator):
-    """A sum of trees, each a Newton step down the objective.
+class GrowthTask(NamedTuple):
+    """The input of ``grow``.
 
-    An engine brings ``grow``, ``predict_scores``, ``predict_nodes``, ``leaf_values``,
-    ``importance``, ``dump_booster``, ``load_booster``, ``count_iterations``,
-    ``count_features`` and ``count_scores``.
+    Attributes
+    ----------
+    rows : Rows
+        Documents.
+    derivatives : FixedPointDerivatives
+        Returns gradient and hessian of the scores of these documents.
+    n_new : int
+        Number of iterations to add.
+    earlier : booster or None
+        Trees to start from.
+    validation_rows : Rows or None
+        Documents whose scores the metric of ``progress`` gets after each iteration.
+    progress : Progress
+        Records each iteration and decides when to stop.
+    seed : int
+        Seed of everything random.
     """
 
-    #: Entries of X that keep a thread busy for longer than threads wait for each other.
+    rows: Rows
+    derivatives: FixedPointDerivatives
+    n_new: int
+    earlier: Any
+    validation_rows: Rows | None
+    progress: Progress
+    seed: int
+
+
+class BoostedTrees(BaseEstimator):
+    """Base class of feature parts that are sums of trees.
+
+    The parameters here are those that all engines share, with LightGBM's names and defaults; each
+    engine documents them with its own. A subclass has these methods, where ``booster`` is the
+    model of the engine:
+
+    - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
+    - ``predict_scores(values)`` returns the scores, of shape (n_documents, n_scores_);
+    - ``predict_nodes(values)`` returns the node of each tree that each document reaches;
+    - ``leaf_values()`` returns the values of all nodes, one array of shape (n_nodes, n_values)
+      per tree, NaN where a node is not a leaf;
+    - ``importance(kind)`` returns the gain or the number of splits of each feature;
+    - ``dump_booster(booster)`` and ``load_booster(model)`` turn a booster into plain values and
+      back;
+    - ``count_iterations(booster, n_scores)`` and ``count_features_and_scores(booster)`` describe
+      a booster.
+    """
+
+    #: Entries of X per thread below which a further thread costs more than it saves.
     cells_per_thread: ClassVar[int] = 2**16
-    #: Documents below which an objective gets one thread, if that is the engine's to say.
+    #: Number of documents below which the objective gets one thread; None is the usual number.
     few_documents: ClassVar[int | None] = None
+    #: Whether X may be a sparse matrix.
+    accepts_sparse: ClassVar[bool] = False
 
     _leaf_table: LeafTable | None
-    evals_result_: dict
+    evals_result_: dict[str, dict[str, list[float]]]
 
-    def fit(self, X, objective, *, validation=None):
+    def __init__(
+        self,
+        n_estimators: int = 100,
+        *,
+        learning_rate: float = 0.1,
+        num_leaves: int = 31,
+        max_depth: int = -1,
+        min_child_weight: float = 1e-3,
+        subsample: float = 1.0,
+        colsample_bytree: float = 1.0,
+        reg_alpha: float = 0.0,
+        reg_lambda: float = 0.0,
+        min_split_gain: float = 0.0,
+        max_bin: int = 255,
+        monotone_constraints: Signs | None = None,
+        categorical_features: Sequence[int | str] | np.ndarray | None = None,
+        early_stopping_rounds: int | None = None,
+        warm_start: bool = False,
+        init_model: Any = None,
+        output: str = "score",
+        importance_type: str = "gain",
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ):
+        self.n_estimators = n_estimators
+        self.learning_rate = learning_rate
+        self.num_leaves = num_leaves
+        self.max_depth = max_depth
+        self.min_child_weight = min_child_weight
+        self.subsample = subsample
+        self.colsample_bytree = colsample_bytree
+        self.reg_alpha = reg_alpha
+        self.reg_lambda = reg_lambda
+        self.min_split_gain = min_split_gain
+        self.max_bin = max_bin
+        self.monotone_constraints = monotone_constraints
+        self.categorical_features = categorical_features
+        self.early_stopping_rounds = early_stopping_rounds
+        self.warm_start = warm_start
+        self.init_model = init_model
+        self.output = output
+        self.importance_type = importance_type
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def __init_subclass__(cls, **kwargs: Any):
+        """Write the inherited parameters into the signature, where scikit-learn reads them."""
+        super().__init_subclass__(**kwargs)
+        spell_out(cls)
+
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Grow the trees; row ``i`` of ``X`` earns score ``i`` of ``objective``.
 
         Parameters
@@ -48,10 +161,15 @@ class BoostedTrees(BaseEstimator):
         X : ndarray or sparse matrix of shape (n_documents, n_features), or Rows
             Features; missing values are NaN.
         objective : Objective
-            Asked for ``derivatives(scores, iteration=t)``; ``t`` counts from the first tree ever,
-            those of an earlier fit included.
+            Its ``derivatives(scores, iteration=t)`` is called before each tree; ``t`` counts all
+            iterations, those of an earlier fit included.
         validation : tuple (X, metric), default=None
-            ``metric(scores)``, higher better, is taken after every iteration.
+            ``metric(scores)``, higher is better, is computed after every iteration.
+
+        Returns
+        -------
+        BoostedTrees
+            The fitted feature part itself.
         """
         rows = self._as_rows(X)
         self._check_parameters(validation)
@@ -65,12 +183,13 @@ class BoostedTrees(BaseEstimator):
         validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)
-        with kernel_threads(self.n_threads, few=self.few_documents):
-            booster = self.grow(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
+        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
+        with kernel_threads(self.n_threads, few_documents=self.few_documents):
+            booster = self.grow(task)
         return self._remember(booster, rows.shape[1], objective.n_outputs, progress)
 
-    def transform(self, X):
-        """Return f(x), of shape (n_documents, n_outputs_), in the form ``output`` names."""
+    def transform(self, X: Any) -> np.ndarray | csr_matrix:
+        """Return f(x), of shape (n_documents, n_outputs_), in the form that ``output`` names."""
         check_is_fitted(self)
         rows = self._rows_of_width(X, self.n_features_in_)
         if len(rows) == 0:
@@ -78,63 +197,68 @@ class BoostedTrees(BaseEstimator):
         return OUTPUTS[self.output].transform(self, rows.array())
 
     @property
-    def n_outputs_(self):
-        """Columns of :meth:`transform`."""
+    def n_outputs_(self) -> int:
+        """Number of columns of :meth:`transform`."""
         check_is_fitted(self)
         return OUTPUTS[self.output].width(self)
 
     @property
-    def feature_importances_(self):
-        """Share of each feature in the gain, or in the splits, by ``importance_type``."""
+    def feature_importances_(self) -> np.ndarray:
+        """Share of each feature in the gain or in the splits; see ``importance_type``."""
         check_is_fitted(self)
         importance = np.asarray(self.importance(self.importance_type), dtype=np.float64)
         return importance / max(importance.sum(), np.finfo(np.float64).tiny)
 
-    def n_threads_for(self, rows):
-        """Return the threads that grow trees: with ``n_jobs=None`` those that rows keep busy."""
+    def n_threads_for(self, rows: Rows) -> int:
+        """Return the number of threads that grow trees: with ``n_jobs=None`` few for few rows."""
         busy = max(1, rows.shape[0] * rows.shape[1] // self.cells_per_thread)
         return self.n_threads if self.n_jobs is not None else min(busy, self.n_threads)
 
     @property
-    def n_threads(self):
-        """Most threads of engine and kernels; ``n_jobs=None`` is all that the process may use."""
-        if self.n_jobs is None or self.n_jobs < 0:
-            return max(1, threads_allowed() + 1 + (-1 if self.n_jobs is None else self.n_jobs))
-        return self.n_jobs
+    def n_threads(self) -> int:
+        """Largest number of threads of engine and kernels, as ``n_jobs`` says."""
+        n_jobs = -1 if self.n_jobs is None else self.n_jobs
+        return n_jobs if n_jobs >= 0 else max(1, threads_allowed() + 1 + n_jobs)
 
-    def leaf_table(self):
+    def leaf_table(self) -> LeafTable:
         """Return the values of all leaves."""
         if self._leaf_table is None:
             self._leaf_table = LeafTable.from_trees(self.leaf_values())
         return self._leaf_table
 
-    def get_state(self):
-        """Return the fitted state: the engine's own model and a few numbers."""
+    def get_state(self) -> dict[str, Any]:
+        """Return the fitted state: the model of the engine and a few numbers."""
         check_is_fitted(self)
         model = self.dump_booster(self.booster_)
         return {"model": model, **{name: getattr(self, name) for name in _STATE}}
 
-    def set_state(self, state):
+    def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned."""
         for name in _STATE:
             setattr(self, name, state[name])
         self.booster_, self._leaf_table = self.load_booster(state["model"]), None
         return self
 
-    def __sklearn_is_fitted__(self):
-        """Tell scikit-learn whether there are trees."""
+    def __sklearn_tags__(self) -> Tags:
+        """Return scikit-learn's tags, with the one for sparse matrices."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.accepts_sparse
+        return tags
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """Return whether there are trees, for scikit-learn."""
         return hasattr(self, "booster_")
 
-    def __sklearn_clone__(self):
-        """Clone, but do not unfit ``init_model``: its trees are what it is there for."""
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy that shares ``init_model``: its trees are needed by ``fit``."""
         params = self.get_params(deep=False)
         kept = {"init_model": params.pop("init_model")}
         return type(self)(**kept, **{name: clone(v, safe=False) for name, v in params.items()})
 
-    def _continues_itself(self):
+    def _continues_itself(self) -> bool:
         return self.warm_start and hasattr(self, "booster_")
 
-    def _check_parameters(self, validation):
+    def _check_parameters(self, validation: Validation | None) -> None:
         check_count("n_estimators", self.n_estimators)
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
             raise ValueError(f"n_jobs must be None or a whole number but 0; got {self.n_jobs!r}.")
@@ -148,8 +272,17 @@ class BoostedTrees(BaseEstimator):
                     "A ranker takes it as eval_set."
                 )
 
-    def _count_new(self, start):
-        """Count iterations to do: ``warm_start`` grows up to ``n_estimators``, as elsewhere."""
+    def _check_engine_params(self, names: Collection[str], taken: Collection[str]) -> None:
+        """Refuse ``engine_params`` that are arguments of their own or that ``fit`` sets."""
+        for name in names:
+            if name in taken:
+                raise ValueError(
+                    f"engine_params must not hold what has an argument of its own or is set by the "
+                    f"objective; got {name!r}."
+                )
+
+    def _count_new(self, start: int) -> int:
+        """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
         n_new = self.n_estimators - (start if self._continues_itself() else 0)
         if n_new < 0:
             raise ValueError(
@@ -158,8 +291,8 @@ class BoostedTrees(BaseEstimator):
             )
         return n_new
 
-    def _earlier_booster(self, n_features, n_scores):
-        """Return the booster to continue, if any, once it is known to fit the data."""
+    def _earlier_booster(self, n_features: int, n_scores: int) -> Any:
+        """Return the booster to continue, or None; refuse one that does not fit the data."""
         if self._continues_itself():
             earlier, name = self, "the earlier fit"
         elif self.init_model is not None:
@@ -169,22 +302,24 @@ class BoostedTrees(BaseEstimator):
         if isinstance(earlier, BoostedTrees):
             check_is_fitted(earlier)
         booster = self.load_booster(getattr(earlier, "booster_", earlier))
-        if self.count_features(booster) != n_features:
-            raise ValueError(
-                f"{name} must have as many features as X, {n_features}; "
-                f"got {self.count_features(booster)}."
-            )
-        if self.count_scores(booster) != n_scores:
-            raise ValueError(
-                f"{name} must have as many outputs as the objective, {n_scores}; "
-                f"got {self.count_scores(booster)}."
-            )
+        counts = self.count_features_and_scores(booster)
+        kinds = ("features as X", n_features), ("outputs as the objective", n_scores)
+        for found, (what, needed) in zip(counts, kinds, strict=True):
+            if found != needed:
+                raise ValueError(f"{name} must have as many {what}, {needed}; got {found}.")
         return booster
 
-    def _as_rows(self, X):
-        return as_rows(X, sparse=get_tags(self).input_tags.sparse)
+    def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
+        """Return the columns with codes of categories."""
+        columns, names = self.categorical_features, rows.feature_names
+        if columns is None:
+            return tuple(rows.categorical or ())
+        return column_indices("categorical_features", columns, rows.shape[1], names)
 
-    def _rows_of_width(self, X, n_features):
+    def _as_rows(self, X: Any) -> Rows:
+        return as_rows(X, sparse=self.accepts_sparse)
+
+    def _rows_of_width(self, X: Any, n_features: int) -> Rows:
         rows = self._as_rows(X)
         if rows.shape[1] != n_features:
             raise ValueError(f"X must have {n_features} features; got {rows.shape[1]}.")
@@ -199,13 +334,3 @@ class BoostedTrees(BaseEstimator):
         self.n_features_in_, self.n_scores_ = n_features, n_scores
         self.best_iteration_ = self.count_iterations(booster, n_scores)
         return self
-
-
-def check_free(engine_params, taken):
-    """Refuse engine parameters that have an argument of their own or that we must set."""
-    for name in engine_params:
-        if name in taken:
-            raise ValueError(
-                f"engine_params must not hold what has an argument of its own or is set by the "
-                f"objective; got {name!r}."
-            )

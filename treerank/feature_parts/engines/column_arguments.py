@@ -1,20 +1,48 @@
-"""Columns: how users speak of features, by number, name or mask, and how engines want them."""
+"""Column arguments: the ways in which users name columns, turned into what engines read.
+
+Users name a column by its number or by its name, and several columns also by a boolean mask.
+Engines get numbers.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+#: Names of the columns of X, if it has any.
+Names = Sequence[str] | None
+#: Monotone constraints: a sign for each column, or signs for some columns.
+Signs = Sequence[int] | Mapping[int | str, int]
 
-def column_indices(columns, n_features, feature_names=None, *, name):
-    """Return the sorted indices of columns given by index, by name or as a boolean mask.
+
+def column_indices(
+    name: str, columns: Iterable[Any], n_features: int, feature_names: Names = None
+) -> tuple[int, ...]:
+    """Return the sorted numbers of columns given by number, by name or as a boolean mask.
+
+    Parameters
+    ----------
+    name : str
+        The argument that holds the columns, for messages.
+    columns : sequence of int or str, or of bool with one entry per feature
+        The columns.
+    n_features : int
+        Number of columns of X.
+    feature_names : sequence of str, default=None
+        Names of the columns of X.
+
+    Returns
+    -------
+    tuple of int
+        Numbers of the columns.
 
     Examples
     --------
-    >>> column_indices(["b", 0], 3, ("a", "b", "c"), name="categorical_features")
+    >>> column_indices("categorical_features", ["b", 0], 3, ("a", "b", "c"))
     (0, 1)
-    >>> column_indices([False, False, True], 3, name="categorical_features")
+    >>> column_indices("categorical_features", [False, False, True], 3)
     (2,)
     """
-    if columns is None:
-        return ()
     columns = list(columns)
     if columns and all(isinstance(column, bool | np.bool_) for column in columns):
         if len(columns) != n_features:
@@ -23,11 +51,13 @@ def column_indices(columns, n_features, feature_names=None, *, name):
                 f"for {n_features} features."
             )
         return tuple(int(i) for i in np.flatnonzero(columns))
-    return tuple(sorted({_index(c, n_features, feature_names, name) for c in columns}))
+    return tuple(sorted({_index(name, c, n_features, feature_names) for c in columns}))
 
 
-def monotone_signs(constraints, n_features, feature_names=None):
-    """Return -1, 0 or 1 per feature from a sequence of them or a dict by column.
+def monotone_signs(
+    constraints: Signs, n_features: int, feature_names: Names = None
+) -> tuple[int, ...]:
+    """Return -1, 0 or 1 for each feature, from a sequence of signs or a dict of column to sign.
 
     Examples
     --------
@@ -35,10 +65,10 @@ def monotone_signs(constraints, n_features, feature_names=None):
     (0, -1, 0)
     """
     name = "monotone_constraints"
-    if isinstance(constraints, dict):
+    if isinstance(constraints, Mapping):
         signs = [0] * n_features
         for column, sign in constraints.items():
-            signs[_index(column, n_features, feature_names, name)] = sign
+            signs[_index(name, column, n_features, feature_names)] = sign
     else:
         signs = list(constraints)
     if len(signs) != n_features or any(sign not in (-1, 0, 1) for sign in signs):
@@ -48,14 +78,28 @@ def monotone_signs(constraints, n_features, feature_names=None):
     return tuple(int(sign) for sign in signs)
 
 
-def interaction_groups(constraints, n_features, feature_names=None):
-    """Return lists of column indices that may meet on a path of a tree."""
+def interaction_groups(
+    constraints: Iterable[Iterable[Any]], n_features: int, feature_names: Names = None
+) -> list[list[int]]:
+    """Return groups of column numbers; the features on a path of a tree are of one group.
+
+    Examples
+    --------
+    >>> interaction_groups([["a", "c"], [1]], 3, ("a", "b", "c"))
+    [[0, 2], [1]]
+    """
     name = "interaction_constraints"
-    return [list(column_indices(c, n_features, feature_names, name=name)) for c in constraints]
+    return [list(column_indices(name, group, n_features, feature_names)) for group in constraints]
 
 
-def engine_names(feature_names, forbidden):
-    """Return names an engine accepts: forbidden characters replaced, and still all different."""
+def engine_names(feature_names: Names, forbidden: str) -> list[str] | None:
+    """Return distinct feature names without the characters that an engine forbids.
+
+    Examples
+    --------
+    >>> engine_names(["a[0]", "b"], "[]")
+    ['a_0_', 'b']
+    """
     if feature_names is None:
         return None
     table = str.maketrans(dict.fromkeys(forbidden, "_"))
@@ -65,11 +109,11 @@ def engine_names(feature_names, forbidden):
     return names
 
 
-def _index(column, n_features, feature_names, name):
+def _index(name: str, column: Any, n_features: int, feature_names: Names) -> int:
     if isinstance(column, str):
         if column not in (feature_names or ()):
             raise ValueError(f"{name} must name features of X; got {column!r}.")
-        return list(feature_names).index(column)
+        return list(feature_names or ()).index(column)
     if not (isinstance(column, int | np.integer) and 0 <= column < n_features):
         raise ValueError(f"{name} must be columns from 0 to {n_features - 1}; got {column!r}.")
     return int(column)

@@ -1,11 +1,11 @@
-"""Fixed-point derivatives: gradients whose sums are exact, whoever adds them up.
+"""Fixed-point derivatives: gradients and hessians whose sums are exact in any order.
 
-A tree is grown from sums of gradients, and a sum of floats depends on the order of its terms,
-hence on the number of threads. So derivatives are rounded to multiples of 2^-24 of a power of
-two just above the largest of them. Each is then an integer of at most 24 bits times that step: a
-float32 holds it exactly, and so does a float64 every sum of up to 2^29 of them. Trees come out the
-same, bit for bit, for any number of threads; the rounding is no coarser than float32's own for
-the largest derivatives.
+A tree is grown from sums of derivatives. A sum of floats depends on the order of its terms, and
+so on the number of threads. Therefore derivatives are rounded to multiples of a step: 2^-24 of
+the power of two just above the largest of them. Each is then the step times an integer of at
+most 24 bits, which float32 holds exactly, and float64 holds the sum of up to 2^29 of them
+exactly. So trees are the same, bit for bit, for any number of threads. For the largest
+derivatives the rounding is no coarser than that of float32 itself.
 """
 
 from math import frexp, ldexp
@@ -13,22 +13,23 @@ from math import frexp, ldexp
 import numpy as np
 
 from treerank.numerics.compiling import njit
+from treerank.objectives.base import Objective
 
 _MANTISSA_BITS = 24
 _SMALLEST_EXPONENT = -126  # of a normal float32
 
 
 class FixedPointDerivatives:
-    """What an engine calls for derivatives: checks, rounds, counts the iterations.
+    """The derivatives of an objective as an engine reads them: checked, rounded, counted.
 
     Parameters
     ----------
     objective : Objective
-        Asked for ``derivatives(scores, iteration=...)``.
+        Its ``derivatives(scores, iteration=...)`` is called.
     n_documents : int
-        Rows that the derivatives must have.
+        Number of rows that the derivatives must have.
     start : int, default=0
-        Iterations that an earlier fit has done.
+        Number of iterations of an earlier fit.
 
     Examples
     --------
@@ -41,32 +42,32 @@ class FixedPointDerivatives:
     (array([0., 2.], dtype=float32), array([1., 1.], dtype=float32))
     """
 
-    def __init__(self, objective, n_documents, start=0):
+    def __init__(self, objective: Objective, n_documents: int, start: int = 0):
         self.objective = objective
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
 
-    def __call__(self, scores):
-        """Return gradient and hessian as float32, fit for exact sums."""
-        # A copy: engines lend one buffer that the next iteration overwrites.
+    def __call__(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return gradient and hessian as float32, rounded so that their sums are exact."""
+        # A copy, because engines reuse the buffer of the scores in the next iteration.
         scores = np.array(scores, dtype=np.float64, order="C").reshape(self.shape)
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)
         gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
-        (steepest, _), (strongest, weakest) = extremes(gradient), extremes(hessian)
-        if not np.isfinite(steepest):
+        (largest_gradient, _), (largest, smallest) = extremes(gradient), extremes(hessian)
+        if not np.isfinite(largest_gradient):
             raise ValueError(f"gradient must be finite; got {_first_infinite(gradient)!r}.")
-        if not np.isfinite(strongest):
+        if not np.isfinite(largest):
             raise ValueError(f"hessian must be finite; got {_first_infinite(hessian)!r}.")
-        if weakest < 0 or (strongest == 0 and steepest > 0):
+        if smallest < 0 or (largest == 0 and largest_gradient > 0):
             raise ValueError(
                 "hessian must be non-negative, and positive somewhere if the gradient is not zero; "
-                f"got a smallest one of {weakest!r} and a largest one of {strongest!r}."
+                f"got a smallest one of {smallest!r} and a largest one of {largest!r}."
             )
         self.iteration += 1
-        return rounded(gradient, steepest), rounded(hessian, strongest)
+        return rounded(gradient, largest_gradient), rounded(hessian, largest)
 
-    def _checked(self, name, values):
+    def _checked(self, name: str, values: np.ndarray) -> np.ndarray:
         values = np.ascontiguousarray(values, dtype=np.float64)
         if values.shape != self.shape:
             raise ValueError(
@@ -75,13 +76,19 @@ class FixedPointDerivatives:
         return values
 
 
-def extremes(values):
-    """Return the largest magnitude (infinite if anything is not finite) and the smallest value."""
+def extremes(values: np.ndarray) -> tuple[float, float]:
+    """Return the largest magnitude, infinite if any value is not finite, and the smallest value.
+
+    Examples
+    --------
+    >>> extremes(np.array([1.0, -3.0]))
+    (3.0, -3.0)
+    """
     return _extremes(values.reshape(-1))
 
 
-def rounded(values, largest):
-    """Round to multiples of 2^-24 of the power of two above ``largest``."""
+def rounded(values: np.ndarray, largest: float) -> np.ndarray:
+    """Return the values, rounded to multiples of 2^-24 of the power of two above ``largest``."""
     step = ldexp(1.0, max(frexp(largest)[1] - _MANTISSA_BITS, _SMALLEST_EXPONENT))
     return _rounded(values.reshape(-1), step).reshape(values.shape)
 
@@ -104,5 +111,5 @@ def _rounded(values, step):
     return result
 
 
-def _first_infinite(values):
+def _first_infinite(values: np.ndarray) -> float:
     return float(values[~np.isfinite(values)][0])

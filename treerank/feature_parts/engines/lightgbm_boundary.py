@@ -1,86 +1,102 @@
-"""The boundary to LightGBM: rows go in, as they lie or by batches; progress comes out."""
+"""The boundary to LightGBM: data and callbacks in the form that LightGBM reads.
+
+Two private parts of LightGBM are used, because its public interface has nothing in their place:
+
+- ``lightgbm.Dataset.__sample`` is overridden to read the sample for bins in batches. LightGBM
+  itself reads it row by row, which is slower. If a later version of LightGBM does not call this
+  method, LightGBM's own sampling takes over and the bins are the same.
+- ``lightgbm.basic._ConfigAliases`` is the only list of LightGBM's parameters. It is needed to
+  refuse unknown ``engine_params``, which LightGBM itself ignores. It is imported only if there are
+  ``engine_params``; if a later version moves it, everything else works.
+"""
+
+from collections.abc import Callable
+from typing import Any
 
 import lightgbm
 import numpy as np
-from lightgbm.basic import _ConfigAliases
 from lightgbm.callback import EarlyStopException
 
 from treerank.feature_parts.engines.bin_sample import nonzero_columns
+from treerank.feature_parts.rows import Rows
+from treerank.progress import Progress
 
 _BATCH = 16_384
-_MANNERS = ("num_threads", "verbosity")
+_KEPT_PARAMETERS = ("num_threads", "verbosity")
 
 
 class RowSequence(lightgbm.Sequence):
-    """Rows as LightGBM reads them: one by one to find bins, then in batches.
+    """Rows in the form that LightGBM reads: single rows to find bins, then batches.
 
-    The bins are those of the gathered array: LightGBM draws the same sample of rows from both.
+    The bins are those of the rows as one array: LightGBM draws the same sample from both.
     """
 
     batch_size = _BATCH
 
-    def __init__(self, rows):
+    def __init__(self, rows: Rows):
         self.rows = rows
 
-    def __getitem__(self, index):
-        """Return one row, or rows in a batch."""
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """Return one row, or a batch of rows for a slice."""
         if isinstance(index, slice):
             return self.rows.batch(index.start, index.stop)
         return self.rows.row(index).astype(np.float64)  # LightGBM finds bins in doubles only
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Return the number of rows."""
         return len(self.rows)
 
 
 class BatchedDataset(lightgbm.Dataset):
-    """A dataset whose sample of rows is read in batches and sorted out into columns by us.
+    """A dataset of LightGBM that reads the sample of rows for its bins in batches."""
 
-    Where LightGBM no longer asks these methods, it does so itself, row by row, to the same bins.
-    """
+    def get_params(self) -> dict[str, Any]:
+        """Return the parameters of the dataset, with verbosity and number of threads.
 
-    def get_params(self):
-        """Return what a dataset knows of the parameters, how loud and how wide ones among it.
-
-        LightGBM leaves these out where it finds bins from a sample, and then warns of samples
-        that are small for it, and takes all cores.
+        LightGBM leaves these two out where it finds bins from a sample. It would then warn that
+        the sample is small, and use all cores.
         """
         given = self.params or {}
-        return super().get_params() | {name: given[name] for name in _MANNERS if name in given}
+        kept = {name: given[name] for name in _KEPT_PARAMETERS if name in given}
+        return super().get_params() | kept
 
     def _Dataset__sample(self, seqs, total_nrow):
         (sequence,) = seqs
         indices = self._create_sample_indices(total_nrow=total_nrow)
         starts = range(0, len(indices), _BATCH)
-        batches = (sequence.rows.of(indices[start : start + _BATCH]).array() for start in starts)
+        batches = (sequence.rows.take(indices[start : start + _BATCH]).array() for start in starts)
         return nonzero_columns(batches, len(indices), sequence.rows.shape[1])
 
 
-def make_dataset(rows, *, whole=False, reference=None, **options):
-    """Return a dataset of the rows; ``whole`` gathers them, which continuation needs.
+def make_dataset(
+    rows: Rows, *, whole: bool = False, reference: lightgbm.Dataset | None = None, **options: Any
+) -> lightgbm.Dataset:
+    """Return a dataset of the rows; ``whole`` copies them, which a continued fit needs.
 
-    Sparse rows are gathered, too, since LightGBM reads batches only of dense ones.
+    Sparse rows are copied, too, because LightGBM reads only dense rows in batches.
     """
     in_batches = rows.order is not None and not whole and not rows.is_sparse
     return BatchedDataset(
         RowSequence(rows) if in_batches else rows.array(),
-        label=np.zeros(len(rows), dtype=np.float32),  # it insists; ours live in the objective
+        label=np.zeros(len(rows), dtype=np.float32),  # required, but only the objective has labels
         reference=reference,
         **options,
     )
 
 
-def progress_callback(progress, n_outputs):
-    """Return a callback that stops LightGBM when the progress says so."""
+def progress_callback(progress: Progress, n_outputs: int) -> Callable[[Any], None]:
+    """Return a callback that records each iteration and stops LightGBM when ``progress`` does."""
 
-    def record(env):
+    def record(env: Any) -> None:
         if progress.record(env.model.num_trees() // n_outputs):
             raise EarlyStopException(env.iteration, [])
 
     return record
 
 
-def main_names():
-    """Map every name of a LightGBM parameter to the main one."""
+def main_names() -> dict[str, str]:
+    """Return the main name of every parameter of LightGBM, by all its names."""
+    from lightgbm.basic import _ConfigAliases
+
     aliases = _ConfigAliases._get_all_param_aliases()
     return {alias: main for main, others in aliases.items() for alias in (main, *others)}

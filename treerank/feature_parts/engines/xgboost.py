@@ -1,43 +1,33 @@
-"""Trees grown by XGBoost."""
+"""Feature part of trees grown by XGBoost."""
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import check_choice
-from treerank.feature_parts.engines.boosting import BoostedTrees, check_free
-from treerank.feature_parts.engines.column_arguments import (
-    column_indices,
-    interaction_groups,
-    monotone_signs,
-)
+from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, BoostedTrees, GrowthTask
+from treerank.feature_parts.engines.column_arguments import interaction_groups, monotone_signs
 from treerank.feature_parts.rows import stored_as
 
+if TYPE_CHECKING:
+    import xgboost
+
 _GROW_POLICIES = ("depthwise", "lossguide")
-#: The booster's attribute that says what a zero was in ``fit``: a number, or missing.
+#: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
+#: Rows of a sparse matrix that are converted to an array at a time.
 _DENSE_ROWS = 4096
 _MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
-#: Our arguments that are XGBoost's parameters as they stand.
-_SHARED = (
-    "colsample_bytree",
-    "device",
-    "gamma",
-    "grow_policy",
-    "learning_rate",
-    "max_bin",
-    "max_depth",
-    "max_leaves",
-    "min_child_weight",
-    "multi_strategy",
-    "reg_alpha",
-    "reg_lambda",
-    "subsample",
-    "tree_method",
-)
-#: What the part sets itself, and other names of what has an argument.
+#: Arguments of XGBoostTrees that are passed to XGBoost.
+_SHARED = (*TREE_PARAMETERS, "device", "grow_policy", "multi_strategy", "tree_method")
+#: XGBoost's names of some of them.
+_RENAMED = {"min_split_gain": "gamma", "num_leaves": "max_leaves"}
+#: Parameters of XGBoost that ``fit`` sets itself, and further names of arguments.
 _OWN = (
     "alpha",
     "base_score",
@@ -64,26 +54,27 @@ _OWN = (
 class XGBoostTrees(BoostedTrees):
     """A sum of trees grown by XGBoost on any objective.
 
-    Parameters bear XGBoost's names and defaults. The trees are the same, bit for bit, for any
-    ``n_jobs``; see :mod:`treerank.feature_parts.engines.fixed_point`.
+    Parameters have XGBoost's defaults, and XGBoost's names where LightGBM has none: ``num_leaves``
+    is XGBoost's ``max_leaves`` and ``min_split_gain`` its ``gamma``. The trees are the same, bit
+    for bit, for any ``n_jobs``; see :mod:`treerank.feature_parts.engines.fixed_point`.
 
-    ``X`` may be a sparse matrix. XGBoost then takes zeros for missing values, which every split
-    sends to the better side, as a fit to an array with NaN in their place does; and so they are
-    to the trees from then on, whether ``transform`` gets a sparse matrix or an array.
+    ``X`` may be a sparse matrix. XGBoost then treats zeros as missing values: the trees are those
+    of a fit to an array with NaN in place of zeros. ``transform`` then also treats zeros as
+    missing, in a sparse matrix and in an array.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Iterations. With ``warm_start`` the number in all, with ``init_model`` the number of
-        new ones.
+        Number of iterations. With ``warm_start`` the number in all, with ``init_model`` the
+        number of new ones.
     learning_rate : float, default=0.3
-        Shrinkage of each tree.
+        Factor on the values of each tree.
     max_depth : int, default=6
-        Most splits on a path; 0 is no limit.
-    max_leaves : int, default=0
-        Most leaves of a tree; 0 is no limit.
+        Largest number of splits on a path from the root to a leaf; 0 is no limit.
+    num_leaves : int, default=0
+        Largest number of leaves of a tree; 0 is no limit.
     grow_policy : {"depthwise", "lossguide"}, default="depthwise"
-        Which leaf is split next: the highest, or the one with the largest gain.
+        Which leaf is split next: the one nearest to the root, or the one with the largest gain.
     min_child_weight : float, default=1.0
         Smallest sum of hessians in a leaf.
     subsample : float, default=1.0
@@ -92,55 +83,56 @@ class XGBoostTrees(BoostedTrees):
         Share of features drawn for each tree.
     reg_lambda, reg_alpha : float, default=1.0 and 0.0
         L2 and L1 penalty of leaves.
-    gamma : float, default=0.0
+    min_split_gain : float, default=0.0
         Smallest gain of a split.
     max_bin : int, default=256
-        Most bins of a feature. They are found from about 50,000 rows, unless there are
-        categories; XGBoost itself takes all.
+        Largest number of bins of a feature. They are found from about 50,000 rows, or from all
+        rows if there are categories; XGBoost itself always reads all rows.
     tree_method : {"hist"}, default="hist"
-        Only histograms: other methods would need a copy of the data.
+        Only histograms are supported: other methods would need a copy of the data.
     device : str, default="cpu"
-        ``"cuda"`` where there is one; asking for a device that is not there is an error.
+        ``"cuda"`` for a GPU; a device that the machine does not have is refused.
     multi_strategy : {"one_output_per_tree", "multi_output_tree"}, default="one_output_per_tree"
-        For an objective with several outputs: trees of their own for each, or trees whose
-        leaves are vectors. The latter know neither monotone nor interaction constraints.
+        For an objective with several outputs: separate trees for each output, or trees whose
+        leaves are vectors. The latter support neither monotone nor interaction constraints.
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
-        Whether the score may only fall or rise with a feature.
+        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     interaction_constraints : list of lists of columns, default=None
-        Features that may meet on a path of a tree.
+        Groups of features. The features on one path from the root to a leaf are of one group.
     categorical_features : sequence of indices or names, or boolean mask, default=None
-        Columns with integer codes of categories; ``None`` takes those that ``Rows`` names.
+        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
+        rankers fill from the categories of a data frame.
     early_stopping_rounds : int, default=None
         Stop after so many iterations without a better value on ``validation`` and keep the
         trees up to the best one.
     warm_start : bool, default=False
-        Let ``fit`` add to the trees it finds.
+        Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted XGBoostTrees, xgboost.Booster, bytes, str or Path, default=None
-        Trees to start from; a string is the path of a model, bytes are its content. It gathers
-        the rows.
+        Trees to start from; a string is the path of a model file, bytes are its content. A
+        continued fit copies X.
     output : {"score", "trees", "leaves"}, default="score"
         What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
     importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` shares out: the gain, or the number of splits.
+        What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None
-        Threads; ``None`` is all cores, or in a worker of joblib its share of them.
+        Number of threads; ``None`` is all cores, or the share of a joblib worker.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is drawn.
+        Seed of everything random.
     engine_params : dict, default=None
-        Further parameters of XGBoost; unknown ones are refused.
+        Further parameters of XGBoost; unknown names are refused.
 
     Attributes
     ----------
     booster_ : xgboost.Booster
         The trees.
     best_iteration_ : int
-        Iterations kept.
+        Number of iterations kept.
     evals_result_ : dict
         ``{"validation": {name of the metric: values}}``, one value per iteration.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Shares that sum to 1 (or 0 without a split).
+        Shares that sum to 1, or zeros if no tree has a split.
     n_features_in_, n_outputs_, n_scores_ : int
-        Columns of X, of ``transform``, and outputs of the objective.
+        Number of columns of X, of columns of ``transform``, and of outputs of the objective.
 
     Examples
     --------
@@ -158,76 +150,53 @@ class XGBoostTrees(BoostedTrees):
            [1.]])
     """
 
-    #: Its OpenMP is another than numba's: for a while after each call, threads of one stand in the
-    #: way of those of the other, 10 ms in an iteration.
+    accepts_sparse = True
+    #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each
+    #: call and delay those of the other, so a second numba thread pays off later than elsewhere.
     few_documents = 500_000
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        learning_rate=0.3,
-        max_depth=6,
-        max_leaves=0,
-        grow_policy="depthwise",
-        min_child_weight=1.0,
-        subsample=1.0,
-        colsample_bytree=1.0,
-        reg_lambda=1.0,
-        reg_alpha=0.0,
-        gamma=0.0,
-        max_bin=256,
-        tree_method="hist",
-        device="cpu",
-        multi_strategy="one_output_per_tree",
-        monotone_constraints=None,
-        interaction_constraints=None,
-        categorical_features=None,
-        early_stopping_rounds=None,
-        warm_start=False,
-        init_model=None,
-        output="score",
-        importance_type="gain",
-        n_jobs=None,
-        random_state=None,
-        engine_params=None,
+        learning_rate: float = 0.3,
+        max_depth: int = 6,
+        num_leaves: int = 0,
+        grow_policy: str = "depthwise",
+        min_child_weight: float = 1.0,
+        reg_lambda: float = 1.0,
+        max_bin: int = 256,
+        tree_method: str = "hist",
+        device: str = "cpu",
+        multi_strategy: str = "one_output_per_tree",
+        interaction_constraints: Iterable[Iterable[int | str]] | None = None,
+        engine_params: dict[str, Any] | None = None,
+        **shared: Any,
     ):
-        self.n_estimators = n_estimators
+        super().__init__(n_estimators, **shared)
         self.learning_rate = learning_rate
         self.max_depth = max_depth
-        self.max_leaves = max_leaves
+        self.num_leaves = num_leaves
         self.grow_policy = grow_policy
         self.min_child_weight = min_child_weight
-        self.subsample = subsample
-        self.colsample_bytree = colsample_bytree
         self.reg_lambda = reg_lambda
-        self.reg_alpha = reg_alpha
-        self.gamma = gamma
         self.max_bin = max_bin
         self.tree_method = tree_method
         self.device = device
         self.multi_strategy = multi_strategy
-        self.monotone_constraints = monotone_constraints
         self.interaction_constraints = interaction_constraints
-        self.categorical_features = categorical_features
-        self.early_stopping_rounds = early_stopping_rounds
-        self.warm_start = warm_start
-        self.init_model = init_model
-        self.output = output
-        self.importance_type = importance_type
-        self.n_jobs = n_jobs
-        self.random_state = random_state
         self.engine_params = engine_params
 
-    def grow(self, rows, derivatives, n_new, earlier, validation_rows, progress, seed):
-        """Grow ``n_new`` iterations of trees on top of ``earlier``."""
+    def grow(self, task: GrowthTask) -> "xgboost.Booster":
+        """Return a booster with ``n_new`` more iterations than ``earlier``."""
         import xgboost
 
         from treerank.feature_parts.engines.xgboost_boundary import ProgressCallback, make_matrix
 
-        zeros = _meaning_of_zeros(rows, earlier)
-        options = {
-            "categorical": self._categorical(rows),
+        rows, derivatives, n_new, earlier, validation_rows, progress, seed = task
+        zeros = _treatment_of_zeros(rows, earlier)
+        options: dict[str, Any] = {
+            "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
             "whole": earlier is not None,
             "max_bin": self.max_bin,
@@ -240,7 +209,7 @@ class XGBoostTrees(BoostedTrees):
             reference = None if options["whole"] else data
             held_out = [(make_matrix(validation_rows, reference=reference, **options), "held_out")]
         booster = xgboost.train(
-            self._parameters(rows, derivatives, seed, earlier),
+            self._parameters(task),
             data,
             num_boost_round=n_new,
             obj=lambda scores, _: derivatives(scores),
@@ -253,10 +222,10 @@ class XGBoostTrees(BoostedTrees):
         kept = progress.kept()
         booster = booster if kept is None else booster[:kept]
         booster.set_attr(**{_ZEROS: zeros})
-        booster.set_param({"nthread": self.n_threads})  # there may be more to score
+        booster.set_param({"nthread": self.n_threads})  # there may be more rows to score
         return booster
 
-    def predict_scores(self, values):
+    def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
         blocks = [
             self.booster_.inplace_predict(block, predict_type="margin")
@@ -265,31 +234,31 @@ class XGBoostTrees(BoostedTrees):
         scores = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         return scores.astype(np.float64, copy=False).reshape(values.shape[0], self.n_scores_)
 
-    def predict_nodes(self, values):
-        """Return the node of every tree that each document falls into."""
+    def predict_nodes(self, values: Any) -> np.ndarray:
+        """Return the node of each tree that each document reaches."""
         nodes = np.concatenate([self._nodes(block) for block in self._as_fitted(values)])
         return nodes.reshape(values.shape[0], -1).astype(np.int64)
 
-    def leaf_values(self):
-        """Return the values of all nodes, NaN where they are no leaves, one array per tree."""
+    def leaf_values(self) -> list[np.ndarray]:
+        """Return the values of all nodes, NaN in inner nodes, one array per tree."""
         from treerank.feature_parts.engines.xgboost_boundary import node_values
 
         model = json.loads(self.booster_.save_raw("json"))["learner"]["gradient_booster"]["model"]
         return [node_values(tree) for tree in model["trees"]]
 
-    def importance(self, kind):
+    def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
         kinds = {"gain": "total_gain", "split": "weight"}
         scores = self.booster_.get_score(importance_type=kinds[kind])
         names = self.booster_.feature_names or [f"f{i}" for i in range(self.n_features_in_)]
         return np.array([scores.get(name, 0.0) for name in names])
 
-    def dump_booster(self, booster):
-        """Return the model in UBJSON, from which predictions are the same bits."""
+    def dump_booster(self, booster: "xgboost.Booster") -> bytes:
+        """Return the model in UBJSON, which predicts the same bits."""
         return bytes(booster.save_raw("ubj"))
 
-    def load_booster(self, model):
-        """Return a booster from itself, its bytes or its path."""
+    def load_booster(self, model: "xgboost.Booster | bytes | str | Path") -> "xgboost.Booster":
+        """Return a booster from a booster, its bytes or the path of its file."""
         import xgboost
 
         if isinstance(model, xgboost.Booster):
@@ -299,20 +268,16 @@ class XGBoostTrees(BoostedTrees):
         booster.set_param({"nthread": self.n_threads})
         return booster
 
-    def count_iterations(self, booster, n_scores):
-        """Return how many iterations the trees took."""
+    def count_iterations(self, booster: "xgboost.Booster", n_scores: int) -> int:
+        """Return the number of iterations."""
         return booster.num_boosted_rounds()
 
-    def count_features(self, booster):
-        """Return how many features the trees were grown on."""
-        return booster.num_features()
+    def count_features_and_scores(self, booster: "xgboost.Booster") -> tuple[int, int]:
+        """Return the number of features the trees were grown on, and that of their outputs."""
+        config = json.loads(booster.save_config())["learner"]["learner_model_param"]
+        return booster.num_features(), max(1, int(config["num_target"]))
 
-    def count_scores(self, booster):
-        """Return how many outputs the trees have."""
-        config = json.loads(booster.save_config())
-        return max(1, int(config["learner"]["learner_model_param"]["num_target"]))
-
-    def _nodes(self, values):
+    def _nodes(self, values: Any) -> np.ndarray:
         import xgboost
 
         matrix = xgboost.DMatrix(
@@ -324,7 +289,7 @@ class XGBoostTrees(BoostedTrees):
         )
         return self.booster_.predict(matrix, pred_leaf=True)
 
-    def _as_fitted(self, values):
+    def _as_fitted(self, values: Any) -> Iterator[Any]:
         """Yield ``values`` in blocks that are sparse if ``fit`` had a sparse matrix, else dense."""
         sparse = self.booster_.attr(_ZEROS) == "missing"
         if sparse or not issparse(values):
@@ -333,12 +298,7 @@ class XGBoostTrees(BoostedTrees):
         for start in range(0, values.shape[0], _DENSE_ROWS):
             yield stored_as(values[start : start + _DENSE_ROWS], sparse=False)
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
-
-    def _check_parameters(self, validation):
+    def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
         check_choice("tree_method", self.tree_method, ("hist",))
         check_choice("grow_policy", self.grow_policy, _GROW_POLICIES)
@@ -346,32 +306,26 @@ class XGBoostTrees(BoostedTrees):
         from treerank.feature_parts.engines.xgboost_boundary import check_device, check_known
 
         if self.engine_params:
-            check_free(self.engine_params, (*_SHARED, *_OWN))
+            taken = (*_SHARED, *_RENAMED.values(), *_OWN)
+            self._check_engine_params(self.engine_params, taken)
             check_known(self.engine_params)
         if self.device != "cpu":
             check_device(self.device)
 
-    def _categorical(self, rows):
-        if self.categorical_features is None:
-            return tuple(rows.categorical or ())
-        names = rows.feature_names
-        n_features = rows.shape[1]
-        return column_indices(
-            self.categorical_features, n_features, names, name="categorical_features"
-        )
-
-    def _parameters(self, rows, derivatives, seed, earlier):
+    def _parameters(self, task: GrowthTask) -> dict[str, Any]:
+        rows, derivatives = task.rows, task.derivatives
         n_features, names = rows.shape[1], rows.feature_names
-        params = {name: getattr(self, name) for name in _SHARED}
+        params = {_RENAMED.get(name, name): getattr(self, name) for name in _SHARED}
         params |= {
             "num_target": derivatives.n_outputs,
             "nthread": self.n_threads_for(rows),
             "disable_default_eval_metric": 1,
-            "seed": seed + derivatives.iteration,  # a continued fit must not draw the same rows
+            "seed": task.seed
+            + derivatives.iteration,  # a continued fit must not draw the same rows
         }
         if derivatives.n_outputs == 1:
             del params["multi_strategy"]
-        if earlier is None:
+        if task.earlier is None:
             params["base_score"] = 0.0
         if self.monotone_constraints is not None:
             signs = monotone_signs(self.monotone_constraints, n_features, names)
@@ -382,11 +336,10 @@ class XGBoostTrees(BoostedTrees):
         return params | (self.engine_params or {})
 
 
-def _meaning_of_zeros(rows, earlier):
-    """Return what XGBoost makes of zeros, unless an earlier fit made something else of them."""
+def _treatment_of_zeros(rows, earlier):
+    """Return how XGBoost treats zeros; refuse rows that an earlier fit treated otherwise."""
     zeros = "missing" if rows.is_sparse else "numbers"
-    known = (zeros, None)
-    if earlier is not None and earlier.attr(_ZEROS) not in known:
+    if earlier is not None and earlier.attr(_ZEROS) not in (zeros, None):
         form, other = ("dense", "sparse") if rows.is_sparse else ("sparse", "dense")
         raise ValueError(
             f"X must be {form}, as in the earlier fit: to XGBoost a zero is a number in an array "

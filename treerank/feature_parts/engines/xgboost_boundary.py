@@ -1,33 +1,36 @@
-"""The boundary to XGBoost: rows go in by batches, quantized; progress and trees come out."""
+"""The boundary to XGBoost: data, callbacks and models in the form of XGBoost."""
 
 import re
 import warnings
+from collections.abc import Callable, Collection
+from typing import Any
 
 import numpy as np
 import xgboost
 
 from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.engines.column_arguments import engine_names
-from treerank.feature_parts.rows import stored_as
+from treerank.feature_parts.rows import Rows, stored_as
+from treerank.progress import Progress
 
 _BATCH = 65_536
 _FORBIDDEN = "[]<"
 
 
 class RowIterator(xgboost.DataIter):
-    """Rows in batches. XGBoost passes over them four times, so a batch is kept cheap."""
+    """Rows in batches, which XGBoost reads four times; so batches must cost little."""
 
-    def __init__(self, rows, sparse, **description):
+    def __init__(self, rows: Rows, sparse: bool, **description: Any):
         self.rows, self.sparse, self.description = rows, sparse, description
         self.position = 0
         super().__init__()
 
-    def reset(self):
-        """Start a new pass."""
+    def reset(self) -> None:
+        """Go back to the first batch."""
         self.position = 0
 
-    def next(self, input_data):
-        """Hand over the next batch; say whether there was one."""
+    def next(self, input_data: Callable[..., Any]) -> bool:
+        """Pass the next batch to ``input_data``; return whether there was one."""
         if self.position >= len(self.rows):
             return False
         batch = self.rows.batch(self.position, self.position + _BATCH)
@@ -39,86 +42,91 @@ class RowIterator(xgboost.DataIter):
 
 
 def make_matrix(
-    rows,
-    categorical,
+    rows: Rows,
+    categorical: Collection[int],
     *,
-    sparse=False,
-    whole=False,
-    reference=None,
-    max_bin=256,
-    n_threads=1,
-    seed=0,
-):
-    """Return the rows as XGBoost's matrix, quantized unless ``whole``, as continuation needs it.
+    sparse: bool = False,
+    whole: bool = False,
+    reference: xgboost.DMatrix | None = None,
+    max_bin: int = 256,
+    n_threads: int = 1,
+    seed: int = 0,
+) -> xgboost.DMatrix:
+    """Return the rows as a matrix of XGBoost, which stores only bins unless ``whole``.
 
-    A quantized matrix knows values only by their bins, and trees of an earlier fit to other data
-    may cut inside a bin.
+    A continued fit needs the whole values: earlier trees may have thresholds inside a bin.
     """
-    description = {
+    description: dict[str, Any] = {
         "feature_names": engine_names(rows.feature_names, _FORBIDDEN),
         "feature_types": feature_types(categorical, rows.shape[1]),
     }
-    options = {"nthread": n_threads, "enable_categorical": bool(categorical)}
+    options: dict[str, Any] = {"nthread": n_threads, "enable_categorical": bool(categorical)}
     if whole:
         label = np.zeros(len(rows), dtype=np.float32)
         values = stored_as(rows.array(), sparse=sparse)
         return xgboost.DMatrix(values, label=label, **description, **options)
 
-    def quantized(view, reference):
+    def quantized(view: Rows, reference: xgboost.DMatrix | None) -> xgboost.DMatrix:
         iterator = RowIterator(view, sparse, **description)
         return xgboost.QuantileDMatrix(iterator, ref=reference, max_bin=max_bin, **options)
 
     sample = sample_of(rows, seed)
-    # A sample may lack a category, and codes that the reference does not have are refused.
+    # A sample may lack a category, and XGBoost refuses codes that the reference does not have.
     if reference is None and sample is not rows and not categorical:
         reference = quantized(sample, None)
     return quantized(rows, reference)
 
 
-def feature_types(categorical, n_features):
-    """Return XGBoost's letters for types: c for categories, q for quantities."""
+def feature_types(categorical: Collection[int], n_features: int) -> list[str] | None:
+    """Return XGBoost's types of the features: "c" for categories, "q" for numbers.
+
+    Examples
+    --------
+    >>> feature_types((1,), 3)
+    ['q', 'c', 'q']
+    """
     if not categorical:
         return None
     return ["c" if column in categorical else "q" for column in range(n_features)]
 
 
 class ProgressCallback(xgboost.callback.TrainingCallback):
-    """Stop XGBoost when the progress says so."""
+    """A callback that records each iteration and stops XGBoost when ``progress`` does."""
 
-    def __init__(self, progress):
+    def __init__(self, progress: Progress):
         super().__init__()
         self.progress = progress
 
-    def after_iteration(self, model, epoch, evals_log):
-        """Say whether to stop."""
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        """Return whether to stop."""
         return self.progress.record(model.num_boosted_rounds())
 
 
-def check_known(engine_params):
-    """Refuse parameters that XGBoost does not use or whose values it does not take."""
+def check_known(engine_params: dict[str, Any]) -> None:
+    """Refuse parameters that XGBoost does not know, or values that it does not accept."""
     try:
-        complaints = _complaints(engine_params)
+        messages = _warnings_of(engine_params)
     except xgboost.core.XGBoostError as error:
         raise ValueError(
             f"engine_params must be what XGBoost takes; got {engine_params!r}: {error}"
         ) from error
-    for unused in (text for text in complaints if "are not used" in text):
+    for unused in (text for text in messages if "are not used" in text):
         names = re.findall(r'"(\w+)"', unused)
         raise ValueError(f"engine_params must be known to XGBoost; got {', '.join(names)!r}.")
 
 
-def check_device(device):
-    """Refuse a device that is not there; XGBoost itself would go on without it."""
+def check_device(device: str) -> None:
+    """Refuse a device that the machine does not have; XGBoost itself would use the CPU."""
     try:
-        complaints = _complaints({"device": device})
+        messages = _warnings_of({"device": device})
     except xgboost.core.XGBoostError as error:
         raise ValueError(f"device must be one that XGBoost knows; got {device!r}.") from error
-    if complaints:
+    if messages:
         raise ValueError(f"device must be one that is there; got {device!r}.")
 
 
-def _complaints(params):
-    """Return the warnings of the smallest of trainings: XGBoost has no other check."""
+def _warnings_of(params: dict[str, Any]) -> list[str]:
+    """Return the warnings of a tiny training: XGBoost has no other check of parameters."""
     matrix = xgboost.DMatrix(np.zeros((2, 1)), label=np.zeros(2), nthread=1)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -126,14 +134,14 @@ def _complaints(params):
     return [str(warning.message) for warning in caught]
 
 
-def node_values(tree):
-    """Return the values of the nodes of one tree as XGBoost's JSON has it."""
+def node_values(tree: dict[str, Any]) -> np.ndarray:
+    """Return the values of the nodes of one tree of XGBoost's JSON, NaN in inner nodes."""
     leaf = np.array(tree["left_children"]) == -1
     n_values = int(tree["tree_param"]["size_leaf_vector"])
     values = np.full((len(leaf), n_values), np.nan)
     if n_values == 1:
         values[leaf, 0] = np.array(tree["split_conditions"])[leaf]
-    else:  # vector leaves keep their rank among the leaves where others keep the right child
+    else:  # a vector leaf stores its rank among the leaves in place of a right child
         weights = np.array(tree["leaf_weights"]).reshape(-1, n_values)
         values[leaf] = weights[np.array(tree["right_children"])[leaf]]
     return values

@@ -1,8 +1,9 @@
-"""Binned rows: the documents as growing trees see them, the bins of eight features in a word.
+"""Binned rows: the bin numbers of all documents, packed eight features to a word of 64 bits.
 
-Histograms are filled block by block of eight features, which fit the fastest cache; a word of
-64 bits brings the eight bins of a document at once. The words of a document lie next to each
-other, since a small leaf reads few, scattered documents. Constant features have no place.
+The bin of a feature takes a byte. Histograms are filled for one word (a *block* of eight
+features) at a time, because the histograms of eight features fit into the fastest cache. The
+words of one document are neighbors in memory, because a small leaf reads few, scattered
+documents. Constant features are left out.
 """
 
 from typing import NamedTuple
@@ -10,25 +11,24 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
+from treerank.feature_parts.histogram.bins import Bins
+from treerank.feature_parts.rows import Rows
 from treerank.numerics.compiling import njit
 
-#: Features in a word.
+#: Number of features in a word.
 WIDTH = 8
-_CHUNK = 128  # rows whose values stay in the cache while block after block is read
+_CHUNK = 128  # rows whose values stay in the cache while one block after the other is read
 
-#: A place in a word: its column of X (-1 where no feature is), the number of its bins of values
-#: (which is the number of the bin of missing ones), whether any row lacks the value, whether
-#: bins are categories, whether a tree may split it, and whether scores must rise or fall with it.
-PLACE = np.dtype(
-    [
-        ("feature", np.int64),
-        ("n_values", np.int64),
-        ("sign", np.int64),
-        ("has_missing", np.int64),
-        ("is_category", np.int64),
-        ("usable", np.int64),
-    ]
-)
+#: Describes a *place*: one byte of the words, which holds the bin of one feature.
+#:
+#: - feature: column of X; -1 if the byte is unused.
+#: - n_values: number of bins of values; missing values have this bin number.
+#: - sign: monotone constraint.
+#: - has_missing: whether any row lacks the value.
+#: - is_category: whether the bins are categories.
+#: - usable: whether the tree may split by the feature.
+_FIELDS = ("feature", "n_values", "sign", "has_missing", "is_category", "usable")
+PLACE = np.dtype([(name, np.int64) for name in _FIELDS])
 
 
 class Binned(NamedTuple):
@@ -37,17 +37,31 @@ class Binned(NamedTuple):
     Attributes
     ----------
     words : ndarray of uint64, shape (n_rows, n_blocks)
-        Bins of eight features each, the first in the lowest byte.
+        Bins of eight features each, the first feature in the lowest byte.
     places : ndarray of PLACE, shape (8 * n_blocks,)
-        What the bytes are.
+        Description of each byte.
     """
 
     words: np.ndarray
     places: np.ndarray
 
 
-def bin_rows(rows, bins, signs=None):
-    """Put rows into their bins; ``signs`` are the monotone constraints of all features.
+def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
+    """Return the rows in bins.
+
+    Parameters
+    ----------
+    rows : Rows
+        Documents.
+    bins : Bins
+        Bins of all features.
+    signs : ndarray of shape (n_features,), default=None
+        Monotone constraints of all features; ``None`` is no constraint.
+
+    Returns
+    -------
+    Binned
+        The bins of all rows.
 
     Examples
     --------
@@ -61,10 +75,10 @@ def bin_rows(rows, bins, signs=None):
     n_blocks = -(-len(varying) // WIDTH)
     places = np.zeros(n_blocks * WIDTH, dtype=PLACE)
     places["feature"] = -1
-    there = places[: len(varying)]
-    there["feature"], there["n_values"] = varying, bins.n_values[varying]
-    there["is_category"], there["usable"] = bins.is_category[varying], True
-    there["sign"] = 0 if signs is None else signs[varying]
+    used = places[: len(varying)]
+    used["feature"], used["n_values"] = varying, bins.n_values[varying]
+    used["is_category"], used["usable"] = bins.is_category[varying], True
+    used["sign"] = 0 if signs is None else signs[varying]
     words = np.empty((len(rows), n_blocks), dtype=np.uint64)
     missing = np.zeros((-(-len(rows) // _CHUNK), len(places)), dtype=bool)
     order = np.arange(len(rows)) if rows.order is None else rows.order
@@ -75,6 +89,7 @@ def bin_rows(rows, bins, signs=None):
 
 @njit(parallel=True, error_model="numpy")
 def _pack(X, order, bounds, places, words, missing):
+    """Write the words, and which places have missing values in each chunk of rows."""
     n_rows, n_blocks = words.shape
     for chunk in prange(len(missing)):
         for block in range(n_blocks):
@@ -91,12 +106,12 @@ def _pack(X, order, bounds, places, words, missing):
 
 
 @njit(error_model="numpy")
-def find_bin(x, bounds, place):
-    """Return the bin of a value; the last one if it is missing, or a category without a bin."""
+def find_bin(x: float, bounds: np.ndarray, place: np.record) -> int:
+    """Return the bin of a value; the last bin if it is missing or a category without a bin."""
     if x != x:
         return place.n_values
     below, step = 0, 128
-    while step > 0:  # no branch in it: the compiler unrolls it and eight features overlap
+    while step > 0:  # no branch inside: the compiler unrolls it, and eight features overlap
         below += step if bounds[below + step - 1] < x else 0
         step >>= 1
     if place.is_category and bounds[below] != x:

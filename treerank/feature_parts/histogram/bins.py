@@ -1,37 +1,40 @@
-"""Bins: the few intervals, or categories, that the values of a feature are told apart by.
+"""Bins: the at most 255 intervals of values, or categories, that trees distinguish.
 
-Bin ``b`` of a feature holds the values above ``bounds[b - 1]`` and up to ``bounds[b]``; of
-categories, it holds the code ``bounds[b]``. Missing values, and codes that are not among the
-most frequent, have the bin after the last. Bounds come from a sample of the rows: frequent
-values get a bin of their own, the others share the rest evenly, as LightGBM does it.
+Bin ``b`` of a feature holds the values above ``bounds[b - 1]`` and up to ``bounds[b]``. Bin ``b``
+of a categorical feature holds the code ``bounds[b]``. Missing values, and codes that are not
+among the most frequent, have the bin number after the last. Bounds are found from a sample of the
+rows, as LightGBM finds them: frequent values get a bin of their own, and the other bins hold about
+equally many rows.
 """
 
+from collections.abc import Collection
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from treerank.feature_parts.engines.bin_sample import sample_of
+from treerank.feature_parts.rows import Rows
 from treerank.numerics.compiling import njit
 
-#: Most bins of values: one of the 256 that a byte can tell apart is for missing ones.
+#: Largest number of bins of values: a byte has 256 values, and one is for missing values.
 MOST_BINS = 255
 
 
 @dataclass(frozen=True, eq=False)
 class Bins:
-    """Where the bins of all features end.
+    """The bins of all features.
 
     Attributes
     ----------
     bounds : ndarray of shape (n_features, 256)
-        Bounds of each feature, padded with infinity; codes where it is categorical.
+        Upper bounds of the bins, padded with infinity; codes where a feature is categorical.
     n_values : ndarray of int64, shape (n_features,)
-        Bins of values, at least 1; also the number of the bin for missing ones.
+        Number of bins of values, at least 1; also the bin number of missing values.
     is_category : ndarray of bool, shape (n_features,)
         Whether the values are codes of categories.
     is_constant: ndarray of bool, shape (n_features,)
-        Whether the sample had one value only, and none missing.
+        Whether the sample had only one value, and none missing.
     """
 
     bounds: np.ndarray
@@ -40,21 +43,33 @@ class Bins:
     is_constant: np.ndarray
 
 
-def find_bins(rows, *, most=MOST_BINS, categorical=(), seed=0, n_threads=1):
-    """Find the bins of all features of ``rows``.
+def find_bins(
+    rows: Rows,
+    *,
+    most: int = MOST_BINS,
+    categorical: Collection[int] = (),
+    seed: int = 0,
+    n_threads: int = 1,
+) -> Bins:
+    """Return the bins of all features of ``rows``.
 
     Parameters
     ----------
     rows : Rows
         Documents; missing values are NaN.
     most : int, default=255
-        Most bins of a feature.
+        Largest number of bins of a feature.
     categorical : sequence of int, default=()
         Columns with codes of categories.
     seed : int, default=0
-        Of the sample of rows.
+        Seed of the sample of rows.
     n_threads : int, default=1
-        Threads; the bins do not depend on them.
+        Number of threads; the bins do not depend on it.
+
+    Returns
+    -------
+    Bins
+        The bins.
 
     Examples
     --------
@@ -69,51 +84,51 @@ def find_bins(rows, *, most=MOST_BINS, categorical=(), seed=0, n_threads=1):
     is_category = np.zeros(n_features, dtype=bool)
     is_category[list(categorical)] = True
 
-    def of_feature(f):
+    def bin_feature(f: int) -> tuple[int, bool]:
         values = np.sort(sample[:, f].astype(np.float64))  # NaN come last
-        there = values[: len(values) - np.count_nonzero(np.isnan(values))]
-        place = place_codes if is_category[f] else place_bounds
-        return max(1, place(there, most, bounds[f])), len(there) == len(values)
+        known = values[: len(values) - np.count_nonzero(np.isnan(values))]
+        write = write_codes if is_category[f] else write_bounds
+        return max(1, write(known, most, bounds[f])), len(known) == len(values)
 
     with ThreadPoolExecutor(n_threads) as pool:
-        found = list(pool.map(of_feature, range(n_features)))
+        found = list(pool.map(bin_feature, range(n_features)))
     n_values, complete = np.array(found, dtype=np.int64).reshape(-1, 2).T
     return Bins(bounds, n_values.copy(), is_category, (n_values == 1) & (complete == 1))
 
 
-def place_bounds(values, most, bounds):
-    """Write the bounds of sorted values; return the number of bins."""
+def write_bounds(values: np.ndarray, most: int, bounds: np.ndarray) -> int:
+    """Write the bounds of bins for sorted values; return the number of bins."""
     starts = np.flatnonzero(np.append(values[:1] == values[:1], values[1:] != values[:-1]))
     distinct, counts = values[starts], np.diff(starts, append=len(values))
     alone = counts >= len(values) / most  # frequent values have their own bin
     if len(distinct) <= most:
         alone[:] = True
     n_left, n_rest = most - np.count_nonzero(alone), len(values) - counts[alone].sum()
-    return _place_bounds(distinct, counts, alone, most, n_left, n_rest, bounds)
+    return _write_bounds(distinct, counts, alone, most, n_left, n_rest, bounds)
 
 
 @njit(nogil=True)
-def _place_bounds(distinct, counts, alone, most, n_left, n_rest, bounds):
+def _write_bounds(distinct, counts, alone, most, n_left, n_rest, bounds):
     """Write the bounds between distinct values; return the number of bins."""
     n_bins = 0
-    size, room = 0, n_rest / max(n_left, 1)
+    size, target = 0, n_rest / max(n_left, 1)
     for i in range(len(distinct) - 1):
         if n_bins == most - 1:
             break
         if not alone[i]:
             size, n_rest = size + counts[i], n_rest - counts[i]
-        if alone[i] or size >= room or (alone[i + 1] and size >= max(1, room / 2)):
+        if alone[i] or size >= target or (alone[i + 1] and size >= max(1, target / 2)):
             bounds[n_bins] = _between(distinct[i], distinct[i + 1])
             n_bins += 1
             size = 0
             if not alone[i]:
                 n_left -= 1
-                room = n_rest / max(n_left, 1)
+                target = n_rest / max(n_left, 1)
     return n_bins + 1
 
 
-def place_codes(values, most, codes):
-    """Write the most frequent of sorted codes, sorted; return how many."""
+def write_codes(values: np.ndarray, most: int, codes: np.ndarray) -> int:
+    """Write the most frequent of sorted codes, in ascending order; return their number."""
     distinct, counts = np.unique(values, return_counts=True)
     frequent = np.sort(np.argsort(-counts, kind="stable")[:most])
     codes[: len(frequent)] = distinct[frequent]
@@ -122,6 +137,6 @@ def place_codes(values, most, codes):
 
 @njit(nogil=True)
 def _between(low, high):
-    """Return the middle, or ``low`` where no number lies between or one is infinite."""
+    """Return the middle, or ``low`` if no number lies between or one of them is infinite."""
     middle = low + (high - low) / 2
     return middle if low <= middle < high else low

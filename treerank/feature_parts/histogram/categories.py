@@ -1,6 +1,7 @@
-"""Categories: splits of bins without an order into two sets.
+"""Splits by category: a set of categories goes left, all others go right.
 
-Put into the order of their own Newton steps, some prefix of them is the best set of all [1]_.
+If categories are sorted by their own Newton steps, the best of all sets is a prefix of that
+order [1]_. So only prefixes are tried.
 
 References
 ----------
@@ -10,24 +11,34 @@ References
 
 import numpy as np
 
-from treerank.feature_parts.histogram.packed_derivatives import add_up
-from treerank.feature_parts.histogram.splits import best_cut
+from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
+from treerank.feature_parts.histogram.splits import Rules, best_cut
 from treerank.numerics.compiling import njit
 
 
 @njit(error_model="numpy")
-def best_set(words, n_bins, layout, leaf, rules, sums, split, goes_left):
-    """Keep the best set of bins in ``split``, if it is better; say whether it is.
+def best_set(
+    words: np.ndarray,
+    n_bins: int,
+    layout: Layout,
+    leaf: np.record,
+    rules: Rules,
+    sums: np.ndarray,
+    split: np.record,
+    goes_left: np.ndarray,
+) -> bool:
+    """Write the best set of bins to ``split`` if it is better; return whether it is.
 
-    ``goes_left`` is then 1 for its bins. Steps are dampened; a bin without documents goes right.
+    ``goes_left`` is then 1 for the bins of the set. ``rules.cat_smooth`` dampens the Newton steps
+    that bins are sorted by. A bin without documents goes right.
     """
     add_up(words, n_bins, layout, sums)
-    order, n = _ordered(sums, n_bins, rules.cat_smooth)
+    order, n = _sorted_bins(sums, n_bins, rules.cat_smooth)
     ordered = np.empty(n * layout.n_words, dtype=np.int64)
     for i in range(n * layout.n_words):
         ordered[i] = words[order[i // layout.n_words] * layout.n_words + i % layout.n_words]
     add_up(ordered, n, layout, sums)
-    no_sign = 0 * n  # a literal would be a type of its own, and compiled once more
+    no_sign = 0 * n  # a literal 0 has a numba type of its own, and would be compiled once more
     found = best_cut(sums, n, leaf, rules, no_sign, rules.cat_l2, split)
     if found:
         goes_left[:] = 0
@@ -37,14 +48,14 @@ def best_set(words, n_bins, layout, leaf, rules, sums, split, goes_left):
 
 
 @njit(error_model="numpy")
-def _ordered(sums, n_bins, smooth):
-    """Sort the bins that have documents by dampened step; return them and their number."""
+def _sorted_bins(sums, n_bins, smooth):
+    """Sort the bins that have documents by dampened Newton step; return them and their number."""
     order, steps, n = np.empty(n_bins, dtype=np.int64), np.empty(n_bins), 0
     g, h, count = 0.0, 0.0, 0.0
     for b in range(n_bins):
         if sums[2, b] > count:
             step, place = (sums[0, b] - g) / (sums[1, b] - h + smooth), n
-            while place > 0 and steps[place - 1] > step:  # insertion sort: stable, and little
+            while place > 0 and steps[place - 1] > step:  # insertion sort: stable and short
                 order[place], steps[place] = order[place - 1], steps[place - 1]
                 place -= 1
             order[place], steps[place] = b, step

@@ -1,43 +1,49 @@
-"""Forest: the fitted trees, in terms of features rather than bins, as arrays over all nodes."""
+"""Forest: fitted trees as arrays over all nodes, with features and thresholds instead of bins."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from treerank.feature_parts.histogram.quickscorer import find_strikes
+from treerank.feature_parts.histogram.binned import Binned
+from treerank.feature_parts.histogram.bins import Bins
+from treerank.feature_parts.histogram.growing import GrownTree
+from treerank.feature_parts.histogram.quickscorer import QuickScorer, make_quickscorer
 
 
 @dataclass(frozen=True, eq=False)
 class Forest:
-    """Trees whose nodes lie one after the other, a root before its tree.
+    """Trees as arrays over all nodes, tree after tree; the first node of a tree is its root.
 
-    A document goes from node ``i`` to node ``first[i]``, or to the next one if its feature is
-    larger than the threshold, or missing and ``missing_right``. A leaf leads to itself.
+    A document at node ``i`` goes left, to node ``first[i]``, or right, to the node after it. It
+    goes right if its feature is larger than the threshold, or missing and ``missing_right``. A
+    leaf is a node whose ``first`` is itself.
 
     Attributes
     ----------
     n_features : int
-        Columns of X.
+        Number of columns of X.
     starts : ndarray of int64, shape (n_trees + 1,)
         Root of each tree, and the number of nodes.
     feature, threshold, missing_right, first : ndarray of shape (n_nodes,)
-        See above.
+        The splits, as described above.
     gain : ndarray of shape (n_nodes,)
-        What the split gained; 0 in leaves.
+        Gain of each split; 0 in leaves.
     values : ndarray of shape (n_nodes, n_outputs)
-        Values of leaves; 0 elsewhere.
+        Values of leaves; 0 in other nodes.
     set_of_node : ndarray of int32, shape (n_nodes,)
-        Which of ``sets`` goes left at a split of categories; -1 elsewhere.
+        Number of the set that goes left at a split by category; -1 in other nodes.
     sets : ndarray of uint8, shape (n_sets, 256)
-        1 for each place in a table of codes that goes left; unknown codes and missing values
-        have the place after the last.
+        1 for each position in a table of codes that goes left. Unknown codes and missing values
+        have the position after the last.
     table_of_set : ndarray of int64, shape (n_sets,)
-        Which of ``tables`` that is.
+        Number of the table of each set.
     tables : ndarray of shape (n_tables, 256)
-        Codes, sorted, padded with infinity.
+        Codes in ascending order, padded with infinity.
     n_codes : ndarray of int64, shape (n_tables,)
-        Codes in each table.
+        Number of codes of each table.
     """
 
     n_features: int
@@ -55,59 +61,59 @@ class Forest:
     n_codes: np.ndarray
 
     @property
-    def n_trees(self):
+    def n_trees(self) -> int:
         """Number of trees."""
         return len(self.starts) - 1
 
     @property
-    def n_outputs(self):
+    def n_outputs(self) -> int:
         """Number of values of a leaf."""
         return self.values.shape[1]
 
     @property
-    def is_leaf(self):
+    def is_leaf(self) -> np.ndarray:
         """Whether each node is a leaf."""
         return self.first == np.arange(len(self.first))
 
     @cached_property
-    def most_leaves(self):
-        """Most leaves of a tree; every split adds one."""
+    def most_leaves(self) -> int:
+        """Largest number of leaves of a tree; a tree of n leaves has 2n - 1 nodes."""
         return (int(np.diff(self.starts).max(initial=1)) + 1) // 2
 
     @cached_property
-    def strikes(self):
-        """The splits, as they are predicted with."""
-        return find_strikes(self)
+    def quickscorer(self) -> QuickScorer:
+        """The splits in the form that fast scoring reads."""
+        return make_quickscorer(self)
 
     @cached_property
-    def values_of_leaves(self):
-        """The values of leaves, in the order of those of ``strikes``."""
-        return self.values[self.strikes.leaves]
+    def leaf_values(self) -> np.ndarray:
+        """Values of the leaves, in the order of the leaves of ``quickscorer``."""
+        return self.values[self.quickscorer.leaves]
 
-    def __getstate__(self):
-        """Leave out what follows from the rest."""
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without the cached properties, which are computed from them."""
         return self.as_state()
 
-    def first_trees(self, n_trees):
-        """Keep the first trees."""
+    def first_trees(self, n_trees: int) -> "Forest":
+        """Return a forest of the first trees."""
         return self._trees(0, n_trees)
 
-    def last_trees(self, n_trees):
-        """Keep the last trees."""
+    def last_trees(self, n_trees: int) -> "Forest":
+        """Return a forest of the last trees."""
         return self._trees(self.n_trees - n_trees, self.n_trees)
 
-    def faded(self, share):
-        """Multiply all values by ``share``."""
-        return self if share == 1 else replace(self, values=self.values * share)
+    def scaled(self, factor: float) -> "Forest":
+        """Return a forest with all values multiplied by ``factor``."""
+        return self if factor == 1 else replace(self, values=self.values * factor)
 
-    def _trees(self, begin, end):
+    def _trees(self, begin: int, end: int) -> "Forest":
         starts = self.starts[begin : end + 1]
         per_node = {name: getattr(self, name)[starts[0] : starts[-1]] for name in _PER_NODE}
         per_node["first"] = per_node["first"] - np.uint32(starts[0])
         return replace(self, starts=starts - starts[0], **per_node)
 
-    def followed_by(self, other):
-        """Return the trees of both."""
+    def followed_by(self, other: "Forest") -> "Forest":
+        """Return a forest of these trees and then those of ``other``."""
         shifts = {
             "starts": self.starts[-1],
             "first": np.uint32(self.starts[-1]),
@@ -121,8 +127,8 @@ class Forest:
             joined[name] = np.concatenate([getattr(self, name), theirs])
         return Forest(self.n_features, **joined)
 
-    def as_state(self):
-        """Return plain numbers and arrays."""
+    def as_state(self) -> dict[str, Any]:
+        """Return the fields as plain numbers and arrays."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -130,17 +136,24 @@ _ARRAYS = [field.name for field in fields(Forest) if field.name != "n_features"]
 _PER_NODE = ("feature", "threshold", "missing_right", "first", "gain", "values", "set_of_node")
 
 
-def make_forest(trees, values, binned, bins):
-    """Translate grown trees from bins to features.
+def make_forest(
+    trees: Sequence[GrownTree], values: Sequence[np.ndarray], binned: Binned, bins: Bins
+) -> Forest:
+    """Return grown trees as a forest, with features and thresholds instead of places and bins.
 
     Parameters
     ----------
     trees : list of GrownTree
         The trees.
     values : list of ndarray of shape (n_nodes, n_outputs)
-        Values of their leaves.
+        Values of their nodes.
     binned, bins : Binned and Bins
-        What the trees were grown on.
+        The data that the trees were grown on.
+
+    Returns
+    -------
+    Forest
+        The trees.
     """
     sizes = [len(tree.nodes) for tree in trees]
     starts = np.append(0, np.cumsum(sizes, dtype=np.int64))
@@ -152,8 +165,8 @@ def make_forest(trees, values, binned, bins):
     is_set = is_split & bins.is_category[feature]
     last = np.minimum(nodes["bin"], 255)
     by_number = is_split & ~is_set
+    # Bounds end with infinity. A split there sends all values left and missing values right.
     threshold = np.where(by_number, bins.bounds[feature, last], np.inf)
-    # Bounds end with infinity, above which nothing is: all values left, missing ones right.
     shift = np.repeat(starts[:-1], sizes)
     categorical = np.flatnonzero(bins.is_category)
     return Forest(

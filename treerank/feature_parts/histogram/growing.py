@@ -1,8 +1,8 @@
-"""Growing: a tree from binned rows and their derivatives, one best split after another.
+"""Growing of one tree: its leaves are split one after the other, each by its best split.
 
-``"leafwise"`` always splits the leaf that gains most, ``"depthwise"`` level after level. A new
-split costs one pass over the documents of its smaller child. Work is shared out by blocks of
-features, each summed by one thread, and sums are exact, so trees do not depend on threads.
+``"leafwise"`` always splits the leaf with the largest gain; ``"depthwise"`` splits level by level.
+A split costs one pass over the documents of its smaller child. Threads share the work by blocks of
+features: one thread sums a block. Sums are exact, so trees do not depend on the number of threads.
 """
 
 from typing import NamedTuple
@@ -10,41 +10,37 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from treerank.feature_parts.histogram.binned import WIDTH
+from treerank.feature_parts.histogram.binned import WIDTH, Binned
 from treerank.feature_parts.histogram.categories import best_set
 from treerank.feature_parts.histogram.histograms import BATCH, STRIDE, fill, subtract
-from treerank.feature_parts.histogram.packed_derivatives import add_up
-from treerank.feature_parts.histogram.partition import part_rows
-from treerank.feature_parts.histogram.splits import SPLIT, best_cut, make_gain, newton_step
+from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
+from treerank.feature_parts.histogram.partition import partition_rows
+from treerank.feature_parts.histogram.splits import SPLIT, Rules, best_cut, finish_gain, newton_step
 from treerank.numerics.compiling import njit
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
-#: A node: the place of its feature (-1 in leaves), the last bin that goes left, whether missing
-#: values do, the left child (the right one is next to it), what the split gained, its rows and
-#: depth, where its histogram is, its sums, and the bounds of its value.
+#: A node of a growing tree:
+#:
+#: - place: byte of the words that holds the feature that splits it, see ``binned.PLACE``; -1 in a
+#:   leaf.
+#: - bin, missing_left: the last bin that goes left, and whether missing values go left.
+#: - first: the left child; the right child is the node after it.
+#: - gain: gain of the split.
+#: - begin, end: its rows, as a range of the sorted rows.
+#: - depth: number of splits above it.
+#: - slot: number of its histogram.
+#: - gradient, hessian, count: sums over its rows.
+#: - lower, upper: bounds of its value, from monotone constraints.
 NODE = np.dtype(
-    [
-        ("place", np.int64),
-        ("bin", np.int64),
-        ("missing_left", np.int64),
-        ("first", np.int64),
-        ("gain", np.float64),
-        ("begin", np.int64),
-        ("end", np.int64),
-        ("depth", np.int64),
-        ("slot", np.int64),
-        ("gradient", np.float64),
-        ("hessian", np.float64),
-        ("count", np.float64),
-        ("lower", np.float64),
-        ("upper", np.float64),
-    ]
+    [(name, np.int64) for name in ("place", "bin", "missing_left", "first")]
+    + [(name, np.int64) for name in ("begin", "end", "depth", "slot")]
+    + [(name, np.float64) for name in ("gain", "gradient", "hessian", "count", "lower", "upper")]
 )
 
 
-class Shape(NamedTuple):
-    """How far a tree may grow."""
+class TreeLimits(NamedTuple):
+    """Limits of the size of a tree, and whether it grows level by level."""
 
     num_leaves: int
     max_depth: int
@@ -52,37 +48,37 @@ class Shape(NamedTuple):
 
 
 class GrownTree(NamedTuple):
-    """A tree in terms of bins.
+    """A tree whose splits are by bins.
 
     Attributes
     ----------
     nodes : ndarray of NODE
         The nodes, the root first.
     goes_left : ndarray of uint8, shape (n_nodes, 256)
-        Whether each bin of a node's feature goes left.
+        Whether each bin of the feature of a node goes left.
     """
 
     nodes: np.ndarray
     goes_left: np.ndarray
 
 
-class Room(NamedTuple):
-    """Memory that all trees of a fit share.
+class Buffers(NamedTuple):
+    """Memory that all trees of a fit use.
 
     Attributes
     ----------
     histograms : ndarray of int64, shape (n_leaves, n_blocks, words)
         One histogram per leaf.
     bins, words : ndarray of shape (n_tasks, n_blocks, BATCH) and (n_tasks, BATCH * n_words)
-        What has been collected to be added up.
+        Copies of the data of a batch of documents.
     rows : ndarray of uint32
-        Spare rows while those of a leaf are parted.
+        Copy of the rows of a leaf while they are partitioned.
     sums : ndarray of shape (n_blocks, 4, 256)
-        Running sums of a feature, and the worth of its cuts.
+        Running sums of a feature, and the gain of its cuts.
     splits : ndarray of SPLIT, shape (n_blocks, 2)
-        Best split of either child in each block.
+        Best split of each of two leaves in each block.
     sets : ndarray of uint8, shape (n_blocks, 2, 256)
-        The bins that it sends left, where it is one of categories.
+        The bins that this split sends left, if it is by category.
     """
 
     histograms: np.ndarray
@@ -94,12 +90,14 @@ class Room(NamedTuple):
     sets: np.ndarray
 
 
-def make_room(n_rows, n_blocks, n_words, shape, n_tasks=1):
-    """Set aside memory for trees over so many rows."""
-    n_leaves = min(shape.num_leaves, n_rows)
-    if 0 < shape.max_depth < 31:
-        n_leaves = min(n_leaves, 2**shape.max_depth)
-    return Room(
+def make_buffers(
+    n_rows: int, n_blocks: int, n_words: int, limits: TreeLimits, n_tasks: int = 1
+) -> Buffers:
+    """Return memory for trees on ``n_rows`` rows of ``n_blocks`` blocks of features."""
+    n_leaves = min(limits.num_leaves, n_rows)
+    if 0 < limits.max_depth < 31:
+        n_leaves = min(n_leaves, 2**limits.max_depth)
+    return Buffers(
         np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_words), dtype=np.int64),
         np.empty((n_tasks, -(-n_blocks // n_tasks), BATCH), dtype=np.uint64),
         np.empty((n_tasks, BATCH * n_words), dtype=np.int64),
@@ -110,8 +108,16 @@ def make_room(n_rows, n_blocks, n_words, shape, n_tasks=1):
     )
 
 
-def grow(binned, words, layout, rules, shape, rows, room):
-    """Grow one tree on ``rows``, which come to lie leaf by leaf.
+def grow(
+    binned: Binned,
+    words: np.ndarray,
+    layout: Layout,
+    rules: Rules,
+    limits: TreeLimits,
+    rows: np.ndarray,
+    buffers: Buffers,
+) -> GrownTree:
+    """Grow one tree on ``rows``, and sort ``rows`` by leaf.
 
     Parameters
     ----------
@@ -120,14 +126,14 @@ def grow(binned, words, layout, rules, shape, rows, room):
     words : ndarray of int64
         Derivatives of all rows, see :mod:`~treerank.feature_parts.histogram.packed_derivatives`.
     layout : Layout
-        Where in a word is what.
+        The bits of a word that hold gradient, hessian and count.
     rules : Rules
-        What splits must keep to.
-    shape : Shape
-        How far the tree may grow.
+        Rules for splits.
+    limits : TreeLimits
+        Limits of the size of the tree.
     rows : ndarray of uint32
-        Rows to grow on; reordered.
-    room : Room
+        Rows to grow on; sorted by leaf in place.
+    buffers : Buffers
         Memory.
 
     Returns
@@ -135,33 +141,33 @@ def grow(binned, words, layout, rules, shape, rows, room):
     GrownTree
         The tree.
     """
-    n_most = 2 * len(room.histograms) - 1
+    n_most = 2 * len(buffers.histograms) - 1
     nodes, best = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
     nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
     best["gain"] = -np.inf
     goes_left = np.zeros((n_most, STRIDE), dtype=np.uint8)
-    n = _grow(binned, words, layout, rules, shape, rows, room, nodes, best, goes_left)
+    n = _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left)
     return GrownTree(nodes[:n].copy(), goes_left[:n].copy())
 
 
 @njit(error_model="numpy")
-def _grow(binned, words, layout, rules, shape, rows, room, nodes, best, goes_left):
+def _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left):
     """Grow the tree; return the number of its nodes."""
-    _add_up_root(words, rows, layout, room.sums, nodes)
-    pair, n_nodes = np.full(2, -1), np.int64(1)  # a literal would be a type of its own
+    _sum_root(words, rows, layout, buffers.sums, nodes)
+    pair, n_nodes = np.full(2, -1), np.int64(1)  # a literal 1 has another type for numba
     pair[0] = 0
     while True:
         small, large = pair[0], pair[1]
-        may_part = _may_part(nodes[small], rules, shape.max_depth)
-        may_part |= large >= 0 and _may_part(nodes[large], rules, shape.max_depth)
-        if n_nodes < len(nodes) and may_part:
-            own = rows[nodes[small].begin : nodes[small].end]
-            _search(binned, words, layout, rules, shape.max_depth, own, room, nodes, pair)
-            _take_best(room, nodes, pair, best, goes_left, rules)
-        node = _next_leaf(nodes[:n_nodes], best, shape.level_by_level)
+        may_split = _may_split(nodes[small], rules, limits.max_depth)
+        may_split |= large >= 0 and _may_split(nodes[large], rules, limits.max_depth)
+        if n_nodes < len(nodes) and may_split:
+            of_small = rows[nodes[small].begin : nodes[small].end]
+            _search(binned, words, layout, rules, limits.max_depth, of_small, buffers, nodes, pair)
+            _keep_best(buffers, nodes, pair, best, goes_left, rules)
+        node = _next_leaf(nodes[:n_nodes], best, limits.level_by_level)
         if node < 0 or n_nodes == len(nodes):
             return n_nodes
-        _split(binned, nodes, best[node], node, n_nodes, goes_left, rows, room, rules)
+        _split(binned, nodes, best[node], node, n_nodes, goes_left, rows, buffers, rules)
         right_is_small = np.int64(nodes[n_nodes].count > nodes[n_nodes + 1].count)
         pair[0], pair[1] = n_nodes + right_is_small, n_nodes + 1 - right_is_small
         nodes[pair[0]].slot, nodes[pair[1]].slot = (n_nodes + 1) // 2, nodes[node].slot
@@ -169,8 +175,8 @@ def _grow(binned, words, layout, rules, shape, rows, room, nodes, best, goes_lef
 
 
 @njit(error_model="numpy")
-def _add_up_root(words, rows, layout, sums, nodes):
-    """Write the sums over all rows."""
+def _sum_root(words, rows, layout, sums, nodes):
+    """Write the sums over all rows to the root."""
     total = np.zeros(layout.n_words, dtype=np.int64)
     for i in range(len(rows)):
         for k in range(layout.n_words):
@@ -182,8 +188,8 @@ def _add_up_root(words, rows, layout, sums, nodes):
 
 
 @njit
-def _may_part(node, rules, max_depth):
-    """Say whether a leaf is large enough for two, and not too deep."""
+def _may_split(node, rules, max_depth):
+    """Return whether a leaf is large enough to be split, and not too deep."""
     enough = node.count >= 2 * rules.min_child_samples
     heavy = node.hessian >= 2 * rules.min_child_weight
     return enough and heavy and not 0 < max_depth <= node.depth
@@ -191,7 +197,7 @@ def _may_part(node, rules, max_depth):
 
 @njit
 def _next_leaf(nodes, best, level_by_level):
-    """Return the leaf to split, the first of the best, or -1 if no leaf gains."""
+    """Return the leaf to split next, the first among equals, or -1 if no split gains."""
     chosen = -1
     for i in range(len(nodes)):
         if nodes[i].place >= 0 or best[i].gain == -np.inf:
@@ -205,44 +211,45 @@ def _next_leaf(nodes, best, level_by_level):
 
 
 @njit(parallel=True, error_model="numpy")
-def _search(binned, words, layout, rules, max_depth, rows, room, nodes, pair):
+def _search(binned, words, layout, rules, max_depth, rows, buffers, nodes, pair):
     """Find the best split in each block for one or two leaves.
 
-    The first leaf owns ``rows``; the second has the histogram of both in its slot. A task takes
-    some blocks next to each other; what it does for one depends on no other.
+    ``rows`` are those of the first leaf; the slot of the second holds the histogram of both
+    together. Each task works on several neighboring blocks, independently of the other tasks.
     """
-    n_tasks, n_each, _ = room.bins.shape
+    n_tasks, n_each, _ = buffers.bins.shape
     for task in prange(n_tasks):
         begin = min(task * n_each, binned.words.shape[1])
         end = min(begin + n_each, binned.words.shape[1])
-        own = room.histograms[nodes[pair[0]].slot, begin:end]
-        near = room.bins[task, : end - begin]
-        fill(binned.words, words, layout.n_words, rows, begin, own, near, room.words[task])
+        own = buffers.histograms[nodes[pair[0]].slot, begin:end]
+        near = buffers.bins[task, : end - begin]
+        fill(binned.words, words, layout.n_words, rows, begin, own, near, buffers.words[task])
         for block in range(begin, end):
-            _search_block(binned.places, layout, rules, max_depth, room, nodes, pair, block)
+            _search_block(binned.places, layout, rules, max_depth, buffers, nodes, pair, block)
 
 
 @njit(error_model="numpy")
-def _search_block(places, layout, rules, max_depth, room, nodes, pair, block):
-    """Find the best split of either leaf in one block."""
+def _search_block(places, layout, rules, max_depth, buffers, nodes, pair, block):
+    """Find the best split of each of the two leaves in one block."""
     for child in range(2):
-        room.splits[block, child].gain = -np.inf
+        buffers.splits[block, child].gain = -np.inf
         if pair[child] >= 0:
             leaf = nodes[pair[child]]
-            histogram = room.histograms[leaf.slot, block]
+            histogram = buffers.histograms[leaf.slot, block]
             if child == 1:
-                subtract(histogram, room.histograms[nodes[pair[0]].slot, block])
-            if _may_part(leaf, rules, max_depth):
-                own = places[block * WIDTH : (block + 1) * WIDTH]
-                split, is_left = room.splits[block, child], room.sets[block, child]
-                _search_leaf(own, layout, rules, histogram, leaf, room.sums[block], split, is_left)
+                subtract(histogram, buffers.histograms[nodes[pair[0]].slot, block])
+            if _may_split(leaf, rules, max_depth):
+                eight = places[block * WIDTH : (block + 1) * WIDTH]
+                sums, is_left = buffers.sums[block], buffers.sets[block, child]
+                split = buffers.splits[block, child]
+                _search_leaf(eight, layout, rules, histogram, leaf, sums, split, is_left)
                 split.place += block * WIDTH
 
 
 @njit(error_model="numpy")
 def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left):
-    """Write the best split of a leaf by a feature of a block."""
-    no_extra = 0.0 * leaf.hessian  # a literal would be a type of its own, and compiled once more
+    """Write the best split of a leaf by a feature of one block."""
+    no_extra = 0.0 * leaf.hessian  # a literal 0.0 would be compiled once more
     for j in range(WIDTH):
         place = places[j]
         if place.usable:
@@ -258,27 +265,27 @@ def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left)
 
 
 @njit(error_model="numpy")
-def _take_best(room, nodes, pair, best, goes_left, rules):
-    """Note the best splits of leaves over all blocks; the first of equals."""
+def _keep_best(buffers, nodes, pair, best, goes_left, rules):
+    """Store the best splits of the leaves over all blocks, the first among equals."""
     for child in range(2):
         if pair[child] >= 0:
             chosen = 0
-            for block in range(len(room.splits)):
-                if room.splits[block, child].gain > room.splits[chosen, child].gain:
+            for block in range(len(buffers.splits)):
+                if buffers.splits[block, child].gain > buffers.splits[chosen, child].gain:
                     chosen = block
-            best[pair[child]] = room.splits[chosen, child]
+            best[pair[child]] = buffers.splits[chosen, child]
             if best[pair[child]].gain > -np.inf:
-                make_gain(best[pair[child]], nodes[pair[child]], rules)
+                finish_gain(best[pair[child]], nodes[pair[child]], rules)
             for b in range(STRIDE):
-                goes_left[pair[child], b] = room.sets[chosen, child, b]
+                goes_left[pair[child], b] = buffers.sets[chosen, child, b]
 
 
 @njit(error_model="numpy")
-def _split(binned, nodes, split, node, left, goes_left, rows, room, rules):
-    """Make a leaf a node with two leaves."""
-    parent, below, above = nodes[node], nodes[left], nodes[left + 1]
+def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
+    """Turn a leaf into a node with two leaves."""
+    parent, left, right = nodes[node], nodes[first], nodes[first + 1]
     place = binned.places[split.place]
-    parent.place, parent.bin, parent.first = split.place, split.bin, left
+    parent.place, parent.bin, parent.first = split.place, split.bin, first
     parent.missing_left, parent.gain = split.missing_left, split.gain
     if not place.is_category:
         for b in range(STRIDE):
@@ -286,21 +293,24 @@ def _split(binned, nodes, split, node, left, goes_left, rows, room, rules):
         goes_left[node, place.n_values] = split.missing_left
     bins = binned.words[:, split.place // WIDTH]
     shift = np.uint64(8 * (split.place % WIDTH))
-    own = rows[parent.begin : parent.end]
-    n_left = part_rows(own, bins, shift, goes_left[node], room.rows)
-    below.begin, below.end = parent.begin, parent.begin + n_left
-    above.begin, above.end = parent.begin + n_left, parent.end
-    below.gradient, below.hessian, below.count = split.gradient, split.hessian, split.count
-    above.gradient = parent.gradient - split.gradient
-    above.hessian = parent.hessian - split.hessian
-    above.count = parent.count - split.count
-    below.depth = above.depth = parent.depth + 1
-    _bound(parent, below, above, rules, place.sign)
+    of_parent = rows[parent.begin : parent.end]
+    n_left = partition_rows(of_parent, bins, shift, goes_left[node], buffers.rows)
+    left.begin, left.end = parent.begin, parent.begin + n_left
+    right.begin, right.end = parent.begin + n_left, parent.end
+    left.gradient, left.hessian, left.count = split.gradient, split.hessian, split.count
+    right.gradient = parent.gradient - split.gradient
+    right.hessian = parent.hessian - split.hessian
+    right.count = parent.count - split.count
+    left.depth = right.depth = parent.depth + 1
+    _bound(parent, left, right, rules, place.sign)
 
 
 @njit(error_model="numpy")
 def _bound(parent, left, right, rules, sign):
-    """Hand bounds down; a signed split parts them in the middle of its two values."""
+    """Pass the bounds of values on to the children.
+
+    A split by a feature with a monotone constraint narrows them to the middle of its two values.
+    """
     low, high = parent.lower, parent.upper
     left.lower = right.lower = low
     left.upper = right.upper = high

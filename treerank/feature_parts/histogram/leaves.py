@@ -1,20 +1,31 @@
-"""Leaves: their values, and where they put the documents that did not grow the tree."""
+"""Values of the leaves of a grown tree, and their addition to the scores of documents."""
 
 import numpy as np
 from numba import prange
 
 from treerank.feature_parts.histogram.binned import WIDTH
-from treerank.feature_parts.histogram.splits import newton_step
+from treerank.feature_parts.histogram.growing import GrownTree
+from treerank.feature_parts.histogram.splits import Rules, newton_step
 from treerank.numerics.compiling import njit
 
 _BYTE = np.uint64(255)
 
 
 @njit(parallel=True, error_model="numpy")
-def add_leaves(gradient, hessian, rows, nodes, leaves, rules, learning_rate, values, scores):
-    """Write the value of each leaf and add it to the scores of its rows.
+def add_leaves(
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+    rows: np.ndarray,
+    nodes: np.ndarray,
+    leaves: np.ndarray,
+    rules: Rules,
+    learning_rate: float,
+    values: np.ndarray,
+    scores: np.ndarray,
+) -> None:
+    """Write the value of each leaf, and add it to the scores of the rows that grew the tree.
 
-    Sums are of the derivatives before any rounding of words; each leaf is summed by one thread.
+    The sums are of the derivatives before they were packed; one thread sums one leaf.
     """
     n_outputs = scores.shape[1]
     for leaf in prange(len(leaves)):
@@ -33,14 +44,17 @@ def add_leaves(gradient, hessian, rows, nodes, leaves, rules, learning_rate, val
 
 
 @njit(parallel=True, error_model="numpy")
-def add_tree(binned_words, nodes, goes_left, values, rows, scores):
-    """Add the tree to the scores of other rows, by their bins."""
+def add_tree(
+    words: np.ndarray, tree: GrownTree, values: np.ndarray, rows: np.ndarray, scores: np.ndarray
+) -> None:
+    """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
+    nodes, goes_left = tree.nodes, tree.goes_left
     for i in prange(len(rows)):
         row, node = rows[i], 0
         while nodes[node].place >= 0:
             place = nodes[node].place
             shift = np.uint64(8 * (place % WIDTH))
-            bin_ = (binned_words[row, place // WIDTH] >> shift) & _BYTE
+            bin_ = (words[row, place // WIDTH] >> shift) & _BYTE
             node = nodes[node].first + 1 - np.int64(goes_left[node, bin_])
         for k in range(scores.shape[1]):
             scores[row, k] += values[node, k]

@@ -1,13 +1,18 @@
-"""Derivative words: gradient, hessian and a count of one, packed so that one addition adds all.
+"""Packed derivatives: gradient, hessian and a count of 1 in words that can simply be added.
 
-A histogram adds up millions of these, so its speed is that of additions to memory. In a *packed*
-word of 64 bits the gradient has the upper, the hessian the middle and the count the lower bits:
-one addition per document and feature. In a *wide* one the gradient has 64 bits to itself: two
-additions. Both are whole numbers in steps of a power of two, the steps as fine as the sums leave
-room for, so that sums are exact, whoever adds them up, and a difference of sums is exact too.
+Histograms are sums over millions of documents, so the number of additions decides the speed. A
+word has 64 bits. The words of a document are one of these:
 
-Wide steps keep all 24 bits of the derivatives. Packed ones are coarser; there each derivative is
-rounded up or down at random, with the right mean, so that sums over many documents lose nothing.
+- *packed*, one word: the gradient has the upper bits, the hessian the middle and the count the
+  lower bits. A document costs one addition per feature.
+- *wide*, two words: the gradient has a word of its own. A document costs two additions.
+
+Gradient and hessian are whole multiples of a step, which is a power of two. Steps are as small as
+the sums over all rows allow without overflow. So all sums, and differences of sums, are exact.
+
+Steps of wide words keep all 24 bits of the derivatives. Steps of packed words are coarser; there
+each derivative is rounded up or down at random such that its mean is right, and the errors cancel
+in sums over many documents.
 """
 
 from math import frexp, ldexp
@@ -19,22 +24,33 @@ from numba import prange
 from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniform
 
-#: Largest magnitude of a single derivative, in steps.
-PRECISIONS = {"float32": 2**24, "int16": 2**15 - 1, "int8": 2**7 - 1}
-_HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two
+
+class Precision(NamedTuple):
+    """Largest magnitude of a single derivative in steps, and number of words per document."""
+
+    largest: int
+    n_words: int
+
+
+PRECISIONS = {
+    "float32": Precision(2**24, n_words=2),
+    "int16": Precision(2**15 - 1, n_words=1),
+    "int8": Precision(2**7 - 1, n_words=1),
+}
+_HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two numbers
 
 
 class Layout(NamedTuple):
-    """Where in a word is what.
+    """The bits of a word that hold gradient, hessian and count.
 
     Attributes
     ----------
     n_words : int
-        Words per document: 1 packed, 2 wide.
+        Words per document: 1 if packed, 2 if wide.
     hessian_shift, gradient_shift : int
-        Bits below the hessian and below the gradient.
+        Number of bits below the hessian and below the gradient.
     gradient_step, hessian_step : float
-        What the whole numbers count.
+        Steps of gradient and hessian.
     """
 
     n_words: int
@@ -44,8 +60,8 @@ class Layout(NamedTuple):
     hessian_step: float
 
 
-def layout_of(gradient, hessian, precision):
-    """Return the finest layout that no sum over all rows overflows.
+def layout_of(gradient: np.ndarray, hessian: np.ndarray, precision: str) -> Layout:
+    """Return the layout with the smallest steps with which no sum over all rows overflows.
 
     Examples
     --------
@@ -53,13 +69,12 @@ def layout_of(gradient, hessian, precision):
     Layout(n_words=1, hessian_shift=10, gradient_shift=37, gradient_step=6.103515625e-05,
            hessian_step=6.103515625e-05)
     """
-    n_rows, largest = len(gradient), PRECISIONS[precision]
-    count_bits = n_rows.bit_length()
-    wide = precision == "float32"
+    largest, n_words = PRECISIONS[precision]
+    count_bits, wide = len(gradient).bit_length(), n_words == 2
     hessian_bits = 63 - count_bits if wide else (64 - count_bits) // 2
-    gradient_bits = 63 if wide else 63 - count_bits - hessian_bits  # and one for the sign
+    gradient_bits = 63 if wide else 63 - count_bits - hessian_bits  # one bit is for the sign
     return Layout(
-        2 if wide else 1,
+        n_words,
         count_bits,
         0 if wide else count_bits + hessian_bits,
         _step(gradient, largest, gradient_bits),
@@ -67,24 +82,27 @@ def layout_of(gradient, hessian, precision):
     )
 
 
-def pack(gradient, hessian, layout, seed, iteration):
-    """Return the words of all rows, one after the other."""
+def pack(
+    gradient: np.ndarray, hessian: np.ndarray, layout: Layout, seed: int, iteration: int
+) -> np.ndarray:
+    """Return the words of all rows; ``seed`` and ``iteration`` are the key of the rounding."""
     words = np.empty(len(gradient) * layout.n_words, dtype=np.int64)
     _pack(gradient, hessian, layout, seed, iteration, words)
     return words
 
 
-def _step(values, largest, bits):
-    """Return the smallest power of two that keeps single values and all sums in bounds."""
+def _step(values: np.ndarray, largest: int, bits: int) -> float:
+    """Return the smallest power of two with which single values and all sums are in range."""
     total, largest_value = _size(values)
-    room = 2**bits - 1 - 8 * len(values) ** 0.5  # of rounding: 8 deviations and more
-    finest = max(largest_value / largest, total / room)
+    # Random rounding adds to a sum: eight standard deviations of that stay free.
+    most = 2**bits - 1 - 8 * len(values) ** 0.5
+    finest = max(largest_value / largest, total / most)
     return ldexp(1.0, max(frexp(finest)[1], -1000)) if finest > 0 else 1.0
 
 
 @njit
 def _size(values):
-    """Return the sum of magnitudes and the largest."""
+    """Return the sum of the magnitudes and the largest of them."""
     total, largest = 0.0, 0.0
     for value in values:
         total += abs(value)
@@ -110,8 +128,8 @@ def _pack(gradient, hessian, layout, seed, iteration, words):
 
 
 @njit(error_model="numpy")
-def add_up(words, n_bins, layout, sums):
-    """Write gradient, hessian and count over the bins up to each, a row of ``sums`` for each."""
+def add_up(words: np.ndarray, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
+    """Write the running sums over the bins: gradient, hessian and count, one row each."""
     upper, lower = np.int64(0), np.int64(0)
     count_mask = (np.int64(1) << layout.hessian_shift) - 1
     hessian_mask = (np.int64(1) << layout.gradient_shift) - 1

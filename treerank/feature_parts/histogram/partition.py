@@ -1,7 +1,8 @@
-"""Parting: the rows of a leaf, left ones before right ones, each side in its old order.
+"""Partition: sorts the rows of a leaf by side, those that go left before those that go right.
 
-Rows in ascending order read memory forwards. Chunks are parted one by one, by any thread, and
-then put together; where a chunk begins does not depend on the number of threads.
+Each side keeps its order, so rows stay ascending and memory is read in sequence. Large leaves are
+partitioned in chunks, which threads share, and the chunks are joined afterwards. Chunks do not
+depend on the number of threads.
 """
 
 import numpy as np
@@ -14,52 +15,71 @@ _BYTE = np.uint64(255)
 
 
 @njit(error_model="numpy")
-def part_rows(rows, bins, shift, goes_left, spare):
-    """Part ``rows`` in place; return how many go left. ``goes_left`` is 1 for such bins."""
+def partition_rows(
+    rows: np.ndarray, bins: np.ndarray, shift: np.uint64, goes_left: np.ndarray, spare: np.ndarray
+) -> int:
+    """Partition ``rows`` in place; return how many go left.
+
+    Parameters
+    ----------
+    rows : ndarray of uint32
+        Rows of the leaf.
+    bins : ndarray of uint64
+        Words of bins of all rows.
+    shift : uint64
+        Position of the feature's bin in a word, in bits.
+    goes_left : ndarray of uint8, shape (256,)
+        1 for bins that go left.
+    spare : ndarray of uint32
+        Memory for at least as many rows.
+    """
     n_chunks = (len(rows) + _CHUNK - 1) // _CHUNK
-    if n_chunks == 1:  # threads would take longer to wake
-        n = _part(rows, bins, shift, goes_left, spare[: len(rows)])
+    if n_chunks == 1:  # starting threads would take longer
+        n = _partition(rows, bins, shift, goes_left, spare[: len(rows)])
         _join(spare[: len(rows)], n, rows, np.int64(0), n)
         return n
     before = np.zeros(n_chunks + 1, dtype=np.int64)
-    for parted in range(2):  # one parallel loop for both steps is compiled once
-        _part_or_join_chunks(parted, rows, bins, shift, goes_left, spare, before)
-        for c in range(n_chunks if parted == 0 else 0):
+    for step in range(2):  # one parallel loop for both steps, so that it is compiled once
+        _partition_or_join_chunks(step, rows, bins, shift, goes_left, spare, before)
+        for c in range(n_chunks if step == 0 else 0):
             before[c + 1] += before[c]
     return before[n_chunks]
 
 
 @njit(error_model="numpy")
-def _part(rows, bins, shift, goes_left, parted):
-    """Write left rows from the front and right ones from the back; return how many go left."""
+def _partition(rows, bins, shift, goes_left, spare):
+    """Write left rows to the front and right rows to the back; return how many go left."""
     front, back = np.int64(0), np.int64(len(rows) - 1)
     for i in range(len(rows)):
         row = rows[i]
         left = np.int64(goes_left[(bins[row] >> shift) & _BYTE])
-        parted[front] = row  # both, without a branch: one of them is overwritten later
-        parted[back] = row
+        spare[front] = row  # both, without a branch: one of the two is overwritten later
+        spare[back] = row
         front += left
         back -= 1 - left
     return front
 
 
 @njit(error_model="numpy")
-def _join(parted, n_left, rows, left, right):
-    """Copy a parted chunk to where its sides begin."""
+def _join(chunk, n_left, rows, left, right):
+    """Copy the sides of a partitioned chunk to ``rows``, from ``left`` and ``right`` on."""
     for i in range(n_left):
-        rows[left + i] = parted[i]
-    last = len(parted) - 1
-    for i in range(len(parted) - n_left):
-        rows[right + i] = parted[last - i]
+        rows[left + i] = chunk[i]
+    last = len(chunk) - 1
+    for i in range(len(chunk) - n_left):
+        rows[right + i] = chunk[last - i]
 
 
 @njit(parallel=True, error_model="numpy")
-def _part_or_join_chunks(parted, rows, bins, shift, goes_left, spare, before):
-    """Part each chunk, or join them once parted; ``before`` is how many go left before each."""
+def _partition_or_join_chunks(step, rows, bins, shift, goes_left, spare, before):
+    """Partition each chunk (step 0), or join the chunks (step 1).
+
+    ``before[c]`` is the number of rows that go left before chunk ``c``.
+    """
     for c in prange(len(before) - 1):
         begin, end = c * _CHUNK, min((c + 1) * _CHUNK, len(rows))
-        if parted:
+        if step == 1:
             right = before[len(before) - 1] + begin - before[c]
             _join(spare[begin:end], before[c + 1] - before[c], rows, before[c], right)
         else:
-            before[c + 1] = _part(rows[begin:end], bins, shift, goes_left, spare[begin:end])
+            before[c + 1] = _partition(rows[begin:end], bins, shift, goes_left, spare[begin:end])

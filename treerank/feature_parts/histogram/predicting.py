@@ -1,9 +1,14 @@
-"""Predicting: documents find their leaves in all trees of a forest.
+"""Scoring: every document is sent to its leaf in each tree of a forest.
 
-Sixty-four documents strike leaves off their lists at once (see
-:mod:`~treerank.feature_parts.histogram.quickscorer`), split after split and tree after tree, without
-a branch that depends on the data. That takes as many steps as there are splits; down trees that
-have far more of them than a path is long, documents walk.
+There are two ways, which find the same leaves:
+
+- :mod:`~treerank.feature_parts.histogram.quickscorer` handles 64 documents at a time and looks at
+  every split of a tree, without branches that depend on the data. Its time grows with the number
+  of splits; it is used for trees of up to 256 leaves.
+- :mod:`~treerank.feature_parts.histogram.traversal` follows the path of each document from the
+  root. Its time grows with the length of paths; it is used for larger trees.
+
+This module chooses between the two and has the kernels of the first.
 """
 
 from concurrent.futures import ThreadPoolExecutor
@@ -11,91 +16,92 @@ from itertools import pairwise
 
 import numpy as np
 
-from treerank.feature_parts.histogram import traversal as walking
+from treerank.feature_parts.histogram import traversal
+from treerank.feature_parts.histogram.forest import Forest
 from treerank.numerics.compiling import njit
 
-_ABREAST = 64  # documents that strike together: two vectors of bytes
-_FEW = 2048  # documents that one thread scores sooner than a second starts
-#: Most leaves that are sooner struck off than walked to.
+_LANES = 64  # documents handled at a time: two vector registers of bytes
+_FEW = 2048  # documents that one thread scores sooner than a second thread starts
+#: Largest number of leaves of a tree for which quickscorer is faster than traversal.
 _MOST_LEAVES = 256
 _BYTE = np.uint64(255)
 _LOWEST_BIT = np.array([0, *((b & -b).bit_length() - 1 for b in range(1, 256))], dtype=np.uint8)
 
 
-def add_scores(forest, X, scores, *, n_threads=1):
-    """Add the outputs of all trees to ``scores``, tree after tree."""
+def add_scores(forest: Forest, X: np.ndarray, scores: np.ndarray, *, n_threads: int = 1) -> None:
+    """Add the values of all trees to ``scores``, in the order of the trees."""
     if n_threads == 1 or len(X) <= _FEW:
         _add(forest, X, scores)
         return
     bounds = np.linspace(0, len(X), n_threads + 1).astype(int)
-    with ThreadPoolExecutor(n_threads) as pool:  # each thread has rows of its own
+    with ThreadPoolExecutor(n_threads) as pool:
         parts = [slice(*ends) for ends in pairwise(bounds)]
         list(pool.map(lambda part: _add(forest, X[part], scores[part]), parts))
 
 
-def _add(forest, X, scores):
+def _add(forest: Forest, X: np.ndarray, scores: np.ndarray) -> None:
     if forest.most_leaves > _MOST_LEAVES:
-        walking.add_scores(X, forest, scores)
+        traversal.add_scores(X, forest, scores)
     else:
-        _add_scores(X, forest.strikes, forest.values_of_leaves, scores)
+        _add_scores(X, forest.quickscorer, forest.leaf_values, scores)
 
 
-def find_leaves(forest, X):
-    """Return the leaf of each document in each tree, counted from the tree's root."""
+def find_leaves(forest: Forest, X: np.ndarray) -> np.ndarray:
+    """Return the node of the leaf of each document in each tree, counted from the root."""
     leaves = np.empty((len(X), forest.n_trees), dtype=np.int64)
     if forest.most_leaves > _MOST_LEAVES:
-        walking.find_leaves(X, forest, leaves)
+        traversal.find_leaves(X, forest, leaves)
     else:
-        _find_leaves(X, forest.strikes, leaves)
+        _find_leaves(X, forest.quickscorer, leaves)
         leaves -= forest.starts[:-1]
     return leaves
 
 
 @njit(error_model="numpy", nogil=True)
-def _add_scores(X, strikes, values, scores):
-    codes, left, byte, bits = _room(strikes)
-    for begin in range(0, len(X), _ABREAST):
-        n = min(_ABREAST, len(X) - begin)
-        _code(X[begin : begin + n], strikes, codes)
-        for tree in range(len(strikes.leaf_starts) - 1):
-            _strike(codes, strikes, tree, left, byte, bits)
+def _add_scores(X, scorer, values, scores):
+    codes, left, byte, bits = _buffers(scorer)
+    for begin in range(0, len(X), _LANES):
+        n = min(_LANES, len(X) - begin)
+        _code(X[begin : begin + n], scorer, codes)
+        for tree in range(len(scorer.leaf_starts) - 1):
+            _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
-                leaf = strikes.leaf_starts[tree] + 8 * byte[i] + _LOWEST_BIT[bits[i]]
+                leaf = scorer.leaf_starts[tree] + 8 * byte[i] + _LOWEST_BIT[bits[i]]
                 for k in range(scores.shape[1]):
                     scores[begin + i, k] += values[leaf, k]
 
 
 @njit(error_model="numpy", nogil=True)
-def _find_leaves(X, strikes, leaves):
-    codes, left, byte, bits = _room(strikes)
-    for begin in range(0, len(X), _ABREAST):
-        n = min(_ABREAST, len(X) - begin)
-        _code(X[begin : begin + n], strikes, codes)
-        for tree in range(len(strikes.leaf_starts) - 1):
-            _strike(codes, strikes, tree, left, byte, bits)
+def _find_leaves(X, scorer, leaves):
+    codes, left, byte, bits = _buffers(scorer)
+    for begin in range(0, len(X), _LANES):
+        n = min(_LANES, len(X) - begin)
+        _code(X[begin : begin + n], scorer, codes)
+        for tree in range(len(scorer.leaf_starts) - 1):
+            _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
-                leaf = strikes.leaf_starts[tree] + 8 * byte[i] + _LOWEST_BIT[bits[i]]
-                leaves[begin + i, tree] = strikes.leaves[leaf]
+                leaf = scorer.leaf_starts[tree] + 8 * byte[i] + _LOWEST_BIT[bits[i]]
+                leaves[begin + i, tree] = scorer.leaves[leaf]
 
 
 @njit(error_model="numpy", nogil=True)
-def _room(strikes):
-    """Return room for codes, for the bytes of a tree, and for the first of them that is left."""
-    codes = np.zeros((len(strikes.columns), _ABREAST), dtype=np.uint8)
+def _buffers(scorer):
+    """Return memory for codes, for the leaves of a tree, and for the first byte left of them."""
+    codes = np.zeros((len(scorer.columns), _LANES), dtype=np.uint8)
     n_most = 0
-    for tree in range(len(strikes.leaf_starts) - 1):
-        n_most = max(n_most, strikes.leaf_starts[tree + 1] - strikes.leaf_starts[tree])
-    left = np.empty(((n_most + 7) // 8, _ABREAST), dtype=np.uint8)
-    return codes, left, np.empty(_ABREAST, dtype=np.uint8), np.empty(_ABREAST, dtype=np.uint8)
+    for tree in range(len(scorer.leaf_starts) - 1):
+        n_most = max(n_most, scorer.leaf_starts[tree + 1] - scorer.leaf_starts[tree])
+    left = np.empty(((n_most + 7) // 8, _LANES), dtype=np.uint8)
+    return codes, left, np.empty(_LANES, dtype=np.uint8), np.empty(_LANES, dtype=np.uint8)
 
 
 @njit(error_model="numpy", nogil=True)
-def _code(X, strikes, codes):
-    """Write the codes of some documents in all columns."""
+def _code(X, scorer, codes):
+    """Write the codes of some documents for all columns."""
     x, below = np.empty(len(X)), np.empty(len(X), dtype=np.uint64)
     for c in range(len(codes)):
-        column = strikes.columns[c]
-        thresholds = strikes.thresholds[column.begin : column.end]
+        column = scorer.columns[c]
+        thresholds = scorer.thresholds[column.begin : column.end]
         for i in range(len(X)):
             x[i] = X[i, column.feature]
         _count_below(x, thresholds, below)
@@ -106,12 +112,15 @@ def _code(X, strikes, codes):
             for i in range(len(X)):
                 known = below[i] < column.n_codes and thresholds[below[i]] == x[i]
                 place = below[i] if known else np.uint64(column.n_codes)
-                codes[c, i] = 1 - strikes.is_left[column.set, place]
+                codes[c, i] = 1 - scorer.is_left[column.set, place]
 
 
 @njit(error_model="numpy", nogil=True)
 def _count_below(x, thresholds, below):
-    """Count the thresholds below each value; their number is a power of two, the last infinite."""
+    """Count the thresholds below each value.
+
+    The number of thresholds is a power of two, and the last one is infinite.
+    """
     below[:] = 0
     step = np.uint64(len(thresholds)) >> np.uint64(1)
     while step > 0:
@@ -122,34 +131,34 @@ def _count_below(x, thresholds, below):
 
 
 @njit(error_model="numpy", nogil=True)
-def _strike(codes, strikes, tree, left, byte, bits):
-    """Find the first byte with leaves that are left, and its bits, in one tree."""
-    n_leaves = strikes.leaf_starts[tree + 1] - strikes.leaf_starts[tree]
+def _remove_leaves(codes, scorer, tree, left, byte, bits):
+    """Find the first byte with leaves that no split removed, and its bits, in one tree."""
+    n_leaves = scorer.leaf_starts[tree + 1] - scorer.leaf_starts[tree]
     n_bytes = (n_leaves + 7) // 8
     left[:n_bytes] = 255
-    words = strikes.words[strikes.word_starts[tree] : strikes.word_starts[tree + 1]]
+    words = scorer.words[scorer.word_starts[tree] : scorer.word_starts[tree + 1]]
     for w in range(np.uint64(len(words))):
         word = words[w]
-        row, own = codes[word >> np.uint64(32)], left[(word >> np.uint64(24)) & _BYTE]
-        _strike_byte(row, np.uint8(word), np.uint8(word >> 8), np.uint8(word >> 16), own)
+        row, of_byte = codes[word >> np.uint64(32)], left[(word >> np.uint64(24)) & _BYTE]
+        _clear_bits(row, np.uint8(word), np.uint8(word >> 8), np.uint8(word >> 16), of_byte)
     byte[:], bits[:] = 0, 0
     for b in range(n_bytes - 1, -1, -1):
         _keep_first(left[b], np.uint8(b), byte, bits)
 
 
 @njit(error_model="numpy", nogil=True)
-def _strike_byte(codes, low, more, kept, left):
-    """Keep only some bits where a code is ``low`` or at most ``more`` above it."""
-    for i in range(_ABREAST):
+def _clear_bits(codes, low, more, kept, left):
+    """Keep only the bits ``kept`` where a code is from ``low`` to ``low + more``."""
+    for i in range(_LANES):
         left[i] &= kept if np.uint8(codes[i] - low) <= more else np.uint8(255)
 
 
 @njit(error_model="numpy", nogil=True)
 def _keep_first(left, b, byte, bits):
-    """Note byte ``b`` where leaves are left in it, by masks, since choices are not vectorized."""
-    for i in range(_ABREAST):
+    """Store byte ``b`` where it has leaves left; by masks, as the compiler vectorizes no choice."""
+    for i in range(_LANES):
         empty = np.uint8(255) if left[i] == 0 else np.uint8(0)
         byte[i] = (byte[i] & empty) | (b & ~empty)
-    for i in range(_ABREAST):
+    for i in range(_LANES):
         empty = np.uint8(255) if left[i] == 0 else np.uint8(0)
         bits[i] = (bits[i] & empty) | left[i]

@@ -1,10 +1,12 @@
-"""Strikes: the splits of a forest as leaves that a document strikes off its list.
+"""QuickScorer: the splits of a forest, arranged for scoring without following paths [1]_.
 
-A tree's leaves are bits, eight in a byte, those of the smaller child of every split before those
-of the larger one. A document that goes to the larger child strikes off the leaves of the
-smaller. The first leaf that is left in the end is its own, in whichever order it has struck [1]_.
-Documents are compared by codes, so that a comparison takes a byte [2]_: how many thresholds of a
-feature are below the value, or 255 where it is missing.
+The leaves of a tree are bits, eight in a byte. The leaves of the smaller child of a split come
+before those of the larger child. At first all bits of a document are 1. Each split by which the
+document would go to the larger child removes the leaves of the smaller child, by setting their
+bits to 0. After all splits, in any order, the first bit that is 1 is the leaf of the document.
+
+Values are replaced by codes, so that a comparison is one of bytes [2]_: the number of thresholds
+of the feature that are below the value, or 255 if the value is missing.
 
 References
 ----------
@@ -14,46 +16,47 @@ References
    data level parallelization. KDD.
 """
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-#: Most thresholds of a column, so that codes are below 255.
+if TYPE_CHECKING:
+    from treerank.feature_parts.histogram.forest import Forest
+
+#: Largest number of thresholds of a column, so that codes are below 255.
 _MOST_THRESHOLDS = 254
 
-#: What is coded: a feature, its thresholds or codes of categories and the power of two that there
-#: are less of; for a split of categories (else -1) which set goes left, and how many codes there
-#: are. The code of such a split is 0 on the left and 1 on the right.
-COLUMN = np.dtype(
-    [
-        ("feature", np.int64),
-        ("begin", np.int64),
-        ("end", np.int64),
-        ("set", np.int64),
-        ("n_codes", np.int64),
-    ]
-)
+#: A column of codes:
+#:
+#: - feature: column of X.
+#: - begin, end: its thresholds, or its codes of categories, as a range of all thresholds. The
+#:   length of the range is a power of two.
+#: - set: for a split by category, the set that goes left; else -1. The code is then 0 if the
+#:   document goes left and 1 if it goes right.
+#: - n_codes: number of thresholds or codes of categories.
+COLUMN = np.dtype([(name, np.int64) for name in ("feature", "begin", "end", "set", "n_codes")])
 
 
-class Strikes(NamedTuple):
+class QuickScorer(NamedTuple):
     """The splits of a forest.
 
     Attributes
     ----------
     columns : ndarray of COLUMN
-        What is coded.
+        The columns of codes.
     thresholds : ndarray of float64
-        Thresholds of all columns, each filled up with infinity to a power of two.
+        Thresholds of all columns, each padded with infinity to a power of two.
     is_left : ndarray of uint8, shape (n_sets, 256)
-        The sets of categories.
+        The sets of categories that go left.
     words : ndarray of uint64
-        One for every byte that a split strikes leaves from, tree after tree: from the lowest
-        byte, the first code that strikes, how many more do (around the clock), the bits that
-        remain, and the number of the byte, below 256; then the column.
+        One word for each byte from which a split removes leaves, tree after tree. From the lowest
+        byte on, a word holds: the first code that removes them, the number of further codes that
+        do (after 255 comes 0), the bits that remain, the number of the byte in the tree (below
+        256), and the column.
     word_starts, leaf_starts : ndarray of int64, shape (n_trees + 1,)
-        Where the words and the leaves of each tree begin.
+        First word and first leaf of each tree.
     leaves : ndarray of int64
-        The nodes that the leaves are, tree after tree.
+        Node of each leaf, tree after tree.
     """
 
     columns: np.ndarray
@@ -65,8 +68,8 @@ class Strikes(NamedTuple):
     leaves: np.ndarray
 
 
-def find_strikes(forest):
-    """Return the strikes of a forest.
+def make_quickscorer(forest: "Forest") -> QuickScorer:
+    """Return the splits of a forest in the form of QuickScorer.
 
     Examples
     --------
@@ -75,23 +78,23 @@ def find_strikes(forest):
     >>> stump = Forest(1, np.array([0, 3]), np.array([0, 0, 0]), np.array([5.0, np.inf, np.inf]),
     ...                np.zeros(3, bool), np.array([1, 1, 2]), np.zeros(3), np.zeros((3, 1)),
     ...                np.full(3, -1), *no_sets)
-    >>> strikes = find_strikes(stump)
-    >>> strikes.thresholds, [hex(word) for word in strikes.words]  # from 1 on, 253 more
+    >>> scorer = make_quickscorer(stump)
+    >>> scorer.thresholds, [hex(word) for word in scorer.words]  # code 1 and 253 more
     (array([ 5., inf]), ['0xfefd01'])
     """
     is_leaf = forest.is_leaf
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.starts))
-    first, size, struck = _place_leaves(forest, is_leaf)
+    first, size, smaller = _number_leaves(forest, is_leaf)
     split, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
     columns, thresholds, column_of, low, more = _find_columns(forest, split)
-    is_first = struck[split] == forest.first[split]  # the left child: those that go right strike
-    low, more = np.where(is_first, low, low + more + 1), np.where(is_first, more, 254 - more)
-    begin, end = first[struck[split]], (first + size)[struck[split]]
+    is_left = smaller[split] == forest.first[split]  # documents that go right remove its leaves
+    low, more = np.where(is_left, low, low + more + 1), np.where(is_left, more, 254 - more)
+    begin, end = first[smaller[split]], (first + size)[smaller[split]]
     which, byte, kept = _bytes_of(begin, end)
     parts = low[which] & 255, more[which], kept, byte, column_of[which]
     words = sum(part.astype(np.uint64) << np.uint64(8 * i) for i, part in enumerate(parts))
     bounds = np.arange(forest.n_trees + 1)
-    return Strikes(
+    return QuickScorer(
         columns,
         thresholds,
         forest.sets,
@@ -102,8 +105,8 @@ def find_strikes(forest):
     )
 
 
-def _place_leaves(forest, is_leaf):
-    """Return the first leaf and the number of leaves of all nodes, and which child is struck."""
+def _number_leaves(forest, is_leaf):
+    """Return the first leaf, the number of leaves and the smaller child of each node."""
     size = np.ones(len(is_leaf), dtype=np.int64)
     levels = []
     parents = forest.starts[:-1][~is_leaf[forest.starts[:-1]]]
@@ -114,22 +117,25 @@ def _place_leaves(forest, is_leaf):
         parents = children[~is_leaf[children]]
     for parents, left in reversed(levels):
         size[parents] = size[left] + size[left + 1]
-    first, struck = np.zeros((2, len(is_leaf)), dtype=np.int64)
+    first, smaller = np.zeros((2, len(is_leaf)), dtype=np.int64)
     for parents, left in levels:
         right_is_small = size[left + 1] < size[left]
-        small = struck[parents] = left + right_is_small
+        small = smaller[parents] = left + right_is_small
         first[small] = first[parents]
         first[left + 1 - right_is_small] = first[parents] + size[small]
-    return first, size, struck
+    return first, size, smaller
 
 
 def _find_columns(forest, split):
-    """Return columns, thresholds, and of each split its column and the codes that go right."""
+    """Return columns, thresholds, and for each split its column and the codes that go right.
+
+    These are the codes from ``low`` to ``low + more``.
+    """
     by_set = forest.set_of_node[split] >= 0
     column_of, low, more = np.zeros((3, len(split)), dtype=np.int64)
     numeric = split[~by_set]
-    features, values, column_of[~by_set], place = _thresholds_of(forest, numeric)
-    low[~by_set] = place + 1
+    features, values, column_of[~by_set], position = _thresholds_of(forest, numeric)
+    low[~by_set] = position + 1
     more[~by_set] = np.where(forest.missing_right[numeric], 255, 254) - low[~by_set]
     sets = forest.set_of_node[split[by_set]].astype(np.int64)
     tables = forest.table_of_set[sets]
@@ -148,25 +154,25 @@ def _find_columns(forest, split):
 
 
 def _thresholds_of(forest, split):
-    """Return features and thresholds of columns, and the column and place of each split."""
+    """Return features and thresholds of columns, and for each split its column and position."""
     feature, threshold = forest.feature[split].astype(np.int64), forest.threshold[split]
     order = np.lexsort((threshold, feature))
     feature, threshold = feature[order], threshold[order]
     is_new = np.append(True, (np.diff(feature) != 0) | (threshold[1:] != threshold[:-1]))
     is_new = is_new[: len(order)]
     of_distinct = feature[is_new]
-    place = np.arange(len(of_distinct)) - np.searchsorted(of_distinct, of_distinct)
-    place %= _MOST_THRESHOLDS  # more thresholds take a column more
-    starts = np.flatnonzero(place == 0)
-    column = np.cumsum(place == 0) - 1
+    position = np.arange(len(of_distinct)) - np.searchsorted(of_distinct, of_distinct)
+    position %= _MOST_THRESHOLDS  # a feature with more thresholds has several columns
+    starts = np.flatnonzero(position == 0)
+    column = np.cumsum(position == 0) - 1
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.cumsum(is_new) - 1
     values = np.split(threshold[is_new], starts[1:]) if len(starts) else []
-    return of_distinct[starts], values, column[rank], place[rank]
+    return of_distinct[starts], values, column[rank], position[rank]
 
 
 def _bytes_of(begin, end):
-    """Return, for every byte of every range of bits: the range, the byte, the bits outside."""
+    """Return the range, the byte and the bits outside the range, for each byte of each range."""
     n_bytes = (end - 1) // 8 - begin // 8 + 1
     which = np.repeat(np.arange(len(begin)), n_bytes)
     starts = np.repeat(np.cumsum(n_bytes) - n_bytes, n_bytes)

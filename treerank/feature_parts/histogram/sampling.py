@@ -1,7 +1,7 @@
-"""Drawing: which documents and features a tree is grown on, and how outputs share one tree.
+"""Sampling: the random rows and features of a tree, and random projections of several outputs.
 
-All is drawn by keys of seed, purpose and iteration, so a continued fit draws what one long
-fit would have drawn.
+Random numbers depend only on seed, purpose and iteration, see :mod:`treerank.numerics.random_keys`.
+So a continued fit samples what one long fit would have sampled.
 """
 
 import numpy as np
@@ -9,12 +9,20 @@ from numba import prange
 
 from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniforms
+from treerank.objectives.base import Objective
 
 _DOCUMENTS, _QUERIES, _FEATURES, _OUTPUTS, ROUNDING = range(5)
 
 
-def draw_rows(n_rows, share, objective, share_of_queries, seed, iteration):
-    """Return the rows to grow a tree on, ascending; each document or query by its own chance."""
+def sample_rows(
+    n_rows: int, objective: Objective, shares: tuple[float, float], seed: int, iteration: int
+) -> np.ndarray:
+    """Return the rows to grow a tree on, in ascending order.
+
+    ``shares`` are the probabilities of each document and of each query. At least one row is
+    returned.
+    """
+    share, share_of_queries = shares
     keep = np.ones(n_rows, dtype=bool)
     if share_of_queries < 1:
         groups = objective.groups
@@ -26,24 +34,26 @@ def draw_rows(n_rows, share, objective, share_of_queries, seed, iteration):
     return np.flatnonzero(keep).astype(np.uint32)
 
 
-def draw_features(places, share, seed, iteration):
-    """Mark the features that a tree may use."""
-    there = places["feature"] >= 0
-    keys = np.where(there, 0.0, 2.0)
+def sample_features(places: np.ndarray, share: float, seed: int, iteration: int) -> None:
+    """Mark the features that a tree may use in ``places["usable"]``."""
+    exists = places["feature"] >= 0
+    keys = np.where(exists, 0.0, 2.0)
     if share < 1:
         drawn = uniforms(key_seed(seed, _FEATURES), iteration, np.arange(len(places)))
-        keys[there] = drawn[there]
-    n_drawn = max(1, round(share * np.count_nonzero(there)))
-    places["usable"] = there & (keys <= np.sort(keys)[:n_drawn].max(initial=0.0))
+        keys[exists] = drawn[exists]
+    n_drawn = max(1, round(share * np.count_nonzero(exists)))
+    places["usable"] = exists & (keys <= np.sort(keys)[:n_drawn].max(initial=0.0))
 
 
-def project(gradient, hessian, seed, iteration):
-    r"""Return one gradient and hessian per document, which the splits of a tree go by.
+def project(
+    gradient: np.ndarray, hessian: np.ndarray, seed: int, iteration: int
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return one gradient and hessian per document, by which the splits of a tree are chosen.
 
-    With signs :math:`\epsilon_k` drawn anew for each tree, the square of
-    :math:`\sum_k \epsilon_k G_k / \sqrt{\bar h_k}` is on average the sum of the outputs' own
-    squares, so splits are by random projection [1]_; :math:`\bar h_k` is the mean hessian of an
-    output and makes outputs comparable. With one output nothing is drawn.
+    With several outputs this is a random projection [1]_,
+    :math:`\sum_k \epsilon_k G_k / \sqrt{\bar h_k}`, with random signs :math:`\epsilon_k` for
+    each tree. Its square is on average the sum of the squares of the outputs. The mean hessian
+    :math:`\bar h_k` of an output makes outputs comparable. With one output nothing is random.
 
     References
     ----------
@@ -62,8 +72,8 @@ def project(gradient, hessian, seed, iteration):
     return g, h
 
 
-def key_seed(seed, purpose):
-    """Return a seed of its own for each purpose."""
+def key_seed(seed: int, purpose: int) -> int:
+    """Return a different seed for each purpose."""
     return seed * 8 + purpose
 
 

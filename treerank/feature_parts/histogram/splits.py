@@ -1,8 +1,8 @@
-"""Splits: where a feature parts the documents of a leaf best.
+"""Splits: the search for the best cut of a feature in a leaf.
 
-A split sends the bins up to one of them left and the others right, the missing values to the
-side where they gain more. The gain is what two Newton steps lower the objective by more than
-one does, times two.
+A cut sends the bins up to one of them left and the other bins right. Missing values go to the
+side where the gain is larger. The gain of a cut is twice what separate Newton steps of both sides
+lower the objective by, compared with one step of the whole leaf.
 """
 
 from typing import NamedTuple
@@ -11,26 +11,20 @@ import numpy as np
 
 from treerank.numerics.compiling import njit
 
-#: The best split so far: its gain, the place of its feature, the last bin that goes left,
-#: whether missing values do, and the sums of the documents that go left.
+#: The best split so far: its gain, the place of its feature, the last bin that goes left, whether
+#: missing values go left, and the sums over the documents that go left.
 SPLIT = np.dtype(
-    [
-        ("gain", np.float64),
-        ("place", np.int64),
-        ("bin", np.int64),
-        ("missing_left", np.int64),
-        ("gradient", np.float64),
-        ("hessian", np.float64),
-        ("count", np.float64),
-    ]
+    [(name, np.int64) for name in ("place", "bin", "missing_left")]
+    + [(name, np.float64) for name in ("gain", "gradient", "hessian", "count")]
 )
-#: Gains smaller than this share of the leaf's own worth come from rounding.
+#: Gains smaller than this share of the gain of the whole leaf are rounding errors.
 _NOISE = 1e-11
 
 
 class Rules(NamedTuple):
-    """What a split must keep to; named as in :class:`HistogramTrees`."""
+    """Rules for splits; the names are those of :class:`HistogramTrees`."""
 
+    is_monotone: bool
     min_child_samples: int
     min_child_weight: float
     reg_alpha: float
@@ -38,11 +32,10 @@ class Rules(NamedTuple):
     min_split_gain: float
     cat_smooth: float
     cat_l2: float
-    is_monotone: bool
 
 
 @njit(error_model="numpy")
-def newton_step(gradient, hessian, rules, lower, upper):
+def newton_step(gradient: float, hessian: float, rules: Rules, lower: float, upper: float) -> float:
     """Return the best value of a leaf, within bounds."""
     shrunk = max(abs(gradient) - rules.reg_alpha, 0.0)
     step = -np.copysign(shrunk, gradient) / (hessian + rules.reg_lambda)
@@ -50,7 +43,7 @@ def newton_step(gradient, hessian, rules, lower, upper):
 
 
 @njit(error_model="numpy")
-def worth(gradient, hessian, rules, lower, upper):
+def leaf_gain(gradient: float, hessian: float, rules: Rules, lower: float, upper: float) -> float:
     """Return twice what the best value of a leaf lowers the objective by."""
     value = newton_step(gradient, hessian, rules, lower, upper)
     slope = 2 * (gradient * value + rules.reg_alpha * abs(value))
@@ -58,25 +51,36 @@ def worth(gradient, hessian, rules, lower, upper):
 
 
 @njit(error_model="numpy")
-def best_cut(sums, n_values, leaf, rules, sign, extra, split):
-    """Keep the best cut of ordered bins in ``split``, if it is better; say whether it is.
+def best_cut(
+    sums: np.ndarray,
+    n_values: int,
+    leaf: np.record,
+    rules: Rules,
+    sign: int,
+    extra: float,
+    split: np.record,
+) -> bool:
+    """Write the best cut of ordered bins to ``split`` if it is better; return whether it is.
 
     Parameters
     ----------
     sums : ndarray of shape (4, n)
-        Sums of gradient, hessian and count up to each bin of values; the last row is room.
+        Sums of gradient, hessian and count up to each bin of values; the last row is memory for
+        the gains of cuts.
     n_values : int
-        Bins of values; what they lack to the sums of the leaf are documents without the value.
+        Number of bins of values. The documents of the leaf that are in none of them lack the
+        value.
     leaf : NODE
         The leaf.
     rules : Rules
-        What the split must keep to.
+        Rules for splits.
     sign : int
-        Whether the right side must not have the lower value (1), or the higher (-1).
+        1 if the right side must not have the lower value, -1 if it must not have the higher.
     extra : float
-        L2 penalty on top of that of the rules.
+        L2 penalty in addition to that of the rules.
     split : SPLIT
-        The best so far, and its worth in place of a gain.
+        The best split so far. Its gain is that of both sides; :func:`finish_gain` subtracts that
+        of the whole leaf.
     """
     n_missing = leaf.count - sums[2, n_values - 1]
     found = False
@@ -86,30 +90,32 @@ def best_cut(sums, n_values, leaf, rules, sign, extra, split):
             g = leaf.gradient - sums[0, n_values - 1]
             h, n = leaf.hessian - sums[1, n_values - 1], n_missing
         elif n_missing > 0:
-            n_cuts = n_values  # all values left, the missing ones right
-        _weigh_cuts(sums, n_cuts, g, h, n, leaf, rules, extra)
+            n_cuts = n_values  # the last cut sends all values left and missing values right
+        _score_cuts(sums, n_cuts, g, h, n, leaf, rules, extra)
         if rules.is_monotone:
-            _weigh_bounded_cuts(sums, n_cuts, g, h, leaf, rules, sign)
+            _score_bounded_cuts(sums, n_cuts, g, h, leaf, rules, sign)
         best = -1
         for b in range(n_cuts):
             if sums[3, b] > split.gain:
                 best, split.gain = b, sums[3, b]
         if best >= 0:
             found = True
-            split.bin, split.count = best, sums[2, best] + n
-            follows_most = n_missing == 0 and 2 * split.count >= leaf.count
+            count = sums[2, best] + n
+            follows_most = n_missing == 0 and 2 * count >= leaf.count
+            split.bin, split.count = best, count
             split.missing_left = missing_left or follows_most
             split.gradient, split.hessian = sums[0, best] + g, sums[1, best] + h
     return found
 
 
 @njit(error_model="numpy")
-def _weigh_cuts(sums, n_cuts, g, h, n, leaf, rules, extra):
-    """Write what both sides of each cut are worth; -inf where rules forbid it.
+def _score_cuts(sums, n_cuts, g, h, n, leaf, rules, extra):
+    """Write the gain of both sides of each cut; -inf where the rules forbid it.
 
-    ``g``, ``h`` and ``n`` are the sums of the documents without a value, if they go left.
+    ``g``, ``h`` and ``n`` are the sums over the documents without a value if these go left, else
+    0.
     """
-    gradients, hessians, counts, worths = sums[0], sums[1], sums[2], sums[3]
+    gradients, hessians, counts, gains = sums[0], sums[1], sums[2], sums[3]
     fewest, lightest = rules.min_child_samples, rules.min_child_weight
     alpha, penalty = rules.reg_alpha, rules.reg_lambda + extra
     for b in range(n_cuts):
@@ -119,12 +125,15 @@ def _weigh_cuts(sums, n_cuts, g, h, n, leaf, rules, extra):
         heavy = (h_left >= lightest) & (h_right >= lightest)
         left, right = max(abs(g_left) - alpha, 0.0), max(abs(g_right) - alpha, 0.0)
         both = left * left / (h_left + penalty) + right * right / (h_right + penalty)
-        worths[b] = both if enough & heavy else -np.inf
+        gains[b] = both if enough & heavy else -np.inf
 
 
 @njit(error_model="numpy")
-def _weigh_bounded_cuts(sums, n_cuts, g, h, leaf, rules, sign):
-    """Do so where values have bounds, and drop cuts that go against the sign."""
+def _score_bounded_cuts(sums, n_cuts, g, h, leaf, rules, sign):
+    """Write the gain of both sides of each cut where leaf values have bounds.
+
+    A cut whose values violate the monotone constraint ``sign`` gets -inf.
+    """
     low, high = leaf.lower, leaf.upper
     for b in range(n_cuts):
         if sums[3, b] == -np.inf:
@@ -135,14 +144,14 @@ def _weigh_bounded_cuts(sums, n_cuts, g, h, leaf, rules, sign):
         right = newton_step(g_right, h_right, rules, low, high)
         sums[3, b] = -np.inf
         if sign * (right - left) >= 0:
-            sums[3, b] = worth(g_left, h_left, rules, low, high)
-            sums[3, b] += worth(g_right, h_right, rules, low, high)
+            sums[3, b] = leaf_gain(g_left, h_left, rules, low, high)
+            sums[3, b] += leaf_gain(g_right, h_right, rules, low, high)
 
 
 @njit(error_model="numpy")
-def make_gain(split, leaf, rules):
-    """Turn the worth of the two sides into the gain, -inf if that does not suffice."""
-    alone = worth(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
-    split.gain -= alone
-    if not split.gain > rules.min_split_gain + _NOISE * abs(alone):
+def finish_gain(split: np.record, leaf: np.record, rules: Rules) -> None:
+    """Subtract the gain of the whole leaf; a split that gains too little gets -inf."""
+    whole = leaf_gain(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
+    split.gain -= whole
+    if not split.gain > rules.min_split_gain + _NOISE * abs(whole):
         split.gain = -np.inf

@@ -1,56 +1,59 @@
-"""Walking: documents walk down the trees of a forest, for trees with many leaves.
+"""Traversal: documents follow their paths from the roots of trees to their leaves.
 
-Eight documents walk down a tree at once, step by step until all stand in leaves, which lead to
-themselves. No step waits for another document's, nor does any branch depend on the data, so a
-processor keeps several steps in flight; of more documents some would only wait for the slowest.
+It is used for trees with many leaves. Eight documents go down a tree together, step by step, until
+all are in leaves; a leaf leads to itself. Their steps are independent and have no branch that
+depends on the data, so the processor works on several at the same time. With more than eight
+documents, more of them would wait for the one with the longest path.
 """
 
 import numpy as np
 
+from treerank.feature_parts.histogram.forest import Forest
 from treerank.numerics.compiling import njit
 
-_ABREAST = 8  # documents that walk together
-_BLOCK = 64  # documents that pass a tree before the next tree comes
+_LANES = 8  # documents that go down a tree together
+_BLOCK = 64  # documents that go down one tree before the next tree
 
 
-def add_scores(X, forest, scores):
-    """Add the outputs of all trees to ``scores``, tree after tree."""
-    starts, nodes, sets = _walk(forest)
-    _add_scores(_enough(X), starts, nodes, sets, forest.values, scores)
+def add_scores(X: np.ndarray, forest: Forest, scores: np.ndarray) -> None:
+    """Add the values of all trees to ``scores``, in the order of the trees."""
+    starts, nodes, sets = _arrays(forest)
+    _add_scores(_padded(X), starts, nodes, sets, forest.values, scores)
 
 
-def find_leaves(X, forest, leaves):
-    """Write the leaf of each document in each tree, counted from the tree's root."""
-    starts, nodes, sets = _walk(forest)
-    _find_leaves(_enough(X), starts, nodes, sets, leaves)
+def find_leaves(X: np.ndarray, forest: Forest, leaves: np.ndarray) -> None:
+    """Write the node of the leaf of each document in each tree, counted from the root."""
+    starts, nodes, sets = _arrays(forest)
+    _find_leaves(_padded(X), starts, nodes, sets, leaves)
 
 
-def _enough(X):
-    """Return at least as many rows as walk abreast."""
-    if len(X) >= _ABREAST:
+def _padded(X: np.ndarray) -> np.ndarray:
+    """Return X with rows of zeros added if it has fewer than ``_LANES`` rows."""
+    if len(X) >= _LANES:
         return X
-    return np.concatenate([X, np.zeros((_ABREAST - len(X), X.shape[1]), dtype=X.dtype)])
+    return np.concatenate([X, np.zeros((_LANES - len(X), X.shape[1]), dtype=X.dtype)])
 
 
-def _walk(forest):
+def _arrays(forest):
+    """Return the arrays of a forest that the kernels read: starts, nodes and sets."""
     nodes = (forest.feature, forest.threshold, forest.missing_right, forest.first)
     sets = (forest.set_of_node, forest.sets, forest.table_of_set, forest.tables, forest.n_codes)
     return forest.starts, nodes, sets
 
 
 @njit(error_model="numpy", nogil=True)
-def _walk_down(X, begin, root, nodes, sets, at):
-    """Let documents walk from ``root`` to their leaves ``at``."""
+def _descend(X, begin, root, nodes, sets, at):
+    """Write the leaves of ``_LANES`` documents in one tree to ``at``."""
     feature, threshold, missing_right, first = nodes
-    for i in range(_ABREAST):
+    for i in range(_LANES):
         at[i] = root
     if len(sets[1]) > 0:
-        _walk_down_sets(X, begin, nodes, sets, at)
+        _descend_with_sets(X, begin, nodes, sets, at)
         return
     moving = True
     while moving:
         moving = False
-        for i in range(np.uint64(_ABREAST)):
+        for i in range(np.uint64(_LANES)):
             node = at[i]
             x = X[begin + i, feature[node]]
             right = (x > threshold[node]) | ((x != x) & missing_right[node])
@@ -60,8 +63,8 @@ def _walk_down(X, begin, root, nodes, sets, at):
 
 
 @njit(error_model="numpy", nogil=True)
-def _walk_down_sets(X, begin, nodes, sets, at):
-    """Do the same where some splits are of categories."""
+def _descend_with_sets(X, begin, nodes, sets, at):
+    """Write the leaves of documents in a tree with splits by category to ``at``."""
     feature, threshold, missing_right, first = nodes
     set_of_node, is_left, table_of_set, tables, n_codes = sets
     for i in range(len(at)):
@@ -72,9 +75,9 @@ def _walk_down_sets(X, begin, nodes, sets, at):
             s = set_of_node[node]
             if s >= 0:
                 table = table_of_set[s]
-                place = np.searchsorted(tables[table][: n_codes[table]], x)
-                known = place < n_codes[table] and tables[table, place] == x
-                right = is_left[s, place if known else n_codes[table]] == 0
+                position = np.searchsorted(tables[table][: n_codes[table]], x)
+                known = position < n_codes[table] and tables[table, position] == x
+                right = is_left[s, position if known else n_codes[table]] == 0
             else:
                 right = (x > threshold[node]) | ((x != x) & missing_right[node])
             after = first[node] + np.uint32(right)
@@ -86,12 +89,12 @@ def _walk_down_sets(X, begin, nodes, sets, at):
 
 @njit(error_model="numpy", nogil=True)
 def _add_block(X, begin, end, starts, nodes, sets, values, scores):
-    at = np.empty(_ABREAST, dtype=np.uint64)
+    at = np.empty(_LANES, dtype=np.uint64)
     for tree in range(len(starts) - 1):
-        for start in range(begin, end, _ABREAST):
-            first = min(start, len(X) - _ABREAST)  # the last ones walk with some for company
-            _walk_down(X, np.uint64(first), np.uint64(starts[tree]), nodes, sets, at)
-            for i in range(start, min(start + _ABREAST, end)):
+        for start in range(begin, end, _LANES):
+            first = min(start, len(X) - _LANES)  # the last block overlaps the one before
+            _descend(X, np.uint64(first), np.uint64(starts[tree]), nodes, sets, at)
+            for i in range(start, min(start + _LANES, end)):
                 for k in range(scores.shape[1]):
                     scores[i, k] += values[at[i - first], k]
 
@@ -105,10 +108,10 @@ def _add_scores(X, starts, nodes, sets, values, scores):
 
 @njit(error_model="numpy", nogil=True)
 def _find_leaves(X, starts, nodes, sets, leaves):
-    at = np.empty(_ABREAST, dtype=np.uint64)
+    at = np.empty(_LANES, dtype=np.uint64)
     for tree in range(len(starts) - 1):
-        for start in range(0, len(leaves), _ABREAST):
-            first = min(start, len(X) - _ABREAST)
-            _walk_down(X, np.uint64(first), np.uint64(starts[tree]), nodes, sets, at)
-            for i in range(start, min(start + _ABREAST, len(leaves))):
+        for start in range(0, len(leaves), _LANES):
+            first = min(start, len(X) - _LANES)
+            _descend(X, np.uint64(first), np.uint64(starts[tree]), nodes, sets, at)
+            for i in range(start, min(start + _LANES, len(leaves))):
                 leaves[i, tree] = np.int64(at[i - first]) - starts[tree]

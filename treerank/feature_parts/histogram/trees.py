@@ -1,62 +1,67 @@
-"""Histogram trees as a feature part: gradient boosting of our own."""
+"""Feature part of histogram trees, which are grown by this package's own engine."""
 
 from dataclasses import replace
-from math import isfinite
-from numbers import Real
+from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_choice, check_count
-from treerank.feature_parts.engines.boosting import BoostedTrees
-from treerank.feature_parts.engines.column_arguments import column_indices, monotone_signs
+from treerank.checks import check_choice, check_count, check_number
+from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
+from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
 from treerank.feature_parts.histogram.forest import Forest
-from treerank.feature_parts.histogram.growing import GROW_POLICIES, Shape
+from treerank.feature_parts.histogram.growing import GROW_POLICIES, TreeLimits
 from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS
 from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
+from treerank.feature_parts.rows import Rows
 from treerank.numerics.threads import kernel_threads
 
-_POSITIVE = ("learning_rate",)
-_NOT_NEGATIVE = (
-    "cat_l2",
-    "cat_smooth",
-    "min_child_weight",
-    "min_split_gain",
-    "reg_alpha",
-    "reg_lambda",
-)
-_SHARES = ("colsample_bytree", "subsample", "subsample_queries")
-#: Lighter leaves would divide by zero.
+#: Bounds of parameters that are numbers, as :func:`treerank.checks.check_number` takes them.
+_BOUNDS: dict[str, dict[str, float]] = {
+    "learning_rate": {"above": 0},
+    "subsample": {"above": 0, "at_most": 1},
+    "subsample_queries": {"above": 0, "at_most": 1},
+    "colsample_bytree": {"above": 0, "at_most": 1},
+    "min_child_weight": {"at_least": 0},
+    "min_split_gain": {"at_least": 0},
+    "reg_alpha": {"at_least": 0},
+    "reg_lambda": {"at_least": 0},
+    "cat_smooth": {"at_least": 0},
+    "cat_l2": {"at_least": 0},
+}
+#: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15
 
 
 class HistogramTrees(BoostedTrees):
-    """A sum of trees grown by our own engine on any objective, several outputs included.
+    """A sum of trees grown on any objective, also of several outputs, by this package's engine.
 
-    Parameters bear LightGBM's names and defaults. Trees are the same, bit for bit, for any
-    ``n_jobs``. With several outputs a leaf holds a vector, and one tree per iteration serves
-    them all.
+    Parameters have LightGBM's names and defaults. Trees are the same, bit for bit, for any
+    ``n_jobs``. With several outputs a leaf holds a vector, and each iteration grows one tree for
+    all outputs.
 
     Parameters
     ----------
     n_estimators : int, default=100
-        Trees. With ``warm_start`` the number in all, with ``init_model`` the number of new ones.
+        Number of trees. With ``warm_start`` the number in all, with ``init_model`` the number of
+        new ones.
     learning_rate : float, default=0.1
-        Shrinkage of each tree.
+        Factor on the values of each tree.
     num_leaves : int, default=31
-        Most leaves of a tree.
+        Largest number of leaves of a tree.
     max_depth : int, default=-1
-        Most splits on a path; -1 is no limit.
+        Largest number of splits on a path from the root to a leaf; -1 is no limit.
     grow_policy : {"leafwise", "depthwise"}, default="leafwise"
-        Which leaf is split next: the one that gains most, or the nearest to the root.
+        Which leaf is split next: the one with the largest gain, or the one nearest to the root.
     min_child_samples : int, default=20
-        Fewest documents in a leaf; counted, not estimated.
+        Smallest number of documents in a leaf; counted exactly.
     min_child_weight : float, default=1e-3
         Smallest sum of hessians in a leaf.
     subsample, subsample_queries : float, default=1.0
-        Chance of each document, and of each query as a whole, to take part in a tree.
+        Probability of each document, and of each query as a whole, to be used for a tree.
     colsample_bytree : float, default=1.0
         Share of features drawn for each tree.
     reg_alpha, reg_lambda : float, default=0.0
@@ -64,46 +69,49 @@ class HistogramTrees(BoostedTrees):
     min_split_gain : float, default=0.0
         Smallest gain of a split.
     max_bin : int, default=255
-        Most bins of a feature, besides the one for missing values.
+        Largest number of bins of a feature, in addition to the one for missing values.
     precision : {"float32", "int16", "int8"}, default="float32"
-        What splits are searched with: derivatives as they are, or rounded at random to whole
-        numbers, which is faster and needs half the memory. Leaf values are never rounded.
+        How derivatives are stored in the search for splits: as they are, or rounded at random to
+        integers, which is faster and needs half the memory. Leaf values are never rounded.
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
-        Whether the score may only fall or rise with a feature; for a single output.
+        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both. Only for
+        objectives with one output.
     categorical_features : sequence of indices or names, or boolean mask, default=None
-        Columns with codes of categories; ``None`` takes those that ``Rows`` names. The 255 most
-        frequent are told apart, the others are missing values.
+        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
+        rankers fill from the categories of a data frame. The ``max_bin`` most frequent codes are
+        distinguished; the others are treated as missing values.
     cat_smooth, cat_l2 : float, default=10.0
-        Dampening of the order of categories, and L2 penalty where they are split.
+        For splits by category: number added to the sum of hessians of each category when
+        categories are sorted, and additional L2 penalty.
     early_stopping_rounds : int, default=None
         Stop after so many iterations without a better value on ``validation`` and keep the
         trees up to the best one.
     warm_start : bool, default=False
-        Let ``fit`` add to the trees it finds.
+        Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted HistogramTrees or Forest, default=None
         Trees to start from. On the same data and with the same seed, a continued fit equals one
         long fit bit for bit.
     output : {"score", "trees", "leaves"}, default="score"
         What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
     importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` shares out: the gain, or the number of splits.
+        What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None
-        Threads; ``None`` is all cores, or in a worker of joblib its share of them.
+        Number of threads; ``None`` is all cores, or the share of a joblib worker.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is drawn.
+        Seed of everything random.
 
     Attributes
     ----------
     booster_ : Forest
         The trees.
     best_iteration_ : int
-        Iterations kept.
+        Number of iterations kept.
     evals_result_ : dict
         ``{"validation": {name of the metric: values}}``, one value per iteration.
     feature_importances_ : ndarray of shape (n_features_in_,)
-        Shares that sum to 1 (or 0 without a split).
+        Shares that sum to 1, or zeros if no tree has a split.
     n_features_in_, n_outputs_, n_scores_ : int
-        Columns of X, of ``transform``, and outputs of the objective.
+        Number of columns of X, of columns of ``transform``, and of outputs of the objective.
 
     Examples
     --------
@@ -123,200 +131,126 @@ class HistogramTrees(BoostedTrees):
 
     def __init__(
         self,
-        n_estimators=100,
+        n_estimators: int = 100,
         *,
-        learning_rate=0.1,
-        num_leaves=31,
-        max_depth=-1,
-        grow_policy="leafwise",
-        min_child_samples=20,
-        min_child_weight=1e-3,
-        subsample=1.0,
-        subsample_queries=1.0,
-        colsample_bytree=1.0,
-        reg_alpha=0.0,
-        reg_lambda=0.0,
-        min_split_gain=0.0,
-        max_bin=MOST_BINS,
-        precision="float32",
-        monotone_constraints=None,
-        categorical_features=None,
-        cat_smooth=10.0,
-        cat_l2=10.0,
-        early_stopping_rounds=None,
-        warm_start=False,
-        init_model=None,
-        output="score",
-        importance_type="gain",
-        n_jobs=None,
-        random_state=None,
+        grow_policy: str = "leafwise",
+        min_child_samples: int = 20,
+        subsample_queries: float = 1.0,
+        precision: str = "float32",
+        cat_smooth: float = 10.0,
+        cat_l2: float = 10.0,
+        **shared: Any,
     ):
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
+        super().__init__(n_estimators, **shared)
         self.grow_policy = grow_policy
         self.min_child_samples = min_child_samples
-        self.min_child_weight = min_child_weight
-        self.subsample = subsample
         self.subsample_queries = subsample_queries
-        self.colsample_bytree = colsample_bytree
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.min_split_gain = min_split_gain
-        self.max_bin = max_bin
         self.precision = precision
-        self.monotone_constraints = monotone_constraints
-        self.categorical_features = categorical_features
         self.cat_smooth = cat_smooth
         self.cat_l2 = cat_l2
-        self.early_stopping_rounds = early_stopping_rounds
-        self.warm_start = warm_start
-        self.init_model = init_model
-        self.output = output
-        self.importance_type = importance_type
-        self.n_jobs = n_jobs
-        self.random_state = random_state
 
-    def grow(self, rows, derivatives, n_new, earlier, validation_rows, progress, seed):
-        """Grow ``n_new`` trees on top of ``earlier``."""
-        rows = _as_floats(rows)
-        categorical = self._categorical(rows)
-        signs = self._signs(rows, categorical, derivatives.n_outputs)
-        n_threads = self.n_threads_for(rows)
-        bins = find_bins(
-            rows, most=self.max_bin, categorical=categorical, seed=seed, n_threads=n_threads
-        )
-        held_out = None if validation_rows is None else _as_floats(validation_rows)
-        settings = self._settings(seed, signs.any())
-        inputs = rows, bins, signs, derivatives, n_new, earlier, held_out, progress, settings
+    def grow(self, task: GrowthTask) -> Forest:
+        """Return a forest with ``n_new`` more trees than ``earlier``."""
+        task = task._replace(rows=_as_floats(task.rows))
+        if task.validation_rows is not None:
+            task = task._replace(validation_rows=_as_floats(task.validation_rows))
+        categorical = self._categorical_columns(task.rows)
+        signs = self._signs(task.rows, categorical, task.derivatives.n_outputs)
+        n_threads = self.n_threads_for(task.rows)
+        options = {"most": self.max_bin, "seed": task.seed, "n_threads": n_threads}
+        bins = find_bins(task.rows, categorical=categorical, **options)
         with kernel_threads(n_threads):
-            return boost(*inputs)
+            return boost(task, bins, signs, self._settings(bool(signs.any())))
 
-    def predict_scores(self, values):
+    def predict_scores(self, values: np.ndarray) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
         scores = np.zeros((len(values), self.n_scores_))
         add_scores(self.booster_, _float_array(values), scores, n_threads=self.n_threads)
         return scores
 
-    def predict_nodes(self, values):
-        """Return the leaf of every tree that each document falls into."""
+    def predict_nodes(self, values: np.ndarray) -> np.ndarray:
+        """Return the leaf of each tree that each document reaches."""
         return find_leaves(self.booster_, _float_array(values))
 
-    def leaf_values(self):
-        """Return the values of all nodes, NaN where they are no leaves, one array per tree."""
+    def leaf_values(self) -> list[np.ndarray]:
+        """Return the values of all nodes, NaN in inner nodes, one array per tree."""
         forest = self.booster_
         values = np.where(forest.is_leaf[:, None], forest.values, np.nan)
         return np.split(values, forest.starts[1:-1])
 
-    def importance(self, kind):
+    def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
         forest = self.booster_
         split = ~forest.is_leaf
         weight = forest.gain[split] if kind == "gain" else None
         return np.bincount(forest.feature[split], weight, minlength=forest.n_features)
 
-    def dump_booster(self, booster):
+    def dump_booster(self, booster: Forest) -> dict[str, Any]:
         """Return the trees as plain numbers and arrays."""
         return booster.as_state()
 
-    def load_booster(self, model):
-        """Return a forest from itself or its numbers and arrays."""
+    def load_booster(self, model: Forest | dict[str, Any]) -> Forest:
+        """Return a forest from a forest or from its numbers and arrays."""
         if isinstance(model, Forest):
             return model
         if not isinstance(model, dict):
             raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
         return Forest(**model)
 
-    def count_iterations(self, booster, n_scores):
-        """Return how many trees there are."""
+    def count_iterations(self, booster: Forest, n_scores: int) -> int:
+        """Return the number of trees."""
         return booster.n_trees
 
-    def count_features(self, booster):
-        """Return how many features the trees were grown on."""
-        return booster.n_features
+    def count_features_and_scores(self, booster: Forest) -> tuple[int, int]:
+        """Return the number of features the trees were grown on, and that of their outputs."""
+        return booster.n_features, booster.n_outputs
 
-    def count_scores(self, booster):
-        """Return how many outputs the trees have."""
-        return booster.n_outputs
-
-    def _check_parameters(self, validation):
+    def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
         check_choice("grow_policy", self.grow_policy, GROW_POLICIES)
         check_choice("precision", self.precision, PRECISIONS)
         check_count("num_leaves", self.num_leaves)
         check_count("min_child_samples", self.min_child_samples)
-        check_count("max_bin", self.max_bin)
-        if not 2 <= self.max_bin <= MOST_BINS:
-            raise ValueError(f"max_bin must be from 2 to {MOST_BINS}; got {self.max_bin!r}.")
+        check_count("max_bin", self.max_bin, at_least=2, at_most=MOST_BINS)
         if not (self.max_depth == -1 or self.max_depth >= 1):
             raise ValueError(f"max_depth must be -1 or at least 1; got {self.max_depth!r}.")
-        for name in _POSITIVE + _SHARES + _NOT_NEGATIVE:
-            check_range(name, getattr(self, name))
+        for name, bounds in _BOUNDS.items():
+            check_number(name, getattr(self, name), **bounds)
 
-    def _settings(self, seed, is_monotone):
-        shape = Shape(int(self.num_leaves), int(self.max_depth), GROW_POLICIES[self.grow_policy])
-        rules = Rules(
-            int(self.min_child_samples),
-            max(float(self.min_child_weight), _LEAST_WEIGHT),
-            float(self.reg_alpha),
-            float(self.reg_lambda),
-            float(self.min_split_gain),
-            float(self.cat_smooth),
-            float(self.cat_l2),
-            bool(is_monotone),
-        )
-        shares = {name: float(getattr(self, name)) for name in _SHARES}
+    def _settings(self, is_monotone: bool) -> Settings:
+        least = max(float(self.min_child_weight), _LEAST_WEIGHT)
+        rest = self.reg_alpha, self.reg_lambda, self.min_split_gain, self.cat_smooth, self.cat_l2
+        rules = Rules(is_monotone, int(self.min_child_samples), least, *map(float, rest))
+        level_by_level = GROW_POLICIES[self.grow_policy]
+        limits = TreeLimits(int(self.num_leaves), int(self.max_depth), level_by_level)
+        shares = self.subsample, self.subsample_queries, self.colsample_bytree
         return Settings(
-            float(self.learning_rate), shape, rules, self.precision, **shares, seed=seed
+            float(self.learning_rate), limits, rules, self.precision, *map(float, shares)
         )
 
-    def _categorical(self, rows):
-        if self.categorical_features is None:
-            return tuple(rows.categorical or ())
-        names = rows.feature_names
-        return column_indices(
-            self.categorical_features, rows.shape[1], names, name="categorical_features"
-        )
-
-    def _signs(self, rows, categorical, n_outputs):
-        if self.monotone_constraints is None:
-            return np.zeros(rows.shape[1], dtype=np.int64)
-        signs = np.array(
-            monotone_signs(self.monotone_constraints, rows.shape[1], rows.feature_names)
-        )
+    def _signs(self, rows: Rows, categorical: tuple[int, ...], n_outputs: int) -> np.ndarray:
+        """Return the monotone constraints of all features; refuse what trees cannot keep to."""
+        constraints, n_features = self.monotone_constraints, rows.shape[1]
+        if constraints is None:
+            return np.zeros(n_features, dtype=np.int64)
+        signs = np.array(monotone_signs(constraints, n_features, rows.feature_names))
         if signs.any() and n_outputs > 1:
             raise ValueError(
-                "monotone_constraints must be None with several outputs; "
-                f"got {self.monotone_constraints!r}."
+                f"monotone_constraints must be None with several outputs; got {constraints!r}."
             )
         if signs[list(categorical)].any():
             raise ValueError(
                 "monotone_constraints must be 0 for categories, which have no order; "
-                f"got {self.monotone_constraints!r}."
+                f"got {constraints!r}."
             )
         return signs
 
 
-def check_range(name, value):
-    """Refuse a number that is not in the range its name calls for."""
-    allowed = "a positive number"
-    fits = isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
-    if name in _SHARES:
-        allowed, fits = "above 0 and at most 1", fits and 0 < value <= 1
-    elif name in _NOT_NEGATIVE:
-        allowed, fits = "a number of at least 0", fits and value >= 0
-    else:
-        fits = fits and value > 0
-    if not fits:
-        raise ValueError(f"{name} must be {allowed}; got {value!r}.")
-
-
-def _float_array(values):
-    """Return floats, in doubles unless they are single ones."""
+def _float_array(values: Any) -> np.ndarray:
+    """Return the values as doubles, or as they are if they are floats in single precision."""
     values = np.asarray(values)
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 
 
-def _as_floats(rows):
+def _as_floats(rows: Rows) -> Rows:
     return replace(rows, values=_float_array(rows.values))

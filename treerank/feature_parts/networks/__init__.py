@@ -1,0 +1,1 @@
+"""Networks: feature parts that torch computes, and how they are trained."""

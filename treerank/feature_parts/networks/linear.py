@@ -1,17 +1,59 @@
-"""Linear feature part: f(x) = <w, x>, the simplest network there is."""
+"""Linear feature part: f(x) = <w, x>, the simplest network."""
 
+from dataclasses import dataclass
+
+import numpy as np
 import torch
 
 from treerank.feature_parts.networks.network_part import NetworkPart
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class Linear(NetworkPart):
     """A weighted sum of the features.
 
     Parameters
     ----------
-    **training
-        See :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+    n_outputs : int, default=1
+        Width of f(x). The weights of several outputs in the score are trained with them.
+    n_epochs : int, default=50
+        How often each document is shown; with ``warm_start`` the total of all fits.
+    batch_size : int, default=512
+        Documents of a batch.
+    batches : {"queries", "pairs"}, default="queries"
+        What a batch consists of: queries with all of their pairs, or pairs drawn at random.
+    optimizer : {"adam", "adamw", "sgd"}, default="adam"
+        Method of gradient descent.
+    learning_rate : float, default=0.01
+        Length of the first steps.
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
+        How the learning rate falls; None keeps it. The formulas are at
+        :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+    decay_rate : float, default=0.5
+        How much the learning rate falls.
+    decay_epochs : float, default=10
+        Number of epochs in which it falls by so much.
+    momentum : float, default=0.0
+        Momentum of "sgd".
+    weight_decay : float, default=0.0
+        L2 penalty on the weights.
+    gradient_clip : float, default=None
+        Longest gradient; a longer one is shortened. None changes no gradient.
+    standardize : bool, default=True
+        Whether features are standardized first.
+    early_stopping_rounds : int, default=None
+        Number of epochs without a better value on ``validation`` after which training stops.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the last fit.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train; "auto" takes a GPU if there is one.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features,) or (n_outputs, n_features)
+        Weight of each feature, in the units of ``X``.
 
     Examples
     --------
@@ -24,19 +66,25 @@ class Linear(NetworkPart):
     ((2,), True)
     """
 
-    def __init__(self, *, learning_rate=1e-2, **training):
-        super().__init__(learning_rate=learning_rate, **training)
+    learning_rate: float = 1e-2
 
     @property
-    def coef_(self):
+    def coef_(self) -> np.ndarray:
         """Weight of each feature as given, of shape (n_features,) or (n_outputs, n_features)."""
         weight = self.network_.get_parameter("weight").detach().double().numpy()
         weight = weight / self._standardization.scale
         return weight[0] if len(weight) == 1 else weight
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
-        layer = torch.nn.Linear(n_features, n_outputs, bias=False)
-        # From zero the first step is the same whatever the seed; several outputs must differ.
-        bound = 0.0 if n_outputs == 1 else n_features**-0.5
-        torch.nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
-        return layer
+        return bias_free_layer(n_features, n_outputs, generator)
+
+
+def bias_free_layer(n_inputs: int, n_outputs: int, generator: torch.Generator) -> torch.nn.Linear:
+    """Return a layer without bias: zero weights for one output, else small random weights.
+
+    From zero the first step is the same for every seed. Several outputs must start differently.
+    """
+    layer = torch.nn.Linear(n_inputs, n_outputs, bias=False)
+    bound = 0.0 if n_outputs == 1 else n_inputs**-0.5
+    torch.nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+    return layer

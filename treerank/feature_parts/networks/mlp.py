@@ -1,12 +1,15 @@
-"""Multilayer perceptron: the neural feature part of RankNet and of the DirectRanker paper."""
+"""Multilayer perceptron: the neural feature part of RankNet and of the DirectRanker paper.
+
+To add an activation or a way to draw the first weights, list it in ``ACTIVATIONS`` or ``STARTS``.
+"""
 
 import itertools
-from collections.abc import Iterable
-from numbers import Real
+from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass
 
 import torch
 
-from treerank.checks import check_choice, check_count
+from treerank.checks import check_choice, check_count, check_number
 from treerank.feature_parts.networks.network_part import NetworkPart
 
 ACTIVATIONS = {
@@ -17,28 +20,29 @@ ACTIVATIONS = {
 }
 
 
-def _glorot(layers, generator):
-    """Keep the variance of signals and gradients (Glorot and Bengio 2010)."""
+def _draw_glorot(layers, generator):
+    """Draw weights that keep the variance of signals and gradients (Glorot and Bengio 2010)."""
     for layer in layers:
         torch.nn.init.xavier_uniform_(layer.weight, generator=generator)
 
 
-def _zero(layers, generator):
-    """Start as in section 5.1 of RankNet."""
-    _small(layers, generator, first=0.0)
+def _draw_zero(layers, generator):
+    """Set the first layer to zero and draw small weights elsewhere (RankNet, section 5.1)."""
+    _draw_small(layers, generator, first=0.0)
 
 
-def _small(layers, generator, first=0.01):
-    """Start near zero; not at it, from where rectifiers never move."""
+def _draw_small(layers, generator, first=0.01):
+    """Draw small weights, smallest in the first layer; from zero weights, ReLUs never move."""
     for i, layer in enumerate(layers):
-        reach = 0.1 if i else first
-        torch.nn.init.uniform_(layer.weight, -reach, reach, generator=generator)
+        bound = 0.1 if i else first
+        torch.nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
 
 
-#: What the weights are before training.
-STARTS = {"small": _small, "glorot": _glorot, "zero": _zero}
+#: Ways to draw the weights before training.
+STARTS = {"small": _draw_small, "glorot": _draw_glorot, "zero": _draw_zero}
 
 
+@dataclass(eq=False, repr=False)
 class MLP(NetworkPart):
     """A fully connected network.
 
@@ -47,19 +51,51 @@ class MLP(NetworkPart):
     hidden : sequence of int, default=(64, 32)
         Units of each hidden layer.
     activation : {"tanh", "sigmoid", "relu", "linear"}, default="tanh"
-        After each hidden layer.
+        Function after each hidden layer.
     output_activation : {"tanh", "sigmoid", "relu", "linear"}, default="linear"
-        After the outputs.
+        Function after the outputs.
     dropout : float, default=0.0
-        Share of hidden units left out of each step.
+        Share of hidden units left out of each step, from 0 to below 1.
     start : {"small", "glorot", "zero"}, default="small"
-        Weights at the start: small random ones, smallest in the first layer; random ones that
-        keep the variance of signals; or, as in RankNet, none in the first layer. From small
-        ones, a network is almost linear until the data ask for more, and fits less noise: it
-        gained .02 to .06 of NDCG@10 over "glorot" on three of four data sets, by folds that had
-        no part in the choice, and on the fourth no difference was shown.
-    **training
-        See :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+        Weights before training. "small": small random weights, smallest in the first layer; the
+        network is almost linear at first and tends to fit less noise. "glorot": random weights
+        that keep the variance of signals. "zero": as in RankNet, zero in the first layer and
+        small in the others.
+    n_outputs : int, default=1
+        Width of f(x). The weights of several outputs in the score are trained with them.
+    n_epochs : int, default=50
+        How often each document is shown; with ``warm_start`` the total of all fits.
+    batch_size : int, default=512
+        Documents of a batch.
+    batches : {"queries", "pairs"}, default="queries"
+        What a batch consists of: queries with all of their pairs, or pairs drawn at random.
+    optimizer : {"adam", "adamw", "sgd"}, default="adam"
+        Method of gradient descent.
+    learning_rate : float, default=0.001
+        Length of the first steps.
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
+        How the learning rate falls; None keeps it. The formulas are at
+        :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+    decay_rate : float, default=0.5
+        How much the learning rate falls.
+    decay_epochs : float, default=10
+        Number of epochs in which it falls by so much.
+    momentum : float, default=0.0
+        Momentum of "sgd".
+    weight_decay : float, default=0.0
+        L2 penalty on the weights.
+    gradient_clip : float, default=None
+        Longest gradient; a longer one is shortened. None changes no gradient.
+    standardize : bool, default=True
+        Whether features are standardized first.
+    early_stopping_rounds : int, default=None
+        Number of epochs without a better value on ``validation`` after which training stops.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the last fit.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train; "auto" takes a GPU if there is one.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
 
     Examples
     --------
@@ -72,22 +108,12 @@ class MLP(NetworkPart):
     np.int64(0)
     """
 
-    def __init__(
-        self,
-        hidden=(64, 32),
-        *,
-        activation="tanh",
-        output_activation="linear",
-        dropout=0.0,
-        start="small",
-        **training,
-    ):
-        super().__init__(**training)
-        self.hidden = hidden
-        self.activation = activation
-        self.output_activation = output_activation
-        self.dropout = dropout
-        self.start = start
+    hidden: Sequence[int] = (64, 32)
+    _: KW_ONLY
+    activation: str = "tanh"
+    output_activation: str = "linear"
+    dropout: float = 0.0
+    start: str = "small"
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         layers: list[torch.nn.Module] = []
@@ -96,7 +122,7 @@ class MLP(NetworkPart):
             layers += [_linear(n_in, n_out)]
             layers += [ACTIVATIONS[self.activation]()]
             layers += [torch.nn.Dropout(self.dropout)] if self.dropout else []
-        # A comparison is of differences, in which the bias of a linear output cancels.
+        # Documents are compared by differences, in which the bias of a linear output cancels.
         bias = self.output_activation != "linear"
         layers += [_linear(sizes[-1], n_outputs, bias=bias)]
         STARTS[self.start]([layer for layer in layers if hasattr(layer, "weight")], generator)
@@ -111,13 +137,13 @@ class MLP(NetworkPart):
         check_choice("start", self.start, STARTS)
         check_choice("activation", self.activation, ACTIVATIONS)
         check_choice("output_activation", self.output_activation, ACTIVATIONS)
-        real = isinstance(self.dropout, Real) and not isinstance(self.dropout, bool)
-        if not real or not 0 <= float(self.dropout) < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1; got {self.dropout!r}.")
+        check_number("dropout", self.dropout, at_least=0)
+        if self.dropout >= 1:
+            raise ValueError(f"dropout must be below 1; got {self.dropout!r}.")
 
 
 def _linear(n_in, n_out, *, bias=True):
-    """Return a layer whose weights are still to be drawn, without torch's own generator."""
+    """Return a layer whose weights are still to be drawn, without use of torch's own generator."""
     layer = torch.nn.utils.skip_init(torch.nn.Linear, n_in, n_out, bias=bias)
     if bias:
         torch.nn.init.zeros_(layer.bias)

@@ -1,15 +1,15 @@
-"""Network parts: feature parts that a torch network computes, trained down any objective.
+"""Network part: a feature part computed by a torch network and trained on any objective.
 
-A new one derives from :class:`NetworkPart`, names its own parameters in ``__init__``, passes the
-rest on as ``**training``, and brings ``_make_network``. Everything else is here: standardized
-inputs, batches, early stopping, continuation, model files.
+To add one, derive a dataclass from :class:`NetworkPart`, as ``Linear`` does. Its fields are its
+own parameters, or parameters of :class:`NetworkPart` with another default. Its method
+``_make_network`` makes the network. Everything else is here: standardized inputs, batches, early
+stopping, continuation, the state in model files.
 """
 
 import copy
-import math
 import warnings
-from numbers import Real
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -21,8 +21,8 @@ try:
 except ImportError as error:
     raise ImportError("Networks need torch: pip install treerank[torch]") from error
 
-from treerank.checks import check_choice, check_count
-from treerank.feature_parts.inherited_parameters import spell_out
+from treerank.checks import check_choice, check_count, check_number
+from treerank.feature_parts.base import Validation
 from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.networks.training import (
     DECAYS,
@@ -36,141 +36,138 @@ from treerank.feature_parts.networks.training import (
     own_generator,
 )
 from treerank.feature_parts.rows import Rows, as_rows
+from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
 from treerank.progress import Progress
 
-#: Rows that a network may look at before it is trained.
+#: Number of rows that a network may look at before it is trained.
 _SAMPLE = 4096
-#: Rows computed at a time, always so many: a product's last bits depend on the shape.
+#: Number of rows computed at a time. It is fixed: a product's last bits depend on its shape.
 _BLOCK = 256
-#: What a continued fit may have other than the fit before, of an optimizer's settings.
-_OWN = ("weight_decay", "momentum")
+#: Settings of an optimizer that a continued fit takes from the parameters, not from its state.
+_CURRENT_SETTINGS = ("weight_decay", "momentum")
 _STATE = ("n_features_in_", "n_outputs_", "n_scores_", "best_iteration_", "evals_result_")
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class NetworkPart(BaseEstimator):
-    """A network trained down an objective: the training parameters of every such feature part.
+    """A network trained on an objective, with the parameters of training.
 
-    Training on a CPU takes one thread, and scores are computed in double precision, in blocks of
-    equal size, and rounded to single precision: so the model and its scores do not depend on
-    threads, on the order of rows, or on which documents are scored together.
+    Training on a CPU takes one thread. Scores are computed in double precision, in blocks of
+    equal size, and rounded to single precision. So the model and its scores do not depend on the
+    number of threads, on the order of rows, or on which documents are scored together.
 
-    Ctrl-C ends a fit after its first epoch early, with a warning: the best weights so far are
-    kept with ``early_stopping_rounds``, else those of the moment.
+    Ctrl-C after the first epoch ends a fit early, with a warning: with ``early_stopping_rounds``
+    the best weights so far are kept, otherwise the current ones.
 
     Parameters
     ----------
     n_outputs : int, default=1
-        Width of f(x). The weight of the head over several outputs is trained with them, and is
-        ``head_weight_``. An objective of several outputs has as many as it needs.
+        Width of f(x). The weights of several outputs in the score are trained with them and are
+        ``head_weight_``. Under an objective of several outputs, f(x) has as many as it needs.
     n_epochs : int, default=50
-        How often each document is shown. With ``warm_start`` the number in all.
+        How often each document is shown. With ``warm_start`` the total of all fits.
     batch_size : int, default=512
-        Documents of a batch: whole queries, or pieces of those that are larger.
+        Documents of a batch: whole queries, or pieces of larger queries.
     batches : {"queries", "pairs"}, default="queries"
-        Batches of queries with all of their pairs, or of pairs drawn at random.
+        What a batch consists of: queries with all of their pairs, or pairs drawn at random.
     optimizer : {"adam", "adamw", "sgd"}, default="adam"
-        What takes the steps.
-    learning_rate : float, default=1e-3
-        Length of the first steps; the objective is divided by its value per document at scores
-        of zero, so that this means the same for every objective.
+        Method of gradient descent.
+    learning_rate : float, default=0.001
+        Length of the first steps. The objective is divided by its value per document at scores
+        of zero, so that a learning rate means the same for every objective.
     decay : {None, "step", "exponential", "inverse_time"}, default=None
-        How the learning rate falls: by the factor ``decay_rate`` after every ``decay_epochs``, the
-        same but gradually, or by 1 / (1 + decay_rate * epoch / decay_epochs).
-    decay_rate, decay_epochs : float, default=0.5 and 10
+        How the learning rate falls: "step" multiplies it by ``decay_rate`` after every
+        ``decay_epochs``, "exponential" does so gradually, "inverse_time" divides it by
+        1 + decay_rate * epoch / decay_epochs.
+    decay_rate : float, default=0.5
+        See ``decay``.
+    decay_epochs : float, default=10
         See ``decay``.
     momentum : float, default=0.0
-        Of "sgd".
+        Momentum of "sgd".
     weight_decay : float, default=0.0
-        L2 penalty; "adamw" decouples it from the gradient.
+        L2 penalty on the weights; "adamw" decouples it from the gradient.
     gradient_clip : float, default=None
-        Longest gradient.
+        Longest gradient; a longer one is shortened. None changes no gradient.
     standardize : bool, default=True
-        Shift and scale each feature to mean 0 and standard deviation 1 over the training rows.
-        Missing values become 0 after that, the mean.
+        Whether each feature is shifted and scaled to mean 0 and standard deviation 1 over the
+        training rows. Missing values become 0 after that, the mean.
     early_stopping_rounds : int, default=None
-        Stop after so many epochs without a better value on ``validation``, and go back to the
-        weights of the best one.
+        Number of epochs without a better value on ``validation`` after which training stops. The
+        weights of the best epoch are kept.
     warm_start : bool, default=False
-        Let ``fit`` go on where the last one ended.
+        Whether ``fit`` goes on from the last fit.
     device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to compute; "auto" takes a GPU if there is one.
+        Where to train; "auto" takes a GPU if there is one.
     random_state : int, RandomState instance or None, default=None
-        Seed of all that is drawn, whatever the state of torch's own generator.
+        Seed of all random numbers. The state of torch's own generator does not matter.
 
     Attributes
     ----------
     network_ : torch.nn.Module
         The network, from standardized features to f(x).
     head_weight_ : ndarray of shape (n_outputs,)
-        Weight of each output in the score; only with several outputs of f and one of the
+        Weight of each output in the score; only with several outputs of f(x) and one of the
         objective.
     best_iteration_ : int
-        Epochs kept.
+        Number of epochs kept.
     evals_result_ : dict
         ``{"validation": {name of the metric: values}}``, one value per epoch.
     n_features_in_, n_outputs_, n_scores_ : int
-        Columns of X, of ``transform``, and outputs of the objective.
+        Columns of X, columns of ``transform``, and outputs of the objective.
+
+    Examples
+    --------
+    >>> @dataclass(eq=False, repr=False, kw_only=True)
+    ... class Bilinear(NetworkPart):
+    ...     rank: int = 2
+    ...     learning_rate: float = 0.1
+    ...
+    ...     def _make_network(self, n_features, n_outputs, X_sample, generator):
+    ...         inner = torch.nn.Linear(n_features, self.rank)
+    ...         return torch.nn.Sequential(inner, torch.nn.Linear(self.rank, n_outputs))
+    >>> from treerank.objectives import make_objective
+    >>> X = np.array([[1.0, 0.0], [0.0, 0.1], [1.0, 0.3]])
+    >>> part = Bilinear(random_state=0).fit(X, make_objective([1, 0, 1]))
+    >>> part.transform(X).argmin()
+    np.int64(1)
     """
 
-    network_: torch.nn.Module
-    _double_network: Any
+    n_outputs: int = 1
+    n_epochs: int = 50
+    batch_size: int = 512
+    batches: str = "queries"
+    optimizer: str = "adam"
+    learning_rate: float = 1e-3
+    decay: str | None = None
+    decay_rate: float = 0.5
+    decay_epochs: float = 10
+    momentum: float = 0.0
+    weight_decay: float = 0.0
+    gradient_clip: float | None = None
+    standardize: bool = True
+    early_stopping_rounds: int | None = None
+    warm_start: bool = False
+    device: str = "auto"
+    random_state: int | np.random.RandomState | None = None
 
-    def __init__(
-        self,
-        *,
-        n_outputs=1,
-        n_epochs=50,
-        batch_size=512,
-        batches="queries",
-        optimizer="adam",
-        learning_rate=1e-3,
-        decay=None,
-        decay_rate=0.5,
-        decay_epochs=10,
-        momentum=0.0,
-        weight_decay=0.0,
-        gradient_clip=None,
-        standardize=True,
-        early_stopping_rounds=None,
-        warm_start=False,
-        device="auto",
-        random_state=None,
-    ):
-        self.n_outputs = n_outputs
-        self.n_epochs = n_epochs
-        self.batch_size = batch_size
-        self.batches = batches
-        self.optimizer = optimizer
-        self.learning_rate = learning_rate
-        self.decay = decay
-        self.decay_rate = decay_rate
-        self.decay_epochs = decay_epochs
-        self.momentum = momentum
-        self.weight_decay = weight_decay
-        self.gradient_clip = gradient_clip
-        self.standardize = standardize
-        self.early_stopping_rounds = early_stopping_rounds
-        self.warm_start = warm_start
-        self.device = device
-        self.random_state = random_state
-
-    def __init_subclass__(cls, **kwargs):
-        """Spell out ``**training`` in the signature, which is where scikit-learn reads it."""
-        super().__init_subclass__(**kwargs)
-        spell_out(cls)
+    network_: torch.nn.Module = field(init=False)
+    evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
+    _double_network: torch.nn.Module | None = field(init=False)
+    _optimizer_state: tuple[str, dict[str, Any]] | None = field(init=False)
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         """Return a module that maps (n, n_features) to (n, n_outputs).
 
-        ``X_sample`` is a tensor of standardized training rows to look at, None when a model file
-        is read. What is drawn comes from ``generator``, a ``torch.Generator`` of the CPU. A
-        method ``start_epoch(epoch, n_epochs)`` of the module is called before each epoch.
+        ``X_sample`` is a tensor of standardized training rows to look at, or None when a model
+        file is read. Random numbers come from ``generator``, a ``torch.Generator`` of the CPU. If
+        the module has a method ``start_epoch(epoch, n_epochs)``, it is called before each epoch.
         """
         raise NotImplementedError
 
-    def fit(self, X, objective, *, validation=None):
-        """Train; row ``i`` of ``X`` earns score ``i`` of ``objective``.
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
+        """Train; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
         Parameters
         ----------
@@ -179,7 +176,7 @@ class NetworkPart(BaseEstimator):
         objective : Objective
             Asked for ``derivatives(scores, iteration=t)`` of batches of rows.
         validation : tuple (X, metric), default=None
-            ``metric(scores)``, higher better, is taken after every epoch.
+            ``metric(scores)``, where higher is better, is computed after every epoch.
         """
         rows = as_rows(X)
         self._check_parameters(validation)
@@ -193,45 +190,36 @@ class NetworkPart(BaseEstimator):
             )
         return self._train(rows, objective, validation, self.n_epochs - n_done)
 
-    def partial_fit(self, X, objective, *, validation=None):
-        """Train for one epoch more, on these rows; the first call settles the standardization."""
+    def partial_fit(
+        self, X: Any, objective: Objective, *, validation: Validation | None = None
+    ) -> Self:
+        """Train for one more epoch, on these rows; the first call also fits the standardization."""
         rows = as_rows(X)
         self._check_parameters(validation)
         if not hasattr(self, "network_"):
             self._start(rows, objective)
         return self._train(rows, objective, validation, 1)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """Return f(x), of shape (n_documents, n_outputs_)."""
-        check_is_fitted(self)
-        rows = self._rows_of_width(X)
-        if self._double_network is None:
-            self._double_network = copy.deepcopy(self.network_).cpu().double().eval()
-        if len(rows) == 0:
-            return np.zeros((0, self.n_outputs_))
-        with one_thread(), torch.inference_mode():
-            parts = [
-                self._evaluate(rows.batch(start, start + _BLOCK))
-                for start in range(0, len(rows), _BLOCK)
-            ]
-        return np.concatenate(parts)
+        return self._transform_blocks(X, self._evaluate, _BLOCK)
 
     @property
-    def head_weight_(self):
-        """Weight of each output in the score, trained with them."""
-        if getattr(self, "_model", None) is None or self._model.head is None:
+    def head_weight_(self) -> np.ndarray:
+        """Weight of each output in the score, trained with the outputs."""
+        if not hasattr(self, "network_") or self._model.head is None:
             raise AttributeError("head_weight_ is there after fit with n_outputs > 1 only.")
         return self._model.head.detach().cpu().double().numpy()
 
-    def get_state(self):
-        """Return the fitted state: all weights as arrays, and a few numbers."""
+    def get_state(self) -> dict[str, Any]:
+        """Return what ``fit`` has learned: all weights as arrays, and a few numbers."""
         check_is_fitted(self)
         weights = {name: t.cpu().numpy().copy() for name, t in self._model.state_dict().items()}
         inputs = {"mean": self._standardization.mean, "scale": self._standardization.scale}
-        going_on = {"seed": self._seed, "unit": self._unit}
-        return {"weights": weights, **inputs, **going_on, **{n: getattr(self, n) for n in _STATE}}
+        training = {"seed": self._seed, "unit": self._unit}
+        return {"weights": weights, **inputs, **training, **{n: getattr(self, n) for n in _STATE}}
 
-    def set_state(self, state):
+    def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
         for name in _STATE:
             setattr(self, name, state[name])
@@ -243,12 +231,12 @@ class NetworkPart(BaseEstimator):
         self._n_epochs_done, self._optimizer_state = self.best_iteration_, None
         return self
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is a network."""
         return hasattr(self, "network_")
 
-    def _start(self, rows, objective):
-        """Settle everything that training goes on from."""
+    def _start(self, rows: Rows, objective: Objective) -> None:
+        """Make the untrained network, and everything that later fits go on from."""
         self.n_features_in_, self.n_scores_ = rows.shape[1], objective.n_outputs
         self.n_outputs_ = self.n_scores_ if self.n_scores_ > 1 else self.n_outputs
         measure = Standardization.of(rows) if self.standardize else None
@@ -259,7 +247,7 @@ class NetworkPart(BaseEstimator):
         self._unit = objective_unit(objective, self.batches, self.batch_size, self._seed)
         self._n_epochs_done, self._optimizer_state, self.evals_result_ = 0, None, {}
 
-    def _build(self, sample, seed):
+    def _build(self, sample: torch.Tensor | None, seed: int) -> None:
         generator = torch.Generator().manual_seed(seed)
         with own_generator(seed, torch.device("cpu")), one_thread():
             network = self._make_network(self.n_features_in_, self.n_outputs_, sample, generator)
@@ -267,45 +255,50 @@ class NetworkPart(BaseEstimator):
         self.network_, self._double_network = network, None
 
     def _train(self, rows, objective, validation, n_epochs):
+        """Train for more epochs, and keep the best weights or the last ones."""
         if objective.n_outputs != self.n_scores_:
             raise ValueError(
                 f"objective must have {self.n_scores_} outputs, as in the earlier fit; "
                 f"got {objective.n_outputs}."
             )
         device = choose_device(self.device)
-        X = torch.from_numpy(self._standardization(self._rows_of_width(rows))).to(device)
-        held_out = None
-        if validation is not None:
-            standard = self._standardization(self._rows_of_width(validation[0]))
-            held_out = torch.from_numpy(standard).to(device)
+        X = self._as_tensor(rows, device)
+        held_out = None if validation is None else self._as_tensor(validation[0], device)
         start, stop = self._n_epochs_done, self._n_epochs_done + n_epochs
-        metric, rounds = validation and validation[1], self.early_stopping_rounds
-        progress = Progress(metric, rounds, start, stop)
+        metric = validation and validation[1]
+        progress = Progress(metric, self.early_stopping_rounds, start, stop)
         trainer = self._make_trainer(device)
-        best, n_done = None, start
         with own_generator(self._seed, device), one_thread():
-            try:
-                for epoch in range(start, stop):
-                    torch.manual_seed(self._seed + 2**31 * epoch)  # epochs draw alike in any fit
-                    trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
-                    n_done, enough = epoch + 1, self._look(held_out, progress, epoch + 1)
-                    if progress.kept() == n_done:
-                        best = copy.deepcopy(self._model.state_dict())
-                    if enough:
-                        break
-            except KeyboardInterrupt:
-                if n_done == start:
-                    raise
-                _warn_of_interruption(n_done, progress.kept())
+            n_done, best = self._run_epochs(trainer, X, objective, held_out, progress, start, stop)
         return self._remember(trainer, progress, best, n_done)
 
+    def _run_epochs(self, trainer, X, objective, held_out, progress, start, stop):
+        """Train epoch after epoch; return how many are done, and the best weights if any."""
+        best, n_done = None, start
+        try:
+            for epoch in range(start, stop):
+                # A seed for each epoch: it draws the same numbers in a continued fit.
+                torch.manual_seed(self._seed + 2**31 * epoch)
+                trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
+                n_done, enough = epoch + 1, self._look(held_out, progress, epoch + 1)
+                if progress.kept() == n_done:
+                    best = copy.deepcopy(self._model.state_dict())
+                if enough:
+                    break
+        except KeyboardInterrupt:
+            if n_done == start:
+                raise
+            _warn_of_interruption(n_done, progress.kept())
+        return n_done, best
+
     def _look(self, held_out, progress, n_done):
+        """Measure the validation rows, if any; tell whether to stop."""
         if held_out is not None:
             progress.measure(self._score_single(held_out))
         return progress.record(n_done)
 
     def _score_single(self, X):
-        """Return scores in single precision, as training sees them."""
+        """Return scores in single precision, as training computes them."""
         self._model.eval()
         with torch.inference_mode():
             scores = torch.cat([self._model(part) for part in X.split(_SAMPLE)])
@@ -317,15 +310,15 @@ class NetworkPart(BaseEstimator):
         parameters = [p for p in self._model.parameters() if p.requires_grad]
         optimizer = OPTIMIZERS[self.optimizer](parameters, self.weight_decay, self.momentum)
         name, state = self._optimizer_state or (None, None)
-        if name == self.optimizer:  # what another one remembers is of no use
-            settings = {k: optimizer.param_groups[0][k] for k in _OWN if k in optimizer.defaults}
+        if name == self.optimizer:  # the state of another optimizer is of no use
+            group, defaults = optimizer.param_groups[0], optimizer.defaults
+            settings = {name: group[name] for name in _CURRENT_SETTINGS if name in defaults}
             optimizer.load_state_dict(state)
             optimizer.param_groups[0].update(settings)
-        schedule = Schedule(self.learning_rate, self.decay, self.decay_rate, self.decay_epochs)
         return Trainer(
             model=self._model,
             optimizer=optimizer,
-            schedule=schedule,
+            schedule=Schedule(self.learning_rate, self.decay, self.decay_rate, self.decay_epochs),
             batches=self.batches,
             batch_size=self.batch_size,
             gradient_clip=self.gradient_clip,
@@ -334,6 +327,7 @@ class NetworkPart(BaseEstimator):
         )
 
     def _remember(self, trainer, progress, best, n_done):
+        """Set the fitted attributes after training."""
         kept = progress.kept()
         if best is not None:
             self._model.load_state_dict(best)
@@ -347,34 +341,46 @@ class NetworkPart(BaseEstimator):
         self._double_network = None
         return self
 
-    def _evaluate(self, values):
-        """Return f of a block of rows, filled up to its full size."""
+    def _transform_blocks(self, X, evaluate, size):
+        """Return ``evaluate(network, rows)`` of all blocks of rows; the network is in double."""
+        check_is_fitted(self)
+        rows = self._rows_of_width(X)
+        if self._double_network is None:
+            self._double_network = copy.deepcopy(self.network_).cpu().double().eval()
+        network, starts = self._double_network, range(0, len(rows), size)
+        with one_thread(), torch.inference_mode():
+            parts = [evaluate(network, rows.batch(start, start + size)) for start in starts]
+        return np.concatenate([np.zeros((0, self.n_outputs_)), *parts])
+
+    def _evaluate(self, network, values):
+        """Return f(x) of a block of rows, which is filled up to its full size."""
         block = np.zeros((_BLOCK, values.shape[1]))
         block[: len(values)] = self._standardization(Rows(values), np.float64)
-        outputs = self._double_network(torch.from_numpy(block))
+        outputs = network(torch.from_numpy(block))
         return outputs[: len(values)].float().double().numpy()
 
-    def _rows_of_width(self, X):
+    def _as_tensor(self, X: Any, device: torch.device) -> torch.Tensor:
+        return torch.from_numpy(self._standardization(self._rows_of_width(X))).to(device)
+
+    def _rows_of_width(self, X: Any) -> Rows:
         rows = as_rows(X)
         if rows.shape[1] != self.n_features_in_:
             raise ValueError(f"X must have {self.n_features_in_} features; got {rows.shape[1]}.")
         return rows
 
-    def _check_parameters(self, validation):
-        for name in ("n_outputs", "n_epochs", "batch_size"):
-            check_count(name, getattr(self, name))
-        if self.batch_size == 1:  # nothing would ever be learned, without a word
-            raise ValueError("batch_size must be at least 2, which makes a pair; got 1.")
+    def _check_parameters(self, validation: Validation | None) -> None:
+        check_count("n_outputs", self.n_outputs)
+        check_count("n_epochs", self.n_epochs)
+        check_count("batch_size", self.batch_size, at_least=2)  # a single document makes no pair
         for name in ("learning_rate", "decay_rate", "decay_epochs"):
-            _check_real(name, getattr(self, name), positive=True)
+            check_number(name, getattr(self, name), above=0)
         for name in ("momentum", "weight_decay"):
-            _check_real(name, getattr(self, name))
+            check_number(name, getattr(self, name), at_least=0)
         if self.gradient_clip is not None:
-            _check_real("gradient_clip", self.gradient_clip, positive=True)
+            check_number("gradient_clip", self.gradient_clip, above=0)
         check_choice("batches", self.batches, BATCHES)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
-        if self.decay is not None:
-            check_choice("decay", self.decay, [name for name in DECAYS if name])
+        check_choice("decay", self.decay, DECAYS)
         choose_device(self.device)
         if self.early_stopping_rounds is not None:
             check_count("early_stopping_rounds", self.early_stopping_rounds)
@@ -384,17 +390,10 @@ class NetworkPart(BaseEstimator):
                 )
 
 
-def _warn_of_interruption(n_done, kept):
+def _warn_of_interruption(n_done: int, kept: int | None) -> None:
     weights = "of the moment" if kept is None else f"of epoch {kept}"
     warnings.warn(
         f"Training was interrupted after {n_done} epochs; the weights are those {weights}.",
         UserWarning,
-        stacklevel=4,
+        stacklevel=5,
     )
-
-
-def _check_real(name, value, *, positive=False):
-    ok = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    if not ok or value < 0 or (positive and value == 0):
-        allowed = "a positive number" if positive else "a number of at least 0"
-        raise ValueError(f"{name} must be {allowed}; got {value!r}.")

@@ -1,16 +1,33 @@
-"""Objective function: how an objective enters automatic differentiation.
+"""Objective function: an objective as a function of torch's automatic differentiation.
 
-The head is linear before tau, so torch needs nothing of an objective but its value and its
-gradient by the scores: one function with a known derivative, whatever network made the scores.
+The head is linear before tau. So torch needs of an objective only its value and its gradient by
+the scores: one function with a known derivative, for the scores of any network.
 """
+
+from typing import Any
 
 import torch
 
+from treerank.objectives.base import Objective
 from treerank.objectives.dense import dense_gradient, is_dense
 
 
 class ObjectiveFunction(torch.autograd.Function):
     """An objective of scores, ``ObjectiveFunction.apply(scores, objective, iteration)``.
+
+    Parameters
+    ----------
+    scores : Tensor of shape (n_documents,) or (n_documents, n_outputs)
+        Scores, for instance outputs of a network.
+    objective : Objective
+        What is minimized.
+    iteration : int
+        Key of what the objective draws at random.
+
+    Returns
+    -------
+    Tensor of shape ()
+        Value of the objective, with a gradient by the scores.
 
     Examples
     --------
@@ -22,24 +39,30 @@ class ObjectiveFunction(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(ctx, scores, objective, iteration):
-        """Ask the objective for the value, and keep its gradient."""
+    def forward(ctx: Any, scores: torch.Tensor, objective: Objective, iteration: int) -> Any:
+        """Return the value of the objective, and keep its gradient."""
         given = scores.detach().cpu().double().numpy()
         value, gradient, _ = objective(given, iteration=iteration)
         ctx.save_for_backward(torch.as_tensor(gradient).to(scores))
         return scores.new_tensor(value)
 
     @staticmethod
-    def backward(ctx, grad_output):
-        """Hand the gradient on."""
+    def backward(ctx: Any, grad_output: torch.Tensor) -> Any:
+        """Return the gradient by the scores; the other arguments have none."""
         (gradient,) = ctx.saved_tensors
         return grad_output * gradient, None, None
 
 
-def score_gradient(scores, objective, iteration):
-    """Return the objective's gradient by the scores, without its value, which costs more.
+def score_gradient(scores: torch.Tensor, objective: Objective, iteration: int) -> torch.Tensor:
+    """Return the gradient of an objective by the scores, without its value, which costs more.
 
-    On the GPU itself where the scores are there and the objective allows.
+    It is computed on the GPU where the scores are there and the objective allows it.
+
+    Examples
+    --------
+    >>> from treerank.objectives import make_objective
+    >>> score_gradient(torch.zeros(2), make_objective([1, 0]), 0)
+    tensor([-0.5000,  0.5000])
     """
     if scores.is_cuda and is_dense(objective):
         return dense_gradient(scores.detach(), objective)

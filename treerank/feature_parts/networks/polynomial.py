@@ -1,22 +1,25 @@
 """Polynomial feature part: the hypothetical model of the DirectRanker paper.
 
-By the theorem of Stone and Weierstrass, polynomials come close to any continuous function on a
-bounded set; with the squared cost, their coefficients are found by a descent without local
-minima. So they serve where networks must be held to something simpler.
+By the theorem of Stone and Weierstrass, polynomials approximate any continuous function on a
+bounded set. With the squared loss, gradient descent on their coefficients has no local minima. So
+polynomials are a simple model to compare networks with.
 """
 
 import itertools
+from dataclasses import KW_ONLY, dataclass
 from math import comb
 
 import torch
 
 from treerank.checks import check_count
+from treerank.feature_parts.networks.linear import bias_free_layer
 from treerank.feature_parts.networks.network_part import NetworkPart
 
-#: Monomials from which on memory, not patience, would give out.
+#: Most monomials allowed, for the sake of memory.
 MAX_MONOMIALS = 100_000
 
 
+@dataclass(eq=False, repr=False)
 class Polynomial(NetworkPart):
     """A weighted sum of all monomials up to a degree, without the constant.
 
@@ -24,8 +27,41 @@ class Polynomial(NetworkPart):
     ----------
     degree : int, default=2
         Largest sum of exponents; d features have C(d + degree, degree) - 1 monomials.
-    **training
-        See :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+    n_outputs : int, default=1
+        Width of f(x). The weights of several outputs in the score are trained with them.
+    n_epochs : int, default=50
+        How often each document is shown; with ``warm_start`` the total of all fits.
+    batch_size : int, default=512
+        Documents of a batch.
+    batches : {"queries", "pairs"}, default="queries"
+        What a batch consists of: queries with all of their pairs, or pairs drawn at random.
+    optimizer : {"adam", "adamw", "sgd"}, default="adam"
+        Method of gradient descent.
+    learning_rate : float, default=0.01
+        Length of the first steps.
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
+        How the learning rate falls; None keeps it. The formulas are at
+        :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+    decay_rate : float, default=0.5
+        How much the learning rate falls.
+    decay_epochs : float, default=10
+        Number of epochs in which it falls by so much.
+    momentum : float, default=0.0
+        Momentum of "sgd".
+    weight_decay : float, default=0.0
+        L2 penalty on the weights.
+    gradient_clip : float, default=None
+        Longest gradient; a longer one is shortened. None changes no gradient.
+    standardize : bool, default=True
+        Whether features are standardized first.
+    early_stopping_rounds : int, default=None
+        Number of epochs without a better value on ``validation`` after which training stops.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the last fit.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train; "auto" takes a GPU if there is one.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
 
     Examples
     --------
@@ -38,9 +74,9 @@ class Polynomial(NetworkPart):
     np.int64(0)
     """
 
-    def __init__(self, degree=2, *, learning_rate=1e-2, **training):
-        super().__init__(learning_rate=learning_rate, **training)
-        self.degree = degree
+    degree: int = 2
+    _: KW_ONLY
+    learning_rate: float = 1e-2
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         n_monomials = comb(n_features + self.degree, self.degree) - 1
@@ -49,9 +85,7 @@ class Polynomial(NetworkPart):
                 f"degree must give {n_features} features at most {MAX_MONOMIALS} monomials; "
                 f"got {self.degree!r}, which gives {n_monomials}."
             )
-        layer = torch.nn.Linear(n_monomials, n_outputs, bias=False)
-        bound = 0.0 if n_outputs == 1 else n_monomials**-0.5
-        torch.nn.init.uniform_(layer.weight, -bound, bound, generator=generator)
+        layer = bias_free_layer(n_monomials, n_outputs, generator)
         return torch.nn.Sequential(Monomials(n_features, self.degree), layer)
 
     def _check_parameters(self, validation):
@@ -60,14 +94,14 @@ class Polynomial(NetworkPart):
 
 
 class Monomials(torch.nn.Module):
-    """All products of up to ``degree`` features.
+    """All products of up to ``degree`` features, as a layer.
 
     Parameters
     ----------
     n_features : int
-        Columns that come in.
+        Number of features.
     degree : int
-        Most factors.
+        Largest number of factors.
 
     Examples
     --------
@@ -75,25 +109,21 @@ class Monomials(torch.nn.Module):
     tensor([[2., 3., 4., 6., 9.]])
     """
 
-    def __init__(self, n_features, degree):
+    def __init__(self, n_features: int, degree: int):
         super().__init__()
         self.degree = degree
         for power in range(2, degree + 1):
-            shorter = {
-                factors: number
-                for number, factors in enumerate(
-                    itertools.combinations_with_replacement(range(n_features), power - 1)
-                )
-            }
-            # Each monomial is one of a degree less times its last factor.
+            shorter = itertools.combinations_with_replacement(range(n_features), power - 1)
+            numbers = {factors: number for number, factors in enumerate(shorter)}
+            # Each monomial is a monomial of one degree less, times its last factor.
             products = itertools.combinations_with_replacement(range(n_features), power)
-            pairs = [(shorter[factors[:-1]], factors[-1]) for factors in products]
+            pairs = [(numbers[factors[:-1]], factors[-1]) for factors in products]
             self.register_buffer(f"pairs_{power}", torch.tensor(pairs).T, persistent=False)
 
-    def forward(self, X):
+    def forward(self, X: torch.Tensor) -> torch.Tensor:
         """Return the products, those of fewer factors first."""
         powers = [X]
         for power in range(2, self.degree + 1):
-            shorter, last = getattr(self, f"pairs_{power}")
+            shorter, last = self.get_buffer(f"pairs_{power}")
             powers.append(powers[-1][:, shorter] * X[:, last])
         return torch.cat(powers, dim=1)

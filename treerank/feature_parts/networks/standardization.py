@@ -1,14 +1,18 @@
-"""Standardization: features of mean 0 and standard deviation 1, and no missing values.
+"""Standardization: features shifted and scaled to mean 0 and standard deviation 1.
 
-Networks mind the scale of their inputs, trees do not. A missing value becomes the mean. A feature
-that never varies becomes 0. Sums are taken row by row in the order given, in double precision,
-so the result does not depend on how X lies in memory.
+Networks and linear functions depend on the scale of their inputs, trees do not. A missing value
+is left out of mean and deviation, and becomes 0, the mean. A feature that does not vary is shifted
+and not scaled. Sums are taken row by row in the given order, in double precision, so the result
+does not depend on the memory layout of X. This module does not need torch.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 
+from treerank.feature_parts.rows import Rows
 from treerank.numerics.compiling import njit
 
 _BATCH = 8192
@@ -16,16 +20,20 @@ _BATCH = 8192
 
 @dataclass(frozen=True, eq=False)
 class Standardization:
-    """Location and scale of each feature.
+    """Mean and standard deviation of each feature.
 
-    Attributes
+    Calling it with rows returns them standardized.
+
+    Parameters
     ----------
-    mean, scale : ndarray of shape (n_features,)
-        What is subtracted, and what is divided by then.
+    mean : ndarray of shape (n_features,)
+        What is subtracted from each feature.
+    scale : ndarray of shape (n_features,)
+        What each feature is divided by afterwards: its standard deviation, or 1 if it does not
+        vary.
 
     Examples
     --------
-    >>> from treerank.feature_parts.rows import Rows
     >>> rows = Rows(np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]]))
     >>> Standardization.of(rows)(rows)
     array([[-1.,  0.],
@@ -37,25 +45,25 @@ class Standardization:
     scale: np.ndarray
 
     @classmethod
-    def none(cls, n_features):
-        """Return the one that only replaces missing values, by 0."""
+    def none(cls, n_features: int) -> Self:
+        """Return the standardization that only replaces missing values by 0."""
         return cls(np.zeros(n_features), np.ones(n_features))
 
     @classmethod
-    def of(cls, rows):
-        """Measure location and scale, in two passes: squares of large numbers cancel."""
+    def of(cls, rows: Rows) -> Self:
+        """Measure mean and standard deviation; missing and infinite values are left out."""
         count, total, squares = np.zeros((3, rows.shape[1]))
         for batch in _batches(rows):
             _add_values(batch, count, total)
         mean = total / np.maximum(count, 1)
-        for batch in _batches(rows):
+        for batch in _batches(rows):  # about the mean: sums of large squares would cancel
             _add_squares(batch, mean, squares)
         scale = np.sqrt(squares / np.maximum(count, 1))
         tiny = 1e-12 * np.maximum(np.abs(mean), np.finfo(np.float64).tiny)
         return cls(mean, np.where(scale > tiny, scale, 1.0))
 
-    def __call__(self, rows, dtype=np.float32):
-        """Return all rows as one array."""
+    def __call__(self, rows: Rows, dtype: Any = np.float32) -> np.ndarray:
+        """Return all rows, standardized, as one array of a type."""
         result = np.empty(rows.shape, dtype)
         start, inverse = 0, 1 / self.scale
         for batch in _batches(rows):
@@ -64,7 +72,7 @@ class Standardization:
         return result
 
 
-def _batches(rows):
+def _batches(rows: Rows) -> Iterator[np.ndarray]:
     for start in range(0, len(rows), _BATCH):
         batch = rows.batch(start, start + _BATCH)
         yield np.ascontiguousarray(batch, dtype=np.float64)

@@ -1,68 +1,78 @@
-"""Training: batches, steps and epochs that take a network down an objective.
+"""Training: gradient descent of a network on an objective, batch by batch and epoch by epoch.
 
-A network here is a :class:`ScoredNetwork`: what maps documents to outputs, and a bias-free head
-over them if there are several, trained with it. All that is random is keyed by seed and epoch, so
-that a continued fit is the same as one long fit, and torch's global generator is left alone. To
-add an optimizer or a decay, list it in ``OPTIMIZERS`` or ``DECAYS``.
+The network is a :class:`ScoredNetwork`: it maps documents to outputs, and several outputs to a
+score by a head without bias, which is trained, too. All random numbers are drawn from generators
+of their own, seeded by seed and epoch: a continued fit gives the same result as one long fit, and
+torch's global generator is not changed. To add an optimizer or a decay, list it in ``OPTIMIZERS``
+or ``DECAYS``.
 """
 
 import math
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
 import torch
 
+from treerank.checks import check_choice
 from treerank.feature_parts.networks.objective_function import score_gradient
 from treerank.numerics.threads import kernel_threads
+from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
 
-#: Batches after the first that the unit of an objective is taken from.
+#: Number of batches after the first from which the unit of an objective is computed.
 _UNIT_BATCHES = 16
+DEVICES = ("auto", "cpu", "cuda")
 
 
 class ScoredNetwork(torch.nn.Module):
-    """A network and, over several outputs, a head of one weight each.
+    """A network and, over several outputs, a head with one weight per output.
 
     Parameters
     ----------
     network : torch.nn.Module
         Maps (n_documents, n_features) to (n_documents, n_outputs).
     n_outputs : int
-        Outputs of the network.
+        Number of outputs of the network.
     n_scores : int
-        Outputs of the objective: 1 puts a head over several outputs of the network.
+        Number of outputs of the objective. If it is 1, several outputs of the network get a head.
+
+    Examples
+    --------
+    >>> ScoredNetwork(torch.nn.Linear(3, 4), n_outputs=4, n_scores=1)(torch.ones(2, 3)).shape
+    torch.Size([2, 1])
     """
 
-    def __init__(self, network, n_outputs, n_scores):
+    def __init__(self, network: torch.nn.Module, n_outputs: int, n_scores: int):
         super().__init__()
         self.network = network
         self.head = None
         if n_scores == 1 and n_outputs > 1:
-            # As for an average over the outputs of a network whose weights start at random.
+            # With random outputs, scores then vary as much as one output.
             weight = torch.full((n_outputs,), n_outputs**-0.5)
             self.head = torch.nn.Parameter(weight)
 
-    def forward(self, X):
-        """Return one score per document and output of the objective."""
+    def forward(self, X: torch.Tensor) -> torch.Tensor:
+        """Return the scores, of shape (n_documents, n_scores)."""
         outputs = self.network(X)
         return outputs if self.head is None else (outputs @ self.head).unsqueeze(1)
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """Learning rate over time.
+    """Learning rate as a function of time.
 
-    Attributes
+    Parameters
     ----------
     learning_rate : float
-        At the start.
-    decay : {None, "step", "exponential", "inverse_time"}
-        How it falls.
-    decay_rate : float
+        Learning rate at the start.
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
+        How it falls; None keeps it.
+    decay_rate : float, default=0.5
         Factor of "step" and "exponential"; weight of time for "inverse_time".
-    decay_epochs : float
-        Unit of time.
+    decay_epochs : float, default=10
+        Unit of time, in epochs.
 
     Examples
     --------
@@ -76,8 +86,8 @@ class Schedule:
     decay_rate: float = 0.5
     decay_epochs: float = 10
 
-    def at(self, epoch):
-        """Return the rate after so many epochs and parts of one."""
+    def at(self, epoch: float) -> float:
+        """Return the learning rate after a number of epochs, which need not be whole."""
         return self.learning_rate * DECAYS[self.decay](self.decay_rate, epoch / self.decay_epochs)
 
 
@@ -106,27 +116,39 @@ OPTIMIZERS = {"adam": _adam, "adamw": _adamw, "sgd": _sgd}
 
 @dataclass
 class Trainer:
-    """What takes steps.
+    """Gradient descent on an objective, epoch by epoch.
 
-    Attributes
+    Parameters
     ----------
     model : ScoredNetwork
-        What is trained.
+        The network that is trained.
     optimizer : torch.optim.Optimizer
-        What turns gradients into steps.
+        Turns gradients into steps.
     schedule : Schedule
         Learning rates.
     batches : {"queries", "pairs"}
         See :mod:`treerank.objectives.batches`.
     batch_size : int
-        Documents of a batch.
+        Number of documents in a batch.
     gradient_clip : float or None
-        Longest gradient, in the objective's unit.
+        Longest gradient, in units of ``unit``; None changes no gradient.
     unit : float
-        What the objective costs per document at the start; gradients are taken in this unit, so
-        that learning rates mean the same for every objective.
+        Value of the objective per document at the start, by which gradients are divided. So a
+        learning rate means the same for every objective.
     seed : int
-        Key of all that is drawn.
+        Seed of the batches.
+
+    Examples
+    --------
+    >>> from treerank.objectives import make_objective
+    >>> X, objective = torch.tensor([[1.0], [0.0]]), make_objective([1, 0])
+    >>> model = ScoredNetwork(torch.nn.Linear(1, 1, bias=False), n_outputs=1, n_scores=1)
+    >>> before = model.network.weight.item()
+    >>> optimizer = OPTIMIZERS["adam"](model.parameters(), 0.0, 0.0)
+    >>> trainer = Trainer(model, optimizer, Schedule(0.1), "queries", 2, None, unit=1.0, seed=0)
+    >>> trainer.run_epoch(X, objective, epoch=0, n_epochs=1)
+    >>> round(model.network.weight.item() - before, 3)
+    0.1
     """
 
     model: ScoredNetwork
@@ -138,10 +160,11 @@ class Trainer:
     unit: float
     seed: int
 
-    def run_epoch(self, X, objective, epoch, n_epochs):
-        """Show every document about once."""
-        if hasattr(self.model.network, "start_epoch"):
-            self.model.network.start_epoch(epoch, n_epochs)
+    def run_epoch(self, X: torch.Tensor, objective: Objective, epoch: int, n_epochs: int) -> None:
+        """Take the steps of one epoch, in which every document is shown about once."""
+        start_epoch = getattr(self.model.network, "start_epoch", None)
+        if start_epoch is not None:
+            start_epoch(epoch, n_epochs)
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
         n_steps = -(-len(X) // self.batch_size)
@@ -150,7 +173,7 @@ class Trainer:
             self._take_step(X, batch, epoch * n_steps + step)
 
     def _take_step(self, X, batch, iteration):
-        # Where there is one score per document, objectives want it without a second axis.
+        # Objectives of one output take scores without a second axis.
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
         gradient = score_gradient(scores, batch.objective, iteration)
         if not torch.isfinite(gradient).all():
@@ -158,7 +181,7 @@ class Trainer:
                 "learning_rate must be low enough for scores to stay finite; "
                 f"got {self.schedule.learning_rate!r}."
             )
-        if not gradient.any():  # no pair in the batch: Adam's memory must not move the weights
+        if not gradient.any():  # no pair in the batch: Adam's momentum must not move the weights
             return
         self.optimizer.zero_grad()
         scores.backward(gradient / (self.unit * len(batch.rows)))
@@ -171,8 +194,8 @@ class Trainer:
             group["lr"] = learning_rate
 
 
-def objective_unit(objective, batches, batch_size, seed):
-    """Return what the objective costs per document while all scores are equal.
+def objective_unit(objective: Objective, batches: str, batch_size: int, seed: int) -> float:
+    """Return the value of an objective per document at scores of zero, from some batches.
 
     Examples
     --------
@@ -195,8 +218,8 @@ def objective_unit(objective, batches, batch_size, seed):
 
 
 @contextmanager
-def one_thread():
-    """Give torch one thread, since its sums depend on how many there are, and kernels as well."""
+def one_thread() -> Iterator[None]:
+    """Give torch and kernels one thread; torch's sums depend on the number of threads."""
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -207,25 +230,24 @@ def one_thread():
 
 
 @contextmanager
-def own_generator(seed, device):
-    """Seed torch for a while, for modules that draw from its global generator."""
+def own_generator(seed: int, device: torch.device) -> Iterator[None]:
+    """Seed torch's global generator, from which modules draw, and restore it afterwards."""
     devices = [device] if device.type == "cuda" else []
     with torch.random.fork_rng(devices=devices):
         torch.manual_seed(seed)
         yield
 
 
-def choose_device(device):
-    """Return the device of a name; one that is not there is an error.
+def choose_device(device: str) -> torch.device:
+    """Return the device of a name, and refuse "cuda" where there is no GPU.
 
     Examples
     --------
     >>> choose_device("cpu")
     device(type='cpu')
     """
-    if device not in ("auto", "cpu", "cuda"):
-        raise ValueError(f"device must be one of ['auto', 'cpu', 'cuda']; got {device!r}.")
-    there = torch.cuda.is_available()
-    if device == "cuda" and not there:
+    check_choice("device", device, DEVICES)
+    has_gpu = torch.cuda.is_available()
+    if device == "cuda" and not has_gpu:
         raise ValueError("device must be 'cpu' or 'auto' where there is no GPU; got 'cuda'.")
-    return torch.device("cuda" if there and device != "cpu" else "cpu")
+    return torch.device("cuda" if has_gpu and device != "cpu" else "cpu")

@@ -1,0 +1,58 @@
+"""Settings of the API reference; build it with ``python -m sphinx -W .docs build/docs``."""
+
+import sys
+from importlib.metadata import version as version_of
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent), str(HERE)]
+
+import pages
+
+project, author = "treerank", "the authors of treerank"
+release = version_of("treerank")
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+]
+html_theme, html_title, html_copy_source = "furo", f"treerank {release}", False
+templates_path, exclude_patterns = [], []
+# Types stand in the numpydoc text, which is easier to read than the hints.
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+# An attribute may also be a documented property; as a field it is not described twice.
+napoleon_use_ivar = True
+napoleon_use_rtype = False
+napoleon_google_docstring = False
+#: Members that every estimator of scikit-learn has, with scikit-learn's own documentation.
+OF_SCIKIT_LEARN = ("get_metadata_routing", "get_params", "set_params", "sklearn_tags")
+
+
+def setup(app):
+    """Write the pages, and connect what Sphinx asks while it reads them."""
+    pages.write(HERE / "generated", HERE.parent / "examples")
+    app.connect("autodoc-skip-member", skip)
+    app.connect("autodoc-process-docstring", mark_names, priority=600)  # after napoleon
+    app.connect("missing-reference", resolve)
+
+
+def skip(app, what, name, member, skipped, options):
+    """Leave out the members that every estimator of scikit-learn has."""
+    is_request = name.startswith("set_") and name.endswith("_request")
+    return True if is_request or name in OF_SCIKIT_LEARN else None
+
+
+def mark_names(app, what, name, exported, options, lines):
+    """Mark names as ``coef_`` as code."""
+    lines[:] = map(pages.with_literals, lines)
+
+
+def resolve(app, env, node, contnode):
+    """Link a name that is given by its module to the page of the package that exports it."""
+    exported = pages.exported_name(node.get("reftarget", ""))
+    if node.get("refdomain") != "py" or exported is None:
+        return None
+    domain = env.get_domain("py")
+    place = node.get("refdoc"), app.builder, node["reftype"], exported, node, contnode
+    return domain.resolve_xref(env, *place)

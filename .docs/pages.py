@@ -1,0 +1,148 @@
+"""Pages: reStructuredText of the API reference and of the examples.
+
+Public is what a package exports: every name in the ``__all__`` of a package gets one page, under
+its shortest import path. An example becomes a page of its prose and its code; it is not run.
+"""
+
+import ast
+import functools
+import importlib
+import inspect
+import pkgutil
+import re
+import shutil
+
+import treerank
+
+#: A name as ``coef_``, which reStructuredText would take for a link, or an absolute value.
+LITERAL = re.compile(r"(?<![\w`\\])(\w+_|\|[^|\s][^|]*[^|\s]\|)(?![\w`])")
+QUOTED = re.compile(r"(`+[^`]*`+)")
+FOOTNOTE = re.compile(r"\s*\[\d+\]_")
+CLASS = """
+.. autoclass:: {name}
+   :members:
+   :inherited-members: {strangers}
+"""
+#: Described by ``treerank --help``.
+COMMAND = "treerank.cli"
+#: Bases whose members are documented by other libraries.
+STRANGERS = (
+    "BaseEstimator, ClassifierMixin, TransformerMixin, _SetOutputMixin, BaseCrossValidator, "
+    "Module, Function, Exception, object, dict, tuple, str"
+)
+
+
+def write(folder, examples):
+    """Write all pages into a folder, anew."""
+    shutil.rmtree(folder, ignore_errors=True)
+    texts = {f"packages/{package}": package_page(package) for package in exports()}
+    texts |= {f"names/{path}": object_page(path) for path in homes().values()}
+    for script in sorted(examples.glob("*.py")):
+        texts[f"examples/{script.stem}"] = example_page(script.read_text(encoding="utf-8"))
+    for name, text in texts.items():
+        path = folder / f"{name}.rst"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+
+@functools.cache
+def exports():
+    """Return the exported objects by package and name, shortest packages first."""
+    found = pkgutil.walk_packages(treerank.__path__, "treerank.")
+    names = ["treerank", *(module.name for module in found if module.ispkg)]
+    packages = [importlib.import_module(name) for name in sorted(names, key=depth)]
+    public = {p.__name__: getattr(p, "__all__", []) for p in packages}
+    return {
+        package: {name: getattr(importlib.import_module(package), name) for name in sorted(names)}
+        for package, names in public.items()
+        if names and package != COMMAND
+    }
+
+
+def depth(path):
+    """Return a key that sorts short import paths first."""
+    return path.count("."), path
+
+
+@functools.cache
+def homes():
+    """Return the shortest import path of each exported object, by its id."""
+    found = {}
+    for package, objects in exports().items():
+        for name, exported in objects.items():
+            found.setdefault(id(exported), f"{package}.{name}")
+    return found
+
+
+def exported_name(path):
+    """Return the import path under which an object is documented, or None."""
+    module, _, name = path.strip("~").rpartition(".")
+    if not module.startswith("treerank"):
+        return None
+    try:
+        return homes().get(id(getattr(importlib.import_module(module), name)))
+    except (ImportError, AttributeError):
+        return None
+
+
+def package_page(package):
+    """Return the page of a package: its docstring, and a list of what it exports."""
+    objects = exports()[package].values()
+    paths = [homes()[id(exported)] for exported in objects]
+    lines = [f"* :obj:`~{path}`: {summary(o)}" for path, o in zip(paths, objects, strict=True)]
+    own = [path for path in paths if path.rpartition(".")[0] == package]
+    places = "".join(f"   /generated/names/{path}\n" for path in own)
+    contents = f"\n.. toctree::\n   :hidden:\n\n{places}" if own else ""
+    module = f".. automodule:: {package}\n   :no-index:\n"
+    return "\n".join([titled(package), module, *lines, contents])
+
+
+def summary(exported):
+    """Return the first sentence about an object."""
+    if not callable(exported):
+        return f"A constant of type ``{type(exported).__name__}``."
+    text = (inspect.getdoc(exported) or "").split("\n\n")[0]
+    return with_literals(FOOTNOTE.sub("", " ".join(text.split())))
+
+
+def with_literals(line):
+    """Return a line of a docstring with names as ``coef_`` marked as code."""
+    if line.lstrip().startswith((">>>", "...")):
+        return line
+    parts = QUOTED.split(line)
+    return "".join(p if p.startswith("`") else LITERAL.sub(r"``\1``", p) for p in parts)
+
+
+def object_page(path):
+    """Return the page of a class, a function or a constant."""
+    module, _, name = path.rpartition(".")
+    exported = exports()[module][name]
+    head = f"{titled(path)}\n.. currentmodule:: {module}\n"
+    if inspect.isclass(exported):
+        return head + CLASS.format(name=name, strangers=STRANGERS)
+    if callable(exported):
+        return f"{head}\n.. autofunction:: {name}\n"
+    entries = ", ".join(f"``{entry}``" for entry in exported)
+    return f"{head}\n.. py:data:: {name}\n\n   {summary(exported)} It holds {entries}.\n"
+
+
+def example_page(source):
+    """Return the page of an example: prose from comments after ``# %%``, code in between."""
+    tree = ast.parse(source)
+    lines = source.splitlines()[tree.body[0].end_lineno :]
+    cells = "\n".join(lines).split("# %%")
+    return "\n\n".join([ast.get_docstring(tree), *map(cell_text, cells)]) + "\n"
+
+
+def cell_text(cell):
+    """Return the text of a cell: comments at its top as prose, the rest as code."""
+    lines = cell.strip("\n").splitlines()
+    n_prose = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    prose = "\n".join(line[1:].removeprefix(" ") for line in lines[:n_prose])
+    code = "\n".join(f"    {line}" for line in lines[n_prose:]).strip("\n")
+    return prose + (f"\n\n.. code-block:: python\n\n{code}" if code.strip() else "")
+
+
+def titled(text):
+    """Return a title of a page."""
+    return f"{text}\n{'=' * len(text)}\n"

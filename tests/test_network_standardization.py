@@ -1,0 +1,59 @@
+"""Standardization gives every feature mean 0 and deviation 1, whatever its values are."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from treerank.feature_parts.networks.standardization import Standardization
+from treerank.feature_parts.rows import Rows
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(9000, 3)) * [1.0, 1e-9, 1e9] + [0.0, 1e-6, -1e9]
+
+
+def standardized(data, dtype=np.float64):
+    rows = Rows(data)
+    return Standardization.of(rows)(rows, dtype)
+
+
+def test_features_get_mean_0_and_deviation_1():
+    result = standardized(X)
+    np.testing.assert_allclose(result.mean(axis=0), 0, atol=1e-6)
+    np.testing.assert_allclose(result.std(axis=0), 1, rtol=1e-6)
+    assert standardized(X, np.float32).dtype == np.float32
+
+
+def test_missing_values_become_0_and_change_nothing_else():
+    holed = np.vstack([X, np.full((100, 3), np.nan)])
+    np.testing.assert_array_equal(
+        standardized(holed), np.vstack([standardized(X), np.zeros((100, 3))])
+    )
+
+
+@pytest.mark.parametrize("value", [0.0, 7.0, 1e12, np.nan])
+def test_a_feature_that_does_not_vary_is_not_scaled(value):
+    rows = Rows(np.full((50, 1), value))
+    assert Standardization.of(rows).scale == 1.0
+    np.testing.assert_array_equal(standardized(rows.values), np.zeros((50, 1)))
+
+
+def test_the_bits_do_not_depend_on_the_layout_of_memory():
+    order = RNG.permutation(len(X))
+    sorted_rows, expected = Rows(X, order=order), standardized(X[order])
+    np.testing.assert_array_equal(
+        Standardization.of(sorted_rows)(sorted_rows, np.float64), expected
+    )
+    np.testing.assert_array_equal(standardized(np.asfortranarray(X[order])), expected)
+
+
+def test_without_a_standardization_only_missing_values_change():
+    data = np.array([[1.0, np.nan], [3.0, 4.0]])
+    result = Standardization.none(2)(Rows(data))
+    np.testing.assert_array_equal(result, [[1.0, 0.0], [3.0, 4.0]])
+
+
+def test_it_needs_no_torch():
+    code = f"import sys, {Standardization.__module__}; assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

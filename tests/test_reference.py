@@ -1,0 +1,48 @@
+"""The API reference: every exported name has one page, and examples become pages."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def pages():
+    pytest.importorskip("torch")
+    pytest.importorskip("matplotlib")
+    spec = importlib.util.spec_from_file_location("pages", ROOT / ".docs" / "pages.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_every_exported_name_has_one_page(pages, tmp_path):
+    pages.write(tmp_path, ROOT / "examples")
+    written = {path.stem for path in (tmp_path / "names").glob("*.rst")}
+    assert written == set(pages.homes().values())
+    for package, objects in pages.exports().items():
+        text = (tmp_path / "packages" / f"{package}.rst").read_text(encoding="utf-8")
+        for exported in objects.values():
+            assert f"`~{pages.homes()[id(exported)]}`" in text
+
+
+def test_an_object_is_known_by_its_shortest_path(pages):
+    deep = "treerank.rankers.tree_direct_ranker.TreeDirectRanker"
+    assert pages.exported_name(deep) == "treerank.TreeDirectRanker"
+    assert pages.exported_name("treerank.nowhere.Nothing") is None
+    assert pages.exported_name("numpy.ndarray") is None
+
+
+def test_an_example_becomes_prose_and_code(pages):
+    source = '"""\nTitle\n=====\n"""\n\n# %%\n# Prose.\nx = 1\n# why\ny = 2\n\n# %%\n# End.\n'
+    expected = "Title\n=====\n\nProse.\n\n.. code-block:: python\n\n    x = 1\n    # why\n    y = 2"
+    assert pages.example_page(source).replace("\n\n\n\n", "\n\n") == f"{expected}\n\nEnd.\n"
+
+
+def test_names_that_end_in_an_underscore_become_code(pages):
+    line = "``coef_`` and classes_ of |r(a, b)|, not under_score or :attr:`coef_`."
+    expected = "``coef_`` and ``classes_`` of ``|r(a, b)|``, not under_score or :attr:`coef_`."
+    assert pages.with_literals(line) == expected
+    assert pages.with_literals(">>> ranker.coef_") == ">>> ranker.coef_"

@@ -1,0 +1,74 @@
+"""Arguments of the generators of synthetic data: the random state and the shares of classes."""
+
+from collections.abc import Sequence
+from numbers import Integral
+
+import numpy as np
+
+from treerank.checks import check_count
+
+#: What the generators take as ``random_state``.
+RandomState = int | np.random.Generator | np.random.RandomState | None
+
+
+def as_generator(random_state: RandomState) -> np.random.Generator:
+    """Return a NumPy generator; NumPy's global random state is neither read nor changed.
+
+    Parameters
+    ----------
+    random_state : int, Generator, RandomState or None
+        ``None`` draws a new seed from the operating system.
+
+    Returns
+    -------
+    numpy.random.Generator
+        ``random_state`` itself if it is a generator, else a new one.
+
+    Examples
+    --------
+    >>> as_generator(0).integers(10) == as_generator(0).integers(10)
+    np.True_
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31 - 1))
+    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+        check_count("random_state", random_state, at_least=0)
+    elif random_state is not None and not isinstance(random_state, np.random.Generator):
+        raise TypeError(
+            "random_state must be an int, a Generator, a RandomState or None; "
+            f"got {random_state!r}."
+        )
+    return np.random.default_rng(random_state)
+
+
+def check_shares(
+    name: str, shares: Sequence[float] | np.ndarray, *, length: int | None = None
+) -> np.ndarray:
+    """Return shares of classes as an array that sums to one.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the error message.
+    shares : sequence of float
+        Numbers that are not negative and not all 0.
+    length : int, default=None
+        Number of shares that there must be; ``None`` allows any.
+
+    Returns
+    -------
+    ndarray of shape (n_shares,)
+        The shares divided by their sum.
+
+    Examples
+    --------
+    >>> check_shares("label_shares", [3, 1])
+    array([0.75, 0.25])
+    """
+    values = np.asarray(shares, dtype=np.float64)
+    if values.ndim != 1 or len(values) == 0 or (length is not None and len(values) != length):
+        wanted = "one or more" if length is None else length
+        raise ValueError(f"{name} must be a sequence of {wanted} numbers; got {shares!r}.")
+    if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
+        raise ValueError(f"{name} must be finite, non-negative and not all 0; got {shares!r}.")
+    return values / values.sum()

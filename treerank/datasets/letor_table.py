@@ -1,0 +1,253 @@
+"""LETOR tables: rows of ranking data into which blocks of LETOR text are parsed.
+
+The arrays are resized in place, so that little more memory is needed than for the result.
+"""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from scipy.sparse import csr_matrix
+
+from treerank.datasets.decimals import skip_token
+from treerank.datasets.letor_parser import (
+    BAD_INDEX,
+    BEYOND,
+    LARGEST_INDEX,
+    NO_QID,
+    NOT_RISING,
+    FeatureSlots,
+    ParsedRows,
+    UncertainNumbers,
+    measure_chunk,
+    parse_chunk,
+)
+from treerank.datasets.ranking_data import RankingData
+from treerank.files.blocks import TextBlock
+
+#: Bytes of text that one thread parses at a time.
+CHUNK_SIZE = 2**18
+#: Uncertain numbers of a chunk for which there is room at first.
+UNCERTAIN_ROOM = 256
+
+_RULES = {
+    NO_QID: "a query id, qid:<id>, must follow the label",
+    BAD_INDEX: f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}",
+    NOT_RISING: "feature indices must rise within a row",
+    BEYOND: "feature indices must not exceed n_features={n_features}",
+}
+
+
+@dataclass
+class LetorTable:
+    """The rows that are parsed so far.
+
+    Parameters
+    ----------
+    path : str or path
+        File of the text, for error messages.
+    n_features : int or None
+        Number of columns of the result; ``None`` takes the highest feature index.
+    is_sparse : bool
+        Whether to store only the entries in the text.
+    dtype : dtype
+        float64 or float32.
+    keeps_comments : bool
+        Whether to keep comments.
+    expected_size : int
+        Approximate number of bytes of the whole text, to reserve memory.
+    pool : Executor
+        Threads that parse.
+    """
+
+    path: str | Path
+    n_features: int | None
+    is_sparse: bool
+    dtype: np.dtype[np.floating]
+    keeps_comments: bool
+    expected_size: int
+    pool: Executor
+    n_rows: int = field(default=0, init=False)
+    n_entries: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        self._width = self.n_features or 0
+        self._size = 0
+        self._values = np.empty(0, dtype=self.dtype)
+        self._indices = np.empty(0, dtype=np.int32)
+        self._y: list[np.ndarray] = []
+        self._qids: list[np.ndarray] = []
+        self._row_sizes: list[np.ndarray] = []
+        self._comments: list[str] = []
+
+    def append(self, block: TextBlock) -> None:
+        """Parse lines into the table; a ValueError names the first error and its place."""
+        text, bounds = block.text, _chunk_bounds(block.text)
+        counts = np.array(list(self.pool.map(lambda chunk: measure_chunk(text, *chunk), bounds)))
+        ends = np.cumsum(counts, axis=0)
+        n_rows, n_entries, _ = ends[-1].tolist()
+        self._size += len(text)
+        self._make_room(n_rows, n_entries, int(counts[:, 2].max()))
+        first_rows = ends[:, 0] - counts[:, 0]
+        first_slots = (
+            self.n_entries + ends[:, 1] - counts[:, 1]
+            if self.is_sparse
+            else (self.n_rows + first_rows) * self._width
+        )
+        rows = ParsedRows.empty(n_rows)
+        self._parse(block, bounds, first_rows.tolist(), first_slots.tolist(), rows)
+        self._add(text, rows)
+
+    def _make_room(self, n_rows, n_entries, width):
+        """Enlarge the arrays for more rows and entries, and for a higher feature index."""
+        if self.n_features is None and width > self._width:
+            self._widen(width)
+        n_slots = self.n_entries + n_entries
+        if not self.is_sparse:
+            n_slots = (self.n_rows + n_rows) * self._width
+        if n_slots > len(self._values):
+            # Reserved memory costs nothing until it is used, so the guess may be too high.
+            to_come = max(1.25 if len(self._values) else 1.0, self.expected_size / self._size)
+            n_slots = int(n_slots * (1.02 * to_come if to_come > 1 else 1))
+            self._values = _resized(self._values, n_slots)
+            self._indices = _resized(self._indices, n_slots if self.is_sparse else 0)
+
+    def _widen(self, width):
+        """Insert columns of zeros at the right, in place: the last row is moved first."""
+        old = self._width
+        self._width = width
+        if self.is_sparse or self.n_rows == 0:
+            return
+        self._values = _resized(self._values, max(len(self._values), self.n_rows * width))
+        for row in range(self.n_rows - 1, -1, -1):
+            moved = self._values[row * old : (row + 1) * old].copy()
+            self._values[row * width : row * width + old] = moved
+            self._values[row * width + old : (row + 1) * width] = 0
+
+    def _parse(self, block, bounds, first_rows, first_slots, rows):
+        """Parse the chunks of a block in parallel; raise the first error in the text."""
+        is_limited = self.n_features is not None
+        slots = FeatureSlots(self._values, self._indices, self._width, is_limited, self.is_sparse)
+
+        def parse(chunk, row, slot):
+            uncertain = UncertainNumbers.empty(UNCERTAIN_ROOM)
+            arguments = (block.text, *chunk, row, slot, rows, slots)
+            outcome = parse_chunk(*arguments, uncertain)
+            n_uncertain = int(uncertain.total[0])
+            if n_uncertain > UNCERTAIN_ROOM:
+                uncertain = UncertainNumbers.empty(n_uncertain)
+                parse_chunk(*arguments, uncertain)
+            return *outcome, uncertain.places[:n_uncertain].tolist()
+
+        for error, at, uncertain in self.pool.map(parse, bounds, first_rows, first_slots):
+            self._read_uncertain(block, rows, uncertain)
+            if error:
+                rule = _RULES[error].format(n_features=self.n_features)
+                raise self._error(block, at, rule)
+
+    def _read_uncertain(self, block, rows, uncertain):
+        """Read the uncertain numbers of a chunk by Python's ``float``, in the order of the text."""
+        for at, slot in uncertain:
+            number = _as_number(_token(block.text, at))
+            if number is None or (slot < 0 and not np.isfinite(number)):
+                rule = "a value must be a number" if slot >= 0 else "a label must be finite"
+                raise self._error(block, at, rule)
+            if slot < 0:
+                rows.y[-1 - slot] = number
+            elif slot < len(self._values):  # if not, an error follows in the same row
+                self._values[slot] = number
+
+    def _error(self, block, at, rule):
+        """Return the error for a broken rule, with file, line and column."""
+        before = block.text[:at].tobytes()
+        line = block.first_line + before.count(b"\n")
+        start = before[before.rfind(b"\n") + 1 :]
+        column = len(start.decode("utf-8", "replace")) + 1
+        token = _token(block.text, at).decode("utf-8", "replace")
+        found = repr(token) if token else "the end of the row"
+        return ValueError(f"{self.path}, line {line}, column {column}: {rule}; got {found}.")
+
+    def _add(self, text, rows):
+        """Add the parsed rows of a block."""
+        self.n_rows += len(rows.y)
+        self.n_entries += int(rows.n_entries.sum())
+        self._y.append(rows.y)
+        self._qids.append(_block_qids(text, rows))
+        self._row_sizes.append(rows.n_entries)
+        if self.keeps_comments:
+            self._comments += [
+                text[start:end].tobytes().strip().decode("utf-8", "surrogateescape")
+                for start, end in rows.spans[:, 2:].tolist()
+            ]
+
+    def finished(self) -> RankingData:
+        """Return the rows without a copy; the table must not be used afterwards."""
+        if self.n_rows == 0:
+            raise ValueError(
+                f"{self.path}, line 1, column 1: a LETOR file must have rows; got none."
+            )
+        y = np.concatenate(self._y)
+        comments = np.array(self._comments, dtype=object) if self.keeps_comments else None
+        return RankingData(self._finished_X(), y, _joined_qids(self._qids), comments)
+
+    def _finished_X(self):
+        """Return the features as a matrix."""
+        if not self.is_sparse:
+            values = _resized(self._values, self.n_rows * self._width)
+            return values.reshape(self.n_rows, self._width)
+        values = _resized(self._values, self.n_entries)
+        indices = _resized(self._indices, self.n_entries)
+        indptr = np.append(0, np.cumsum(np.concatenate(self._row_sizes)))
+        X = csr_matrix((values, indices, indptr), shape=(self.n_rows, self._width), copy=False)
+        X.has_canonical_format = True  # the parser refuses indices that do not rise
+        return X
+
+
+def _chunk_bounds(text):
+    """Return the start and end of chunks of whole lines."""
+    bounds, start = [], 0
+    while start < len(text):
+        at = min(start + CHUNK_SIZE, len(text)) - 1
+        while text[at] != 10:
+            at += 1
+        bounds.append((start, at + 1))
+        start = at + 1
+    return bounds
+
+
+def _resized(values, n_values):
+    """Return an array of another length, without a second copy of the values."""
+    if len(values) == 0:
+        return np.empty(n_values, dtype=values.dtype)
+    # numpy would refuse because of the caller's reference; there is no other.
+    values.resize(n_values, refcheck=False)
+    return values
+
+
+def _token(text, at):
+    """Return the token that starts at ``at``."""
+    return text[at : skip_token(text, at)].tobytes()
+
+
+def _as_number(token):
+    """Return ``float(token)``, or None if it is no number in a LETOR file, as 1_0."""
+    try:
+        return None if b"_" in token else float(token)
+    except ValueError:
+        return None
+
+
+def _block_qids(text, rows):
+    """Return the query ids of a block: integers if all are, else strings."""
+    if not rows.is_text.any():
+        return rows.qid
+    tokens = [text[start:end].tobytes() for start, end in rows.spans[:, :2].tolist()]
+    return np.array([token.decode("utf-8", "surrogateescape") for token in tokens])
+
+
+def _joined_qids(qids):
+    """Return the query ids of all blocks: integers if all are, else strings."""
+    if any(block.dtype.kind == "U" for block in qids):
+        qids = [block.astype(str) for block in qids]
+    return np.concatenate(qids)

@@ -1,0 +1,206 @@
+"""Data splits: the training, validation and test sets of a comparison, read when needed.
+
+Every kind of split has a ``name`` and a method ``split()`` that returns the sets. To add a kind,
+write such a class and let ``make_splits`` return it for its data.
+"""
+
+import numbers
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import joblib
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from treerank.datasets.folds import Fold, fold_folders, load_folds
+from treerank.datasets.ranking_data import RankingData
+from treerank.inputs.grouping import check_qid
+from treerank.model_selection import QueryKFold, QueryShuffleSplit
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A training set and a test set of whole queries.
+
+    Parameters
+    ----------
+    name : str
+        Unique among the splits.
+    train, test : RankingData
+        Documents to fit to, and documents to score.
+    validation : RankingData or None, default=None
+        Documents for the choice of parameters and for early stopping.
+
+    Examples
+    --------
+    >>> from treerank.datasets.synthetic import make_web_search
+    >>> train, test = (RankingData(*make_web_search(n, random_state=n)) for n in (40, 10))
+    >>> Split("first", train, test).test_to_train
+    0.25
+    """
+
+    name: str
+    train: RankingData
+    test: RankingData
+    validation: RankingData | None = None
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the data: equal data have equal digests."""
+        parts = (self.train, self.validation, self.test)
+        return joblib.hash([None if part is None else tuple(part) for part in parts])
+
+    @property
+    def test_to_train(self) -> float:
+        """Number of test queries over number of training queries."""
+        return len(np.unique(self.test.qid)) / len(np.unique(self.train.qid))
+
+    def split(self) -> "Split":
+        """Return this split: its sets are in memory already."""
+        return self
+
+
+class SplitSource(Protocol):
+    """Anything that returns the sets of a split when they are needed."""
+
+    @property
+    def name(self) -> str:
+        """Name of the split."""
+
+    def split(self) -> Split:
+        """Return the sets."""
+
+
+@dataclass(frozen=True, eq=False)
+class RowSplit:
+    """A split of one data set by rows."""
+
+    name: str
+    data: RankingData
+    train: np.ndarray
+    test: np.ndarray
+    validation: np.ndarray | None = None
+
+    def split(self) -> Split:
+        """Return the sets, copied from the data."""
+        validation = None if self.validation is None else self._take(self.validation)
+        return Split(self.name, self._take(self.train), self._take(self.test), validation)
+
+    def _take(self, rows: np.ndarray) -> RankingData:
+        """Return the given rows of the data."""
+        X, y, qid = self.data
+        return RankingData(_safe_indexing(X, rows), y[rows], qid[rows])
+
+
+@dataclass(frozen=True)
+class FolderSplit:
+    """A fold that is read from the files of its folder."""
+
+    name: str
+    folder: Path
+
+    def split(self) -> Split:
+        """Return the sets, read from the files."""
+        (fold,) = load_folds(self.folder)
+        return Split(self.name, fold.train, fold.test, fold.validation)
+
+
+def make_splits(
+    data: Any, cv: Any = None, *, validation_size: float | None = None, random_state: int = 0
+) -> Sequence[SplitSource]:
+    """Return the splits of the data.
+
+    Parameters
+    ----------
+    data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
+        A LETOR folder or folds have splits of their own; other data are split by ``cv``.
+    cv : int, splitter or iterable of (train, test), default=None
+        For data without splits: number of shuffled folds of whole queries, 5 if None; or a
+        splitter such as ``QueryShuffleSplit(15)``; or arrays of rows.
+    validation_size : float or int, default=None
+        Fraction or number of training queries for a validation set, if the data have none.
+    random_state : int, default=0
+        Seed of the folds and of the validation sets.
+
+    Returns
+    -------
+    list of splits
+        Each has a ``name`` and a method ``split()`` that returns a Split.
+    """
+    if isinstance(data, str | Path):
+        _refuse_cv(cv, validation_size)
+        load_folds(data)  # names missing files before the work begins
+        return [FolderSplit(place.resolve().name, place) for place in fold_folders(data)]
+    if _is_data(data):
+        return list(_row_splits(_check_data(data), cv, validation_size, random_state))
+    if not isinstance(data, Iterable):
+        raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
+    _refuse_cv(cv, validation_size)
+    return [_as_split(fold) for fold in data]
+
+
+def _refuse_cv(cv, validation_size):
+    """Refuse settings for splitting data that are split already."""
+    for name, value in {"cv": cv, "validation_size": validation_size}.items():
+        if value is not None:
+            raise ValueError(f"{name} must be None for data that come in folds; got {value!r}.")
+
+
+def _is_data(data):
+    """Return whether data are one data set, not an iterable of folds."""
+    is_tuple = isinstance(data, tuple) and len(data) == 3
+    return isinstance(data, RankingData) or (
+        is_tuple and not any(isinstance(part, Fold | Split) for part in data)
+    )
+
+
+def _check_data(data):
+    """Return the data with labels and query ids as arrays of equal length."""
+    X, y, qid = data
+    n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
+    y = np.asarray(y, dtype=np.float64)
+    if y.shape != (n_documents,):
+        raise ValueError(f"y must have one entry per row of X; got {y.shape} for {n_documents}.")
+    return RankingData(X, y, check_qid(qid, n_documents))
+
+
+def _as_split(fold: Any) -> Split:
+    """Return a fold as a split; a split is returned as it is."""
+    if isinstance(fold, Split):
+        return fold
+    if isinstance(fold, Fold):
+        return Split(fold.name, fold.train, fold.test, fold.validation)
+    raise TypeError(f"data must hold folds or splits; got {type(fold)}.")
+
+
+def _row_splits(
+    data: RankingData, cv: Any, validation_size: float | None, random_state: int
+) -> Iterator[RowSplit]:
+    """Yield the splits of one data set."""
+    pairs = _index_pairs(data, cv, random_state)
+    width = len(str(len(pairs)))
+    for number, (train, test) in enumerate(pairs, start=1):
+        shared = np.intersect1d(data.qid[train], data.qid[test])
+        if len(shared):
+            raise ValueError(
+                "cv must keep queries whole; got documents of query "
+                f"{shared.tolist()[0]!r} in both sets of split {number}."
+            )
+        validation = None
+        if validation_size is not None:
+            splitter = QueryShuffleSplit(1, test_size=validation_size, random_state=random_state)
+            kept, held_out = next(splitter.split(train, qid=data.qid[train]))
+            train, validation = train[kept], train[held_out]
+        yield RowSplit(f"{number:0{width}d}", data, train, test, validation)
+
+
+def _index_pairs(data, cv, random_state):
+    """Return the rows of each training set and of its test set."""
+    if cv is None or isinstance(cv, numbers.Integral):
+        cv = QueryKFold(5 if cv is None else int(cv), shuffle=True, random_state=random_state)
+    if hasattr(cv, "split"):
+        # scikit-learn's splitters call the query ids groups, and ours accept that name.
+        return list(cv.split(data.y.reshape(-1, 1), data.y, groups=data.qid))
+    return [(np.asarray(train), np.asarray(test)) for train, test in cv]

@@ -1,0 +1,184 @@
+"""Fits: how an estimator gets queries, a validation set and the best parameters.
+
+An estimator needs ``fit(X, y)`` and ``predict(X)``. If its ``fit`` takes ``qid`` (rankers of this
+package, pipelines that end in one, your own), it gets one query id per row. Rankers of this
+package get the validation set as ``eval_set``, too. Engines that want the sizes of groups need a
+few lines::
+
+    class GroupedRanker(lightgbm.LGBMRanker):
+        def fit(self, X, y, qid):
+            order = np.argsort(qid, kind="stable")
+            group = np.unique(qid, return_counts=True)[1]
+            return super().fit(X[order], y[order], group=group)
+"""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sklearn
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+from scipy.sparse import vstack as sparse_vstack
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.metadata_routing import get_routing_for_object
+
+from treerank.datasets.ranking_data import RankingData
+from treerank.evaluation.data_splits import Split
+from treerank.metrics.base import Metric
+from treerank.metrics.function_metric import FunctionMetric
+from treerank.metrics.scorer import RankingScorer
+from treerank.model_selection import QueryKFold
+from treerank.rankers.ranker import Ranker
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """The scores of a ranker on a test set, with the parameters chosen and the time taken.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n_documents,)
+        Scores of the test set.
+    best_params : dict
+        Parameters that the search chose; empty without a search.
+    search_seconds, fit_seconds, predict_seconds : float
+        Wall time.
+    """
+
+    scores: np.ndarray
+    best_params: dict[str, Any]
+    search_seconds: float
+    fit_seconds: float
+    predict_seconds: float
+
+
+@dataclass(frozen=True)
+class Search:
+    """A grid search in which training and test sets share no query.
+
+    Parameters
+    ----------
+    grid : dict or list of dict
+        Parameters to try, as for scikit-learn's ParameterGrid.
+    metric : Metric
+        Metric to choose by.
+    cv : int or splitter
+        How to split the training set if there is no validation set: a number of folds of whole
+        queries, or a splitter.
+    """
+
+    grid: Any
+    metric: Metric | FunctionMetric
+    cv: Any = 3
+
+    def choose(
+        self, ranker: Any, train: RankingData, validation: RankingData | None = None
+    ) -> dict[str, Any]:
+        """Return the best parameters."""
+        X, y, qid = train
+        cv = QueryKFold(self.cv) if isinstance(self.cv, int) else self.cv
+        if validation is not None:
+            (X, y, qid), cv = _stacked(train, validation)
+        scorer = RankingScorer(self.metric)
+        search = GridSearchCV(
+            ranker, self.grid, scoring=scorer, cv=cv, refit=False, error_score="raise"
+        )
+        search.fit(X, y, qid=qid, **_eval_set(ranker, validation))
+        # As best_index_, which old versions of scikit-learn leave undefined under refit=False.
+        best = int(np.argmin(search.cv_results_["rank_test_score"]))
+        return search.cv_results_["params"][best]
+
+
+def fit_and_predict(ranker: Any, split: Split, search: Search | None = None) -> Fitted:
+    """Fit a copy of a ranker to the training set and score the test set.
+
+    Parameters
+    ----------
+    ranker : estimator
+        Cloned; it is not fitted itself.
+    split : Split
+        Training, test and validation set.
+    search : Search, default=None
+        How to choose the parameters; ``None`` keeps those of the ranker.
+
+    Returns
+    -------
+    Fitted
+
+    Raises
+    ------
+    ValueError
+        The scores are not finite, not one per document, or all the same.
+    """
+    with sklearn.config_context(enable_metadata_routing=True):
+        started = time.perf_counter()
+        ranker = request_metadata(clone(ranker))
+        best = {} if search is None else search.choose(ranker, split.train, split.validation)
+        ranker.set_params(**best)
+        searched = time.perf_counter()
+        X, y, qid = split.train
+        metadata = {"qid": qid} if takes_qid(ranker) else {}
+        ranker.fit(X, y, **metadata, **_eval_set(ranker, split.validation))
+        fitted = time.perf_counter()
+        scores = ranker.predict(split.test.X)
+        predicted = time.perf_counter()
+    scores = check_scores(scores, len(split.test))
+    return Fitted(scores, best, searched - started, fitted - searched, predicted - fitted)
+
+
+def request_metadata(ranker: Any) -> Any:
+    """Set the requests for ``qid`` and ``eval_set`` of an estimator whose ``fit`` takes them.
+
+    A request for ``qid`` that the user has set is kept.
+    """
+    request = get_routing_for_object(ranker)
+    requests = getattr(getattr(request, "fit", None), "requests", {})
+    if "qid" in requests and requests["qid"] is None:
+        ranker.set_fit_request(qid=True)
+    if isinstance(ranker, Ranker):
+        ranker.set_fit_request(eval_set=True)
+    return ranker
+
+
+def takes_qid(ranker: Any) -> bool:
+    """Return whether ``fit`` requests ``qid``."""
+    return bool(get_routing_for_object(ranker).consumes("fit", {"qid"}))
+
+
+def check_scores(scores: ArrayLike, n_documents: int) -> np.ndarray:
+    """Return scores as float64; refuse scores that do not rank the documents."""
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.shape != (n_documents,):
+        raise ValueError(
+            f"predict must return one score per document; got shape {scores.shape} for "
+            f"{n_documents} documents."
+        )
+    if not np.isfinite(scores).all():
+        raise ValueError(
+            f"predict must return finite scores; got {np.count_nonzero(~np.isfinite(scores))} "
+            f"others among {n_documents}."
+        )
+    if n_documents > 1 and np.ptp(scores) == 0:
+        raise ValueError(
+            f"predict must return different scores; got {scores[0]:.4g} for all {n_documents}."
+        )
+    return scores
+
+
+def _eval_set(ranker, validation):
+    """Return the arguments for early stopping on the validation set, if the ranker takes any."""
+    takes_eval_set = validation is not None and isinstance(ranker, Ranker)
+    return {"eval_set": tuple(validation)} if takes_eval_set else {}
+
+
+def _stacked(train, validation):
+    """Return both sets as one, and the one split of it into the two."""
+    X = train.X, validation.X
+    stacked = sparse_vstack(X, format="csr") if any(map(issparse, X)) else np.vstack(X)
+    y = np.append(train.y, validation.y)
+    qid = np.append(train.qid, validation.qid)  # ids may be in both sets: no fit sees both
+    rows = np.arange(len(y))
+    return (stacked, y, qid), [(rows[: len(train)], rows[len(train) :])]

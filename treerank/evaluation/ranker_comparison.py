@@ -1,0 +1,372 @@
+"""Ranker comparison: values per query of several rankers on the same splits, and tests of them.
+
+What counts as random depends on the test. For the corrected t-test it is the splits, and so the
+training sets: it compares means over splits. For the other tests it is the queries, and the models
+are given: they compare values by query, each the mean over the splits that test the query.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import check_choice
+from treerank.evaluation.result_table import ResultTable
+from treerank.evaluation.summary import Summary, make_summary
+from treerank.statistics.mean_ranks import NemenyiResult, nemenyi_test
+from treerank.statistics.paired import PairedTest
+from treerank.statistics.pairwise_tests import PairwiseResult, find_test, pairwise_tests
+from treerank.statistics.resampled import corrected_resampled_t_test
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The results of one ranker on one split.
+
+    Parameters
+    ----------
+    ranker, split : str
+        Names.
+    queries : ndarray of shape (n_queries,)
+        Query ids, rising.
+    values : dict from str to ndarray of shape (n_queries,)
+        Value of each query, by metric; NaN if the query has nothing to find.
+    fingerprint : str
+        Digest of the data of the split.
+    test_to_train : float
+        Number of test queries over number of training queries.
+    best_params : dict
+        Parameters that the search chose.
+    seconds : tuple of three floats
+        Time of search, fit and predict.
+    """
+
+    ranker: str
+    split: str
+    queries: np.ndarray
+    values: dict[str, np.ndarray]
+    fingerprint: str
+    test_to_train: float
+    best_params: dict[str, Any]
+    seconds: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The error of a ranker that failed on a split.
+
+    Parameters
+    ----------
+    ranker, split : str
+        Names.
+    error : str
+        Type and message.
+    trace : str
+        Traceback of the error.
+
+    Examples
+    --------
+    >>> print(Failure("line", "2", "ValueError: no"))
+    line failed on split 2: ValueError: no
+    """
+
+    ranker: str
+    split: str
+    error: str
+    trace: str = field(default="", repr=False)
+
+    def __str__(self) -> str:
+        """Return the ranker, the split and the error in one line."""
+        return f"{self.ranker} failed on split {self.split}: {self.error}"
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """The results of rankers on the same splits; :func:`~treerank.evaluation.compare` makes it.
+
+    Parameters
+    ----------
+    rankers, splits, metrics : tuple of str
+        Names.
+    convention : str
+        Convention of the metrics.
+    outcomes : dict from (str, str) to Outcome
+        Results by ranker and split.
+    failures : tuple of Failure, default=()
+        Errors of the rankers and splits without results.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> from treerank.datasets.synthetic import make_web_search
+    >>> from treerank.evaluation import compare
+    >>> rankers = {"line": LinearRegression(), "stump": DecisionTreeRegressor(max_depth=1)}
+    >>> comparison = compare(rankers, make_web_search(60, random_state=0), cv=4)
+    >>> comparison.by_query("ndcg@10").shape
+    (60, 2)
+    >>> comparison.test("ndcg@10").test
+    'corrected resampled t-test'
+    >>> comparison.values.columns.keys()
+    dict_keys(['ranker', 'split', 'query', 'metric', 'value'])
+    """
+
+    rankers: tuple[str, ...]
+    splits: tuple[str, ...]
+    metrics: tuple[str, ...]
+    convention: str
+    outcomes: dict[tuple[str, str], Outcome]
+    failures: tuple[Failure, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        rankers: tuple[str, ...],
+        metrics: tuple[str, ...],
+        convention: str,
+        results: Sequence[Outcome | Failure],
+    ) -> "Comparison":
+        """Return the comparison of some outcomes and failures."""
+        splits = tuple(dict.fromkeys(result.split for result in results))
+        failures = tuple(result for result in results if isinstance(result, Failure))
+        outcomes = {(r.ranker, r.split): r for r in results if not isinstance(r, Failure)}
+        return cls(rankers, splits, metrics, convention, outcomes, failures)
+
+    @cached_property
+    def values(self) -> ResultTable:
+        """Table with one row per ranker, split, query and metric."""
+        cells = [(o, metric) for o in self.outcomes.values() for metric in self.metrics]
+        sizes = [len(o.queries) for o, _ in cells]
+
+        def column(entries):
+            return np.repeat(np.array(entries), sizes)
+
+        empty = np.empty(0)
+        return ResultTable(
+            {
+                "ranker": column([o.ranker for o, _ in cells]),
+                "split": column([o.split for o, _ in cells]),
+                "query": np.concatenate([o.queries for o, _ in cells] or [empty]),
+                "metric": column([metric for _, metric in cells]),
+                "value": np.concatenate([o.values[metric] for o, metric in cells] or [empty]),
+            }
+        )
+
+    @cached_property
+    def fits(self) -> ResultTable:
+        """Table with one row per ranker and split: seconds, and the parameters chosen, as text."""
+        outcomes = list(self.outcomes.values())
+        names = ("search_seconds", "fit_seconds", "predict_seconds")
+        seconds = np.array([o.seconds for o in outcomes]).reshape(-1, 3)
+        return ResultTable(
+            {
+                "ranker": np.array([o.ranker for o in outcomes]),
+                "split": np.array([o.split for o in outcomes]),
+                **dict(zip(names, seconds.T, strict=True)),
+                "best_params": np.array([str(o.best_params) for o in outcomes]),
+            }
+        )
+
+    @property
+    def complete(self) -> tuple[str, ...]:
+        """Rankers that have a result for every split."""
+        return tuple(r for r in self.rankers if all((r, s) in self.outcomes for s in self.splits))
+
+    @property
+    def test_to_train(self) -> float:
+        """Number of test queries over number of training queries, the mean over splits."""
+        by_split = {o.split: o.test_to_train for o in self.outcomes.values()}
+        return float(np.mean(list(by_split.values())))
+
+    def by_split(self, metric: str) -> np.ndarray:
+        """Return means over queries, of shape (n_splits, n_rankers); NaN if a ranker failed."""
+        check_choice("metric", metric, self.metrics)
+        means = np.full((len(self.splits), len(self.rankers)), np.nan)
+        for (ranker, split), outcome in self.outcomes.items():
+            values = outcome.values[metric]
+            if not np.isnan(values).all():
+                place = self.splits.index(split), self.rankers.index(ranker)
+                means[place] = np.nanmean(values)
+        return means
+
+    def by_query(self, metric: str) -> np.ndarray:
+        """Return values by query, of shape (n_queries, n_rankers); NaN if a ranker failed.
+
+        Queries are in rising order of ids. A query that several splits test has the mean value.
+        """
+        check_choice("metric", metric, self.metrics)
+        results = [self._queries_of(ranker, metric) for ranker in self.rankers]
+        ids = np.unique(np.concatenate([queries for queries, _ in results]))
+        values = np.full((len(ids), len(self.rankers)), np.nan)
+        for column, (queries, means) in enumerate(results):
+            values[np.searchsorted(ids, queries), column] = means
+        return values
+
+    def _queries_of(self, ranker, metric):
+        """Return the queries of a ranker, and the mean value of each over splits."""
+        outcomes = [o for o in self.outcomes.values() if o.ranker == ranker]
+        if not outcomes:
+            return np.empty(0, dtype=next(iter(self.outcomes.values())).queries.dtype), []
+        queries, codes = np.unique(
+            np.concatenate([o.queries for o in outcomes]), return_inverse=True
+        )
+        values = np.concatenate([o.values[metric] for o in outcomes])
+        return queries, np.bincount(codes, values) / np.bincount(codes)
+
+    def test(
+        self,
+        metric: str,
+        test: str | PairedTest | None = None,
+        *,
+        rankers: Sequence[str] | None = None,
+        adjust: bool = True,
+        **settings: Any,
+    ) -> PairwiseResult:
+        """Test every ranker against every other.
+
+        Parameters
+        ----------
+        metric : str
+            One of ``metrics``.
+        test : {"corrected_t", "randomization", "wilcoxon"} or callable, default=None
+            The first compares splits, the others compare queries. None takes the first if there
+            are at least two splits, else the second.
+        rankers : sequence of str, default=None
+            Rankers to test; None is all.
+        adjust : bool, default=True
+            Whether to adjust for the number of pairs, by Holm.
+        **settings
+            Settings of the test.
+
+        Returns
+        -------
+        PairwiseResult
+
+        Raises
+        ------
+        ValueError
+            A ranker failed on a split, so that results are not paired; or two rankers do not
+            differ; or a test over splits has only one split.
+        """
+        rankers = self.rankers if rankers is None else tuple(rankers)
+        table, test, settings = self._prepare_test(metric, test, rankers, settings)
+        return pairwise_tests(table, rankers, test=test, adjust=adjust, **settings)
+
+    def nemenyi(self, metric: str, *, alpha: float = 0.05) -> NemenyiResult:
+        """Test mean ranks over queries; see :func:`~treerank.statistics.nemenyi_test`."""
+        self._check_paired(self.rankers)
+        return nemenyi_test(self.by_query(metric), alpha=alpha)
+
+    def summary(
+        self,
+        *,
+        reference: str = "best",
+        test: str | PairedTest | None = None,
+        alpha: float = 0.05,
+        **settings: Any,
+    ) -> Summary:
+        """Return a table of means, with marks for rankers that differ from a reference.
+
+        Parameters
+        ----------
+        reference : str, default="best"
+            A ranker's name, or ``"best"`` for the best of each metric.
+        test, **settings
+            As in :meth:`test`.
+        alpha : float, default=0.05
+            Level for each metric. P-values are adjusted by Holm: for the pairs with the reference
+            if it is named, else for all pairs, because the same values chose the best.
+
+        Returns
+        -------
+        Summary
+            Print it, or export it by ``to_markdown()``, ``to_latex()`` or ``to_html()``.
+        """
+        return make_summary(self, reference, self.default_test(test), alpha, settings)
+
+    def default_test(self, test: str | PairedTest | None = None) -> str | PairedTest:
+        """Return ``test``, or the default if it is None."""
+        return test or ("corrected_t" if len(self.splits) > 1 else "randomization")
+
+    def _prepare_test(self, metric, test, rankers, settings):
+        """Return the table of values, the test and its settings."""
+        check_choice("metric", metric, self.metrics)
+        self._check_paired(rankers)
+        test = find_test(self.default_test(test))
+        over_splits = test is corrected_resampled_t_test
+        if over_splits and len(self.splits) < 2:
+            raise ValueError(
+                f"test must be over queries if there is only one split, {self.splits[0]!r}; "
+                "got 'corrected_t'."
+            )
+        if over_splits:
+            settings = {"test_to_train": self.test_to_train} | settings
+        table = self.by_split(metric) if over_splits else self.by_query(metric)
+        return table[:, [self.rankers.index(name) for name in rankers]], test, settings
+
+    def _check_paired(self, rankers):
+        """Refuse rankers without a result for every split."""
+        for name in rankers:
+            if name not in self.rankers:
+                raise ValueError(f"rankers must be among {list(self.rankers)}; got {name!r}.")
+            if name not in self.complete:
+                missing = [s for s in self.splits if (name, s) not in self.outcomes]
+                raise ValueError(
+                    f"rankers must have results for all splits to be paired; {name!r} has none "
+                    f"for {', '.join(missing)}."
+                )
+
+
+def join(*comparisons: Comparison) -> Comparison:
+    """Return one comparison of the rankers of several, which are on the same splits.
+
+    Parameters
+    ----------
+    *comparisons : Comparison
+        Comparisons of different rankers on the same data, splits, metrics and convention.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LinearRegression, Ridge
+    >>> from treerank.datasets.synthetic import make_web_search
+    >>> from treerank.evaluation import compare
+    >>> data = make_web_search(60, random_state=0)
+    >>> rankers = {"line": LinearRegression()}, {"ridge": Ridge()}
+    >>> join(*(compare(ranker, data) for ranker in rankers)).rankers
+    ('line', 'ridge')
+    """
+    joined = comparisons[0]
+    for other in comparisons[1:]:
+        _check_joinable(joined, other)
+        joined = replace(
+            joined,
+            rankers=joined.rankers + other.rankers,
+            outcomes=joined.outcomes | other.outcomes,
+            failures=joined.failures + other.failures,
+        )
+    return joined
+
+
+def _check_joinable(first, other):
+    """Refuse comparisons that differ in more than the rankers."""
+    for name in ("splits", "metrics", "convention"):
+        mine, theirs = getattr(first, name), getattr(other, name)
+        if mine != theirs:
+            raise ValueError(f"comparisons must have the same {name}; got {mine} and {theirs}.")
+    shared = set(first.rankers) & set(other.rankers)
+    if shared:
+        raise ValueError(f"comparisons must be of different rankers; got {shared} twice.")
+    mine, theirs = _folds_of(first), _folds_of(other)
+    if any(mine[split] != theirs[split] for split in mine.keys() & theirs.keys()):
+        raise ValueError("comparisons must be on the same folds; got different data in them.")
+
+
+def _folds_of(comparison):
+    """Return the digest of the data of each split."""
+    return {outcome.split: outcome.fingerprint for outcome in comparison.outcomes.values()}

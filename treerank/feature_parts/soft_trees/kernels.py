@@ -1,0 +1,155 @@
+r"""Soft tree kernels for CPUs: everything between the two matrix products, in one pass.
+
+``z`` of shape (n_trees, n_splits, n_rows) holds the signed distance of each row from each split.
+The reach of a node is the probability that a row arrives there. Nodes are numbered level by level:
+node k of level l is :math:`2^l - 1 + k`, and its children are k (left) and :math:`2^l + k` (right)
+of the level below. So a level, its left children and its right children each lie contiguously in
+memory, over nodes and rows, and one loop takes all of them. In oblivious trees a level has a single
+split, so the loop takes one node at a time.
+
+With the reach r of a node and the values V of its children, the chain rule gives
+
+.. math:: \partial f / \partial z = r (V_{left} - V_{right}) \, 6 u (1 - u) / \gamma,
+          \quad u = z / \gamma + 1/2
+
+which needs no division by a probability. Outputs are computed in parallel over a fixed number of
+groups of trees, derivatives in parallel over trees. No two threads write to the same place, so the
+bits are the same for any number of threads.
+"""
+
+import numpy as np
+from numba import prange
+
+from treerank.numerics.compiling import njit
+
+#: What vectorized loops need: sums in any order. NaN and infinity keep their meaning.
+FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+#: Number of groups of trees that are summed separately: the most threads that outputs can use.
+N_GROUPS = 16
+
+
+@njit(parallel=True, error_model="numpy", fastmath=FASTMATH)
+def tree_outputs(
+    z: np.ndarray, leaf: np.ndarray, oblivious: bool, sharpness: np.floating, partial: np.ndarray
+) -> None:
+    """Fill ``partial`` of shape (n_groups, n_outputs, n_rows) with sums over groups of trees."""
+    n_trees, n_leaves, _ = leaf.shape
+    n_groups, _, n_rows = partial.shape
+    for group in prange(n_groups):
+        reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
+        partial[group] = 0
+        for t in range(n_trees * group // n_groups, n_trees * (group + 1) // n_groups):
+            _fill_reach(z[t], oblivious, sharpness, reach)
+            _add_leaves(reach[(n_leaves - 1) * n_rows :], leaf[t], partial[group])
+
+
+@njit(parallel=True, error_model="numpy", fastmath=FASTMATH)
+def tree_derivatives(
+    z: np.ndarray,
+    leaf: np.ndarray,
+    oblivious: bool,
+    sharpness: np.floating,
+    upstream: np.ndarray,
+    dz: np.ndarray,
+    bias_sum: np.ndarray,
+    leaf_sum: np.ndarray,
+) -> None:
+    """Fill ``dz`` and add the gradients of biases and leaves to their sums.
+
+    ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs.
+    """
+    n_trees, n_leaves, _ = leaf.shape
+    n_rows = z.shape[2]
+    for t in prange(n_trees):
+        reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
+        value = np.empty(n_leaves * n_rows, z.dtype)
+        _fill_reach(z[t], oblivious, sharpness, reach)
+        _fill_leaf_values(upstream, reach[(n_leaves - 1) * n_rows :], leaf[t], value, leaf_sum[t])
+        _fill_slopes(z[t], oblivious, sharpness, reach, value, dz[t])
+        for split in range(z.shape[1]):
+            bias_sum[t, split] += dz[t, split].sum()
+
+
+@njit(error_model="numpy", fastmath=FASTMATH)
+def _fill_reach(z, oblivious, sharpness, reach):
+    """Fill ``reach`` with the probability that each row arrives at each node and leaf."""
+    n_rows, distance = z.shape[1], z.reshape(-1)
+    reach[:n_rows] = 1
+    start, size, split = 0, n_rows, 0
+    while start + size < len(reach):
+        run = n_rows if oblivious else size
+        for a in range(start, start + size, run):
+            left, right = reach[a + size : a + size + run], reach[a + 2 * size : a + 2 * size + run]
+            _split_reach(distance[split : split + run], sharpness, reach[a : a + run], left, right)
+        start, size, split = start + size, 2 * size, split + run
+
+
+@njit(error_model="numpy", fastmath=FASTMATH)
+def _split_reach(distance, sharpness, here, left, right):
+    """Divide the reach of some nodes between their left and right children."""
+    half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)
+    none, one = distance.dtype.type(0), distance.dtype.type(1)
+    for i in range(len(distance)):
+        u = distance[i] * sharpness + half
+        u = none if u < none else u  # in this order, NaN stays NaN
+        u = one if u > one else u
+        goes_left = here[i] * (u * u * (three - two * u))
+        left[i] = goes_left
+        right[i] = here[i] - goes_left
+
+
+@njit(error_model="numpy", fastmath=FASTMATH)
+def _add_leaves(arriving, leaf, total):
+    """Add the outputs of each leaf, times the probability that each row arrives there."""
+    n_rows = np.uint64(total.shape[1])
+    for o in range(len(total)):
+        for k in range(len(leaf)):
+            height, start = leaf[k, o], np.uint64(k) * n_rows
+            for i in range(n_rows):
+                total[o, i] += height * arriving[start + i]
+
+
+@njit(error_model="numpy", fastmath=FASTMATH)
+def _fill_leaf_values(upstream, arriving, leaf, value, leaf_sum):
+    """Fill ``value`` with upstream gradient times leaf; add the gradients of the leaves."""
+    n_rows = np.uint64(upstream.shape[1])
+    value[:] = 0
+    for o in range(len(upstream)):
+        for k in range(len(leaf)):
+            height, total, start = leaf[k, o], leaf.dtype.type(0), np.uint64(k) * n_rows
+            for i in range(n_rows):
+                value[start + i] += height * upstream[o, i]
+                total += upstream[o, i] * arriving[start + i]
+            leaf_sum[k, o] += total
+
+
+@njit(error_model="numpy", fastmath=FASTMATH)
+def _fill_slopes(z, oblivious, sharpness, reach, value, dz):
+    """Fill ``dz``, level by level from the leaves to the root, replacing values by the parents'."""
+    n_rows, distance, slope = z.shape[1], z.reshape(-1), dz.reshape(-1)
+    dz[:] = 0
+    size, split = len(value) // 2, z.size
+    while size >= n_rows:
+        run = n_rows if oblivious else size
+        split -= run
+        for a in range(0, size, run):
+            here = reach[size - n_rows + a : size - n_rows + a + run]
+            left, right = value[a : a + run], value[size + a : size + a + run]
+            _merge_values(
+                distance[split : split + run], sharpness, here, left, right, slope[split:]
+            )
+        size //= 2
+
+
+@njit(error_model="numpy", fastmath=FASTMATH)
+def _merge_values(distance, sharpness, here, left, right, slope):
+    """Replace the value of each left child by that of its parent; add to the parent's slope."""
+    half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)
+    none, one, six = distance.dtype.type(0), distance.dtype.type(1), distance.dtype.type(6)
+    for i in range(len(distance)):
+        u = distance[i] * sharpness + half
+        u = none if u < none else u
+        u = one if u > one else u
+        gain = left[i] - right[i]
+        left[i] = right[i] + u * u * (three - two * u) * gain
+        slope[i] += gain * here[i] * u * (one - u) * (six * sharpness)

@@ -1,0 +1,256 @@
+"""Soft trees as a feature part: trees whose splits are hyperplanes learned by gradient."""
+
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, Self
+
+import numpy as np
+import torch
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.checks import check_choice, check_count, check_number
+from treerank.feature_parts.engines.boosting import BoostedTrees
+from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.feature_parts.networks.training import one_thread
+from treerank.feature_parts.rows import Rows
+from treerank.feature_parts.soft_trees.conditional import conditional_outputs, conditional_pays
+from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
+from treerank.feature_parts.soft_trees.start import start_layer
+
+#: Number of rows that tell whether conditional evaluation pays.
+_SAMPLE = 256
+#: Number of rows that conditional evaluation takes at a time.
+_BLOCK = 4096
+_CONDITIONAL = ("auto", "always", "never")
+#: Attributes of a layer that a model file needs to make the layer again.
+_SHAPE = ("n_trees", "depth", "oblivious")
+
+
+class SoftTreeNetwork(torch.nn.Module):
+    """Soft trees, a normalization in front of them, and a gamma that falls from epoch to epoch.
+
+    Parameters
+    ----------
+    layer : SoftTreeLayer
+        The trees.
+    batch_norm : bool
+        Whether inputs are normalized batch by batch.
+    gamma, final_gamma : float
+        Width of the soft band in the first and in the last epoch; it falls geometrically.
+
+    Examples
+    --------
+    >>> network = SoftTreeNetwork(SoftTreeLayer(3), batch_norm=False, gamma=1.0, final_gamma=0.01)
+    >>> network.start_epoch(1, n_epochs=3)
+    >>> round(float(network.layer.gamma), 3)
+    0.1
+    """
+
+    def __init__(self, layer: SoftTreeLayer, *, batch_norm: bool, gamma: float, final_gamma: float):
+        super().__init__()
+        features = layer.in_features
+        self.normalization = (
+            torch.nn.BatchNorm1d(features, affine=False) if batch_norm else torch.nn.Identity()
+        )
+        self.layer = layer
+        self.gamma, self.final_gamma = gamma, final_gamma
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return f(x)."""
+        return self.layer(self.normalization(x))
+
+    def start_epoch(self, epoch: int, n_epochs: int) -> None:
+        """Set the gamma of an epoch, counted from 0."""
+        time = min(1.0, epoch / max(1, n_epochs - 1))
+        self.layer.set_gamma(self.gamma * (self.final_gamma / self.gamma) ** time)
+
+
+@dataclass(eq=False, repr=False)
+class SoftTrees(NetworkPart):
+    """A sum of soft trees, trained end to end.
+
+    What a tree computes is described at
+    :class:`~treerank.feature_parts.soft_trees.layer.SoftTreeLayer`. Missing values become the mean
+    of their feature, as in every network part. After training, trees that are deep and hard are
+    evaluated only along the nodes that a document can reach. This gives the same scores sooner.
+
+    With a narrow band (small ``gamma``), splits move more in training and fit the training queries
+    more closely. Choose ``gamma`` by validation.
+
+    Parameters
+    ----------
+    n_estimators : int, default=64
+        Number of trees.
+    depth : int, default=3
+        Splits on a path; a tree has ``2**depth`` leaves.
+    gamma : float, default=50.0
+        Width, in units of the splits' distances, of the band in which a split is soft. The first
+        weights are proportional to it, but Adam's steps are ``learning_rate`` long whatever the
+        weights are: the wider the band, the slower splits move.
+    final_gamma : float, default=None
+        Width in the last epoch, which gamma approaches geometrically; None keeps gamma. The trees
+        become hard where it is much smaller than gamma.
+    oblivious : bool, default=False
+        Whether a tree has one split per level instead of one per node.
+    batch_norm : bool, default=False
+        Whether features are normalized batch by batch, too, after ``standardize``.
+    spread : float, default=0.2
+        Standard deviation of the first distances from the splits, in units of gamma. The smaller,
+        the smoother f is at first.
+    init_model : fitted LightGBMTrees or XGBoostTrees, default=None
+        Trees to start from: their splits and leaves replace ``n_estimators`` and ``depth``. Rows
+        with missing values may go other ways than in ``init_model``.
+    softness : float, default=0.2
+        With ``init_model``, share of documents in the soft band of each split; with 0 the first
+        scores are those of the model.
+    conditional : {"auto", "always", "never"}, default="auto"
+        Whether ``transform`` follows only the nodes that a document can reach. "auto" decides
+        at the end of ``fit``, by what is less work.
+    n_outputs : int, default=1
+        Width of f(x). The weights of several outputs in the score are trained with them.
+    n_epochs : int, default=50
+        How often each document is shown; with ``warm_start`` the total of all fits.
+    batch_size : int, default=512
+        Documents of a batch.
+    batches : {"queries", "pairs"}, default="queries"
+        What a batch consists of: queries with all of their pairs, or pairs drawn at random.
+    optimizer : {"adam", "adamw", "sgd"}, default="adam"
+        Method of gradient descent.
+    learning_rate : float, default=0.001
+        Length of the first steps.
+    decay : {None, "step", "exponential", "inverse_time"}, default=None
+        How the learning rate falls; None keeps it. The formulas are at
+        :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+    decay_rate : float, default=0.5
+        How much the learning rate falls.
+    decay_epochs : float, default=10
+        Number of epochs in which it falls by so much.
+    momentum : float, default=0.0
+        Momentum of "sgd".
+    weight_decay : float, default=0.0
+        L2 penalty on the weights.
+    gradient_clip : float, default=None
+        Longest gradient; a longer one is shortened. None changes no gradient.
+    standardize : bool, default=True
+        Whether features are standardized first.
+    early_stopping_rounds : int, default=None
+        Number of epochs without a better value on ``validation`` after which training stops.
+    warm_start : bool, default=False
+        Whether ``fit`` goes on from the last fit.
+    device : {"auto", "cpu", "cuda"}, default="auto"
+        Where to train; "auto" takes a GPU if there is one.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
+
+    Attributes
+    ----------
+    conditional_ : bool
+        Whether ``transform`` follows only the nodes that a document can reach.
+    network_ : SoftTreeNetwork
+        Its ``layer`` is the :class:`~treerank.feature_parts.soft_trees.layer.SoftTreeLayer`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from treerank.objectives import make_objective
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> objective = make_objective(X[:, 0] * X[:, 1] > 0, np.repeat([0, 1, 2], 20))
+    >>> part = SoftTrees(8, depth=3, n_epochs=50, learning_rate=0.02, random_state=0)
+    >>> part = part.fit(X, objective)
+    >>> part.transform(np.array([[1.0, 1.0], [1.0, -1.0]]))[:, 0].argmax()
+    np.int64(0)
+    """
+
+    n_estimators: int = 64
+    _: KW_ONLY
+    depth: int = 3
+    gamma: float = 50.0
+    final_gamma: float | None = None
+    oblivious: bool = False
+    batch_norm: bool = False
+    spread: float = 0.2
+    init_model: BoostedTrees | None = None
+    softness: float = 0.2
+    conditional: str = "auto"
+
+    network_: SoftTreeNetwork = field(init=False)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return f(x), of shape (n_documents, n_outputs_)."""
+        check_is_fitted(self)
+        if not self.conditional_:
+            return super().transform(X)
+        return self._transform_blocks(X, self._follow, _BLOCK)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what ``fit`` has learned: the state of any network, and the shape of the trees."""
+        return super().get_state() | {"shape": self._shape, "conditional": self.conditional_}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned."""
+        self._shape, self.conditional_ = dict(state["shape"]), bool(state["conditional"])
+        return super().set_state(state)
+
+    def __sklearn_clone__(self) -> Self:
+        """Return an unfitted copy; ``init_model`` stays fitted, since its trees are needed."""
+        params = self.get_params(deep=False)
+        kept = {"init_model": params.pop("init_model")}
+        return type(self)(**kept, **{name: clone(v, safe=False) for name, v in params.items()})
+
+    def _make_network(self, n_features, n_outputs, X_sample, generator):
+        if X_sample is None:
+            layer = SoftTreeLayer(n_features, n_outputs, **self._shape)
+        elif self.init_model is None:
+            options: dict[str, Any] = {"oblivious": self.oblivious, "gamma": self.gamma}
+            options |= {"n_trees": self.n_estimators, "depth": self.depth}
+            layer = SoftTreeLayer(n_features, n_outputs, **options)
+            layer.reset_parameters(generator)
+            layer.place_splits(X_sample, spread=self.spread, generator=generator)
+        else:
+            layer = self._started_layer(self.init_model, n_outputs, X_sample, generator)
+        self._shape = {name: getattr(layer, name) for name in _SHAPE}
+        final_gamma = self.gamma if self.final_gamma is None else self.final_gamma
+        gammas = {"gamma": self.gamma, "final_gamma": final_gamma}
+        return SoftTreeNetwork(layer, batch_norm=self.batch_norm, **gammas)
+
+    def _started_layer(self, model, n_outputs, X_sample, generator):
+        """Return a layer that starts from the trees of a fitted model."""
+        inputs = {"mean": self._standardization.mean, "scale": self._standardization.scale}
+        options = {"gamma": self.gamma, "softness": self.softness, "generator": generator}
+        layer = start_layer(model, X_sample, **(inputs | options))
+        if layer.out_features != n_outputs:
+            raise ValueError(
+                f"init_model must have as many outputs as f, {n_outputs}; got {layer.out_features}."
+            )
+        return layer
+
+    def _train(self, rows, objective, validation, n_epochs):
+        super()._train(rows, objective, validation, n_epochs)
+        sample = torch.from_numpy(self._standardization(Rows(rows.batch(0, _SAMPLE))))
+        with one_thread(), torch.inference_mode():
+            sample = self.network_.normalization(sample)
+            pays = self.conditional == "auto" and conditional_pays(self.network_.layer, sample)
+        self.conditional_ = self.conditional == "always" or pays
+        return self
+
+    def _follow(self, network, values):
+        """Return f(x) of some rows along reachable nodes, rounded as in any network part."""
+        x = torch.from_numpy(self._standardization(Rows(values), np.float64))
+        outputs = conditional_outputs(network.layer, network.normalization(x))
+        return outputs.float().double().numpy()
+
+    def _check_parameters(self, validation):
+        super()._check_parameters(validation)
+        check_count("n_estimators", self.n_estimators)
+        check_count("depth", self.depth)
+        check_number("gamma", self.gamma, above=0)
+        check_number("spread", self.spread, above=0)
+        if self.final_gamma is not None:
+            check_number("final_gamma", self.final_gamma, above=0)
+        check_number("softness", self.softness, at_least=0, at_most=1)
+        check_choice("conditional", self.conditional, _CONDITIONAL)
+        if self.init_model is not None and (self.oblivious or self.batch_norm):
+            raise ValueError(
+                "init_model must be None with oblivious or batch_norm, which cannot hold its "
+                f"splits; got {self.init_model!r}."
+            )

@@ -1,0 +1,244 @@
+"""Start: soft trees that begin as a copy of boosted trees, to be trained further by gradient.
+
+A split of one feature at a threshold becomes the hyperplane whose normal is the axis of that
+feature. Outside of a band the hyperplane decides like the split. The band is as wide as the given
+rows tell: a given share of them lies inside. Where a branch ends early, all leaves below get its
+value and the splits there are drawn at random: the score is the same whichever way a row takes, and
+training can use these splits.
+
+To copy from another engine, list a function that returns its trees in ``ENGINES``.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+
+from treerank.feature_parts.engines.boosting import BoostedTrees
+from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
+
+#: Depth of the deepest trees that are copied: a soft tree is complete, with 2^depth leaves.
+MAX_DEPTH = 10
+#: Relative distance at which a row is on a threshold: two roundings to single precision.
+_ROUNDING = 2.0**-22
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A node that sends x to ``left`` if ``x[feature]`` is below the threshold, else ``right``."""
+
+    feature: int
+    threshold: float
+    includes: bool  # whether a row on the threshold goes left
+    left: "Node"
+    right: "Node"
+
+
+#: A leaf is the array of its outputs, of shape (n_outputs,).
+Node: TypeAlias = Split | np.ndarray
+
+
+def hard_trees(model: BoostedTrees) -> list[Node]:
+    """Return the trees of a fitted LightGBMTrees or XGBoostTrees.
+
+    Parameters
+    ----------
+    model : LightGBMTrees or XGBoostTrees
+        The fitted model.
+
+    Returns
+    -------
+    list of Split or ndarray of shape (n_outputs,)
+        One root per tree; a leaf is the array of its outputs.
+
+    Examples
+    --------
+    >>> from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+    >>> from treerank.objectives import make_objective
+    >>> X, objective = np.arange(60.0).reshape(-1, 1), make_objective(np.arange(60) // 30)
+    >>> root, = hard_trees(LightGBMTrees(1, num_leaves=2, n_jobs=1).fit(X, objective))
+    >>> root.feature, 29 < root.threshold < 31, bool(root.left[0] < root.right[0])
+    (0, True, True)
+    """
+    if not isinstance(model, BoostedTrees) or type(model).__name__ not in ENGINES:
+        raise TypeError(f"init_model must be one of {sorted(ENGINES)}, fitted; got {model!r}.")
+    if not hasattr(model, "booster_"):
+        raise ValueError(f"init_model must be fitted; got {model!r}.")
+    return ENGINES[type(model).__name__](model)
+
+
+def start_layer(
+    model: BoostedTrees,
+    x: torch.Tensor,
+    *,
+    mean: float | np.ndarray = 0.0,
+    scale: float | np.ndarray = 1.0,
+    gamma: float = 1.0,
+    softness: float = 0.2,
+    generator: torch.Generator | None = None,
+    dtype: torch.dtype | None = None,
+) -> SoftTreeLayer:
+    """Return a layer that computes the outputs of a fitted model, except near thresholds.
+
+    Parameters
+    ----------
+    model : LightGBMTrees or XGBoostTrees
+        The fitted model, without splits by category and with at most 10 splits on a path.
+    x : Tensor of shape (n_rows, n_features)
+        Typical rows, from which the widths of the soft bands are measured.
+    mean : float or ndarray of shape (n_features,), default=0.0
+        What was subtracted from the features of the model to get ``x``.
+    scale : float or ndarray of shape (n_features,), default=1.0
+        What the features were divided by afterwards.
+    gamma : float, default=1.0
+        Width of the soft band of the layer.
+    softness : float, default=0.2
+        Share of the rows that lie in the soft band of each split; with 0 none does.
+    generator : torch.Generator, default=None
+        Source of random numbers, for the splits that no branch of the model reaches.
+    dtype : torch.dtype, default=None
+        Type of the layer.
+
+    Returns
+    -------
+    SoftTreeLayer
+        The layer, with the splits and leaves of the model.
+
+    Examples
+    --------
+    >>> from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+    >>> from treerank.objectives import make_objective
+    >>> X = np.random.default_rng(0).normal(size=(200, 2))
+    >>> objective = make_objective(X[:, 0] * X[:, 1] > 0, np.repeat(np.arange(10), 20))
+    >>> model = LightGBMTrees(5, max_depth=3, n_jobs=1).fit(X, objective)
+    >>> x = torch.from_numpy(X)
+    >>> layer = start_layer(model, x, softness=0, dtype=torch.float64)
+    >>> bool(np.allclose(layer(x).detach(), model.transform(X)))
+    True
+    """
+    trees = hard_trees(model)
+    if x.shape[1] != model.n_features_in_:
+        raise ValueError(
+            f"init_model must have as many features as X, {x.shape[1]}; got {model.n_features_in_}."
+        )
+    shape: dict[str, Any] = {"n_trees": len(trees), "depth": _checked_depth(trees)}
+    layer = SoftTreeLayer(x.shape[1], model.n_scores_, **shape, gamma=gamma, dtype=dtype)
+    layer.place_splits(x, generator=generator)
+    rows = x.double().cpu().numpy()
+    means, scales = (np.broadcast_to(a, layer.in_features) for a in (mean, scale))
+
+    @cache
+    def place(feature, threshold, includes):
+        inputs = rows[:, feature], means[feature], scales[feature]
+        return _place(threshold, includes, *inputs, softness)
+
+    for tree, root in enumerate(trees):
+        for node, level, k in walk(root):
+            if isinstance(node, Split):
+                threshold, half_width = place(node.feature, node.threshold, node.includes)
+                split, steepness = (tree, 2**level - 1 + k), gamma / (2 * half_width)
+                _set_split(layer, split, node.feature, threshold, steepness)
+            else:  # the leaves below node k of this level
+                layer.leaf.data[tree, k :: 2**level] = torch.as_tensor(node).to(layer.leaf)
+    return layer
+
+
+@torch.no_grad()
+def _set_split(layer, split, feature, threshold, steepness):
+    """Make a split compare one feature with a threshold."""
+    layer.weight[split] = 0
+    layer.weight[split][feature] = -steepness
+    layer.bias[split] = steepness * threshold
+
+
+def _checked_depth(trees):
+    depth = max([1, *(level for root in trees for _, level, _ in walk(root))])
+    if depth > MAX_DEPTH:
+        raise ValueError(
+            f"init_model must have at most {MAX_DEPTH} splits on a path (set max_depth); "
+            f"got {depth}."
+        )
+    return depth
+
+
+def walk(node: Node, level: int = 0, k: int = 0) -> Iterator[tuple[Node, int, int]]:
+    """Yield a node and all nodes below, each with its level and its number in a soft tree."""
+    yield node, level, k
+    if isinstance(node, Split):
+        yield from walk(node.left, level + 1, k)
+        yield from walk(node.right, level + 1, k + 2**level)
+
+
+def _place(threshold, includes, values, mean, scale, softness):
+    """Return the threshold and half the width of the soft band of a split, both standardized."""
+    standard = (threshold - mean) / scale
+    # Rows and, with XGBoost, thresholds have been rounded to single precision.
+    rounding = _ROUNDING * (abs(standard) + abs(threshold) / scale)
+    threshold = _between(values, standard, rounding, includes)
+    distances = np.abs(values - threshold)
+    half_width = max(distances.min() / 2, np.quantile(distances, softness) if softness else 0.0)
+    return threshold, max(half_width, rounding, np.finfo(np.float32).tiny)
+
+
+def _between(values, threshold, rounding, includes):
+    """Return a threshold that no value lies on, by moving it away from the values on it."""
+    if not (np.abs(values - threshold) <= rounding).any():
+        return threshold
+    if includes:
+        beyond = values[values > threshold + rounding]
+        return (threshold + beyond.min()) / 2 if len(beyond) else threshold + 1.0
+    before = values[values < threshold - rounding]
+    return (threshold + before.max()) / 2 if len(before) else threshold - 1.0
+
+
+def _lightgbm_trees(model):
+    dump = model.booster_.dump_model()
+    n_outputs = dump["num_tree_per_iteration"]
+
+    def read(node, output):
+        if "leaf_coeff" in node:
+            raise ValueError("init_model must have constant leaves; got linear_tree.")
+        if "leaf_value" in node:
+            return node["leaf_value"] * np.eye(n_outputs)[output]
+        if node["decision_type"] != "<=":
+            raise ValueError("init_model must have no splits by category; got some.")
+        left, right = read(node["left_child"], output), read(node["right_child"], output)
+        return Split(node["split_feature"], node["threshold"], True, left, right)
+
+    trees = enumerate(dump["tree_info"])
+    return [read(tree["tree_structure"], i % n_outputs) for i, tree in trees]
+
+
+def _xgboost_trees(model):
+    learner = json.loads(model.booster_.save_raw("json"))["learner"]
+    boosted = learner["gradient_booster"]
+    if boosted["name"] != "gbtree":
+        raise ValueError(f"init_model must be of booster 'gbtree'; got {boosted['name']!r}.")
+    base = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"].lower()))
+    if base.any():
+        raise ValueError(f"init_model must start at a score of 0; got {base.tolist()!r}.")
+    trees, outputs = boosted["model"]["trees"], boosted["model"]["tree_info"]
+    read = zip(trees, outputs, model.leaf_values(), strict=True)
+    return [_xgboost_tree(tree, o, values, model.n_scores_) for tree, o, values in read]
+
+
+def _xgboost_tree(tree, output, values, n_outputs):
+    if any(tree["split_type"]):
+        raise ValueError("init_model must have no splits by category; got some.")
+
+    def read(node):
+        left, right = tree["left_children"][node], tree["right_children"][node]
+        if left == -1:
+            value = values[node]
+            return value if len(value) == n_outputs else value * np.eye(n_outputs)[output]
+        feature, threshold = tree["split_indices"][node], tree["split_conditions"][node]
+        return Split(feature, threshold, False, read(left), read(right))
+
+    return read(0)
+
+
+ENGINES = {"LightGBMTrees": _lightgbm_trees, "XGBoostTrees": _xgboost_trees}

@@ -1,0 +1,27 @@
+"""Threshold metrics: metrics that see only whether a document is relevant.
+
+To add one, derive it from :class:`ThresholdMetric` instead of ``Metric``.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treerank.checks import check_number
+from treerank.metrics.base import Metric
+from treerank.metrics.relevance import is_relevant
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdMetric(Metric):
+    """A metric for which a document is relevant if its label reaches a threshold."""
+
+    threshold: float = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("threshold", self.threshold)
+
+    def worth(self, y: np.ndarray) -> np.ndarray:
+        """Return 1 for relevant documents, 0 for others."""
+        return is_relevant(y, self.threshold)

@@ -1,0 +1,150 @@
+"""Pairwise tests: every ranker against every other, for tables and figures.
+
+To add a test by name, list it in ``PAIRED_TESTS``: it takes two columns and its own settings.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.statistics.adjustment import adjust_holm
+from treerank.statistics.paired import PairedTest, check_values, format_p
+from treerank.statistics.randomization import randomization_test
+from treerank.statistics.resampled import corrected_resampled_t_test
+from treerank.statistics.signed_ranks import wilcoxon_test
+
+PAIRED_TESTS: dict[str, PairedTest] = {
+    "corrected_t": corrected_resampled_t_test,
+    "randomization": randomization_test,
+    "wilcoxon": wilcoxon_test,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class PairwiseResult:
+    """The results of the tests of every ranker against every other.
+
+    Parameters
+    ----------
+    test : str
+        Name of the test.
+    names : tuple of str
+        The rankers.
+    differences : ndarray of shape (n_rankers, n_rankers)
+        Mean of the row's ranker minus mean of the column's.
+    p_values : ndarray of shape (n_rankers, n_rankers)
+        Two-sided p-values; NaN on the diagonal.
+    adjusted : bool
+        Whether the p-values are adjusted for all pairs together, by Holm.
+
+    Examples
+    --------
+    >>> values = [[5, 1, 1], [6, 1, 2], [7, 1, 3], [8, 1, 1], [9, 1, 2]]
+    >>> print(pairwise_tests(values, ["tree", "forest", "stump"], adjust=False))
+    p-values of the paired randomization test
+               tree   forest    stump
+    tree              0.062    0.062
+    forest    0.062             0.250
+    stump     0.062    0.250
+    """
+
+    test: str
+    names: tuple[str, ...]
+    differences: np.ndarray
+    p_values: np.ndarray
+    adjusted: bool
+
+    def __str__(self) -> str:
+        """Return the matrix of p-values as text."""
+        first = max(len(name) for name in self.names)
+        widths = [max(len(name), 7) for name in self.names]
+        lines = [
+            f"{name:<{first}}"
+            + "".join(f"  {cell:>{w}}" for cell, w in zip(cells, widths, strict=True))
+            for name, cells in [
+                ("", self.names),
+                *zip(self.names, [[_cell(p) for p in row] for row in self.p_values], strict=True),
+            ]
+        ]
+        adjusted = ", adjusted by Holm" if self.adjusted else ""
+        return "\n".join([f"p-values of the {self.test}{adjusted}", *lines])
+
+
+def pairwise_tests(
+    values: ArrayLike,
+    names: Sequence[str] | None = None,
+    *,
+    test: str | PairedTest = "randomization",
+    adjust: bool = True,
+    **settings: Any,
+) -> PairwiseResult:
+    """Test every ranker against every other.
+
+    Parameters
+    ----------
+    values : array-like of shape (n, n_rankers)
+        One row per query or split, one column per ranker.
+    names : sequence of str, default=None
+        Names of the rankers; None numbers them.
+    test : str or callable, default="randomization"
+        A name in ``PAIRED_TESTS``, or a function of two columns that returns a PairedResult.
+    adjust : bool, default=True
+        Whether to adjust the p-values for the number of pairs, by Holm.
+    **settings
+        Settings of the test. All pairs get the same seed, so an unadjusted p-value does not
+        depend on the other rankers.
+
+    Returns
+    -------
+    PairwiseResult
+
+    Examples
+    --------
+    >>> values = [[5, 1, 1], [6, 1, 2], [7, 1, 3], [8, 1, 1], [9, 1, 2]]
+    >>> result = pairwise_tests(values, ["tree", "forest", "stump"], adjust=False)
+    >>> result.p_values.round(3)
+    array([[  nan, 0.062, 0.062],
+           [0.062,   nan, 0.25 ],
+           [0.062, 0.25 ,   nan]])
+    """
+    values = check_values("values", values, n_dimensions=2)
+    k = values.shape[1]
+    names = tuple(str(i) for i in range(k)) if names is None else tuple(names)
+    if len(names) != k or k < 2:
+        raise ValueError(f"names must name at least two rankers, one per column; got {names!r}.")
+    paired_test = find_test(test)
+    above = np.triu_indices(k, 1)
+    results = [
+        _test_pair(paired_test, values, names, i, j, settings) for i, j in zip(*above, strict=True)
+    ]
+    p_values = np.array([result.p_value for result in results])
+    p_values = adjust_holm(p_values) if adjust else p_values
+    differences, matrix = np.zeros((k, k)), np.full((k, k), np.nan)
+    differences[above] = [result.difference for result in results]
+    matrix[above] = p_values
+    matrix.T[above] = p_values
+    return PairwiseResult(results[0].test, names, differences - differences.T, matrix, adjust)
+
+
+def find_test(test: str | PairedTest) -> PairedTest:
+    """Return the test of two columns of a name; a function is returned as it is."""
+    if callable(test):
+        return test
+    if test not in PAIRED_TESTS:
+        raise ValueError(f"test must be callable or one of {list(PAIRED_TESTS)}; got {test!r}.")
+    return PAIRED_TESTS[test]
+
+
+def _test_pair(paired_test, values, names, i, j, settings):
+    """Test two rankers; name them in the message of an error."""
+    try:
+        return paired_test(values[:, i], values[:, j], **settings)
+    except ValueError as error:
+        raise ValueError(f"{names[i]} and {names[j]} cannot be compared: {error}") from error
+
+
+def _cell(p_value):
+    return "" if np.isnan(p_value) else format_p(p_value)
