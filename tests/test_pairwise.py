@@ -163,7 +163,7 @@ def test_weight_query_is_uniform_with_every_query_the_same():
 def test_closed_forms_visit_no_pair_and_miss_none(loss):
     # A top that holds everybody changes nothing, but only the kernel over pairs knows tops.
     for adjacent, margin in itertools.product((False, True), ("unit", "label_gap")):
-        settings = {"loss": loss, "margin": margin}
+        settings = {"loss": loss, "target_margin": margin}
         closed = make_objective(Y, QID, pairs=Pairs(adjacent=adjacent), **settings)
         visiting = make_objective(Y, QID, pairs=Pairs(adjacent=adjacent, top=100), **settings)
         assert_same(closed(SCORES), visiting(SCORES), rtol=1e-10, atol=1e-10)
@@ -283,7 +283,7 @@ def test_policies_come_by_name_and_are_their_own():
 
 
 def test_label_gap_asks_for_a_margin_as_wide_as_the_gap():
-    objective = make_objective([3, 1], loss="half_squared", target_target_margin="label_gap")
+    objective = make_objective([3, 1], loss="half_squared", target_margin="label_gap")
     value, gradient, _ = objective([0.5, 0.0])
     np.testing.assert_allclose([value, *gradient], [1.5**2 / 2, -1.5, 1.5])
 
