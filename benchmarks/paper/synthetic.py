@@ -1,5 +1,8 @@
 """Synthetic: how section 4.5 of the DirectRanker paper trains and tests on Gaussian classes."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from treerank.baselines.neural.ranknet_star import RankNetStar
@@ -18,13 +21,13 @@ START = "glorot"
 PER_QUERY = 100
 
 
+@dataclass(eq=False, repr=False)
 class LabeledRankNetStar(RankNetStar):
     """RankNet* with the cost of section 4.5: a pair weighs its higher label."""
 
     weight = "label"
 
-    def __init__(self, hidden=(70, 5), **rest):
-        super().__init__(hidden, **rest)
+    hidden: Sequence[int] = (70, 5)
 
 
 def drawn_sets(n_train, n_test, seed, **classes):
