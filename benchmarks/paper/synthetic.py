@@ -1,5 +1,7 @@
 """Synthetic: how section 4.5 of the DirectRanker paper trains and tests on Gaussian classes."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from treerank.baselines.neural.ranknet_star import RankNetStar
@@ -18,6 +20,7 @@ START = "glorot"
 PER_QUERY = 100
 
 
+@dataclass(eq=False, repr=False)
 class LabeledRankNetStar(RankNetStar):
     """RankNet* with the cost of section 4.5: a pair weighs its higher label."""
 

@@ -6,10 +6,7 @@ summary. To add a layout, write the function and list it in ``LAYOUTS`` and ``SU
 
 import html
 from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from treerank.evaluation.summary import Summary
+from typing import Any
 
 #: LaTeX for characters that have a meaning in it, or that it lacks.
 _LATEX = {
@@ -32,7 +29,7 @@ _LATEX = {
 }
 
 
-def text_table(table: "Summary") -> str:
+def text_table(table: Any) -> str:
     """Return a table of aligned columns, with the notes below."""
     rows = [table.header, *table.rows]
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
@@ -44,7 +41,7 @@ def text_table(table: "Summary") -> str:
     return "\n".join([*lines, "", *table.notes])
 
 
-def markdown_table(table: "Summary") -> str:
+def markdown_table(table: Any) -> str:
     """Return a Markdown table; the best values are bold, the notes are a list below."""
     rows = [
         [_as_markdown(cell, (i, j) in table.best) for j, cell in enumerate(row)]
@@ -57,7 +54,7 @@ def markdown_table(table: "Summary") -> str:
     return "\n".join([*lines, "", *notes])
 
 
-def latex_table(table: "Summary") -> str:
+def latex_table(table: Any) -> str:
     """Return a LaTeX tabular; the best values are bold, the notes are comments above."""
     rows = [
         [_as_latex(cell, (i, j) in table.best) for j, cell in enumerate(row)]
@@ -70,7 +67,7 @@ def latex_table(table: "Summary") -> str:
     return "\n".join([*notes, rf"\begin{{tabular}}{{{columns}}}", *lines, r"\end{tabular}"])
 
 
-def html_table(table: "Summary") -> str:
+def html_table(table: Any) -> str:
     """Return an HTML table; the best values are bold, the notes are the caption."""
     caption = "<br>".join(html.escape(note) for note in table.notes)
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in table.header)
@@ -86,7 +83,7 @@ def html_table(table: "Summary") -> str:
     return "\n".join(["<table>", *lines, "</tbody>", "</table>"])
 
 
-LAYOUTS: dict[str, Callable[["Summary"], str]] = {
+LAYOUTS: dict[str, Callable[[Any], str]] = {
     "text": text_table,
     "markdown": markdown_table,
     "latex": latex_table,

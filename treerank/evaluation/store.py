@@ -17,7 +17,7 @@ import zipfile
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import joblib
 import numpy as np
@@ -25,9 +25,6 @@ import numpy as np
 from treerank.evaluation.data_splits import Split
 from treerank.evaluation.fits import Fitted, Search
 from treerank.files.replaced import replaced_file
-
-if TYPE_CHECKING:
-    from treerank.evaluation.running import Job
 
 #: Characters that do not go into file names.
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -49,7 +46,7 @@ class Store:
 
     folder: Path
 
-    def read(self, job: "Job", key: str) -> Fitted | None:
+    def read(self, job: Any, key: str) -> Fitted | None:
         """Return the stored fit, or None if there is none or its file is damaged."""
         try:
             content = io.BytesIO(self._path(job, key).read_bytes())
@@ -59,7 +56,7 @@ class Store:
         except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
             return None
 
-    def write(self, job: "Job", key: str, fitted: Fitted, configuration: dict[str, Any]) -> None:
+    def write(self, job: Any, key: str, fitted: Fitted, configuration: dict[str, Any]) -> None:
         """Store a fit; the file appears only when it is complete."""
         about: dict[str, Any] = {name: getattr(fitted, name) for name in _FIELDS}
         about["best_params"] = describe(about["best_params"])
@@ -70,7 +67,7 @@ class Store:
         with replaced_file(self._path(job, key)) as file:
             file.write(content.getvalue())
 
-    def _path(self, job: "Job", key: str) -> Path:
+    def _path(self, job: Any, key: str) -> Path:
         """Return the file of a fit."""
         name = "-".join(_NOT_IN_FILE_NAMES.sub("_", part) for part in (job.name, job.split.name))
         return self.folder / f"{name[:80]}-{key[:20]}.npz"

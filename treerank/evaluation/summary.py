@@ -6,7 +6,7 @@ A summary holds numbers and text; :mod:`treerank.evaluation.layouts` turns them 
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,6 @@ from treerank.metrics.conventions import CONVENTIONS
 from treerank.statistics.adjustment import adjust_holm
 from treerank.statistics.paired import PairedTest
 from treerank.statistics.resampled import corrected_standard_error
-
-if TYPE_CHECKING:
-    from treerank.evaluation.ranker_comparison import Comparison
 
 #: Mark of each verdict.
 MARKS = {"better": "↑", "worse": "↓", "same": ""}
@@ -143,7 +140,7 @@ def check_path(path: str | Path) -> Path:
 
 
 def make_summary(
-    comparison: "Comparison",
+    comparison: Any,
     reference: str,
     test: str | PairedTest,
     alpha: float,

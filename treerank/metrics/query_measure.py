@@ -9,7 +9,7 @@ scores is at most the new k-th highest score, so one comparison rules out most o
 import functools
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numba import prange
@@ -19,9 +19,6 @@ from treerank.metrics.base import Metric, PreparedMetric
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.ranked import MAX_PICKED, TIES, sort_into_blocks
 from treerank.numerics.compiling import kernel_for, njit
-
-if TYPE_CHECKING:
-    from treerank.rankers.training_set import TrainingSet
 
 
 class QueryMeasure:
@@ -67,7 +64,7 @@ class QueryMeasure:
         return math.fsum((self.weight * values).tolist()) / self.total_weight
 
 
-def measurable(data: "TrainingSet", metric: Metric | FunctionMetric) -> "TrainingSet | None":
+def measurable(data: Any, metric: Metric | FunctionMetric) -> Any:
     """Return the queries whose value depends on the order of documents; ``None`` without any.
 
     Parameters
@@ -92,7 +89,7 @@ def measurable(data: "TrainingSet", metric: Metric | FunctionMetric) -> "Trainin
     return data.taking(np.flatnonzero(kept)) if kept.any() else None
 
 
-def measure_of(data: "TrainingSet", metric: Metric | FunctionMetric) -> QueryMeasure:
+def measure_of(data: Any, metric: Metric | FunctionMetric) -> QueryMeasure:
     """Return the measure of a training set, with the user's weights of queries."""
     return QueryMeasure(metric, data.y, data.groups, data.weight_of_queries)
 

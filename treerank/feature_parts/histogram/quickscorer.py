@@ -16,12 +16,9 @@ References
    data level parallelization. KDD.
 """
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from treerank.feature_parts.histogram.forest import Forest
 
 #: Largest number of thresholds of a column, so that codes are below 255.
 _MOST_THRESHOLDS = 254
@@ -68,7 +65,7 @@ class QuickScorer(NamedTuple):
     leaves: np.ndarray
 
 
-def make_quickscorer(forest: "Forest") -> QuickScorer:
+def make_quickscorer(forest: Any) -> QuickScorer:
     """Return the splits of a forest in the form of QuickScorer.
 
     Examples
