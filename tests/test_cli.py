@@ -92,7 +92,7 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
             ["--weight", "uniform", "--pairs", "adjacent"],
             {"weight": "uniform", "pairs": "adjacent"},
         ),
-        (["--loss", "listnet"], {"loss": "listnet", "weight": None, "pairs": None}),
+        (["--loss", "listnet"], {"loss": "listnet"}),
         (["--smoothing", "1.5", "--random-state", "3"], {"smoothing": 1.5, "random_state": 3}),
         (["--learning-rate", "0.5"], {"feature_part__learning_rate": 0.5}),
     ],

@@ -46,7 +46,7 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
             "feature_part must grow trees; got 'linear'"
         ),
         ("fit", files.train, "-m", tmp_path / "m", "--loss", "listnet", "--weight", "map"): (
-            "weight must be None for the listwise loss"
+            "weight must be None for loss='listnet'"
         ),
     }
     for arguments, message in cases.items():

@@ -38,7 +38,7 @@ def test_the_order_falls_from_any_start(name, nearly_sorted):
 def steps(monkeypatch):
     """What a sort does: "bins", and the gap of every insertion sort."""
     done = []
-    throw, insert = ranking._throw_into_bins, ranking._insertion_sort
+    throw, insert = ranking._sort_by_bin, ranking._insertion_sort
 
     def recording_throw(order, falling):
         done.append("bins")
@@ -48,7 +48,7 @@ def steps(monkeypatch):
         done.append(gap)
         return insert(order, falling, gap, patience)
 
-    monkeypatch.setattr(ranking, "_throw_into_bins", recording_throw)
+    monkeypatch.setattr(ranking, "_sort_by_bin", recording_throw)
     monkeypatch.setattr(ranking, "_insertion_sort", recording_insert)
     return done
 
@@ -75,7 +75,7 @@ def test_a_sort_does_no_more_than_it_must(steps, key, order, nearly_sorted, expe
 
 def test_bins_leave_to_sort_only_what_shares_one():
     order, falling = np.arange(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
-    ranking._throw_into_bins(order, falling)
+    ranking._sort_by_bin(order, falling)
     # Four bins are one wide, the last is for the smallest key: 3.9 and 4.0 share the first.
     assert falling.tolist() == [3.9, 4.0, 2.1, 1.0, 0.0]
     assert order.tolist() == [1, 3, 4, 2, 0]

@@ -20,8 +20,7 @@ from treerank.cli.options import (
 from treerank.cli.trees import make_trees
 from treerank.datasets.formats import format_names
 from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part, reads_sparse
-from treerank.objectives.listwise import LISTWISE
-from treerank.objectives.losses import PAIR_LOSSES
+from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs import PAIRS
 from treerank.objectives.weights import PAIR_WEIGHTS
 from treerank.progress import listening
@@ -31,18 +30,19 @@ _DEFAULTS = TreeDirectRanker().get_params(deep=False)
 _TREES = make_feature_part("lightgbm").get_params(deep=False)
 _HELP = {
     "feature_part": "Feature part that grows trees, not a network; one of",
-    "weight": f"Weight of a pair; by default {_DEFAULTS['weight']}, or none for a listwise loss",
-    "pairs": f"Which pairs count; by default {_DEFAULTS['pairs']}, or none for a listwise loss",
+    "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
+    "pairs": "Which pairs count; by default all",
+    "smoothing": "Scale of the noise when scores are ranked; by default 1 where ranks count.",
     "valid": f"Data file for early stopping and pair probabilities: {format_names()}.",
     "stopping": "Stop after so many trees without a better metric on the --valid file.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 
 FeaturePart = Annotated[str, choice("feature_part", FEATURE_PARTS, _HELP["feature_part"])]
-Loss = Annotated[str, choice("loss", (*PAIR_LOSSES, *LISTWISE), "Pair loss or listwise loss")]
+Loss = Annotated[str, choice("loss", LOSSES, "Loss")]
 Weight = Annotated[str | None, choice("weight", PAIR_WEIGHTS, _HELP["weight"])]
 Pairs = Annotated[str | None, choice("pairs", PAIRS, _HELP["pairs"])]
-Smoothing = Annotated[float, typer.Option(min=0, help="Scale of the noise when scores are ranked.")]
+Smoothing = Annotated[float | None, typer.Option(min=0, help=_HELP["smoothing"])]
 Estimators = Annotated[int, typer.Option(min=1, help="Number of trees.")]
 Leaves = Annotated[int, typer.Option(min=2, help="Largest number of leaves of a tree.")]
 LearningRate = Annotated[float, positive("learning_rate", "Factor of each tree.")]
@@ -56,7 +56,7 @@ def fit(
     loss: Loss = _DEFAULTS["loss"],
     weight: Weight = None,
     pairs: Pairs = None,
-    smoothing: Smoothing = _DEFAULTS["smoothing"],
+    smoothing: Smoothing = None,
     n_estimators: Estimators = _TREES["n_estimators"],
     learning_rate: LearningRate = _TREES["learning_rate"],
     num_leaves: Leaves = _TREES["num_leaves"],
@@ -77,8 +77,9 @@ def fit(
     """
     part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
     _check_before_reading(model, valid, early_stopping_rounds, sparse and not reads_sparse(part))
-    settings = _objective_settings(loss, weight, pairs, smoothing)
-    ranker = TreeDirectRanker(part, **settings, metric=metric, random_state=random_state)
+    given = {"weight": weight, "pairs": pairs, "smoothing": smoothing}
+    settings = {name: value for name, value in given.items() if value is not None}
+    ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
     part.set_params(
         early_stopping_rounds=early_stopping_rounds, random_state=random_state, n_jobs=n_jobs
     )
@@ -105,14 +106,3 @@ def _check_before_reading(model, valid, early_stopping_rounds, is_sparse_unread)
         raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
     if not model.absolute().parent.is_dir():
         raise ValueError(f"{model}: the folder of the model must exist.")
-
-
-def _objective_settings(loss, weight, pairs, smoothing):
-    """Return settings of the ranker; a listwise loss has neither a pair weight nor pairs."""
-    defaults = {"weight": None, "pairs": None} if loss in LISTWISE else _DEFAULTS
-    return {
-        "loss": loss,
-        "weight": weight or defaults["weight"],
-        "pairs": pairs or defaults["pairs"],
-        "smoothing": smoothing,
-    }

@@ -29,9 +29,12 @@ class ListwiseLoss(ABC):
     ----------
     approximate_hessian : bool
         Whether the hessian is a bound instead of the exact diagonal.
+    head_weight : str
+        Weight of the pairs to which a head over several outputs is fitted.
     """
 
     approximate_hessian: ClassVar[bool] = False
+    head_weight: ClassVar[str] = "query"
 
     def bind(self, judgments: Judgments) -> "ListwiseObjective":
         """Return the objective of judged documents; refuse labels that have no meaning here."""

@@ -5,6 +5,7 @@ To add one, derive from :class:`~treerank.objectives.listwise_objective.Listwise
 """
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -27,6 +28,8 @@ class HalfSquaredError(ListwiseLoss):
     >>> value, gradient
     (4.0, array([ 2.,  0., -2.]))
     """
+
+    head_weight: ClassVar[str] = "uniform"
 
     def bind(self, judgments: Judgments) -> ListwiseObjective:
         """Return the objective of judged documents, with labels that count from their mean."""
