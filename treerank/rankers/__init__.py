@@ -1,0 +1,1 @@
+"""Rankers: estimators that learn to rank, and the parts that they consist of."""
