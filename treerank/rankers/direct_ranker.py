@@ -6,7 +6,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 """
 
 from collections.abc import Iterable
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -103,7 +103,7 @@ class DirectRanker(TransformerMixin, Ranker):
             objective = self._limited(objective, data, held_out, seed)
         part = self._continued(self._make_feature_part(seed))
         self.feature_part_ = self._fit_part(part, data, objective, held_out)
-        self.head_ = self._make_head(data, objective)
+        self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
         self.evals_result_ = getattr(part, "evals_result_", {})
         if held_out is not None and isinstance(held_out.metric, MetricOfLabels):
             self.evals_result_ = {"validation": held_out.metric.added_to(self.evals_result_)}
@@ -145,6 +145,8 @@ class DirectRanker(TransformerMixin, Ranker):
     def _limited(self, whole, data, held_out, seed):
         """Return the sum of several labels in which the limited ones have a floor."""
         metric = get_metric(self.metric)
+        if held_out is not None:  # a metric with a history of its own
+            held_out = replace(held_out, metric=replace(held_out.metric))
 
         def best(objective, alone):
             part = self._fit_part(self._make_feature_part(seed), alone, objective, held_out)
@@ -172,9 +174,6 @@ class DirectRanker(TransformerMixin, Ranker):
         rows = Rows(data.X, data.rows, names, tuple(self.columns_.categories) or None)
         validation = held_out and held_out.validation(objective.n_outputs)
         return part.fit(rows, objective, validation=validation)
-
-    def _make_head(self, data: TrainingSet, objective: Objective) -> AntisymmetricHead:
-        return AntisymmetricHead(self._head_weight(data, objective), self.tau)
 
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""
