@@ -180,10 +180,8 @@ class DirectRanker(TransformerMixin, Ranker):
         part = self.feature_part_
         shape = (len(data.y), objective.n_outputs) if objective.n_outputs > 1 else len(data.y)
         if not np.any(objective.derivatives(np.zeros(shape))[0]):
-            warn_user(
-                "No pair of documents counts, since no query has two that differ in y and in what "
-                f"weight={self.weight!r} sees: the model is constant."
-            )
+            reason = f"no query has two that differ in y and in what weight={self.weight!r} sees"
+            warn_user(f"No pair of documents counts, since {reason}: the model is constant.")
             return np.zeros(part.n_outputs_)
         if hasattr(part, "head_weight_"):  # trained together with the outputs
             return part.head_weight_

@@ -12,9 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
-from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.training_set import TrainingSet
 
 
 @dataclass(eq=False, repr=False)
@@ -77,7 +75,7 @@ class NestedRanker(Ranker):
         X = check_features(self, X)
         return self._nested_scores(X, QueryGroups.from_qid(qid, len(X)))
 
-    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
+    def _learn(self, data, held_out, seed):
         self.rankers_: list[Any] = []
         for size in (*self.sizes, None):
             if self.rankers_ and not data.groups.with_two_labels(data.y).any():
@@ -121,9 +119,9 @@ class NestedRanker(Ranker):
             raise ValueError(f"sizes must be falling integers of at least 2; got {self.sizes!r}.")
 
 
-def _fitted(ranker: Any, data: TrainingSet, held_out: HeldOut | None) -> Any:
+def _fitted(ranker, data, held_out):
     """Fit the ranker of one stage to documents and return it."""
-    given: dict[str, Any] = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
+    given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     given["given_pairs"] = data.pairs and data.pairs.table()
     if held_out is not None and "eval_set" in signature(ranker.fit).parameters:
         given["eval_set"] = (held_out.X, held_out.y, held_out.groups.codes)
@@ -139,7 +137,7 @@ def _on_top(scores: np.ndarray, groups: QueryGroups, size: int) -> np.ndarray:
     return np.flatnonzero(scores >= last[groups.codes])
 
 
-def _top_of(held_out: HeldOut | None, ranker: Any, size: int) -> HeldOut | None:
+def _top_of(held_out, ranker, size):
     """Return the tops of held-out lists, or ``None`` if they hold no pair."""
     if held_out is None:
         return None

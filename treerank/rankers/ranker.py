@@ -313,7 +313,7 @@ class Ranker(BaseEstimator):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
             calibrating = HeldOut(rest.features, rest.y, rest.groups)
         if calibrating is not None and not calibrating.has_pairs:
-            source = "eval_set" if self.calibration == "eval_set" else "calibration"
+            source = "eval_set" if calibrating is held_out else "calibration"
             raise ValueError(
                 f"{source} must hold out a query with two different labels; got none among "
                 f"{len(calibrating.y)} documents."
@@ -330,7 +330,7 @@ class Ranker(BaseEstimator):
         labels = split_labels(y)
         if labels is not None:
             raise ValueError(
-                f"y must be a single label for {type(self).__name__}; got {list(labels)}."
+                f"y must be a single label for {type(self).__name__}; got {[*labels]}."
             )
         return None
 

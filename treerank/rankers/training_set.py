@@ -64,8 +64,7 @@ class TrainingSet:
 
     def judgments(self, seed: int) -> Judgments:
         """Return labels, queries and weights, as objectives take them."""
-        weights = self.sample_weight, self.weight_of_queries
-        return Judgments.of(self.y, self.groups, *weights, seed)
+        return Judgments.of(self.y, self.groups, self.sample_weight, self.weight_of_queries, seed)
 
     def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
         """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""
@@ -98,13 +97,11 @@ class TrainingSet:
 
     def split_by_query(self, share: float, rng: np.random.RandomState) -> tuple[Self, Self]:
         """Return the queries to train on and a random ``share`` of the queries to hold out."""
-        n_queries = self.groups.n_queries
-        n_held_out = max(1, round(share * n_queries))
-        if n_held_out >= n_queries:
-            raise ValueError(
-                f"calibration must leave a query to train on; got {share!r} of {n_queries}."
-            )
-        held_out = np.isin(self.groups.codes, rng.permutation(n_queries)[:n_held_out])
+        n = self.groups.n_queries
+        n_held_out = max(1, round(share * n))
+        if n_held_out >= n:
+            raise ValueError(f"calibration must leave a query to train on; got {share!r} of {n}.")
+        held_out = np.isin(self.groups.codes, rng.permutation(n)[:n_held_out])
         return self.taking(np.flatnonzero(~held_out)), self.taking(np.flatnonzero(held_out))
 
 
