@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, final
 
 import numpy as np
 
@@ -32,6 +32,7 @@ class MetricOfSum:
         return float(self.metric(outputs.reshape(len(outputs), -1).sum(axis=1)))
 
 
+@final
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Documents with labels that a ranker is not fitted to.
