@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from treerank.rankers.head import PENALTIES, TAUS, AntisymmetricHead, fit_head
+from treerank.rankers.head import TAUS, AntisymmetricHead
+from treerank.rankers.head_fitting import PENALTIES, fit_head
 
 every_tau = pytest.mark.parametrize("tau", TAUS)
 finite = st.floats(-1e100, 1e100)
@@ -97,7 +98,7 @@ def test_a_document_scores_the_same_whatever_company_it_keeps():
 
 
 def test_unknown_tau_names_the_known_ones():
-    known = r"one of \['arctan', 'identity', 'softsign', 'tanh'\]; got 'relu'"
+    known = r"tau must be one of \['arctan', 'identity', 'softsign', 'tanh'\]; got 'relu'"
     with pytest.raises(ValueError, match=known):
         AntisymmetricHead(np.ones(1), "relu")
 
@@ -172,8 +173,8 @@ def test_too_few_iterations_are_said_so(features, objective):
     ("settings", "message"),
     [
         ({"penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2'\]; got 'l0'"),
-        ({"alpha": -1}, "head_alpha must be None or non-negative; got -1"),
-        ({"alpha": np.nan}, "head_alpha must be None or non-negative; got nan"),
+        ({"alpha": -1}, "head_alpha must be a finite number of at least 0; got -1"),
+        ({"alpha": np.nan}, "head_alpha must be a finite number of at least 0; got nan"),
     ],
 )
 def test_a_wrong_setting_is_named(features, objective, settings, message):

@@ -62,7 +62,7 @@ def round_trip(ranker, path, **settings):
 @every_part
 def test_everything_fitted_comes_back_bit_for_bit(data, tmp_path, part):
     X, y, qid = data
-    ranker = TreeDirectRanker(part, head="tanh", calibration=0.3, random_state=0).fit(X, y, qid)
+    ranker = TreeDirectRanker(part, tau="tanh", calibration=0.3, random_state=0).fit(X, y, qid)
     loaded = round_trip(ranker, tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict(X), ranker.predict(X))
     np.testing.assert_array_equal(loaded.transform(X), ranker.transform(X))
@@ -205,7 +205,7 @@ CHANGES = {
     "unexpected keyword argument '__class__'": lambda c: c["params"].update(__class__="x"),
     "unexpected keyword argument 'new'": lambda c: part_of(c)["params"].update(new=1),
     "got KeyError": lambda c: c["state"].pop("head"),
-    "head must be one of": lambda c: c["state"]["head"].update(tau="system"),
+    "tau must be one of": lambda c: c["state"]["head"].update(tau="system"),
     "whole ranker that this version knows": lambda c: c.update(state=3),
 }
 

@@ -54,7 +54,7 @@ def test_compare_is_an_order(fitted, part, documents):
 @pytest.mark.parametrize("name", PARTS)
 def test_the_head_squashes_margins_but_changes_no_ranking(data, fitted, name):
     X, y, qid = data
-    squashed = clone(fitted[name]).set_params(head="tanh").fit(X, y, qid)
+    squashed = clone(fitted[name]).set_params(tau="tanh").fit(X, y, qid)
     margin = fitted[name].compare(X[:80], X[80:])
     np.testing.assert_allclose(squashed.compare(X[:80], X[80:]), np.tanh(margin))
     np.testing.assert_array_equal(squashed.rank(X, qid), fitted[name].rank(X, qid))
@@ -78,9 +78,11 @@ def test_ranks_and_top_rows_worked_by_hand():
     ranker = TreeDirectRanker(Column()).fit(X, [1, 0, 0, 0, 0, 0], qid)
     np.testing.assert_array_equal(ranker.rank(X, qid), [2, 1, 2, 1, 3, 3])
     np.testing.assert_array_equal(ranker.top_k(X, qid, k=2), [1, 2, 3, 0])
-    np.testing.assert_array_equal(ranker.rank(X), [5, 2, 3, 1, 4, 6])
-    np.testing.assert_array_equal(ranker.top_k(X, k=3), [3, 1, 2])
-    np.testing.assert_array_equal(ranker.top_k(X), [3, 1, 2, 4, 0, 5])
+    with pytest.warns(UserWarning, match="qid is None, so all 6 rows are taken for one query"):
+        np.testing.assert_array_equal(ranker.rank(X), [5, 2, 3, 1, 4, 6])
+    one = ["a"] * 6
+    np.testing.assert_array_equal(ranker.top_k(X, one, k=3), [3, 1, 2])
+    np.testing.assert_array_equal(ranker.top_k(X, one), [3, 1, 2, 4, 0, 5])
 
 
 def test_ranks_of_each_query_are_a_permutation_by_falling_score(data, fitted):
@@ -96,7 +98,7 @@ def test_ranks_of_each_query_are_a_permutation_by_falling_score(data, fitted):
 
 @pytest.mark.parametrize("k", [0, -1, 2.5, "ten", None])
 def test_a_wrong_k_is_named(data, fitted, k):
-    with pytest.raises(ValueError, match="k must be an integer of at least 1; got"):
+    with pytest.raises(ValueError, match="k must be a whole number of at least 1; got"):
         fitted["lightgbm"].top_k(data[0], k=k)
 
 
@@ -127,7 +129,7 @@ def test_labels_of_any_size_are_scored_by_a_gain_that_bears_them(data):
 def test_score_weighs_queries_by_their_documents(data, fitted):
     X, y, qid = data
     ranker = fitted["lightgbm"]
-    alone = ranker.score(X[qid == 3], y[qid == 3])
+    alone = ranker.score(X[qid == 3], y[qid == 3], qid[qid == 3])
     assert ranker.score(X, y, qid, sample_weight=qid == 3) == pytest.approx(alone)
     everywhere = ranker.score(X, y, qid, sample_weight=np.full(160, 0.5))
     assert everywhere == pytest.approx(ranker.score(X, y, qid))

@@ -1,9 +1,12 @@
 """A ranker is at home in scikit-learn: its checks, searches, pipelines and routing."""
 
+import pickle
+
 import numpy as np
 import pytest
 import sklearn
-from example_rankers import fitted_rankers, ranking_data, some_ranker
+from example_rankers import Column, fitted_rankers, ranking_data, some_ranker
+from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -12,6 +15,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.model_selection import QueryKFold
+from treerank.rankers.nested_ranker import NestedRanker
+from treerank.rankers.streaming_ranker import StreamingRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -37,6 +42,46 @@ def fitted():
 )
 def test_keeps_the_scikit_learn_contract(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        TreeDirectRanker("histogram", sigma=2.0),
+        StreamingRanker(k=5, random_state=3),
+        NestedRanker(TreeDirectRanker(), sizes=(9, 4)),
+    ],
+    ids=lambda ranker: type(ranker).__name__,
+)
+def test_parameters_survive_copies_and_show_in_the_repr(ranker):
+    params = ranker.get_params(deep=False)
+    for copy in (clone(ranker), pickle.loads(pickle.dumps(ranker)), type(ranker)(**params)):
+        assert repr(copy) == repr(ranker)
+        assert copy.get_params(deep=False).keys() == params.keys()
+    changed = {name: value for name, value in params.items() if f"{name}=" in repr(ranker)}
+    assert 0 < len(changed) <= 2
+    with pytest.raises(TypeError, match="positional argument"):
+        type(ranker)("lightgbm", "logistic")
+
+
+def test_a_streaming_ranker_has_the_parameters_of_a_tree_direct_ranker():
+    streaming, direct = StreamingRanker().get_params(), TreeDirectRanker().get_params()
+    assert streaming == direct | {"feature_part": "streaming"}
+
+
+def test_auto_is_ndcg_with_noise_for_pairs_and_nothing_for_other_losses(data):
+    X, y, qid = data
+    pairs = TreeDirectRanker(Column(), weight="ndcg", smoothing=1.0, random_state=0)
+    for automatic, explicit in (
+        (TreeDirectRanker(Column(), random_state=0), pairs),
+        (
+            TreeDirectRanker(Column(), loss="listnet", random_state=0),
+            TreeDirectRanker(Column(), loss="listnet", weight=None, smoothing=0.0, random_state=0),
+        ),
+    ):
+        objectives = [r.fit(X, y, qid).feature_part_.objective_ for r in (automatic, explicit)]
+        gradients = [objective.derivatives(np.zeros(len(y)))[0] for objective in objectives]
+        np.testing.assert_array_equal(*gradients)
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
-"""Rankers by name: what model files, searches and the command line may ask for.
+"""Rankers by name, for model files and the command line.
 
-To add one, list it in the table of its room: baselines in :mod:`treerank.baselines`, the others
-here. A module is imported only when its ranker is asked for.
+To add a baseline, list it in :mod:`treerank.baselines`; to add another ranker, list it here. A
+module is imported only when its ranker is asked for.
 """
 
 from pathlib import Path
@@ -24,6 +24,15 @@ RANKERS = {
 def ranker_class(name: str) -> type[Ranker]:
     """Return the class of a ranker.
 
+    Parameters
+    ----------
+    name : str
+        A name in ``RANKERS``.
+
+    Returns
+    -------
+    type
+
     Examples
     --------
     >>> ranker_class("RankSVM")
@@ -35,25 +44,25 @@ def ranker_class(name: str) -> type[Ranker]:
 
 
 def load(path: str | Path, *, parts: dict[str, type] | None = None) -> Any:
-    """Read a ranker that ``save`` wrote; no code in the file is ever run.
+    """Read a ranker from a file that its method ``save`` wrote; no code in the file is run.
 
     Parameters
     ----------
     path : str or path
         The file.
     parts : dict from str to class, default=None
-        Your own feature parts by class name, if the model has one.
+        Classes of your own feature parts by name, if the model has one.
 
     Returns
     -------
     Ranker
-        With equal predictions, bit for bit. A loss or weight of your own is not in the file: the
-        ranker predicts without it, but set it before you fit again.
+        The ranker, with the same predictions, bit for bit. The file does not hold a loss or a
+        weight of your own: the ranker predicts without it, but set it before you fit again.
 
     Raises
     ------
     ValueError
-        The file is truncated or damaged, no treerank model, or written by a newer version.
+        The file is damaged, is no treerank model, or was written by a newer version.
 
     Examples
     --------

@@ -8,7 +8,6 @@ in :data:`treerank.metrics.registry.METRICS`: rankers, commands and tests find i
 """
 
 import math
-import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from treerank.checks import check_choice, check_column, check_count, check_numbe
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import threads_for
+from treerank.user_warning import warn_user
 
 #: The discounts of a metric that has none.
 NO_DISCOUNTS = np.empty(0)
@@ -203,6 +203,6 @@ def _mean(values: np.ndarray, name: str) -> float:
     values = values[~np.isnan(values)]
     if len(values) == 0:
         message = f"{name} is undefined: no query has anything to find."
-        warnings.warn(message, UndefinedMetricWarning, stacklevel=3)
+        warn_user(message, UndefinedMetricWarning)
         return math.nan
     return math.fsum(values) / len(values)

@@ -1,1 +1,1 @@
-"""Rankers: a feature part and an objective under an antisymmetric head, and what follows from scores."""
+"""Rankers: estimators that learn to rank, and the parts that they consist of."""

@@ -1,22 +1,22 @@
-r"""Calibration: from a margin of two scores to the probability that the one document wins.
+r"""Calibration: from a difference of two scores to the probability that the first document wins.
 
 .. math:: p(a, b) = \frac{1}{1 + e^{-T (s_a - s_b)}}
 
-One number, the steepness T > 0, is fitted to pairs that the scores were not fitted to; a second
-one, a bias, would break p(a, b) + p(b, a) = 1.
+One number, the steepness T >= 0, is fitted to pairs that the scores were not fitted to. There is
+no second number: with a bias, p(a, b) + p(b, a) would not be 1.
 """
 
-import warnings
-
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from treerank.inputs.canonical import canonical_order
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.factory import make_objective
+from treerank.user_warning import warn_user
 
 
-def pair_probability(margin, steepness=1.0):
+def pair_probability(margin: ArrayLike, steepness: float = 1.0) -> np.ndarray:
     """Return p(a, b) of the margins s_a - s_b; p(a, b) + p(b, a) is exactly 1.
 
     Examples
@@ -30,28 +30,32 @@ def pair_probability(margin, steepness=1.0):
     return np.where(np.asarray(margin) < 0, upset, 1 - upset)
 
 
-def fit_steepness(scores, y, qid=None):
-    """Fit T by maximum likelihood of the outcomes of held-out pairs.
+def fit_steepness(
+    scores: ArrayLike, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None
+) -> float:
+    """Fit the steepness T by maximum likelihood to the outcomes of held-out pairs.
 
-    Every query counts the same, whatever its number of pairs. As in Platt's calibration, a pair
-    is won not for sure but with probability (n + 1) / (n + 2), n being the number of queries
-    with a pair, so that T stays finite where the scores separate all pairs.
+    Every query counts the same, whatever its number of pairs. As in Platt's calibration [1]_, the
+    better document of a pair wins with probability (n + 1) / (n + 2) instead of 1, where n is the
+    number of queries with a pair. So T is finite even if the scores order all pairs correctly.
 
     Parameters
     ----------
-    scores, y : array-like of shape (n_documents,)
-        Scores of a fitted model and labels.
+    scores : array-like of shape (n_documents,)
+        Scores by a fitted model.
+    y : array-like of shape (n_documents,)
+        Labels.
     qid : array-like of shape (n_documents,) or QueryGroups, default=None
-        Queries; ``None`` is one query.
+        Query of each document; None is a single query.
 
     Returns
     -------
     float
-        0, with a warning, if the scores order these pairs no better than chance.
+        The steepness; 0, with a warning, if the scores order these pairs no better than chance.
 
     References
     ----------
-    Platt (1999), Probabilistic outputs for support vector machines.
+    .. [1] Platt (1999). Probabilistic outputs for support vector machines.
 
     Examples
     --------
@@ -59,8 +63,7 @@ def fit_steepness(scores, y, qid=None):
     >>> round(fit_steepness(scores, [1, 0, 1, 0, 1, 0], qid), 3)
     0.458
     """
-    scores = np.asarray(scores, dtype=np.float64)
-    y = np.asarray(y, dtype=np.float64)
+    scores, y = np.asarray(scores, dtype=np.float64), np.asarray(y, dtype=np.float64)
     groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
     n_queries = int(groups.with_two_labels(y).sum())
     if n_queries == 0:
@@ -68,19 +71,11 @@ def fit_steepness(scores, y, qid=None):
             "y must hold two different labels in some query to calibrate on; got none such among "
             f"{len(y)} documents."
         )
-    # In an order that depends on content alone, so that no shuffle changes the last bits.
-    groups = canonical_order(scores.reshape(-1, 1), groups, y)
-    scores, y = scores[groups.order], y[groups.order]
-    groups = QueryGroups(None, groups.indptr)
-    objective = make_objective(y, groups, loss="logistic", weight="query")
+    scores, objective = _likelihood(scores, y, groups)
     slope_at_zero = scores @ objective.derivatives(np.zeros(len(y)))[0]
     if slope_at_zero >= 0:
-        warnings.warn(
-            "The scores order the held-out pairs no better than chance: every pair probability "
-            "is 0.5.",
-            UserWarning,
-            stacklevel=3,
-        )
+        reason = "The scores order the held-out pairs no better than chance"
+        warn_user(f"{reason}: every pair probability is 0.5.")
         return 0.0
 
     def slope(steepness):
@@ -88,10 +83,22 @@ def fit_steepness(scores, y, qid=None):
         certain = scores @ objective.derivatives(steepness * scores)[0]
         return certain - 2 * slope_at_zero / (n_queries + 2)
 
-    return brentq(slope, 0.0, _too_steep(slope, scores), xtol=1e-12, rtol=1e-12)
+    return float(brentq(slope, 0.0, _too_steep(slope, scores), xtol=1e-12, rtol=1e-12))
+
+
+def _likelihood(scores, y, groups):
+    """Return the scores in an order of their own, and the logistic loss in this order.
+
+    The order depends on the scores, labels and queries alone, so no shuffle changes the last bits.
+    """
+    groups = canonical_order(scores.reshape(-1, 1), groups, y)
+    own = QueryGroups(None, groups.indptr)
+    objective = make_objective(y[groups.order], own, loss="logistic", weight="query")
+    return scores[groups.order], objective
 
 
 def _too_steep(slope, scores):
+    """Return a steepness above the best one, where the slope is not negative."""
     steepness = 1 / np.abs(scores - scores.mean()).max()
     while slope(steepness) < 0:
         steepness *= 2

@@ -1,14 +1,38 @@
-"""Held-out documents: what early stopping and calibration look at, and training never does."""
+"""Held-out documents: early stopping and calibration use them, training does not."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self, final
 
 import numpy as np
 
+from treerank.feature_parts.base import Validation
 from treerank.inputs.grouping import QueryGroups
 
 
+@dataclass(frozen=True)
+class MetricOfSum:
+    """A metric of the sum of several outputs.
+
+    Attributes
+    ----------
+    metric : callable
+        ``metric(scores)``, with a ``name``.
+    """
+
+    metric: Any
+
+    @property
+    def name(self) -> str:
+        """Name of the metric."""
+        return str(self.metric.name)
+
+    def __call__(self, outputs: np.ndarray) -> float:
+        """Return the value of the metric."""
+        return float(self.metric(outputs.reshape(len(outputs), -1).sum(axis=1)))
+
+
+@final
 @dataclass(frozen=True, eq=False)
 class HeldOut:
     """Documents with labels that a ranker is not fitted to.
@@ -22,7 +46,7 @@ class HeldOut:
     groups : QueryGroups
         Queries of the documents.
     metric : callable or None
-        ``metric(scores)`` is the quality of the scores of these documents, higher better.
+        ``metric(scores)`` is the quality of the scores of these documents; higher is better.
     """
 
     X: Any
@@ -35,11 +59,11 @@ class HeldOut:
         """Whether any query holds two different labels."""
         return bool(self.groups.with_two_labels(self.y).any())
 
-    @property
-    def validation(self) -> Any:
-        """The features and the metric: all that a feature part may see."""
-        return self.X, self.metric
+    def validation(self, n_outputs: int) -> Validation:
+        """Return features and metric for a feature part under an objective of ``n_outputs``."""
+        assert self.metric is not None
+        return self.X, self.metric if n_outputs == 1 else MetricOfSum(self.metric)
 
-    def taking(self, rows: np.ndarray) -> "HeldOut":
+    def taking(self, rows: np.ndarray) -> Self:
         """Return the given documents alone, without a metric."""
-        return HeldOut(self.X[rows], self.y[rows], self.groups.among(rows))
+        return type(self)(self.X[rows], self.y[rows], self.groups.among(rows))

@@ -1,16 +1,18 @@
 """Labels: one or several labels per document, as users pass them to ``fit`` and ``score``."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 
 from treerank.checks import check_choice, check_number
+from treerank.inputs.documents import check_eval_set
 from treerank.metrics.registry import get_metric
+from treerank.rankers.held_out import HeldOut
 
 
-def split_labels(y: Any) -> dict[str, Any] | None:
+def split_labels(y: Any) -> dict[str, np.ndarray] | None:
     """Return several labels by name, or ``None`` if ``y`` is a single one.
 
     Several labels are a mapping from names to columns, or an array of two dimensions whose
@@ -31,10 +33,19 @@ def split_labels(y: Any) -> dict[str, Any] | None:
     return {str(c): np.asarray(y)[:, c] for c in range(values.shape[1])}
 
 
-def check_per_label(name: str, given: Any, labels: list[str], default: float | None) -> dict:
-    """Return a number per label from a mapping by name or a sequence; refuse others."""
-    if given is None:
-        given = {}
+def check_per_label(
+    name: str, given: Any, labels: list[str], default: float | None
+) -> dict[str, float]:
+    """Return a number per label from a mapping by name or a sequence with one for each.
+
+    Labels that are not named get the default, or are left out if it is ``None``.
+
+    Examples
+    --------
+    >>> check_per_label("label_weights", {"margin": 0.5}, ["relevance", "margin"], 1.0)
+    {'relevance': 1.0, 'margin': 0.5}
+    """
+    given = {} if given is None else given
     if not isinstance(given, Mapping):
         if np.ndim(given) != 1 or len(given) != len(labels):
             raise ValueError(f"{name} must have a number per label, {labels}; got {given!r}.")
@@ -48,7 +59,7 @@ def check_per_label(name: str, given: Any, labels: list[str], default: float | N
 
 @dataclass(eq=False)
 class MetricOfLabels:
-    """The weighted mean of a metric over several labels, which remembers each value.
+    """The weighted mean of a metric over several labels, with a record of each value.
 
     Attributes
     ----------
@@ -71,15 +82,15 @@ class MetricOfLabels:
     name: str
     metrics: dict[str, Any]
     weights: dict[str, float]
+    history: dict[str, list[float]] = field(init=False)
 
     def __post_init__(self) -> None:
-        """Start without values."""
-        self.history: dict[str, list[float]] = {f"{self.name} of {k}": [] for k in self.metrics}
+        self.history = {f"{self.name} of {label}": [] for label in self.metrics}
 
     @classmethod
     def of(
         cls, metric: Any, labels: Mapping[str, Any], qid: Any, weights: dict[str, float]
-    ) -> "MetricOfLabels":
+    ) -> Self:
         """Prepare a metric for several labels of the same documents."""
         found = get_metric(metric)
         prepared = {name: found.prepared(y, qid) for name, y in labels.items()}
@@ -90,9 +101,21 @@ class MetricOfLabels:
         return {**evals_result.get("validation", {}), **self.history}
 
     def __call__(self, scores: np.ndarray) -> float:
-        """Return the weighted mean, and keep the value of each label."""
+        """Return the weighted mean, and record the value of each label."""
         values = {name: float(metric(scores)) for name, metric in self.metrics.items()}
         for name, value in values.items():
             self.history[f"{self.name} of {name}"].append(value)
         total = sum(self.weights[name] for name in values)
         return sum(self.weights[name] * value for name, value in values.items()) / total
+
+
+def hold_out_labels(
+    estimator: Any, eval_set: Any, names: list[str], metric: Any, weights: dict[str, float]
+) -> HeldOut:
+    """Return the documents of an ``eval_set`` with several labels; ``names`` are those of ``y``."""
+    is_set = isinstance(eval_set, tuple | list) and len(eval_set) > 1
+    labels = split_labels(eval_set[1]) if is_set else None
+    if labels is None or list(labels) != names:
+        raise ValueError(f"eval_set must have the labels of y, {names}.")
+    X, y, groups = check_eval_set(estimator, (eval_set[0], labels[names[0]], *eval_set[2:]))
+    return HeldOut(X, y, groups, MetricOfLabels.of(metric, labels, groups, weights))

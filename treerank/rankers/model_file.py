@@ -1,12 +1,16 @@
 """Model file: a fitted ranker as plain values, in an archive.
 
-Rankers and feature parts are written as class, parameters and what ``get_state`` returns, wherever
-they stand: a ranker may hold others. Among parameters none is fitted. A file names classes only
-by their key in a registry, so loading it can create nothing else: no name of the file is ever
-imported, evaluated or unpickled. Settings that are objects of the user's own (a loss, a weight)
-are kept as the text of their name. A change that older versions cannot read raises
-:data:`treerank.files.archive.FORMAT_VERSION`.
+A ranker or a feature part is stored as its class, its parameters and its state, which is what
+``get_state`` returns. Estimators within parameters and states are stored in the same way; those
+within parameters are stored unfitted. A file names classes only by their key in a registry, so
+loading it creates nothing else: no name in the file is imported, evaluated or unpickled. Settings
+that are the user's own objects (a loss, a weight) are kept as the text of their name. A change that
+older versions cannot read raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
 from treerank.files.archive import read_archive, write_archive
@@ -15,13 +19,29 @@ from treerank.lazy import load_object
 _CLASS = "estimator class"
 
 
-def save(ranker, path):
+def save(ranker: Any, path: str | Path) -> None:
     """Write a fitted ranker to one file."""
     write_archive(path, _plain(ranker))
 
 
-def read_model(path, rankers, parts=None):
-    """Read a ranker of one of the classes ``rankers``; ``parts`` adds feature parts by name."""
+def read_model(
+    path: str | Path, rankers: Mapping[str, str], parts: Mapping[str, type] | None = None
+) -> Any:
+    """Read a ranker of one of the classes ``rankers``; ``parts`` adds feature parts by name.
+
+    Parameters
+    ----------
+    path : str or path
+        The file.
+    rankers : dict from str to str
+        Import path of each class of rankers, ``"module:Class"``, by name.
+    parts : dict from str to class, default=None
+        Further classes of feature parts by name.
+
+    Returns
+    -------
+    Ranker
+    """
     content = read_archive(path)
     try:
         _check_class(content[_CLASS], rankers)
@@ -32,8 +52,8 @@ def read_model(path, rankers, parts=None):
         ) from error
 
 
-def _plain(value, *, fitted=True):
-    """Return a value with every estimator in it written out, with its state where it is fitted."""
+def _plain(value: Any, *, fitted: bool = True) -> Any:
+    """Return a value in which each estimator is a dict, with its state if it is ``fitted``."""
     if isinstance(value, dict):
         return {name: _plain(item, fitted=fitted) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -45,14 +65,14 @@ def _plain(value, *, fitted=True):
     return {_CLASS: type(value).__name__, "params": params, "state": state}
 
 
-def _state(estimator):
+def _state(estimator: Any) -> dict[str, Any]:
     if not hasattr(estimator, "get_state"):
         raise TypeError(f"feature_part must have get_state to be saved; got {estimator!r}.")
     return estimator.get_state()
 
 
-def _restored(content, classes):
-    """Return a value with every estimator in it made and given its state."""
+def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
+    """Return a value in which each estimator is made from its dict."""
     if isinstance(content, list | tuple):
         return type(content)(_restored(item, classes) for item in content)
     if not isinstance(content, dict):
@@ -69,7 +89,7 @@ def _restored(content, classes):
     return estimator
 
 
-def _check_class(name, classes):
+def _check_class(name: str, classes: Mapping[str, Any]) -> None:
     if name not in classes:
         raise ValueError(
             f"The class must be one of {sorted(classes)}; got {name!r}. Pass your own feature "

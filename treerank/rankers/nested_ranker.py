@@ -1,9 +1,12 @@
-"""Nested ranker: the top of each list ranked again, by a ranker trained on tops alone."""
+"""Nested ranker: the top of each list is ranked again, by a ranker trained on tops alone."""
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -12,35 +15,39 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.ranker import Ranker
 
 
+@dataclass(eq=False, repr=False)
 class NestedRanker(Ranker):
-    """Rank again and again the top of what the ranker before left on top.
+    """Rank in stages: each stage ranks the top of the list of the stage before again.
 
-    The first ranker learns from all documents, each of the others from those that the one
-    before has ranked among the first ``sizes`` of their query: it spends all it has on the
-    differences that are left. The order of a list is that of the last ranker for its top, of the
-    one before for what follows, and so on.
+    The first ranker learns from all documents. Each further one learns from the documents that
+    the ranker before it has put among the first ``sizes`` of their query, so it learns only the
+    differences between these. The last ranker orders the top of a list, the one before it orders
+    the documents that follow, and so on.
 
-    An ``eval_set`` is handed on to rankers whose ``fit`` takes one, cut down to the tops likewise,
-    so that each may stop early.
+    An ``eval_set`` is given to rankers whose ``fit`` takes one, so that each may stop early.
+    Further stages get the tops of its lists.
 
-    What is on top depends on the list, so ``predict`` takes ``qid`` too, and the score of a
-    document depends on which others are scored with it.
+    The top depends on the list, so ``predict`` takes ``qid``, too, and the score of a document
+    depends on the other documents of its query.
 
     Parameters
     ----------
     ranker : estimator
-        Any ranker with ``fit(X, y, qid)`` and ``predict(X)``; cloned for each stage.
+        A ranker with ``fit(X, y, qid)`` and ``predict(X)``; each stage fits a copy.
     sizes : sequence of int, default=(20,)
-        How many documents of each query go on to the second stage, the third and so on; falling.
+        Number of documents of each query that the second stage ranks, the third and so on;
+        falling.
     calibration : {"eval_set", None} or float, default="eval_set"
-        What pair probabilities are calibrated on; a float sets a share of the queries aside.
+        Documents that pair probabilities are calibrated on; a float sets aside that share of the
+        queries.
     random_state : int, RandomState instance or None, default=None
-        Seed of rankers that have none of their own.
+        Seed of the rankers that have no seed of their own.
 
     Attributes
     ----------
     rankers_ : list of estimators
-        The ranker of each stage. There are fewer if nothing is left to learn on top.
+        The fitted ranker of each stage. There are fewer stages if no top holds two different
+        labels.
 
     Examples
     --------
@@ -56,53 +63,37 @@ class NestedRanker(Ranker):
 
     _learned: ClassVar = ("rankers_",)
 
-    def __init__(self, ranker, *, sizes=(20,), calibration="eval_set", random_state=None):
-        self.ranker = ranker
-        self.sizes = sizes
-        self.calibration = calibration
-        self.random_state = random_state
+    ranker: Any
+    _: KW_ONLY
+    sizes: Sequence[int] = (20,)
+    calibration: str | float | None = "eval_set"
+    random_state: int | np.random.RandomState | None = None
 
-    def predict(self, X, qid=None):
-        """Score documents, those that go further above all others of their query."""
+    def predict(self, X: Any, qid: ArrayLike | None = None) -> np.ndarray:
+        """Return scores, higher in a query for documents that reach a further stage."""
         check_is_fitted(self)
         X = check_features(self, X)
-        groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(X))
-        return self._nested_scores(X, groups)
-
-    def score(self, X, y, qid=None, *, sample_weight=None):
-        """Return the mean NDCG@10 over the queries that have something to find."""
-        if sample_weight is not None:
-            raise ValueError("sample_weight must be None for NestedRanker.")
-        scores = self.predict(X, qid)
-        self._warn_of_one_query(qid, len(scores))
-        return self._measured(scores, y, qid, None)
+        return self._nested_scores(X, QueryGroups.from_qid(qid, len(X)))
 
     def _learn(self, data, held_out, seed):
         self.rankers_: list[Any] = []
         for size in (*self.sizes, None):
             if self.rankers_ and not data.groups.with_two_labels(data.y).any():
                 break
-            ranker = self._fitted(self._make_ranker(seed), data, held_out)
+            ranker = _fitted(self._make_ranker(seed), data, held_out)
             self.rankers_.append(ranker)
             if size is not None:
                 data = data.taking(_on_top(ranker.predict(data.features), data.groups, size))
                 held_out = _top_of(held_out, ranker, size)
 
-    def _fitted(self, ranker, data, held_out):
-        """Fit the ranker of one stage."""
-        given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-        if data.pairs is not None:
-            given["given_pairs"] = data.pairs.table()
-        if held_out is not None and "eval_set" in signature(ranker.fit).parameters:
-            given["eval_set"] = (held_out.X, held_out.y, held_out.groups.codes)
-        given = {name: value for name, value in given.items() if value is not None}
-        return ranker.fit(data.features, data.y, data.groups.codes, **given)
-
-    def _scores(self, X):
+    def _scores(self, X: Any) -> np.ndarray:
         return self._nested_scores(X, QueryGroups.from_qid(None, len(X)))
 
-    def _nested_scores(self, X, groups):
-        """Add up, over the stages a document reaches, what puts it above those left behind."""
+    def _scores_in_lists(self, X: Any, qid: Any) -> np.ndarray:
+        return self.predict(X, qid)
+
+    def _nested_scores(self, X: Any, groups: QueryGroups) -> np.ndarray:
+        """Return the number of the last stage that a document reaches, plus its squashed score."""
         result, kept = np.zeros(len(X)), np.arange(len(X))
         for stage, ranker in enumerate(self.rankers_):
             scores = ranker.predict(X[kept])
@@ -113,21 +104,14 @@ class NestedRanker(Ranker):
                 kept = kept[_on_top(scores, own, self.sizes[stage])]
         return result
 
-    def _best_first(self, X, qid):
-        groups = QueryGroups.from_qid(qid, len(X))
-        scores = self.predict(X, groups)
-        return groups, np.lexsort((-scores, groups.codes))
-
-    def _make_ranker(self, seed):
+    def _make_ranker(self, seed: int) -> Any:
+        """Return a new ranker, with a seed wherever it has a parameter for one and no seed."""
         ranker = clone(self.ranker)
-        seeds: dict[str, Any] = {
-            name: seed
-            for name, value in ranker.get_params().items()
-            if name.split("__")[-1] == "random_state" and value is None
-        }
-        return ranker.set_params(**seeds)
+        unset = [name for name, value in ranker.get_params().items() if value is None]
+        seeded = [name for name in unset if name.split("__")[-1] == "random_state"]
+        return ranker.set_params(**dict.fromkeys(seeded, seed))
 
-    def _check_settings(self):
+    def _check_settings(self) -> None:
         super()._check_settings()
         sizes: list[Any] = list(self.sizes) if np.iterable(self.sizes) else [None]
         whole = all(isinstance(n, int | np.integer) and n >= 2 for n in sizes)
@@ -135,7 +119,17 @@ class NestedRanker(Ranker):
             raise ValueError(f"sizes must be falling integers of at least 2; got {self.sizes!r}.")
 
 
-def _on_top(scores, groups, size):
+def _fitted(ranker, data, held_out):
+    """Fit the ranker of one stage to documents and return it."""
+    given = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
+    given["given_pairs"] = data.pairs and data.pairs.table()
+    if held_out is not None and "eval_set" in signature(ranker.fit).parameters:
+        given["eval_set"] = (held_out.X, held_out.y, held_out.groups.codes)
+    given = {name: value for name, value in given.items() if value is not None}
+    return ranker.fit(data.features, data.y, data.groups.codes, **given)
+
+
+def _on_top(scores: np.ndarray, groups: QueryGroups, size: int) -> np.ndarray:
     """Return the positions of the first ``size`` documents of each query, and of those that tie."""
     order = np.lexsort((-scores, groups.codes))
     start = groups.indptr[:-1]
@@ -144,7 +138,7 @@ def _on_top(scores, groups, size):
 
 
 def _top_of(held_out, ranker, size):
-    """Return the tops of held-out lists, or ``None`` once they hold no pair any more."""
+    """Return the tops of held-out lists, or ``None`` if they hold no pair."""
     if held_out is None:
         return None
     top = held_out.taking(_on_top(ranker.predict(held_out.X), held_out.groups, size))

@@ -1,17 +1,18 @@
-"""Ranker: what every ranker can do once it gives documents scores.
+"""Ranker: everything that follows once a model gives documents scores.
 
-It checks what the user brings, puts the rows in an order that depends on their content alone,
-and has the subclass learn from them. To add a ranker, subclass :class:`Ranker` with ``_learn``
-and ``_scores``, name in ``_learned`` what model files are to keep, and list it in
-:mod:`treerank.registry`. If it fits a feature part to an objective, subclass
+A ranker checks what the user passes, puts the rows into an order that depends on their content
+alone, and lets its subclass learn from them. To add a ranker, derive a class from :class:`Ranker`
+with ``_learn`` and ``_scores``, name the attributes that model files keep in ``_learned``, and list
+the class in :mod:`treerank.registry`. If it fits a feature part to an objective, derive it from
 :class:`~treerank.rankers.direct_ranker.DirectRanker` instead.
 """
 
-import warnings
-from typing import Any, ClassVar
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import issparse
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -22,35 +23,64 @@ from treerank.inputs.documents import check_documents, check_eval_set, check_fea
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.rankers.calibration import fit_steepness, pair_probability
-from treerank.rankers.explanation import parts_of_margin
+from treerank.rankers.explanation import check_n_pairs, explain_pairs
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
 from treerank.rankers.training_set import TrainingSet, training_set
+from treerank.user_warning import warn_user
+
+#: One entry per row, or nothing.
+ByRow = ArrayLike | None
 
 
 class Ranker(BaseEstimator):
-    """A function from documents to scores, and all that follows from scores.
+    """A function from documents to scores, and the rankings and comparisons that follow from it.
 
-    A subclass brings ``_learn(data, held_out, seed)`` and ``_scores(X)``. ``data`` is a
-    :class:`~treerank.rankers.training_set.TrainingSet`; ``validation`` is ``None`` or ``(X, metric)`` with
-    ``metric(scores)``, higher better, for early stopping; ``X`` is a float matrix, NaN where a
-    value is missing, and CSR if ``X`` is sparse, which ``dense_reader`` has to allow. A subclass
-    may take the settings below as parameters, or leave them.
+    A subclass has two methods. ``_learn(data, held_out, seed)`` learns from ``data``, a
+    :class:`~treerank.rankers.training_set.TrainingSet`. ``held_out`` is ``None`` or a
+    :class:`~treerank.rankers.held_out.HeldOut`, for early stopping. ``_scores(X)`` returns the
+    score of each row of a float matrix, in which missing values are NaN. ``X`` is a CSR matrix if
+    the user passes a sparse one and ``_reads_sparse`` is true.
+
+    A subclass may have ``tau``, ``metric``, ``calibration`` and ``random_state`` as parameters.
+    Otherwise the defaults here apply.
 
     Attributes
     ----------
+    tau : str
+        Function of the difference of two scores in ``compare`` and ``distance``, see
+        :class:`~treerank.rankers.head.AntisymmetricHead`.
+    metric : str or Metric
+        Metric that ``score`` measures and early stopping watches.
+    calibration : {"eval_set", None} or float
+        Documents that pair probabilities are calibrated on: those of ``eval_set``, none, or a
+        share of the queries, which is kept out of training.
+    random_state : int, RandomState instance or None
+        Seed of all random numbers.
     head_ : AntisymmetricHead
         Compares two documents.
     steepness_ : float
-        Of the pair probabilities.
+        Factor from a difference of scores to the log odds of a pair.
     columns_ : Columns
-        Which columns are categories.
+        The columns that are categories.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
         Names of the features, if ``X`` had names.
+
+    Examples
+    --------
+    >>> class FirstFeature(Ranker):
+    ...     def _learn(self, data, held_out, seed):
+    ...         self.steepness_ = 2.0
+    ...
+    ...     def _scores(self, X):
+    ...         return X[:, 0]
+    >>> X = [[1.0], [3.0], [2.0]]
+    >>> FirstFeature().fit(X, [0, 2, 1]).rank(X)
+    array([3, 1, 2])
     """
 
     __metadata_request__fit: ClassVar = {"qid": True}
@@ -59,48 +89,54 @@ class Ranker(BaseEstimator):
     #: Names of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
     _learned: ClassVar[tuple[str, ...]] = ()
 
-    tau: Any = "identity"
-    metric: Any = "ndcg@10"
-    calibration: Any = "eval_set"
-    random_state: Any = None
+    tau: str = "identity"
+    metric: str | Callable[..., float] = "ndcg@10"
+    calibration: str | float | None = "eval_set"
+    random_state: int | np.random.RandomState | None = None
 
     def fit(
         self,
-        X,
-        y,
-        qid=None,
+        X: Any,
+        y: Any,
+        qid: ByRow = None,
         *,
-        sample_weight=None,
-        query_weight=None,
-        given_pairs=None,
-        eval_set=None,
-    ):
-        """Fit to documents ``X`` of relevance ``y``.
+        sample_weight: ByRow = None,
+        query_weight: ByRow = None,
+        given_pairs: ArrayLike | None = None,
+        eval_set: Any = None,
+    ) -> Self:
+        """Fit the ranker to documents and their relevance.
 
         Parameters
         ----------
         X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
-            Documents; missing values are NaN, columns of text or categories are coded. Where
-            the ranker reads sparse matrices, they are never made dense.
+            Features of the documents. Missing values are NaN. Columns of text or categories are
+            coded. A sparse matrix stays sparse if the ranker reads sparse matrices, and is refused
+            otherwise.
         y : array-like of shape (n_documents,), or several labels
-            Relevance: the higher, the better. Rankers with ``label_weights`` take several labels:
-            an array of shape (n_documents, n_labels), or a mapping from names to columns.
+            Relevance; higher is better. Several labels are an array of shape
+            (n_documents, n_labels) or a mapping from names to columns. Rankers with the parameter
+            ``label_weights`` take them.
         qid : array-like of shape (n_documents,), default=None
-            Query of each document, of any dtype and in any order; ``None`` is one query.
+            Query of each document, of any dtype and in any order. None means that all documents
+            belong to one query.
         sample_weight : array-like of shape (n_documents,), default=None
-            Weight of each document; that of a pair is the product. Rows of weight 0 are dropped.
-            A document of weight 2 adds to the losses what two copies of it would, but it stays one
-            row: it takes one rank, not two, where pairs are weighed by ranks (``weight="ndcg"``
-            and the like), is found once by the ideal ranking, and is one of the documents that a
-            leaf must have. So weights equal repetition only where ranks and leaf sizes play no
-            part.
+            Weight of each document. The weight of a pair is the product of its two weights. Rows
+            of weight 0 are left out. In the loss, a document of weight 2 counts as two copies of
+            it. Elsewhere it is one row: it has one rank where pairs are weighed by ranks, as with
+            ``weight="ndcg"``, and counts once among the documents that a leaf must have.
         query_weight : array-like of shape (n_documents,), default=None
             Weight of the query of each row, the same in all rows of a query.
         given_pairs : array-like of shape (n_pairs, 3) or (n_pairs, 4), default=None
-            Your own pairs instead of those of ``pairs``: rows i and j, weight and, if given, the
-            probability that i beats j (else 1).
+            Your own pairs, instead of those of ``pairs``. The columns are row i, row j, the weight
+            of the pair and the probability that i beats j, which is 1 if there is no such column.
         eval_set : tuple (X, y) or (X, y, qid), default=None
-            Documents for early stopping and calibration.
+            Documents for early stopping and calibration, which are not trained on.
+
+        Returns
+        -------
+        Ranker
+            The ranker itself.
         """
         self._check_settings()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -120,44 +156,42 @@ class Ranker(BaseEstimator):
                 self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
         return self
 
-    def predict(self, X):
-        """Score documents: the higher, the nearer the top."""
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the score of each document; a higher score is a better rank."""
         check_is_fitted(self)
         return self._scores(check_features(self, X))
 
-    def rank(self, X, qid=None):
-        """Return the rank of each document within its query, 1 being the best.
+    def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
+        """Return the rank of each document within its query; 1 is the best.
 
-        Of equal scores, the earlier row gets the better rank.
+        If scores are equal, the earlier row has the better rank.
         """
         groups, best_first = self._lists(X, qid)
         ranks = np.empty(len(best_first), dtype=np.int64)
-        starts = np.repeat(groups.indptr[:-1], groups.sizes)
-        ranks[best_first] = np.arange(len(best_first)) - starts + 1
+        ranks[best_first] = _positions(groups) + 1
         return ranks
 
-    def top_k(self, X, qid=None, k=10):
+    def top_k(self, X: Any, qid: ByRow = None, k: int = 10) -> np.ndarray:
         """Return the rows of the ``k`` best documents of each query, best first.
 
-        One array for all queries, in ascending order of their ids, so that ``ids[top]``,
-        ``qid[top]`` and ``X[top]`` are the result list. A query of fewer documents gives them all.
+        The result is one array for all queries, in ascending order of their ids: ``X[top]`` and
+        ``qid[top]`` are the documents and their queries. Queries with fewer documents have all of
+        them in the result.
         """
-        if not (isinstance(k, int | np.integer) and k >= 1):
-            raise ValueError(f"k must be an integer of at least 1; got {k!r}.")
+        check_count("k", k)
         groups, best_first = self._lists(X, qid)
-        within = np.arange(len(best_first)) - np.repeat(groups.indptr[:-1], groups.sizes)
-        return best_first[within < k]
+        return best_first[_positions(groups) < k]
 
-    def score(self, X, y, qid=None, *, sample_weight=None):
-        """Return the mean of ``metric``, usually NDCG@10, over queries with something to find.
+    def score(self, X: Any, y: Any, qid: ByRow = None, *, sample_weight: ByRow = None) -> float:
+        """Return the mean of ``metric`` over the queries that have something to find.
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        scores = self.predict(X)
+        scores = self._scores_in_lists(X, qid)
         self._warn_of_one_query(qid, len(scores))
         return self._measured(scores, y, qid, sample_weight)
 
-    def compare(self, X_a, X_b):
+    def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return r(a, b), row by row: positive if a is better, and r(b, a) is its negative.
 
         One of the two may be a single row.
@@ -165,28 +199,32 @@ class Ranker(BaseEstimator):
         scores_a, scores_b = self._two_scores(X_a, X_b)
         return self.head_.compare_scores(scores_a, scores_b)
 
-    def distance(self, X_a, X_b):
-        """Return |r(a, b)|, a pseudometric: 0 for documents that the model ranks equal."""
+    def distance(self, X_a: Any, X_b: Any) -> np.ndarray:
+        """Return |r(a, b)|, row by row, a pseudometric: 0 for documents of equal scores."""
         return np.abs(self.compare(X_a, X_b))
 
-    def predict_pair_proba(self, X_a, X_b):
+    def predict_pair_proba(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the probability, row by row, that a is more relevant than b."""
         scores_a, scores_b = self._two_scores(X_a, X_b)
         return pair_probability(scores_a - scores_b, self.steepness_)
 
-    def explain(self, X_a, X_b, *, n_orders=16, random_state=0):
-        """Return how much each feature does to put a above b, row by row.
+    def explain(
+        self, X_a: Any, X_b: Any, *, n_orders: int = 16, random_state: int = 0
+    ) -> np.ndarray:
+        """Return how much each feature contributes to ranking a above b, row by row.
 
-        The parts of a row add up to the score of a less that of b. Each is the Shapley value of
-        the feature: the mean, over orders in which b takes over the features of a one by one, of
-        what its step changes. It is exact for linear rankers and negative for (b, a).
+        The parts of a row add up to the score of a minus that of b. Each part is a Shapley value:
+        the features of b are replaced by those of a one after the other, and the part is the
+        change of the score at the step of this feature, averaged over orders. Parts are exact for
+        linear rankers. Those of (b, a) are the negatives of those of (a, b).
 
         Parameters
         ----------
         X_a, X_b : array-like, data frame or sparse matrix of shape (n_pairs, n_features)
             Documents; one of the two may be a single row.
         n_orders : int, default=16
-            Orders drawn, each walked in both directions. More make the parts more precise.
+            Number of orders drawn, each walked in both directions. More make the parts more
+            precise.
         random_state : int, default=0
             Seed of the orders.
 
@@ -197,40 +235,34 @@ class Ranker(BaseEstimator):
         check_is_fitted(self)
         check_count("n_orders", n_orders)
         X_a, X_b = check_features(self, X_a), check_features(self, X_b)
-        n_pairs = _n_pairs(X_a.shape[0], X_b.shape[0])
-        parts = np.empty((n_pairs, self.n_features_in_))
-        for n in range(n_pairs):
-            a, b = _row(X_a, n), _row(X_b, n)
-            parts[n] = parts_of_margin(self._scores, a, b, n_orders, random_state)
-        return parts
+        return explain_pairs(self._scores, X_a, X_b, n_orders, random_state)
 
-    def calibrate(self, X, y, qid=None):
-        """Fit the steepness of pair probabilities to documents the model has not been fitted to."""
+    def calibrate(self, X: Any, y: ArrayLike, qid: ByRow = None) -> Self:
+        """Fit the steepness of pair probabilities to documents that were not trained on."""
         scores = self.predict(X)
         self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
         return self
 
-    def save(self, path):
-        """Write the fitted model to one file; :func:`treerank.load` reads it back."""
+    def save(self, path: str | Path) -> None:
+        """Write the fitted ranker to a file; :func:`treerank.load` reads it."""
         check_is_fitted(self)
         save(self, path)
 
-    def get_state(self):
+    def get_state(self) -> dict[str, Any]:
         """Return what the ranker has learned, as plain values, arrays and feature parts."""
         check_is_fitted(self)
-        names = getattr(self, "feature_names_in_", None)
         return {
             "head": {"weight": self.head_.weight, "tau": self.head_.tau},
             "steepness": self.steepness_,
             "categories": self.columns_.categories,
-            "feature_names": None if names is None else list(names),
+            "feature_names": list(getattr(self, "feature_names_in_", ())) or None,
             "n_features": self.n_features_in_,
             "had_queries": self._had_queries,
             "learned": {name: getattr(self, name) for name in self._learned},
         }
 
-    def set_state(self, state):
-        """Restore what :meth:`get_state` returned."""
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and return the ranker."""
         self.head_ = AntisymmetricHead(**state["head"])
         self.steepness_ = state["steepness"]
         self.columns_ = Columns(state["categories"])
@@ -247,20 +279,24 @@ class Ranker(BaseEstimator):
         raise NotImplementedError
 
     def _scores(self, X: Any) -> np.ndarray:
-        """Return the score of each row of a matrix already checked."""
+        """Return the score of each row of a checked matrix."""
         raise NotImplementedError
+
+    def _scores_in_lists(self, X: Any, qid: Any) -> np.ndarray:
+        """Return the scores for rankings; they may depend on the lists of the documents."""
+        return self.predict(X)
 
     @property
     def _reads_sparse(self) -> bool:
         """Whether ``fit`` and ``predict`` read sparse matrices without making them dense."""
         return False
 
-    def _continues(self):
-        """Tell whether ``fit`` goes on from an earlier one, with the same columns."""
+    def _continues(self) -> bool:
+        """Tell whether ``fit`` continues an earlier fit, with the same columns."""
         return False
 
-    def _check_settings(self):
-        """Refuse what training would only come to in the end."""
+    def _check_settings(self) -> None:
+        """Refuse wrong settings before training, also those that are used after it."""
         AntisymmetricHead(np.ones(1), self.tau)
         get_metric(self.metric)
         share = self.calibration
@@ -269,20 +305,15 @@ class Ranker(BaseEstimator):
                 f"calibration must be 'eval_set', None or a share between 0 and 1; got {share!r}."
             )
 
-    def _set_aside(
-        self, data: TrainingSet, eval_set: Any, seed: int
-    ) -> tuple[TrainingSet, HeldOut | None, HeldOut | None]:
-        """Return what to train on, what early stopping watches and what to calibrate on."""
-        held_out = calibrating = None
-        if eval_set is not None:
-            held_out = self._held_out(data, eval_set)
-        if self.calibration == "eval_set":
-            calibrating = held_out
-        elif self.calibration is not None:
+    def _set_aside(self, data, eval_set, seed):
+        """Return the documents for training, for early stopping and for calibration."""
+        held_out = None if eval_set is None else self._held_out(data, eval_set)
+        calibrating = held_out if self.calibration == "eval_set" else None
+        if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
             calibrating = HeldOut(rest.features, rest.y, rest.groups)
         if calibrating is not None and not calibrating.has_pairs:
-            source = "eval_set" if self.calibration == "eval_set" else "calibration"
+            source = "eval_set" if calibrating is held_out else "calibration"
             raise ValueError(
                 f"{source} must hold out a query with two different labels; got none among "
                 f"{len(calibrating.y)} documents."
@@ -290,19 +321,21 @@ class Ranker(BaseEstimator):
         return data, held_out, calibrating
 
     def _held_out(self, data: TrainingSet, eval_set: Any) -> HeldOut:
+        """Return the documents of ``eval_set`` and their metric."""
         X, y, groups = check_eval_set(self, eval_set)
         return HeldOut(X, y, groups, get_metric(self.metric).prepared(y, groups))
 
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
-        """Return several labels by name; refuse them where a ranker takes a single one."""
+        """Return several labels by name, or ``None`` for one; refuse several by default."""
         labels = split_labels(y)
         if labels is not None:
             raise ValueError(
-                f"y must be a single label for {type(self).__name__}; got {list(labels)}."
+                f"y must be a single label for {type(self).__name__}; got {[*labels]}."
             )
         return None
 
-    def _measured(self, scores, y, qid, sample_weight):
+    def _measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
+        """Return the mean of the metric over queries, weighed by ``sample_weight``."""
         metric = get_metric(self.metric)
         if sample_weight is None:
             return metric(y, scores, qid)
@@ -314,32 +347,31 @@ class Ranker(BaseEstimator):
         return float(np.average(values[counted], weights=weight[counted]))
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
+        """Return the queries and the rows, query by query, best first."""
         groups, best_first = self._best_first(X, qid)
         self._warn_of_one_query(qid, len(best_first))
         return groups, best_first
 
-    def _warn_of_one_query(self, qid: Any, n_rows: int) -> None:
-        """Warn that rows without ``qid`` are one query, where ``fit`` had several."""
-        if qid is None and n_rows > 1 and self._had_queries:
-            warnings.warn(
-                f"qid is None, so all {n_rows} rows are taken for one query, though fit had "
-                "several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
-                "enabled and a scorer requests it.",
-                UserWarning,
-                stacklevel=4,
-            )
-
-    def _two_scores(self, X_a, X_b):
-        scores_a, scores_b = self.predict(X_a), self.predict(X_b)
-        _n_pairs(len(scores_a), len(scores_b))
-        return scores_a, scores_b
-
-    def _best_first(self, X, qid):
-        scores = self.predict(X)
+    def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
+        scores = self._scores_in_lists(X, qid)
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 
-    def __sklearn_tags__(self):
+    def _warn_of_one_query(self, qid: Any, n_rows: int) -> None:
+        """Warn that rows without ``qid`` are one query, if ``fit`` had several."""
+        if qid is None and n_rows > 1 and self._had_queries:
+            warn_user(
+                f"qid is None, so all {n_rows} rows are taken for one query, though fit had "
+                "several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
+                "enabled and a scorer requests it."
+            )
+
+    def _two_scores(self, X_a: Any, X_b: Any) -> tuple[np.ndarray, np.ndarray]:
+        scores_a, scores_b = self.predict(X_a), self.predict(X_b)
+        check_n_pairs(len(scores_a), len(scores_b))
+        return scores_a, scores_b
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
@@ -347,15 +379,6 @@ class Ranker(BaseEstimator):
         return tags
 
 
-def _n_pairs(n_a, n_b):
-    if n_a != n_b and 1 not in (n_a, n_b):
-        raise ValueError(
-            "X_a and X_b must have equally many rows, or one of them a single row; got "
-            f"{n_a} and {n_b}."
-        )
-    return n_a if n_b == 1 else n_b
-
-
-def _row(X, n):
-    row = X[n if X.shape[0] > 1 else 0]
-    return row.toarray().ravel() if issparse(row) else row
+def _positions(groups: QueryGroups) -> np.ndarray:
+    """Return the position within its query, from 0, of each row of sorted queries."""
+    return np.arange(groups.n_documents) - np.repeat(groups.indptr[:-1], groups.sizes)

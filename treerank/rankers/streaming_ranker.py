@@ -1,19 +1,27 @@
-"""Streaming rankers: a direct ranker that learns batch after batch of queries."""
+"""Streaming ranker: a direct ranker that learns from one batch of queries after another."""
 
-from treerank.feature_parts.inherited_parameters import spell_out
+from dataclasses import dataclass
+from typing import Any, Self
+
+from numpy.typing import ArrayLike
+
+from treerank.feature_parts.base import FeaturePart
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
+@dataclass(eq=False, repr=False)
 class StreamingRanker(TreeDirectRanker):
-    """Learn to rank from a stream, each batch of whole queries once.
+    """Learn to rank from a stream: batches of whole queries, each used once.
 
     Parameters
     ----------
     feature_part : {"streaming"} or feature part, default="streaming"
-        Grows with every batch, see
+        Feature part that grows with every batch, such as
         :class:`~treerank.feature_parts.histogram.streaming.StreamingTrees`.
-    **rest
-        See :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
+    loss, weight, pairs, tau, sigma, target_margin, k, gain, threshold, smoothing, \
+query_normalization, per_level, label_weights, label_limits, metric, head_penalty, head_alpha, \
+calibration, warm_start, random_state
+        The parameters of :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
 
     Examples
     --------
@@ -28,16 +36,14 @@ class StreamingRanker(TreeDirectRanker):
     True
     """
 
-    def __init__(self, feature_part="streaming", **rest):
-        super().__init__(feature_part, **rest)
+    feature_part: str | FeaturePart = "streaming"
 
-    def partial_fit(self, X, y, qid=None, **weights):
-        """Learn from one batch more; weights and ``eval_set`` as for ``fit``."""
+    def partial_fit(
+        self, X: Any, y: ArrayLike, qid: ArrayLike | None = None, **weights: Any
+    ) -> Self:
+        """Learn from one more batch; weights and ``eval_set`` are those of :meth:`fit`."""
         before, self.warm_start = self.warm_start, True
         try:
             return self.fit(X, y, qid, **weights)
         finally:
             self.warm_start = before
-
-
-spell_out(StreamingRanker)

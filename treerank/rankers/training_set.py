@@ -1,12 +1,12 @@
 """Training set: documents, labels, queries and weights of a fit, checked and put in order.
 
-Rows of weight zero are gone before anything else happens. The rest is in canonical order, which
-depends on content alone, so the model is the same under any shuffle of the rows and any renaming
-of the queries. ``X`` stays where it is: only its row numbers are ordered.
+Rows of weight zero are left out first. The others are put in canonical order, which depends on
+their content alone, so neither a shuffle of the rows nor other names of the queries change the
+model. ``X`` is not copied: only its row numbers are ordered.
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,14 +33,14 @@ class TrainingSet:
     y : ndarray of shape (n_documents,)
         Labels.
     groups : QueryGroups
-        Queries of the documents. In a finished training set the documents of a query stand next
-        to each other.
+        Queries of the documents. In training order, the documents of a query are next to each
+        other.
     sample_weight, query_weight : ndarray of shape (n_documents,) or None
-        Weights of a document and of its query.
+        Weight of each document, and of its query.
     pairs : GivenPairs or None
-        The user's own pairs; they count documents in training order.
+        The user's own pairs, as numbers of documents in training order.
     labels : dict from str to ndarray of shape (n_documents,), or None
-        All labels by name where there are several; ``y`` is the first of them.
+        All labels by name if there are several; ``y`` is the first of them.
     """
 
     X: Any
@@ -63,12 +63,11 @@ class TrainingSet:
         return None if self.query_weight is None else self.groups.first_of(self.query_weight)
 
     def judgments(self, seed: int) -> Judgments:
-        """Return what an objective may know of the documents."""
-        weights = self.sample_weight, self.weight_of_queries
-        return Judgments.of(self.y, self.groups, *weights, seed)
+        """Return labels, queries and weights, as objectives take them."""
+        return Judgments.of(self.y, self.groups, self.sample_weight, self.weight_of_queries, seed)
 
     def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
-        """Return the objective of a loss over the documents; given pairs replace ``pairs``."""
+        """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""
         if self.pairs is not None:
             if settings.get("pairs") not in (None, "all"):
                 raise ValueError(
@@ -78,14 +77,14 @@ class TrainingSet:
             settings["pairs"] = self.pairs
         return bind_loss(loss, self.judgments(seed), PairSettings(**settings))
 
-    def labeled(self, name: str) -> "TrainingSet":
+    def labeled(self, name: str) -> Self:
         """Return the same documents with one of several labels."""
         assert self.labels is not None
         return replace(self, y=self.labels[name], labels=None)
 
-    def taking(self, positions: np.ndarray) -> "TrainingSet":
+    def taking(self, positions: np.ndarray) -> Self:
         """Return the documents at the given positions, in that order, and the pairs among them."""
-        return TrainingSet(
+        return type(self)(
             self.X,
             self.rows[positions],
             self.y[positions],
@@ -96,17 +95,13 @@ class TrainingSet:
             self.labels and {name: y[positions] for name, y in self.labels.items()},
         )
 
-    def split_by_query(
-        self, share: float, rng: np.random.RandomState
-    ) -> "tuple[TrainingSet, TrainingSet]":
-        """Return a part and a held-out ``share`` of the queries, drawn by ``rng``."""
-        n_queries = self.groups.n_queries
-        n_held_out = max(1, round(share * n_queries))
-        if n_held_out >= n_queries:
-            raise ValueError(
-                f"calibration must leave a query to train on; got {share!r} of {n_queries}."
-            )
-        held_out = np.isin(self.groups.codes, rng.permutation(n_queries)[:n_held_out])
+    def split_by_query(self, share: float, rng: np.random.RandomState) -> tuple[Self, Self]:
+        """Return the queries to train on and a random ``share`` of the queries to hold out."""
+        n = self.groups.n_queries
+        n_held_out = max(1, round(share * n))
+        if n_held_out >= n:
+            raise ValueError(f"calibration must leave a query to train on; got {share!r} of {n}.")
+        held_out = np.isin(self.groups.codes, rng.permutation(n)[:n_held_out])
         return self.taking(np.flatnonzero(~held_out)), self.taking(np.flatnonzero(held_out))
 
 
@@ -120,7 +115,28 @@ def training_set(
     given_pairs: ArrayLike | None = None,
     labels: dict[str, np.ndarray] | None = None,
 ) -> TrainingSet:
-    """Check everything that is aligned with the rows of ``X``, and put it in training order.
+    """Check what is aligned with the rows of ``X``, and put it in training order.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_all_rows, n_features)
+        Checked features.
+    y : ndarray of shape (n_all_rows,)
+        Checked labels.
+    qid : array-like of shape (n_all_rows,), default=None
+        Query of each row; None is a single query.
+    sample_weight : array-like of shape (n_all_rows,), default=None
+        Weight of each document; rows of weight 0 are left out.
+    query_weight : array-like of shape (n_all_rows,), default=None
+        Weight of the query of each row, the same in all rows of a query.
+    given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
+        The user's own pairs, see :func:`treerank.objectives.factory.make_objective`.
+    labels : dict from str to ndarray of shape (n_all_rows,), default=None
+        All labels by name if there are several.
+
+    Returns
+    -------
+    TrainingSet
 
     Examples
     --------
@@ -146,47 +162,49 @@ def training_set(
     return _in_canonical_order(_without_idle_weights(as_given))
 
 
-def _without_idle_weights(data):
-    """Drop rows of weight zero, and weights that are all one."""
+def _without_idle_weights(data: TrainingSet) -> TrainingSet:
+    """Leave out rows of weight zero, and weights that are all one."""
+    weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
     kept = np.ones(len(data.y), dtype=bool)
-    for weight in (data.sample_weight, data.query_weight):
-        if weight is not None:
-            kept &= weight > 0
+    for weight in weights.values():
+        kept &= weight is None or weight > 0
     if not kept.any():
         raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
-    data = data if kept.all() else data.taking(np.flatnonzero(kept))
-    ones = {
-        name: None
-        for name in ("sample_weight", "query_weight")
-        if getattr(data, name) is not None and (getattr(data, name) == 1).all()
-    }
-    return replace(data, **ones)
+    ones = [name for name, w in weights.items() if w is not None and (w[kept] == 1).all()]
+    unset: dict[str, Any] = dict.fromkeys(ones)
+    data = replace(data, **unset)
+    return data if kept.all() else data.taking(np.flatnonzero(kept))
 
 
-def _in_canonical_order(data):
+def _in_canonical_order(data: TrainingSet) -> TrainingSet:
+    """Return the documents, and the pairs among them, in an order that depends on content alone."""
     X = data.X if len(data.rows) == data.X.shape[0] else data.X[data.rows]
-    weights = (data.sample_weight, data.query_weight, *_stakes(data.pairs, len(data.y)))
+    weights = (data.sample_weight, data.query_weight, *_sums_over_pairs(data))
     others = list((data.labels or {}).values())[1:]
     ordered = canonical_order(X, data.groups, data.y, *weights, *others)
     taken = data.taking(ordered.order)
-    pairs = None if taken.pairs is None else _sorted(taken.pairs)
+    pairs = taken.pairs
+    if pairs is not None:
+        pairs = _sorted(pairs, pairs.target, pairs.weight, pairs.j, pairs.i)
     return replace(taken, groups=QueryGroups(None, ordered.indptr), pairs=pairs)
 
 
-def _sorted(pairs):
-    order = np.lexsort((pairs.target, pairs.weight, pairs.j, pairs.i))
+def _sorted(pairs: GivenPairs, *keys: np.ndarray) -> GivenPairs:
+    """Return the pairs in ascending order of the last key, then of the one before it, ..."""
+    order = np.lexsort(keys)
     return GivenPairs(pairs.i[order], pairs.j[order], pairs.weight[order], pairs.target[order])
 
 
-def _stakes(pairs, n_documents):
-    """Tell apart rows that are equal but for the pairs they are in."""
-    if pairs is None:
+def _sums_over_pairs(data: TrainingSet) -> tuple[np.ndarray, ...]:
+    """Return sums by document which differ for equal rows that are in different pairs."""
+    if data.pairs is None:
         return ()
-    order = np.lexsort((pairs.target, pairs.weight))  # so that a shuffle changes no sum
-    i, j, weight, target = pairs.i[order], pairs.j[order], pairs.weight[order], pairs.target[order]
-    won, lost = np.zeros((2, n_documents))
-    np.add.at(won, i, weight * target)
-    np.add.at(won, j, weight * (1 - target))
-    np.add.at(lost, i, weight * (1 - target))
-    np.add.at(lost, j, weight * target)
+    # In an order without row numbers, so that a shuffle of the rows changes no sum.
+    pairs = _sorted(data.pairs, data.pairs.target, data.pairs.weight)
+    above, below = pairs.weight * pairs.target, pairs.weight * (1 - pairs.target)
+    won, lost = np.zeros((2, len(data.y)))
+    np.add.at(won, pairs.i, above)
+    np.add.at(won, pairs.j, below)
+    np.add.at(lost, pairs.i, below)
+    np.add.at(lost, pairs.j, above)
     return won, lost

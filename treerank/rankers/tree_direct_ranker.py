@@ -1,83 +1,122 @@
-"""Tree direct ranker: the direct ranker as users meet it, with every setting.
+"""Tree direct ranker: the direct ranker with all of its settings as parameters.
 
-To add a setting, assign it in ``__init__``, document it, give it a default in
-:class:`~treerank.rankers.direct_ranker.DirectRanker` and use it where it acts: in the objective, the
-feature part, the head or the calibration, never in two of them.
+To add a setting, add a field to :class:`TreeDirectRanker`, document it, give it a default in
+:class:`~treerank.rankers.direct_ranker.DirectRanker`, and use it in one place: the objective, the
+feature part, the head or the calibration.
 """
 
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.feature_parts.base import FeaturePart
+from treerank.objectives.pairs import Pairs
+from treerank.objectives.weights import PairWeight
 from treerank.rankers.direct_ranker import DirectRanker
 
 
+@dataclass(eq=False, repr=False)
 class TreeDirectRanker(DirectRanker):
     """Learn to rank by comparing two documents at a time, with boosted trees by default.
 
-    A feature part f maps a document to numbers and the head compares two documents by
-    r(a, b) = tau(<w, f(a) - f(b)>), which is antisymmetric, total and transitive whatever f is,
-    so it sorts: by the scores <w, f(x)>. The trees are grown to lower an objective, which is a
-    pair loss times a pair weight summed over pairs, or a listwise loss.
+    A feature part f maps a document to numbers, and a head compares two documents by
+    r(a, b) = tau(<w, f(a) - f(b)>). For every f this comparison is antisymmetric, total and
+    transitive, so it sorts documents: by their scores <w, f(x)>. The feature part is fitted to an
+    objective. This is a sum over pairs of documents of a pair loss times a pair weight, or
+    another loss, such as a listwise one.
 
-    Rows may come in any order and queries under any name: the model is the same, bit for bit.
+    Rows may come in any order and queries may have any names: the model is the same, bit for bit.
 
     Parameters
     ----------
-    feature_part : {"lightgbm", "xgboost"} or feature part, default="lightgbm"
-        What maps documents to numbers; an instance sets its own parameters, such as
-        ``LightGBMTrees(n_estimators=500)``, and is cloned.
+    feature_part : str or feature part, default="lightgbm"
+        Function from documents to numbers. One of "lightgbm", "xgboost", "histogram",
+        "streaming", "mlp", "linear", "polynomial" and "soft_trees", or an instance with its own
+        parameters, such as ``LightGBMTrees(n_estimators=500)``, of which a copy is fitted.
     loss : str or object, default="logistic"
-        A pair loss of :data:`treerank.objectives.losses.PAIR_LOSSES` or your own jitted one, or a listwise
-        loss of :data:`treerank.objectives.listwise.LISTWISE`, which wants ``weight=None``.
-    weight : str or PairWeight, default="ndcg"
-        How much a pair matters; see :data:`treerank.objectives.weights.PAIR_WEIGHTS`.
-    pairs : str or Pairs, default="all"
-        Which pairs count; see :data:`treerank.objectives.pairs.PAIRS`.
-    head : {"identity", "tanh", "softsign", "arctan"}, default="identity"
-        The tau of ``compare`` and ``distance``; it changes no ranking.
-    smoothing : float, default=1.0
-        Scale of Gumbel noise on the scores that the weights' ranks come from, drawn anew for every
-        tree. It costs a sort, and raised NDCG@10 on each of the five data sets it was tried on.
-    sigma, margin, k, gain, threshold, query_normalization, per_level
-        Settings of the objective; see :func:`treerank.objectives.make_objective`. With
-        ``per_level`` the feature part has one output per threshold between neighboring labels;
-        early stopping goes by their sum, and the head then weighs them.
+        Price of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
+        "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own jitted
+        function of the margin, see :mod:`treerank.objectives.losses`. Or a loss without pairs:
+        "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object with a
+        method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The parameters
+        from ``weight`` to ``per_level``, except ``tau``, are for pair losses only.
+    weight : str, PairWeight or None, default="auto"
+        Weight of a pair: "uniform", "query", "label", "label_gap", "ndcg", "map", "mrr", "err" or
+        your own, see :mod:`treerank.objectives.weights`. "auto" is "ndcg" for pair losses and
+        None for other losses. None is "uniform".
+    pairs : str, Pairs or None, default="all"
+        Pairs of documents that count: "all" with different labels, "adjacent", "top_10",
+        "with_ties" or your own :class:`~treerank.objectives.pairs.Pairs`. None is "all".
+    tau : {"identity", "tanh", "softsign", "arctan"}, default="identity"
+        Function of the difference of two scores in ``compare`` and ``distance``. It changes no
+        ranking.
+    sigma : float, default=1.0
+        Scale of the scores in a pair loss: the margin of two documents is sigma times the
+        difference of their scores.
+    target_margin : {"unit", "label_gap"}, default="unit"
+        Margin that a pair loss asks for: 1, or the difference of the labels.
+    k : int, default=None
+        Rank at which the metric behind ``weight`` is cut off; None counts whole lists.
+    gain : {"exponential", "linear"} or array-like, default="exponential"
+        Gain of a label for the weights "ndcg" and "err": 2^y - 1, y, or one number per label.
+    threshold : float, default=1.0
+        Smallest label that is relevant for the weights "map" and "mrr".
+    smoothing : float or "auto", default="auto"
+        Scale of Gumbel noise on the scores from which pair weights take ranks, drawn anew for
+        every tree. "auto" is 1.0 for pair losses and 0.0, which is no noise, for other losses.
+        It acts as regularization and costs time. Choose it by validation.
+    query_normalization : {None, "equal", "log"}, default=None
+        Scale of the pair weights of each query: as they are, the same sum for all queries, or a
+        sum dampened to its logarithm.
+    per_level : bool, default=False
+        Whether the feature part has one output for each threshold between neighboring labels,
+        fitted to the pairs of that threshold. Early stopping watches the sum of the outputs, and
+        the head weighs them.
     label_weights : dict from str to float, sequence of float or None, default=None
-        Where ``y`` holds several labels: the weight of each in the objective, in ``score`` and in
-        early stopping; 1 if it is not named.
+        Weight of each label in the objective, in ``score`` and in early stopping, if ``y`` has
+        several labels. It is 1 for labels that are not named.
     label_limits : dict from str to float or None, default=None
-        Where ``y`` holds several labels: by which share the ``metric`` of a label may fall below
-        what a ranker of this label alone reaches on the training documents. The others are raised
-        as far as that allows; the factors of limited labels are adapted in every iteration. Each
-        limit costs one more fit.
+        Limits for some labels, if ``y`` has several labels: the share that the ``metric`` of a
+        label may lose, compared to a feature part fitted to this label alone, on the training
+        documents. The other labels are raised as far as the limits allow. The factors of limited
+        labels adapt in every iteration. Each limit costs one more fit.
     metric : str or Metric, default="ndcg@10"
-        What ``score`` measures, and what early stopping watches on ``eval_set``.
+        Metric that ``score`` measures and early stopping watches on ``eval_set``.
     head_penalty : {"l2", "l1"}, default="l2"
-        Penalty on w where the feature part has several outputs; "l1" prunes them.
+        Penalty on the weight w of the head, if the feature part has several outputs. "l1" prunes
+        outputs.
     head_alpha : float, default=None
-        Strength of that penalty; ``None`` is 10 under "l2" and 0.1 under "l1". See
-        :func:`treerank.rankers.head.fit_head` and :mod:`treerank.feature_parts.engines.tree_outputs`.
-    calibration : "eval_set", float or None, default="eval_set"
-        Where ``predict_pair_proba`` takes its steepness from: from ``eval_set`` if there is one,
-        or from that share of the queries, which is then kept out of training, or, with
-        ``None``, from the loss as it is.
+        Strength of this penalty; None is 10 under "l2" and 0.1 under "l1". See
+        :func:`treerank.rankers.head_fitting.fit_head` and
+        :mod:`treerank.feature_parts.engines.tree_outputs`.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that the steepness of ``predict_pair_proba`` is fitted to. "eval_set": those of
+        ``eval_set`` if there is one. A float: this share of the queries, which is kept out of
+        training. None, or "eval_set" without one: the steepness is that of the loss.
     warm_start : bool, default=False
-        Whether ``fit`` goes on from the trees there are, up to the feature part's new number.
+        Whether ``fit`` continues the last fit: new trees are added up to the number of trees of
+        the feature part.
     random_state : int, RandomState instance or None, default=None
-        Seeds whatever the objective draws, the queries held out for calibration, and the feature
-        part if it has no seed of its own.
+        Seed of the random numbers of the objective, of the queries kept out for calibration, and
+        of the feature part if it has no seed of its own.
 
     Attributes
     ----------
     feature_part_ : feature part
         The fitted feature part.
     head_ : AntisymmetricHead
-        The head.
+        Compares two documents.
     steepness_ : float
-        Of the pair probabilities.
+        Factor from a difference of scores to the log odds of a pair.
     evals_result_ : dict
         ``{"validation": {name of the metric: one value per iteration}}``, given an ``eval_set``.
     best_iteration_ : int
-        Iterations that are kept.
+        Number of iterations that are kept.
     columns_ : Columns
-        Which columns are categories.
+        The columns that are categories.
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
@@ -100,49 +139,25 @@ class TreeDirectRanker(DirectRanker):
     array([ True])
     """
 
-    def __init__(
-        self,
-        feature_part="lightgbm",
-        *,
-        loss="logistic",
-        weight="auto",
-        pairs="all",
-        tau="identity",
-        sigma=1.0,
-        target_margin="unit",
-        k=None,
-        gain="exponential",
-        threshold=1.0,
-        smoothing="auto",
-        query_normalization=None,
-        per_level=False,
-        label_weights=None,
-        label_limits=None,
-        metric="ndcg@10",
-        head_penalty="l2",
-        head_alpha=None,
-        calibration="eval_set",
-        warm_start=False,
-        random_state=None,
-    ):
-        self.feature_part = feature_part
-        self.loss = loss
-        self.weight = weight
-        self.pairs = pairs
-        self.tau = tau
-        self.sigma = sigma
-        self.target_margin = target_margin
-        self.k = k
-        self.gain = gain
-        self.threshold = threshold
-        self.smoothing = smoothing
-        self.query_normalization = query_normalization
-        self.per_level = per_level
-        self.label_weights = label_weights
-        self.label_limits = label_limits
-        self.metric = metric
-        self.head_penalty = head_penalty
-        self.head_alpha = head_alpha
-        self.calibration = calibration
-        self.warm_start = warm_start
-        self.random_state = random_state
+    feature_part: str | FeaturePart = "lightgbm"
+    _: KW_ONLY
+    loss: Any = "logistic"
+    weight: str | PairWeight | None = "auto"
+    pairs: str | Pairs | None = "all"
+    tau: str = "identity"
+    sigma: float = 1.0
+    target_margin: str = "unit"
+    k: int | None = None
+    gain: str | ArrayLike = "exponential"
+    threshold: float = 1.0
+    smoothing: str | float = "auto"
+    query_normalization: str | None = None
+    per_level: bool = False
+    label_weights: Mapping[str, float] | Sequence[float] | None = None
+    label_limits: Mapping[str, float] | None = None
+    metric: str | Callable[..., float] = "ndcg@10"
+    head_penalty: str = "l2"
+    head_alpha: float | None = None
+    calibration: str | float | None = "eval_set"
+    warm_start: bool = False
+    random_state: int | np.random.RandomState | None = None

@@ -8,7 +8,6 @@ import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
 from treerank.inputs.grouping import QueryGroups
-from treerank.rankers.head import AntisymmetricHead
 
 
 @dataclass(eq=False, repr=False)
@@ -117,12 +116,11 @@ class RankNetStar(NeuralRanker):
     def _make_objective(self, data, seed):
         return super()._make_objective(_merged(data) if self.across_queries else data, seed)
 
-    def _make_head(self, data, objective):
+    def _head_weight(self, data, objective):
         # Two different labels make a pair: the objective of all pairs need not be computed.
         if self.across_queries and np.ptp(data.y) > 0:
-            weight = getattr(self.feature_part_, "head_weight_", np.ones(1))
-            return AntisymmetricHead(weight, self.tau)
-        return super()._make_head(data, objective)
+            return getattr(self.feature_part_, "head_weight_", np.ones(1))
+        return super()._head_weight(data, objective)
 
 
 def _merged(data):

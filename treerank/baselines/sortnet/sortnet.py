@@ -22,6 +22,7 @@ from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
+from treerank.rankers.explanation import check_n_pairs
 from treerank.rankers.ranker import Ranker
 
 #: Number of training documents that a single document is compared with for its score.
@@ -119,12 +120,7 @@ class SortNet(Ranker):
         check_is_fitted(self)
         both = np.concatenate([check_features(self, X_a), check_features(self, X_b)])
         n_a, n_b = len(X_a), len(X_b)
-        if n_a != n_b and 1 not in (n_a, n_b):
-            raise ValueError(
-                "X_a and X_b must have equally many rows, or one of them a single row; got "
-                f"{n_a} and {n_b}."
-            )
-        n = max(n_a, n_b)
+        n = check_n_pairs(n_a, n_b)
         i, j = np.broadcast_to(np.arange(n_a), n), n_a + np.broadcast_to(np.arange(n_b), n)
         return self._preference(both)(i, j)
 

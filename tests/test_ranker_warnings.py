@@ -1,0 +1,94 @@
+"""Warnings point at the line of the user's code that called the ranker."""
+
+import warnings
+
+import numpy as np
+import pytest
+from example_rankers import ranking_data, some_ranker
+
+from treerank.feature_parts.histogram.streaming import StreamingTrees
+from treerank.objectives import make_objective
+from treerank.rankers.calibration import fit_steepness
+from treerank.rankers.head_fitting import fit_head
+from treerank.rankers.nested_ranker import NestedRanker
+from treerank.rankers.streaming_ranker import StreamingRanker
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return ranking_data()
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return some_ranker().fit(*data)
+
+
+def fit(X, y, qid, fitted):
+    some_ranker().fit(X, np.zeros(160), qid)
+
+
+def fit_a_nested_ranker(X, y, qid, fitted):
+    NestedRanker(some_ranker(), sizes=(3,)).fit(X, np.zeros(160), qid)
+
+
+def learn_a_batch(X, y, qid, fitted):
+    StreamingRanker(StreamingTrees(3, n_jobs=1)).partial_fit(X, np.zeros(160), qid)
+
+
+def fit_a_head_hastily(X, y, qid, fitted):
+    fit_head(X, make_objective(y, qid), alpha=1e-6, max_iter=1)
+
+
+def calibrate_while_fitting(X, y, qid, fitted):
+    some_ranker().fit(X, y, qid, eval_set=(X, -y + 3, qid))
+
+
+def calibrate(X, y, qid, fitted):
+    fitted.calibrate(X, -y, qid)
+
+
+def calibrate_scores(X, y, qid, fitted):
+    fit_steepness([0.0, 1.0], [1, 0])
+
+
+def score_without_queries(X, y, qid, fitted):
+    fitted.score(X, y)
+
+
+def rank_without_queries(X, y, qid, fitted):
+    fitted.rank(X)
+
+
+def take_the_top_without_queries(X, y, qid, fitted):
+    fitted.top_k(X)
+
+
+def score_labels_without_relevance(X, y, qid, fitted):
+    fitted.score(X, np.zeros(160), qid)
+
+
+CALLS = {
+    fit: "the model is constant",
+    fit_a_nested_ranker: "the model is constant",
+    learn_a_batch: "the model is constant",
+    fit_a_head_hastily: "The head stopped",
+    calibrate_while_fitting: "no better than chance",
+    calibrate: "no better than chance",
+    calibrate_scores: "no better than chance",
+    score_without_queries: "qid is None",
+    rank_without_queries: "qid is None",
+    take_the_top_without_queries: "qid is None",
+    score_labels_without_relevance: "no query has anything to find",
+}
+
+
+@pytest.mark.parametrize("call", CALLS, ids=lambda call: call.__name__)
+def test_a_warning_points_at_the_call(data, fitted, call):
+    with warnings.catch_warnings(record=True, action="always") as caught:
+        call(*data, fitted)
+    found = next(w for w in caught if CALLS[call] in str(w.message))
+    assert found.filename == __file__
+    assert found.lineno in {line for _, _, line in call.__code__.co_lines()}
