@@ -79,4 +79,5 @@ _EXPORTS = {
 }
 
 __all__ = sorted(_EXPORTS)
-__getattr__, __dir__ = lazy_names(__name__, _EXPORTS)
+if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows
+    __getattr__, __dir__ = lazy_names(__name__, _EXPORTS)

@@ -54,4 +54,5 @@ BASELINES = {
 }
 
 __all__ = sorted(BASELINES)
-__getattr__, __dir__ = lazy_names(__name__, BASELINES)
+if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows
+    __getattr__, __dir__ = lazy_names(__name__, BASELINES)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import check_number
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.base import Derivatives, Priced
 from treerank.objectives.weighted_sum import Summable, WeightedSum, weighted_sum
@@ -66,6 +67,11 @@ class Factors:
     values: list[float]
     iteration: int = -1
 
+    def __post_init__(self) -> None:
+        """Refuse a factor that cannot grow."""
+        for value in self.values:
+            check_number("the factor of a limit", value, above=0)
+
     def adapt(self, iteration: int, directions: list[int]) -> None:
         """Multiply each factor by ``GROWTH`` to the power of its direction."""
         self.iteration = iteration
@@ -113,6 +119,11 @@ class LimitedSum(Summable):
     def n_outputs(self) -> int:
         """Columns of the scores."""
         return int(self.goal.n_outputs)
+
+    @property
+    def steepness(self) -> float:
+        """What turns a margin of scores into log odds: that of the terms, or 1 if they differ."""
+        return self._sum().steepness
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian under the factors of the iteration."""

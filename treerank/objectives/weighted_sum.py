@@ -62,6 +62,13 @@ class WeightedSum(Summable):
         """Columns of the scores."""
         return int(self.terms[0].n_outputs)
 
+    @property
+    def steepness(self) -> float:
+        """What turns a margin of scores into log odds: that of the terms, or 1 if they differ."""
+        counted = zip(self.terms, self.factors, strict=True)
+        found = {float(getattr(term, "steepness", 1.0)) for term, factor in counted if factor > 0}
+        return found.pop() if len(found) == 1 else 1.0
+
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian."""
         parts = [term(scores, iteration=iteration) for term in self.terms]

@@ -1,0 +1,226 @@
+"""The public names: that they are there, typed and documented, and what importing them costs."""
+
+import ast
+import importlib
+import pkgutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import treerank
+from treerank.baselines import BASELINES
+from treerank.feature_parts.registry import FEATURE_PARTS
+from treerank.lazy import load_object
+from treerank.registry import RANKERS
+
+ROOT = Path(treerank.__file__).parent
+MODULES = {
+    str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))
+}
+PACKAGES = ["treerank"] + [
+    info.name
+    for info in pkgutil.walk_packages([str(ROOT)], "treerank.")
+    if info.ispkg and hasattr(importlib.import_module(info.name), "__all__")
+]
+LAZY = {
+    "treerank": treerank._EXPORTS,
+    "treerank.baselines": BASELINES,
+}
+HEAVY = {"lightgbm", "xgboost", "torch", "catboost", "pandas", "polars", "matplotlib", "typer"}
+every_package = pytest.mark.parametrize("package", PACKAGES)
+every_module = pytest.mark.parametrize("module", MODULES)
+
+
+@every_package
+def test_every_exported_name_is_there_once_and_documented(package):
+    module = importlib.import_module(package)
+    assert len(set(module.__all__)) == len(module.__all__)
+    assert set(module.__all__) <= set(dir(module))
+    for name in module.__all__:
+        exported = getattr(module, name)
+        assert exported.__doc__ or not callable(exported), name
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_a_lazy_package_lists_the_same_names_everywhere(package):
+    module, table = importlib.import_module(package), LAZY[package]
+    assert dir(module) == module.__all__ == sorted(table)
+    source = MODULES["__init__.py" if package == "treerank" else "baselines/__init__.py"]
+    blocks = [
+        n for n in source.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"
+    ]
+    imports = [line for block in blocks for line in block.body]
+    assert {f"{line.module}:{alias.name}" for line in imports for alias in line.names} == set(
+        table.values()
+    )
+    for line in imports:  # `as` the same name, or type checkers take it for private
+        assert all(alias.asname == alias.name for alias in line.names)
+    for name, path in table.items():
+        assert path.endswith(f":{name}")
+        assert getattr(module, name) is load_object(path)
+
+
+def test_an_unknown_name_is_refused_as_in_any_module():
+    for package in map(importlib.import_module, LAZY):
+        with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute"):
+            package.LambdaMerge  # noqa: B018
+
+
+@pytest.mark.parametrize("table", [RANKERS, BASELINES], ids=["rankers", "baselines"])
+def test_registries_are_keyed_by_the_name_of_the_class(table):
+    for name, path in table.items():
+        assert load_object(path).__name__ == name
+
+
+def test_names_of_feature_parts_are_those_of_classes():
+    classes = {load_object(path).__name__ for path in FEATURE_PARTS.values()}
+    assert len(classes) == len(FEATURE_PARTS)
+    assert classes <= set(treerank.__all__)
+
+
+@pytest.mark.parametrize(
+    ("statement", "allowed"),
+    [
+        ("from treerank import TreeDirectRanker", set()),
+        ("import treerank.baselines, treerank.registry, treerank.feature_parts", set()),
+        ("from treerank import LightGBMTrees", {"lightgbm", "pandas"}),
+        ("from treerank.baselines import RankSVM", set()),
+        ("import treerank; dir(treerank)", set()),
+    ],
+)
+def test_a_name_loads_no_more_than_it_needs(statement, allowed):
+    code = (
+        "import sys, sklearn.base, numba; before = set(sys.modules); "
+        f"{statement}; "
+        "print(*sorted({name.partition('.')[0] for name in set(sys.modules) - before}))"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not (HEAVY - allowed) & set(loaded)
+
+
+def test_type_checkers_find_the_marker_in_the_wheel():
+    assert (ROOT / "py.typed").exists()
+    pyproject = ROOT.parent / "pyproject.toml"
+    if not pyproject.exists():
+        pytest.skip("installed without its sources")
+    settings = tomllib.loads(pyproject.read_text())["tool"]["setuptools"]
+    assert settings["package-data"]["treerank"] == ["py.typed"]
+
+
+def public_functions(body, cls=""):
+    """Yield (name, function, whether its first argument is the object) of all public signatures."""
+    for node in body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield from public_functions(node.body, node.name)
+        elif isinstance(node, ast.If | ast.Try):
+            yield from public_functions(node.body, cls)
+        elif isinstance(node, ast.FunctionDef):
+            is_public = not node.name.startswith("_") or (cls and node.name in SPECIAL)
+            is_static = any(getattr(d, "id", "") == "staticmethod" for d in node.decorator_list)
+            if is_public:
+                yield f"{cls}.{node.name}".lstrip("."), node, bool(cls) and not is_static
+
+
+SPECIAL = ("__init__", "__call__")
+
+
+@every_module
+def test_every_public_signature_has_type_hints(module):
+    unannotated = []
+    for name, function, is_bound in public_functions(MODULES[module].body):
+        spec = function.args
+        rest = [star for star in (spec.vararg, spec.kwarg) if star]
+        given = (spec.posonlyargs + spec.args + spec.kwonlyargs)[is_bound:] + rest
+        without = [argument.arg for argument in given if argument.annotation is None]
+        if function.returns is None and not name.endswith("__init__"):
+            without.append("return")
+        unannotated += [f"{name}: {argument}" for argument in without]
+    assert unannotated == []
+
+
+@every_module
+def test_every_module_and_public_object_has_a_docstring(module):
+    tree = MODULES[module]
+    assert ast.get_docstring(tree) or not tree.body
+    classes = [n for n in tree.body if isinstance(n, ast.ClassDef) and not n.name.startswith("_")]
+    undocumented = [cls.name for cls in classes if not ast.get_docstring(cls)]
+    undocumented += [
+        name
+        for name, function, _ in public_functions(tree.body)
+        if not name.endswith("__init__") and not ast.get_docstring(function)
+    ]
+    assert undocumented == []
+
+
+@every_package
+def test_every_exported_class_and_function_has_an_example_that_runs(package):
+    module = importlib.import_module(package)
+    exported = {name: getattr(module, name) for name in module.__all__}
+    without = [
+        name
+        for name, thing in exported.items()
+        if callable(thing) and hasattr(thing, "__name__")
+        if "Examples\n    -----" not in (thing.__doc__ or "") or ">>> " not in thing.__doc__
+    ]
+    assert without == []
+
+
+DOWNSTREAM = """
+import numpy as np
+import numpy.typing as npt
+from treerank import (
+    NDCG, HistogramTrees, LightGBMTrees, NestedRanker, TreeDirectRanker, get_metric,
+    make_objective, weighted_sum,
+)
+from treerank.baselines import LambdaMART, RankSVM
+from treerank.objectives.listwise import ApproxNDCG
+
+X: npt.NDArray[np.float64] = np.zeros((4, 2))
+y, qid = [1, 0, 1, 0], ["a", "a", "b", "b"]
+ranker = TreeDirectRanker(LightGBMTrees(n_estimators=5), loss=ApproxNDCG(temperature=0.5))
+fitted: TreeDirectRanker = ranker.fit(X, y, qid)
+scores: np.ndarray = fitted.predict(X)
+ranks: np.ndarray = fitted.rank(X, qid=qid)
+quality: float = fitted.score(X, y, qid)
+settings: dict[str, object] = fitted.get_params()
+linear: RankSVM = RankSVM(C=0.5).fit(X, y, qid)
+trees = LambdaMART(n_estimators=5).fit(X, {"a": y, "b": y}, qid)
+nested = NestedRanker(TreeDirectRanker(HistogramTrees()), sizes=(10,)).fit(X, y, qid)
+terms = [make_objective(y, qid), make_objective(y, qid, loss="listnet")]
+objective = weighted_sum(terms, [0.5, 0.5]) + terms[0]
+value, gradient, hessian = objective(np.zeros(4))
+total: float = value + NDCG(k=10)(y, scores, qid) + get_metric("map")(y, scores, qid)
+"""
+WRONG = {
+    "TreeDirectRanker().rank(X, qid=3).foo": "attr-defined",
+    "TreeDirectRanker(los='hinge')": "call-arg",
+    "RankSVM(C='large')": "arg-type",
+    "import treerank; treerank.LambdaMerge": "attr-defined",
+    "number: int = fitted.score(X, y, qid)": "assignment",
+}
+
+
+@pytest.mark.slow
+def test_code_downstream_type_checks_and_wrong_use_is_found(tmp_path):
+    snippet = tmp_path / "downstream.py"
+    n_right = len(DOWNSTREAM.splitlines())
+    snippet.write_text(DOWNSTREAM + "\n".join(WRONG) + "\n")
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--ignore-missing-imports",
+        "--follow-imports=silent",
+    ]
+    command += ["--cache-dir", str(tmp_path), str(snippet)]
+    environment = {"MYPYPATH": str(ROOT.parent), "PATH": ""}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    messages = [m for m in run.stdout.splitlines() if "downstream.py" in m and "error" in m]
+    found = {int(m.split(":")[1]) - n_right: m.split("[")[-1].rstrip("]") for m in messages}
+    assert found == dict(enumerate(WRONG.values(), 1)), run.stdout

@@ -1,0 +1,279 @@
+"""Several labels of the same documents: weighed, limited, measured and checked."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone
+
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.networks.mlp import MLP
+from treerank.metrics import NDCG, get_metric
+from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.nested_ranker import NestedRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.registry import RANKERS, load, ranker_class
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+# What one label wants of the first feature, the other does not.
+rng = np.random.default_rng(0)
+X = rng.normal(size=(400, 3))
+QID = np.repeat(np.arange(20), 20)
+LABELS = {
+    "relevance": np.digitize(X[:, 0] + 0.5 * X[:, 2], [-0.5, 0.5, 1.2]),
+    "margin": np.digitize(0.8 * X[:, 1] + 0.5 * X[:, 2] - X[:, 0], [-0.5, 0.5, 1.2]),
+}
+TABLE = np.column_stack(list(LABELS.values()))
+EVAL_SET = (X[::-1][:200], {name: y[::-1][:200] for name, y in LABELS.items()}, QID[::-1][:200])
+
+PARTS = {
+    "lightgbm": LightGBMTrees(n_estimators=30, num_leaves=8, n_jobs=1),
+    "xgboost": XGBoostTrees(n_estimators=20, max_depth=3, n_jobs=1),
+    "histogram": HistogramTrees(n_estimators=30, num_leaves=8),
+    "mlp": MLP((6,), n_epochs=4, batch_size=100),
+}
+every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+
+
+def ranker(part=PARTS["lightgbm"], **settings):
+    return TreeDirectRanker(part, random_state=0, **settings)
+
+
+def fitted(y=LABELS, part=PARTS["lightgbm"], **settings):
+    return ranker(part, **settings).fit(X, y, QID)
+
+
+def quality(model, name):
+    return NDCG(k=10)(LABELS[name], model.predict(X), QID)
+
+
+def assert_same_scores(one, other):
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+@every_part
+def test_columns_lists_and_mappings_of_labels_give_the_same_model(part):
+    by_name = fitted(part=part, label_weights={"relevance": 2})
+    assert np.ptp(by_name.predict(X)) > 0
+    for table in (TABLE, TABLE.tolist()):
+        by_column = fitted(table, part, label_weights={"0": 2, "1": 1})
+        assert_same_scores(by_column, by_name)
+    assert_same_scores(fitted(part=part, label_weights=[2, 1]), by_name)
+    assert not np.array_equal(fitted(part=part).predict(X), by_name.predict(X))
+
+
+@pytest.mark.parametrize("name", LABELS)
+@pytest.mark.parametrize("part", ["lightgbm", "xgboost"])
+def test_a_label_of_weight_zero_has_no_say(part, name):
+    # Only up to rounding: all labels of a row are in the hash that orders the rows, and engines
+    # add in the order of rows. For the same reason what is drawn for a row differs: so no noise.
+    settings = {"part": PARTS[part], "smoothing": 0.0}
+    alone = fitted(LABELS[name], **settings)
+    weighed = fitted(label_weights={other: int(other == name) for other in LABELS}, **settings)
+    np.testing.assert_allclose(weighed.predict(X), alone.predict(X), rtol=1e-4, atol=1e-5)
+    assert weighed.steepness_ == alone.steepness_
+
+
+@pytest.mark.parametrize("settings", [{}, {"loss": "listnet"}, {"per_level": True}])
+def test_weights_trade_one_label_for_the_other_monotonically(settings):
+    front = [
+        fitted(label_weights={"relevance": share, "margin": 1 - share}, **settings)
+        for share in np.linspace(0, 1, 6)
+    ]
+    relevance, margin = (np.array([quality(model, name) for model in front]) for name in LABELS)
+    assert (np.diff(relevance) > -0.005).all()
+    assert (np.diff(margin) < 0.005).all()
+    assert relevance[-1] - relevance[0] > 0.4
+    assert margin[0] - margin[-1] > 0.4
+
+
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
+@pytest.mark.parametrize(("limited", "free"), [("relevance", "margin"), ("margin", "relevance")])
+@pytest.mark.parametrize("part", ["lightgbm", "histogram"])
+def test_a_limited_label_falls_by_no_more_than_its_share(part, limited, free, share):
+    # The factors grow by a tenth per iteration, so that a tight limit takes some dozen trees.
+    trees = clone(PARTS[part]).set_params(n_estimators=60)
+    alone = fitted(LABELS[limited], trees)
+    model = fitted(part=trees, label_limits={limited: share})
+    floor = (1 - share) * quality(alone, limited)
+    assert quality(model, limited) > floor - 0.01
+    assert quality(model, free) > quality(alone, free) + 0.1
+    plain = fitted(part=trees)
+    if quality(plain, limited) > floor + 0.02:
+        assert quality(model, free) > quality(plain, free) + 0.02
+
+
+def test_plain_weights_leave_room_under_a_generous_limit():
+    alone = fitted(LABELS["margin"])
+    assert quality(fitted(), "margin") > 0.7 * quality(alone, "margin") + 0.02
+
+
+def test_a_wider_limit_raises_the_free_label():
+    front = [fitted(label_limits={"margin": share}) for share in (0.02, 0.1, 0.2, 0.4)]
+    relevance = [quality(model, "relevance") for model in front]
+    assert relevance == sorted(relevance)
+    assert relevance[-1] > relevance[0] + 0.2
+
+
+@every_part
+def test_the_history_of_a_fit_names_each_label(part):
+    weights = {"relevance": 3.0, "margin": 1.0}
+    model = ranker(part, label_weights=weights).fit(X, LABELS, QID, eval_set=EVAL_SET)
+    history = model.evals_result_["validation"]
+    assert list(history) == ["ndcg@10", "ndcg@10 of relevance", "ndcg@10 of margin"]
+    mean, relevance, margin = (np.array(values) for values in history.values())
+    assert len(mean) == part.get_params().get("n_estimators", 4)
+    np.testing.assert_allclose(mean, (3 * relevance + margin) / 4)
+    held_out, y, qid = EVAL_SET
+    for name, values in zip(LABELS, (relevance, margin), strict=True):
+        last = NDCG(k=10)(y[name], model.predict(held_out), qid)
+        assert values[-1] == pytest.approx(last, abs=1e-3)
+
+
+def test_early_stopping_goes_by_the_weighted_mean():
+    part = LightGBMTrees(n_estimators=60, learning_rate=0.4, n_jobs=1, early_stopping_rounds=3)
+    eval_set = X[200:], TABLE[200:], QID[200:]
+    model = ranker(part, label_weights=[1, 5])
+    model.fit(X[:200], TABLE[:200], QID[:200], eval_set=eval_set)
+    history = model.evals_result_["validation"]
+    assert model.best_iteration_ == np.argmax(history["ndcg@10"]) + 1
+    assert {len(values) for values in history.values()} == {model.best_iteration_ + 3}
+
+
+def test_score_is_the_weighted_mean_of_the_metric():
+    model = fitted(label_weights={"relevance": 3, "margin": 1}, metric="map")
+    values = [get_metric("map")(y, model.predict(X), QID) for y in LABELS.values()]
+    assert model.score(X, LABELS, QID) == pytest.approx((3 * values[0] + values[1]) / 4)
+    assert model.score(X, LABELS["margin"], QID) == pytest.approx(values[1])
+    weight = rng.random(400)
+    one_by_one = [model.score(X, y, QID, sample_weight=weight) for y in LABELS.values()]
+    together = model.score(X, LABELS, QID, sample_weight=weight)
+    assert together == pytest.approx((3 * one_by_one[0] + one_by_one[1]) / 4)
+
+
+@pytest.mark.parametrize("settings", [{}, {"label_limits": {"margin": 0.1}}])
+def test_order_of_rows_and_names_of_queries_change_nothing(settings):
+    # Rows that differ in the second label alone, among others.
+    twins, labels = X.copy(), {name: y.copy() for name, y in LABELS.items()}
+    twins[1::2], labels["relevance"][1::2] = twins[::2], labels["relevance"][::2]
+    expected = ranker(**settings).fit(twins, labels, QID).predict(X)
+    order = rng.permutation(400)
+    shuffled = {name: y[order] for name, y in labels.items()}
+    names = np.array([f"query {13 * query % 20}" for query in QID])
+    model = ranker(**settings).fit(twins[order], shuffled, names[order])
+    np.testing.assert_array_equal(model.predict(X), expected)
+
+
+@pytest.mark.parametrize("settings", [{}, {"label_limits": {"margin": 0.1}}, {"per_level": True}])
+def test_a_saved_model_of_several_labels_comes_back_bit_for_bit(tmp_path, settings):
+    model = ranker(label_weights={"relevance": 2.0}, **settings)
+    model.fit(X, LABELS, QID, eval_set=None if "label_limits" in settings else EVAL_SET)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    assert_same_scores(loaded, model)
+    assert loaded.get_params() == model.get_params() | {"feature_part": loaded.feature_part}
+    assert loaded.evals_result_ == model.evals_result_
+    assert loaded.score(X, LABELS, QID) == model.score(X, LABELS, QID)
+    assert_same_scores(loaded.fit(X, LABELS, QID), fitted(label_weights=[2, 1], **settings))
+
+
+@pytest.mark.parametrize("settings", [{}, {"label_limits": {"relevance": 0.1}}])
+def test_a_head_over_several_outputs_takes_several_labels(settings):
+    trees = LightGBMTrees(n_estimators=6, n_jobs=1, output="trees")
+    model = fitted(part=trees, **settings)
+    assert len(model.head_.weight) == 6
+    assert model.score(X, LABELS, QID) > 0.6
+
+
+def test_documents_and_pairs_of_several_labels_may_be_weighed():
+    weight = np.where(X[:, 2] > 0, 2.0, 0.0)
+    kept = np.flatnonzero(weight)
+    model = ranker().fit(X, LABELS, QID, sample_weight=weight)
+    some = {name: y[kept] for name, y in LABELS.items()}
+    again = ranker().fit(X[kept], some, QID[kept], sample_weight=weight[kept])
+    assert_same_scores(model, again)
+
+
+class TooLate(BaseEstimator):
+    """A feature part that must not be fitted."""
+
+    def fit(self, X, objective, *, validation=None):
+        pytest.fail("training began")
+
+    def transform(self, X):
+        pytest.fail("nothing was learned")
+
+
+TOO_LATE = TooLate()
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"label_weights": {"price": 1}}, r"label_weights must be one of \['margin', 'rel.*'price"),
+        (
+            {"label_weights": {"margin": -1}},
+            r"label_weights\['margin'\] must be a finite .* got -1",
+        ),
+        ({"label_weights": {"margin": np.nan}}, r"label_weights\['margin'\] must be .* got nan"),
+        ({"label_weights": {"margin": "2"}}, r"label_weights\['margin'\] must be .* got '2'"),
+        ({"label_weights": [1, 2, 3]}, r"label_weights must have a number per label, \['rel"),
+        ({"label_weights": 2.0}, r"label_weights must have a number per label, .* got 2\.0"),
+        ({"label_limits": {"price": 0.1}}, r"label_limits must be one of \['margin', 'rel.*'price"),
+        ({"label_limits": {"margin": -0.1}}, r"label_limits\['margin'\] must be .* got -0.1"),
+        ({"label_limits": {"margin": np.nan}}, r"label_limits\['margin'\] must be .* got nan"),
+        ({"label_limits": {"margin": 1}}, "label_limits must leave a label .* shares below 1; got"),
+        ({"label_limits": [0.1, 0.1]}, "label_limits must leave a label to raise"),
+    ],
+)
+def test_wrong_weights_and_limits_are_refused_before_training(settings, message):
+    with pytest.raises(ValueError, match=message):
+        ranker(TOO_LATE, **settings).fit(X, LABELS, QID)
+
+
+def test_a_limit_of_a_label_of_weight_zero_is_refused():
+    with pytest.raises(ValueError, match="factor of a limit must be a finite number above 0"):
+        fitted(label_limits={"margin": 0.1}, label_weights={"margin": 0})
+
+
+@pytest.mark.parametrize("name", ["label_weights", "label_limits"])
+def test_weights_and_limits_without_several_labels_are_refused(name):
+    for y in (LABELS["margin"], LABELS["margin"].tolist()):
+        with pytest.raises(ValueError, match=f"{name} must be None for a single label y"):
+            ranker(TOO_LATE, **{name: {"0": 0.5}}).fit(X, y, QID)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [LABELS["margin"], {"relevance": LABELS["relevance"]}, TABLE, {**LABELS, "price": X[:, 0]}],
+    ids=["single", "fewer", "other names", "more"],
+)
+def test_an_eval_set_of_other_labels_is_refused_before_training(labels):
+    with pytest.raises(ValueError, match=r"eval_set must have the labels of y, \['relevance', 'ma"):
+        ranker(TOO_LATE).fit(X, LABELS, QID, eval_set=(X, labels, QID))
+
+
+@pytest.mark.parametrize(
+    ("y", "arguments", "message"),
+    [
+        ({**LABELS, "margin": np.full(400, np.nan)}, {}, r"y\['margin'\] must be finite; got nan"),
+        ({"relevance": LABELS["relevance"][1:], "margin": X[:, 0]}, {}, "inconsistent numbers"),
+        (LABELS, {"given_pairs": [[0, 1]]}, "given_pairs must be None where y has several labels"),
+    ],
+)
+def test_wrong_labels_are_refused_before_training(y, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        ranker(TOO_LATE).fit(X, y, QID, **arguments)
+
+
+ONE_LABEL = [name for name in RANKERS if not issubclass(ranker_class(name), DirectRanker)]
+
+
+@pytest.mark.parametrize("name", ONE_LABEL)
+def test_rankers_of_a_single_label_say_so(name):
+    kind = ranker_class(name)
+    model = kind(ranker()) if kind is NestedRanker else kind()
+    for y, names in ((LABELS, r"\['relevance', 'margin'\]"), (TABLE, r"\['0', '1'\]")):
+        with pytest.raises(ValueError, match=f"y must be a single label for {name}; got {names}"):
+            model.fit(X, y, QID)

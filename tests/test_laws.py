@@ -1,0 +1,102 @@
+"""The laws of ranking, over everything that the registries list: what is listed is tested."""
+
+from unittest import SkipTest
+
+import pytest
+
+from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
+from treerank.rankers.nested_ranker import NestedRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.registry import RANKERS, ranker_class
+from treerank.testing import LAWS, make_ranking_sample
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+#: Settings that make a feature part quick; others are as they are by default.
+PART_SETTINGS = {
+    "lightgbm": {"n_estimators": 3, "min_child_samples": 5, "n_jobs": 1},
+    "xgboost": {"n_estimators": 3, "n_jobs": 1},
+    "histogram": {"n_estimators": 3, "min_child_samples": 5},
+    "streaming": {"n_estimators": 3, "min_child_samples": 5},
+    "mlp": {"hidden": (4,), "n_epochs": 1},
+    "linear": {"n_epochs": 1},
+    "polynomial": {"n_epochs": 1},
+    "soft_trees": {"n_estimators": 2, "depth": 2, "n_epochs": 1},
+}
+#: Settings that make a ranker quick.
+SETTINGS = {
+    "AdaRank": {"n_estimators": 4},
+    "CoordinateAscent": {"n_restarts": 1, "n_sweeps": 1, "n_steps": 3},
+    "ESRank": {"n_generations": 10},
+    "FRank": {"n_estimators": 4},
+    "IESRRank": {"n_generations": 10},
+    "IESVMRank": {"n_generations": 10},
+    "LambdaMART": {"n_estimators": 3, "min_child_samples": 5},
+    "LambdaRank": {"hidden": (4,), "n_epochs": 1},
+    "LargeMarginPRank": {"n_epochs": 2, "n_perceptrons": 3},
+    "ListNet": {"n_epochs": 1},
+    "ListNetStar": {"hidden": (4, 2), "n_epochs": 1},
+    "MART": {"n_estimators": 3, "min_child_samples": 5},
+    "PRank": {"n_epochs": 2},
+    "QuadraticPRank": {"n_epochs": 2},
+    "RankBoost": {"n_estimators": 4},
+    "RankNet": {"n_epochs": 1},
+    "RankNetStar": {"hidden": (4, 2), "n_epochs": 1},
+    "RankProp": {"hidden": (4,), "n_epochs": 1},
+    "SortNet": {"n_hidden": 3, "max_iter": 1, "n_epochs": 1},
+}
+#: Laws that a ranker cannot keep, and why.
+EXCEPTIONS = {
+    "SortNet": dict.fromkeys(
+        [
+            *("ranks_agree_with_predict", "score_is_ndcg", "ties"),
+            *("transitivity", "comparing_agrees_with_predict", "pseudometric"),
+        ],
+        "a comparator need not be transitive, and no score says what it prefers",
+    ),
+    "NestedRanker": dict.fromkeys(
+        ["one_by_one", "ranks_agree_with_predict", "score_is_ndcg"],
+        "what is on top depends on the list",
+    ),
+}
+DATA = make_ranking_sample(n_queries=6)
+
+
+def made(name):
+    """Return a small ranker of a name, or a ranker with a small feature part of a name."""
+    if name in FEATURE_PARTS:
+        return TreeDirectRanker(feature_part_class(name)(**PART_SETTINGS.get(name, {})))
+    kind = ranker_class(name)
+    if kind is NestedRanker:
+        return kind(made("lightgbm"), sizes=(6,))
+    if issubclass(kind, TreeDirectRanker):
+        part = "streaming" if name == "StreamingRanker" else "lightgbm"
+        return kind(made(part).feature_part)
+    return kind(**SETTINGS.get(name, {}))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", [*RANKERS, *FEATURE_PARTS])
+def test_whatever_is_listed_keeps_the_laws(name, law):
+    if law in EXCEPTIONS.get(name, {}):
+        pytest.skip(EXCEPTIONS[name][law])
+    try:
+        LAWS[law](made(name), DATA)
+    except SkipTest as reason:
+        pytest.skip(str(reason))
+
+
+def test_small_settings_and_exceptions_are_of_what_is_listed():
+    assert set(PART_SETTINGS) <= set(FEATURE_PARTS)
+    assert set(SETTINGS) | set(EXCEPTIONS) <= set(RANKERS)
+    assert all(set(laws) <= set(LAWS) for laws in EXCEPTIONS.values())
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("name", "law"), [(n, law) for n, laws in EXCEPTIONS.items() for law in laws]
+)
+def test_exceptions_are_not_kept_by_chance(name, law):
+    with pytest.raises((AssertionError, SkipTest)):
+        LAWS[law](made(name), make_ranking_sample(n_queries=12))

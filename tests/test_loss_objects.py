@@ -1,0 +1,203 @@
+"""A loss, a weight and a rule of pairs may be a name or an object, and mean the same."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numba import njit
+
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.networks.mlp import MLP
+from treerank.objectives import make_objective
+from treerank.objectives.factory import LOSSES
+from treerank.objectives.listwise import LISTWISE, ApproxNDCG, ListNet
+from treerank.objectives.losses import PAIR_LOSSES, PairLoss
+from treerank.objectives.pairs import Pairs
+from treerank.objectives.pointwise import POINTWISE
+from treerank.objectives.weights import PAIR_WEIGHTS, PairWeight
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 3))
+QID = np.repeat(np.arange(6), 20)
+Y = np.digitize(X[:, 0] + 0.4 * rng.normal(size=120), [-0.5, 0.5, 1.2])
+SCORES = rng.normal(size=120)
+
+PARTS = {
+    "lightgbm": LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1),
+    "mlp": MLP((4,), n_epochs=10, batch_size=60, learning_rate=0.05),
+}
+TREES = LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1, output="trees")
+every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+every_loss = pytest.mark.parametrize("loss", LOSSES)
+
+
+@njit
+def doubled_hinge(margin):
+    return (2 - 2 * margin, -2.0, 2.0) if margin < 1 else (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class GapsSquared:
+    """A factory of objectives of the user's own, which binds another loss to changed labels."""
+
+    power: float = 2.0
+
+    def bind(self, judgments):
+        return ListNet().bind(judgments.labeled(judgments.y**self.power))
+
+
+def fitted(part=PARTS["lightgbm"], **settings):
+    return TreeDirectRanker(part, random_state=0, **settings).fit(X, Y, QID)
+
+
+def assert_same_scores(one, other):
+    np.testing.assert_array_equal(one.predict(X), other.predict(X))
+
+
+def assert_same_objective(one, other):
+    for iteration in (0, 2):
+        pairs = zip(
+            one(SCORES, iteration=iteration), other(SCORES, iteration=iteration), strict=True
+        )
+        assert all(np.array_equal(a, b) for a, b in pairs)
+
+
+@every_loss
+def test_the_object_of_a_name_is_the_same_objective(loss):
+    assert_same_objective(
+        make_objective(Y, QID, loss=loss), make_objective(Y, QID, loss=LOSSES[loss])
+    )
+
+
+@every_loss
+@every_part
+def test_every_loss_trains_by_name_and_by_object_without_further_settings(part, loss):
+    by_name = fitted(part, loss=loss)
+    assert np.ptp(by_name.predict(X)) > 0
+    assert_same_scores(fitted(part, loss=LOSSES[loss]), by_name)
+
+
+@every_part
+@pytest.mark.parametrize(
+    ("loss", "default"),
+    [
+        (ApproxNDCG(temperature=0.2), "approx_ndcg"),
+        (ListNet(target="gain"), "listnet"),
+        (GapsSquared(), "listnet"),
+        (PairLoss(doubled_hinge, approximate_hessian=True), "logistic"),
+    ],
+    ids=["temperature", "target", "factory", "pair loss"],
+)
+def test_a_loss_with_settings_of_its_own_trains_otherwise_than_the_default(part, loss, default):
+    model = fitted(part, loss=loss)
+    assert model.score(X, Y, QID) > 0.6
+    assert not np.allclose(model.predict(X), fitted(part, loss=default).predict(X), atol=1e-4)
+
+
+def test_a_pair_loss_of_the_users_own_is_worth_what_its_function_says():
+    twice, once = (
+        make_objective(Y, QID, loss=loss)(SCORES)
+        for loss in (PairLoss(doubled_hinge, approximate_hessian=True), PAIR_LOSSES["hinge"])
+    )
+    for part, other in zip(twice, once, strict=True):
+        np.testing.assert_allclose(part, 2 * np.asarray(other), rtol=1e-12)
+    bare = make_objective(Y, QID, loss=doubled_hinge)(SCORES)
+    np.testing.assert_allclose(bare[1], twice[1], rtol=1e-12)
+
+
+def test_a_factory_is_bound_to_labels_queries_and_weights():
+    weight, query_weight = rng.random(120), 1.0 + QID
+    seen = []
+
+    class Noting:
+        def bind(self, judgments):
+            seen.append(judgments)
+            return ListNet().bind(judgments)
+
+    arguments = {"sample_weight": weight, "query_weight": query_weight, "random_state": 5}
+    objective = make_objective(Y, QID, loss=Noting(), **arguments)
+    assert_same_objective(objective, make_objective(Y, QID, loss="listnet", **arguments))
+    np.testing.assert_array_equal(seen[0].y, Y)
+    np.testing.assert_array_equal(seen[0].groups.codes, QID)
+    np.testing.assert_array_equal(seen[0].sample_weight, weight)
+    np.testing.assert_array_equal(seen[0].query_weight, 1.0 + np.arange(6))
+    assert seen[0].seed == 5
+
+
+def test_automatic_settings_are_smoothed_ndcg_for_pairs_and_nothing_for_the_rest():
+    assert_same_scores(fitted(), fitted(weight="ndcg", smoothing=1.0))
+    assert_same_scores(fitted(loss="hinge"), fitted(loss="hinge", weight="ndcg", smoothing=1.0))
+    assert_same_scores(fitted(loss="listnet"), fitted(loss="listnet", weight=None, smoothing=0.0))
+
+
+IGNORED = {
+    "weight": "ndcg",
+    "pairs": "adjacent",
+    "sigma": 2.0,
+    "target_margin": "label_gap",
+    "k": 5,
+    "gain": "linear",
+    "threshold": 2.0,
+    "smoothing": 0.5,
+    "query_normalization": "log",
+    "per_level": True,
+}
+
+
+@pytest.mark.parametrize("setting", IGNORED)
+@pytest.mark.parametrize("loss", [*LISTWISE, *POINTWISE, GapsSquared()], ids=str)
+def test_a_setting_that_the_loss_would_ignore_is_refused_by_name(loss, setting):
+    with pytest.raises(ValueError, match=f"{setting} must be .* for loss=.*, which has no pairs"):
+        make_objective(Y, QID, loss=loss, **{setting: IGNORED[setting]})
+    with pytest.raises(ValueError, match=f"{setting} must be .* for loss=.*, which has no pairs"):
+        fitted(loss=loss, **{setting: IGNORED[setting]})
+
+
+@pytest.mark.parametrize("loss", [ListNet, ApproxNDCG, PairLoss, 3, None, "logstic"])
+def test_what_is_no_loss_is_refused(loss):
+    with pytest.raises(ValueError, match="loss must be a jitted function of the margin, have a"):
+        make_objective(Y, QID, loss=loss)
+    with pytest.raises(ValueError, match="loss must be a jitted function of the margin, have a"):
+        fitted(loss=loss)
+
+
+@pytest.mark.parametrize("rule", ["all", "adjacent", "top_10"])
+@pytest.mark.parametrize("weight", ["uniform", "query", "ndcg"])
+def test_names_and_equal_objects_fit_the_same_head_over_several_outputs(rule, weight):
+    by_name = fitted(TREES, pairs=rule, weight=weight)
+    same = {"all": Pairs(), "adjacent": Pairs(adjacent=True), "top_10": Pairs(top=10)}[rule]
+    by_object = fitted(TREES, pairs=same, weight=PAIR_WEIGHTS[weight])
+    assert len(np.unique(by_name.head_.weight)) > 1
+    np.testing.assert_array_equal(by_object.head_.weight, by_name.head_.weight)
+    assert_same_scores(by_object, by_name)
+
+
+def test_the_head_is_fitted_to_the_pairs_and_to_a_fixed_weight_of_the_users_own():
+    heads = [
+        fitted(TREES, pairs=pairs, weight=weight).head_.weight
+        for pairs in (Pairs(), Pairs(adjacent=True))
+        for weight in ("uniform", only_best())
+    ]
+    assert all(not np.allclose(heads[i], heads[j]) for i in range(len(heads)) for j in range(i))
+    copy = fitted(TREES, weight=same_as(PAIR_WEIGHTS["label"])).head_.weight
+    np.testing.assert_array_equal(copy, fitted(TREES, weight="label").head_.weight)
+
+
+def only_best():
+    """A fixed weight of the user's own: only pairs with a document of the best label count."""
+    upper = PAIR_WEIGHTS["label"]
+    return PairWeight(lambda y, groups, options: (y == 3) * 1.0, upper.of_pair, separates=True)
+
+
+def same_as(weight):
+    return PairWeight(weight.gains, weight.of_pair, separates=True)
+
+
+def test_the_convex_form_keeps_a_fixed_weight_and_drops_one_that_looks_at_ranks():
+    own = only_best()
+    assert make_objective(Y, QID, loss="hinge", weight=own).convex().weight is own
+    convex = make_objective(Y, QID, loss="hinge", weight="ndcg", pairs="top_10").convex()
+    assert_same_objective(convex, make_objective(Y, QID, weight="query"))

@@ -1,0 +1,91 @@
+"""Without qid all rows are one query: where fit had several, that is said aloud."""
+
+import warnings
+from functools import cache
+
+import numpy as np
+import pytest
+from example_rankers import PARTS
+from sklearn.base import clone
+from sklearn.inspection import permutation_importance
+
+from treerank.baselines.linear.ranksvm import RankSVM
+from treerank.baselines.sortnet.sortnet import SortNet
+from treerank.rankers.nested_ranker import NestedRanker
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.registry import load
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(60, 3))
+Y, QID = np.digitize(X[:, 0], [-0.5, 0.5]), np.repeat(np.arange(4), 15)
+KINDS = {
+    "TreeDirectRanker": TreeDirectRanker(PARTS["lightgbm"], random_state=0),
+    "RankSVM": RankSVM(random_state=0),
+    "SortNet": SortNet(3, max_iter=1, n_epochs=1, random_state=0),
+    "NestedRanker": NestedRanker(TreeDirectRanker(PARTS["lightgbm"]), sizes=(8,), random_state=0),
+}
+ASKED = {
+    "score": lambda ranker, rows, qid: ranker.score(X[rows], Y[rows], qid),
+    "rank": lambda ranker, rows, qid: ranker.rank(X[rows], qid),
+    "top_k": lambda ranker, rows, qid: ranker.top_k(X[rows], qid, k=3),
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+every_question = pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+MESSAGE = "qid is None, so all {} rows are taken for one query, though fit had several"
+
+
+@cache
+def fitted(kind, *, several=True):
+    return clone(KINDS[kind]).fit(X, Y, QID if several else None)
+
+
+@every_kind
+@every_question
+def test_a_ranker_of_several_queries_warns_without_qid(kind, ask):
+    with pytest.warns(UserWarning, match=MESSAGE.format(60)) as seen:
+        ask(fitted(kind), slice(None), None)
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "SortNet"])
+@every_question
+def test_the_warning_points_at_the_line_of_the_caller(kind, ask):
+    with pytest.warns(UserWarning, match="qid is None") as seen:
+        ask(fitted(kind), slice(None), None)
+    assert seen[0].filename == __file__
+
+
+@every_kind
+@every_question
+def test_a_loaded_ranker_warns_too(tmp_path, kind, ask):
+    fitted(kind).save(tmp_path / "model")
+    with pytest.warns(UserWarning, match=MESSAGE.format(60)):
+        ask(load(tmp_path / "model"), slice(None), None)
+
+
+@every_kind
+@every_question
+def test_nobody_is_warned_who_gives_qid_or_has_one_query_or_one_row(kind, ask):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ask(fitted(kind), slice(None), QID)
+        ask(fitted(kind, several=False), slice(None), None)
+        if ask is not ASKED["score"]:
+            ask(fitted(kind), slice(1), None)
+
+
+def test_the_score_of_a_single_row_needs_no_qid():
+    relevant = slice(int(np.argmax(Y)), int(np.argmax(Y)) + 1)
+    assert ASKED["score"](fitted("TreeDirectRanker"), relevant, None) == 1.0
+
+
+def test_predict_and_compare_look_at_no_queries():
+    ranker = fitted("TreeDirectRanker")
+    assert ranker.predict(X).shape == ranker.compare(X, X[:1]).shape == (60,)
+
+
+def test_the_permutation_importance_of_scikit_learn_warns():
+    with pytest.warns(UserWarning, match=MESSAGE.format(60)):
+        permutation_importance(fitted("TreeDirectRanker"), X, Y, n_repeats=1, random_state=0)
