@@ -10,7 +10,8 @@ import argparse
 import numpy as np
 from timing import say_times, say_versions, time_in_turn
 
-from treerank.baselines.linear.adarank import AdaRank, Boosting
+from treerank.baselines.linear.adarank import AdaRank
+from treerank.baselines.linear.query_boosting import QueryBoosting
 from treerank.baselines.linear.standard_features import FeatureScale
 from treerank.baselines.linear.weak_rankers import features_themselves
 from treerank.datasets.synthetic import make_web_search
@@ -45,7 +46,9 @@ def main():
     data = measurable(training_set(X, y, qid), get_metric("ndcg@10"))
     columns = FeatureScale.of(data.X, data.rows).by_column(data.X, data.rows)
     weak, measure = features_themselves(columns, 0), measure_of(data, get_metric("ndcg@10"))
-    boosting = Boosting(ranker, Measured(weak, weak.measure(columns, measure)), columns, measure)
+    measured = Measured(weak, weak.measure(columns, measure))
+    settings = ranker.n_estimators, ranker.tolerance, ranker.max_consecutive
+    boosting = QueryBoosting(measured, columns, measure, *settings)
     functions = {
         "table of weak rankers": lambda: weak.measure(columns, measure),
         "rounds after the table": lambda: boosting.rounds(Progress(None, None), None),

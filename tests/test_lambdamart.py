@@ -13,6 +13,7 @@ from treerank.baselines.boosted.mart import MART
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.objectives import make_objective
 from treerank.registry import load
+from treerank.registry import ranker_class as class_of
 from treerank.testing import check_ranker
 
 SMALL = {"n_estimators": 20, "n_jobs": 1, "random_state": 0}
@@ -63,7 +64,7 @@ def test_files_keep_the_ranker_and_its_parameters(ranker_class, tmp_path):
     ranker = fitted(ranker_class, num_leaves=5, tree_options={"reg_lambda": 1.0})
     ranker.save(tmp_path / "model")
     restored = load(tmp_path / "model")
-    assert type(restored) is ranker_class(ranker_class.__name__) is ranker_class
+    assert type(restored) is class_of(ranker_class.__name__) is ranker_class
     assert restored.get_params() == ranker.get_params()
     np.testing.assert_array_equal(restored.predict(X), ranker.predict(X))
 
