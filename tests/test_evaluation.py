@@ -38,8 +38,8 @@ def data():
 class Watcher(Ranker):
     """A ranker of ours that notes what it may watch."""
 
-    def _learn(self, data, validation, seed):
-        FITS.append(("watcher", None if validation is None else len(validation[0])))
+    def _learn(self, data, held_out, seed):
+        FITS.append(("watcher", None if held_out is None else len(held_out.X)))
 
     def _scores(self, X):
         return X[:, 0].copy()

@@ -46,7 +46,7 @@ def test_a_document_of_weight_two_counts_as_if_it_were_there_twice():
     twice = np.append(np.arange(600), np.arange(100))
     params = SMALL | {"min_child_samples": 1, "tree_options": {"min_child_weight": 10.0}}
     rounded = X.round(1)  # few enough values to have a bin each
-    weighted = MART(**params).fit(rounded, Y, QID, loss="half_squared_error", sample_weight=weight)
+    weighted = MART(**params).fit(rounded, Y, QID, sample_weight=weight)
     repeated = MART(**params).fit(rounded[twice], Y[twice], QID[twice])
     scores = weighted.predict(rounded)
     np.testing.assert_allclose(scores, repeated.predict(rounded), atol=1e-5)

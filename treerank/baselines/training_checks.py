@@ -68,7 +68,8 @@ def start_progress(rounds: int | None, held_out: HeldOut | None, total: int) -> 
         check_count("early_stopping_rounds", rounds)
         if held_out is None:
             raise ValueError("eval_set must be given where early_stopping_rounds is; got None.")
-    return Progress(held_out and held_out.metric, rounds, total=total)
+    metric = None if held_out is None else held_out.metric
+    return Progress(metric, rounds, total=total)
 
 
 def warn_of_constant_model(reason: str, stacklevel: int = 5) -> None:
