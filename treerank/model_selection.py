@@ -11,6 +11,7 @@ import math
 import numbers
 from abc import abstractmethod
 from collections.abc import Iterator
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -77,6 +78,7 @@ class QuerySplitter(BaseCrossValidator):
         """Yield the queries of each test set."""
 
 
+@dataclass(eq=False, repr=False)
 class QueryKFold(QuerySplitter):
     """Folds of whole queries with about equally many documents.
 
@@ -101,16 +103,10 @@ class QueryKFold(QuerySplitter):
     [0 1 2] [3 4 5]
     """
 
-    def __init__(
-        self,
-        n_splits: int = 5,
-        *,
-        shuffle: bool = False,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_splits = n_splits
-        self.shuffle = shuffle
-        self.random_state = random_state
+    n_splits: int = 5
+    _: KW_ONLY
+    shuffle: bool = False
+    random_state: int | np.random.RandomState | None = None
 
     def _test_queries(self, groups):
         check_count("n_splits", self.n_splits, at_least=2)
@@ -137,6 +133,7 @@ class QueryKFold(QuerySplitter):
         return fold
 
 
+@dataclass(eq=False, repr=False)
 class QueryShuffleSplit(QuerySplitter):
     """Random test sets of whole queries, drawn again for each split.
 
@@ -157,16 +154,10 @@ class QueryShuffleSplit(QuerySplitter):
     (array([0, 1, 2, 3]), array([4]))
     """
 
-    def __init__(
-        self,
-        n_splits: int = 10,
-        *,
-        test_size: float = 0.2,
-        random_state: int | np.random.RandomState | None = None,
-    ) -> None:
-        self.n_splits = n_splits
-        self.test_size = test_size
-        self.random_state = random_state
+    n_splits: int = 10
+    _: KW_ONLY
+    test_size: float = 0.2
+    random_state: int | np.random.RandomState | None = None
 
     def _test_queries(self, groups):
         check_count("n_splits", self.n_splits)

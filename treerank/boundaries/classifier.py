@@ -4,6 +4,7 @@ There is one threshold between each two neighboring classes. The ranker learns f
 small class takes part in many of them.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from treerank.checks import check_choice
 THRESHOLDS = ("labels", "peaks")
 
 
+@dataclass(eq=False, repr=False)
 class RankClassifier(ClassifierMixin, BaseEstimator):
     """Classify into ordered classes by the scores of a ranker.
 
@@ -60,16 +62,10 @@ class RankClassifier(ClassifierMixin, BaseEstimator):
 
     __metadata_request__fit: ClassVar = {"qid": True}
 
-    def __init__(
-        self,
-        ranker: Any,
-        *,
-        thresholds: str = "labels",
-        class_weight: str | dict[Any, float] | None = None,
-    ) -> None:
-        self.ranker = ranker
-        self.thresholds = thresholds
-        self.class_weight = class_weight
+    ranker: Any
+    _: KW_ONLY
+    thresholds: str = "labels"
+    class_weight: str | dict[Any, float] | None = None
 
     def fit(self, X: Any, y: ArrayLike, qid: ArrayLike | None = None) -> Self:
         """Fit the ranker, then the thresholds; ``qid`` as in the ranker's own ``fit``."""

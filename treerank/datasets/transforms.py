@@ -4,6 +4,7 @@ The scale of a feature does not matter to trees. It does to networks, and heavy 
 To add a transform, write a scikit-learn transformer.
 """
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from treerank.checks import check_count, check_number
 from treerank.inputs.grouping import QueryGroups
 
 
+@dataclass(eq=False, repr=False)
 class NormalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     r"""Give each feature a normal distribution, as in section 4.4 of the DirectRanker paper [1]_.
 
@@ -51,9 +53,9 @@ class NormalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array([-0.67, -0.67,  0.32,  1.15])
     """
 
-    def __init__(self, standard_deviation: float = 3**0.5, *, n_quantiles: int = 1000):
-        self.standard_deviation = standard_deviation
-        self.n_quantiles = n_quantiles
+    standard_deviation: float = 3**0.5
+    _: KW_ONLY
+    n_quantiles: int = 1000
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn the distribution of each feature; ``y`` is ignored."""

@@ -1,12 +1,14 @@
 """Boosted trees: what the feature parts that are sums of trees have in common.
 
 Training is a loop: an engine computes the scores of its trees so far, asks for the gradient and
-the hessian of the objective there, and grows one more tree. To add an engine, write a subclass of
-:class:`BoostedTrees` with the methods that its docstring lists. Parameters, checks, continued
-fits, early stopping and the forms of output are here.
+the hessian of the objective there, and grows one more tree. To add an engine, derive a dataclass
+from :class:`BoostedTrees` with the methods that its docstring lists. Its fields are its own
+parameters, or parameters of :class:`BoostedTrees` with another default. Checks, continued fits,
+early stopping and the forms of output are here.
 """
 
 from collections.abc import Collection, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -21,7 +23,6 @@ from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
-from treerank.feature_parts.inherited_parameters import spell_out
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.numerics.threads import kernel_threads, threads_allowed
 from treerank.objectives.base import Objective
@@ -74,12 +75,13 @@ class GrowthTask(NamedTuple):
     seed: int
 
 
+@dataclass(eq=False, repr=False)
 class BoostedTrees(BaseEstimator):
     """Base class of feature parts that are sums of trees.
 
-    The parameters here are those that all engines share, with LightGBM's names and defaults; each
-    engine documents them with its own. A subclass has these methods, where ``booster`` is the
-    model of the engine:
+    The parameters here are those that all engines share, with LightGBM's names and defaults. Each
+    engine explains them in full. A subclass has these methods, where ``booster`` is the model of
+    the engine:
 
     - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
     - ``predict_scores(values)`` returns the scores, of shape (n_documents, n_scores_);
@@ -91,6 +93,49 @@ class BoostedTrees(BaseEstimator):
       back;
     - ``count_iterations(booster, n_scores)`` and ``count_features_and_scores(booster)`` describe
       a booster.
+
+    Parameters
+    ----------
+    n_estimators : int, default=100
+        Number of iterations.
+    learning_rate : float, default=0.1
+        Factor on the values of each tree.
+    num_leaves : int, default=31
+        Largest number of leaves of a tree.
+    max_depth : int, default=-1
+        Largest number of splits on a path from the root to a leaf; -1 is no limit.
+    min_child_weight : float, default=1e-3
+        Smallest sum of hessians in a leaf.
+    subsample : float, default=1.0
+        Share of documents used for a tree.
+    colsample_bytree : float, default=1.0
+        Share of features drawn for each tree.
+    reg_alpha : float, default=0.0
+        L1 penalty of leaves.
+    reg_lambda : float, default=0.0
+        L2 penalty of leaves.
+    min_split_gain : float, default=0.0
+        Smallest gain of a split.
+    max_bin : int, default=255
+        Largest number of bins of a feature.
+    monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
+        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
+    categorical_features : sequence of indices or names, or boolean mask, default=None
+        Columns with integer codes of categories; ``None`` uses those named by ``Rows``.
+    early_stopping_rounds : int, default=None
+        Stop after so many iterations without a better value on ``validation``.
+    warm_start : bool, default=False
+        Whether ``fit`` adds trees to those of the fit before.
+    init_model : fitted feature part, booster or stored model, default=None
+        Trees to start from.
+    output : {"score", "trees", "leaves"}, default="score"
+        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
+    importance_type : {"gain", "split"}, default="gain"
+        What ``feature_importances_`` is the share of: the gain or the number of splits.
+    n_jobs : int, default=None
+        Number of threads; ``None`` is all cores, or the share of a joblib worker.
+    random_state : int, RandomState instance or None, default=None
+        Seed of everything random.
     """
 
     #: Entries of X per thread below which a further thread costs more than it saves.
@@ -100,58 +145,30 @@ class BoostedTrees(BaseEstimator):
     #: Whether X may be a sparse matrix.
     accepts_sparse: ClassVar[bool] = False
 
-    _leaf_table: LeafTable | None
-    evals_result_: dict[str, dict[str, list[float]]]
+    n_estimators: int = 100
+    _: KW_ONLY
+    learning_rate: float = 0.1
+    num_leaves: int = 31
+    max_depth: int = -1
+    min_child_weight: float = 1e-3
+    subsample: float = 1.0
+    colsample_bytree: float = 1.0
+    reg_alpha: float = 0.0
+    reg_lambda: float = 0.0
+    min_split_gain: float = 0.0
+    max_bin: int = 255
+    monotone_constraints: Signs | None = None
+    categorical_features: Sequence[int | str] | np.ndarray | None = None
+    early_stopping_rounds: int | None = None
+    warm_start: bool = False
+    init_model: Any = None
+    output: str = "score"
+    importance_type: str = "gain"
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 0.1,
-        num_leaves: int = 31,
-        max_depth: int = -1,
-        min_child_weight: float = 1e-3,
-        subsample: float = 1.0,
-        colsample_bytree: float = 1.0,
-        reg_alpha: float = 0.0,
-        reg_lambda: float = 0.0,
-        min_split_gain: float = 0.0,
-        max_bin: int = 255,
-        monotone_constraints: Signs | None = None,
-        categorical_features: Sequence[int | str] | np.ndarray | None = None,
-        early_stopping_rounds: int | None = None,
-        warm_start: bool = False,
-        init_model: Any = None,
-        output: str = "score",
-        importance_type: str = "gain",
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-    ):
-        self.n_estimators = n_estimators
-        self.learning_rate = learning_rate
-        self.num_leaves = num_leaves
-        self.max_depth = max_depth
-        self.min_child_weight = min_child_weight
-        self.subsample = subsample
-        self.colsample_bytree = colsample_bytree
-        self.reg_alpha = reg_alpha
-        self.reg_lambda = reg_lambda
-        self.min_split_gain = min_split_gain
-        self.max_bin = max_bin
-        self.monotone_constraints = monotone_constraints
-        self.categorical_features = categorical_features
-        self.early_stopping_rounds = early_stopping_rounds
-        self.warm_start = warm_start
-        self.init_model = init_model
-        self.output = output
-        self.importance_type = importance_type
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-
-    def __init_subclass__(cls, **kwargs: Any):
-        """Write the inherited parameters into the signature, where scikit-learn reads them."""
-        super().__init_subclass__(**kwargs)
-        spell_out(cls)
+    evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
+    _leaf_table: LeafTable | None = field(init=False)
 
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Grow the trees; row ``i`` of ``X`` earns score ``i`` of ``objective``.

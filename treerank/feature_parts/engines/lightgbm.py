@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +43,7 @@ _OWN = (
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class LightGBMTrees(BoostedTrees):
     """A sum of trees grown by LightGBM on any objective.
 
@@ -64,12 +66,16 @@ class LightGBMTrees(BoostedTrees):
         Smallest number of documents in a leaf.
     min_child_weight : float, default=1e-3
         Smallest sum of hessians in a leaf.
-    subsample, subsample_freq : float and int, default=1.0 and 0
-        Share of documents drawn every ``subsample_freq`` iterations; 0 never draws.
+    subsample : float, default=1.0
+        Share of documents drawn every ``subsample_freq`` iterations.
+    subsample_freq : int, default=0
+        Number of iterations between two draws of documents; 0 never draws.
     colsample_bytree : float, default=1.0
         Share of features drawn for each tree.
-    reg_alpha, reg_lambda : float, default=0.0
-        L1 and L2 penalty of leaves.
+    reg_alpha : float, default=0.0
+        L1 penalty of leaves.
+    reg_lambda : float, default=0.0
+        L2 penalty of leaves.
     min_split_gain : float, default=0.0
         Smallest gain of a split.
     max_bin : int, default=255
@@ -137,23 +143,11 @@ class LightGBMTrees(BoostedTrees):
 
     accepts_sparse = True
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        min_child_samples: int = 20,
-        subsample_freq: int = 0,
-        boosting: str = "gbdt",
-        interaction_constraints: Iterable[Iterable[int | str]] | None = None,
-        engine_params: dict[str, Any] | None = None,
-        **shared: Any,
-    ):
-        super().__init__(n_estimators, **shared)
-        self.min_child_samples = min_child_samples
-        self.subsample_freq = subsample_freq
-        self.boosting = boosting
-        self.interaction_constraints = interaction_constraints
-        self.engine_params = engine_params
+    min_child_samples: int = 20
+    subsample_freq: int = 0
+    boosting: str = "gbdt"
+    interaction_constraints: Iterable[Iterable[int | str]] | None = None
+    engine_params: dict[str, Any] | None = None
 
     def grow(self, task: GrowthTask) -> "lightgbm.Booster":
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
@@ -178,8 +172,9 @@ class LightGBMTrees(BoostedTrees):
             data,
             num_boost_round=n_new,
             valid_sets=held_out,
-            feval=progress.metric
-            and (lambda scores, _: (progress.name, progress.measure(scores), True)),
+            feval=None
+            if progress.metric is None
+            else lambda scores, _: (progress.name, progress.measure(scores), True),
             callbacks=[progress_callback(progress, derivatives.n_outputs)],
             init_model=earlier,
             keep_training_booster=True,

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,6 +52,7 @@ _OWN = (
 )
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class XGBoostTrees(BoostedTrees):
     """A sum of trees grown by XGBoost on any objective.
 
@@ -81,8 +83,10 @@ class XGBoostTrees(BoostedTrees):
         Share of documents drawn for each tree.
     colsample_bytree : float, default=1.0
         Share of features drawn for each tree.
-    reg_lambda, reg_alpha : float, default=1.0 and 0.0
-        L2 and L1 penalty of leaves.
+    reg_alpha : float, default=0.0
+        L1 penalty of leaves.
+    reg_lambda : float, default=1.0
+        L2 penalty of leaves.
     min_split_gain : float, default=0.0
         Smallest gain of a split.
     max_bin : int, default=256
@@ -155,37 +159,18 @@ class XGBoostTrees(BoostedTrees):
     #: call and delay those of the other, so a second numba thread pays off later than elsewhere.
     few_documents = 500_000
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        learning_rate: float = 0.3,
-        max_depth: int = 6,
-        num_leaves: int = 0,
-        grow_policy: str = "depthwise",
-        min_child_weight: float = 1.0,
-        reg_lambda: float = 1.0,
-        max_bin: int = 256,
-        tree_method: str = "hist",
-        device: str = "cpu",
-        multi_strategy: str = "one_output_per_tree",
-        interaction_constraints: Iterable[Iterable[int | str]] | None = None,
-        engine_params: dict[str, Any] | None = None,
-        **shared: Any,
-    ):
-        super().__init__(n_estimators, **shared)
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.num_leaves = num_leaves
-        self.grow_policy = grow_policy
-        self.min_child_weight = min_child_weight
-        self.reg_lambda = reg_lambda
-        self.max_bin = max_bin
-        self.tree_method = tree_method
-        self.device = device
-        self.multi_strategy = multi_strategy
-        self.interaction_constraints = interaction_constraints
-        self.engine_params = engine_params
+    learning_rate: float = 0.3
+    max_depth: int = 6
+    num_leaves: int = 0
+    grow_policy: str = "depthwise"
+    min_child_weight: float = 1.0
+    reg_lambda: float = 1.0
+    max_bin: int = 256
+    tree_method: str = "hist"
+    device: str = "cpu"
+    multi_strategy: str = "one_output_per_tree"
+    interaction_constraints: Iterable[Iterable[int | str]] | None = None
+    engine_params: dict[str, Any] | None = None
 
     def grow(self, task: GrowthTask) -> "xgboost.Booster":
         """Return a booster with ``n_new`` more iterations than ``earlier``."""

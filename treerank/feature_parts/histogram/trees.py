@@ -1,6 +1,6 @@
 """Feature part of histogram trees, which are grown by this package's own engine."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ _BOUNDS: dict[str, dict[str, float]] = {
 _LEAST_WEIGHT = 1e-15
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class HistogramTrees(BoostedTrees):
     """A sum of trees grown on any objective, also of several outputs, by this package's engine.
 
@@ -60,12 +61,16 @@ class HistogramTrees(BoostedTrees):
         Smallest number of documents in a leaf; counted exactly.
     min_child_weight : float, default=1e-3
         Smallest sum of hessians in a leaf.
-    subsample, subsample_queries : float, default=1.0
-        Probability of each document, and of each query as a whole, to be used for a tree.
+    subsample : float, default=1.0
+        Probability of each document to be used for a tree.
+    subsample_queries : float, default=1.0
+        Probability of each query, as a whole, to be used for a tree.
     colsample_bytree : float, default=1.0
         Share of features drawn for each tree.
-    reg_alpha, reg_lambda : float, default=0.0
-        L1 and L2 penalty of leaves.
+    reg_alpha : float, default=0.0
+        L1 penalty of leaves.
+    reg_lambda : float, default=0.0
+        L2 penalty of leaves.
     min_split_gain : float, default=0.0
         Smallest gain of a split.
     max_bin : int, default=255
@@ -80,9 +85,10 @@ class HistogramTrees(BoostedTrees):
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame. The ``max_bin`` most frequent codes are
         distinguished; the others are treated as missing values.
-    cat_smooth, cat_l2 : float, default=10.0
-        For splits by category: number added to the sum of hessians of each category when
-        categories are sorted, and additional L2 penalty.
+    cat_smooth : float, default=10.0
+        Number added to the sum of hessians of each category when categories are sorted.
+    cat_l2 : float, default=10.0
+        Additional L2 penalty of leaves in splits by category.
     early_stopping_rounds : int, default=None
         Stop after so many iterations without a better value on ``validation`` and keep the
         trees up to the best one.
@@ -129,25 +135,12 @@ class HistogramTrees(BoostedTrees):
            [1.]])
     """
 
-    def __init__(
-        self,
-        n_estimators: int = 100,
-        *,
-        grow_policy: str = "leafwise",
-        min_child_samples: int = 20,
-        subsample_queries: float = 1.0,
-        precision: str = "float32",
-        cat_smooth: float = 10.0,
-        cat_l2: float = 10.0,
-        **shared: Any,
-    ):
-        super().__init__(n_estimators, **shared)
-        self.grow_policy = grow_policy
-        self.min_child_samples = min_child_samples
-        self.subsample_queries = subsample_queries
-        self.precision = precision
-        self.cat_smooth = cat_smooth
-        self.cat_l2 = cat_l2
+    grow_policy: str = "leafwise"
+    min_child_samples: int = 20
+    subsample_queries: float = 1.0
+    precision: str = "float32"
+    cat_smooth: float = 10.0
+    cat_l2: float = 10.0
 
     def grow(self, task: GrowthTask) -> Forest:
         """Return a forest with ``n_new`` more trees than ``earlier``."""

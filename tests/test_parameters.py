@@ -1,0 +1,57 @@
+"""Parameters of estimators and splitters: each is documented, with the default that holds."""
+
+import inspect
+import pickle
+import re
+from math import sqrt
+
+import pytest
+from sklearn.base import clone
+
+from treerank.baselines import BASELINES
+from treerank.boundaries import RankClassifier
+from treerank.datasets.transforms import NormalTransformer
+from treerank.feature_parts.engines.boosting import BoostedTrees
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.streaming import StreamingTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.model_selection import QueryKFold, QueryShuffleSplit
+from treerank.registry import ranker_class
+
+TREES = [BoostedTrees, HistogramTrees, LightGBMTrees, StreamingTrees, XGBoostTrees]
+OTHERS = [NormalTransformer, QueryKFold, QueryShuffleSplit, RankClassifier]
+EVERY = [*TREES, *OTHERS, *map(ranker_class, BASELINES)]
+every = pytest.mark.parametrize("cls", EVERY)
+
+
+def documented_defaults(cls):
+    section = inspect.getdoc(cls).partition("Parameters\n----------\n")[2]
+    section = re.split(r"\n\w+\n-+\n", section)[0]
+    entries = re.findall(r"^(\w+) : (?:.*default=(.+)|.*)$", section, flags=re.MULTILINE)
+    known = {"sqrt": sqrt}
+    return {name: eval(text, known) if text else inspect._empty for name, text in entries}
+
+
+@every
+def test_docstrings_state_every_parameter_with_its_default(cls):
+    signature = inspect.signature(cls)
+    defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
+    assert documented_defaults(cls) == defaults
+
+
+@every
+def test_all_parameters_but_the_first_are_keywords_and_all_have_types(cls):
+    first, *others = inspect.signature(cls).parameters.values()
+    assert {p.kind for p in others} == {inspect.Parameter.KEYWORD_ONLY}
+    assert all(p.annotation is not p.empty for p in (first, *others))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'n_estimator'"):
+        cls(**{first.name: 3}, n_estimator=3)
+
+
+@pytest.mark.parametrize("cls", TREES)
+def test_copies_keep_parameters_and_the_text_shows_those_that_were_changed(cls):
+    part = cls(7, warm_start=True).set_params(max_depth=3)
+    text = f"{cls.__name__}(max_depth=3, n_estimators=7, warm_start=True)"
+    assert [repr(p) for p in (part, clone(part), pickle.loads(pickle.dumps(part)))] == [text] * 3
+    assert part != clone(part)  # two estimators, as everywhere in scikit-learn
