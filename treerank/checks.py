@@ -1,10 +1,12 @@
-"""Checks: refuse a wrong argument before any work, with its name, the rule and the value.
+"""Checks: refuse a wrong argument before any work, and warn where the user can see it.
 
 Every check takes the name of the argument first and raises a ``ValueError`` (a ``TypeError`` for
 arrays that are not numbers). To add a check, write one sentence that says the rule.
 """
 
 import math
+import sys
+import warnings
 from collections.abc import Collection
 from numbers import Integral, Real
 from typing import Any
@@ -119,6 +121,22 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
         row = int(np.argmin(values))
         raise ValueError(f"{name} must not be negative; got {float(values[row])!r} in row {row}.")
     return values
+
+
+def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the nearest call from outside of this package, through however many functions.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True, action="always") as caught:
+    ...     warn_user("The model is constant.")
+    >>> caught[0].message
+    UserWarning('The model is constant.')
+    """
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("treerank."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 def _sorted(allowed: Collection[Any]) -> list[Any]:

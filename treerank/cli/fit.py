@@ -77,7 +77,7 @@ def fit(
     """
     part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
     _check_before_reading(model, valid, early_stopping_rounds, sparse and not reads_sparse(part))
-    given = {"weight": weight, "pairs": pairs, "smoothing": smoothing}
+    given: dict[str, Any] = {"weight": weight, "pairs": pairs, "smoothing": smoothing}
     settings = {name: value for name, value in given.items() if value is not None}
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
     part.set_params(

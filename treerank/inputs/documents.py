@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.utils import check_array, get_tags
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_consistent_length, validate_data
 
 from treerank.inputs.columns import Columns, as_csr, as_frame
@@ -43,9 +43,10 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
 
 def _check_sparse(estimator, X, reset):
     """Return sparse features as a CSR matrix; refuse them if the estimator needs dense ones."""
-    if not get_tags(estimator).input_tags.sparse:
+    reader = estimator._dense_reader()
+    if reader is not None:
         raise TypeError(
-            f"X must be dense for {estimator!r}, which reads no sparse matrices; got {type(X)}. "
+            f"X must be dense for {reader}, which reads no sparse matrices; got {type(X)}. "
             "X.toarray() makes it dense."
         )
     if reset:

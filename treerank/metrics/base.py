@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from treerank.checks import check_choice, check_column, check_count, check_number
+from treerank.checks import check_choice, check_column, check_count, check_number, warn_user
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import threads_for
-from treerank.user_warning import warn_user
 
 #: The discounts of a metric that has none.
 NO_DISCOUNTS = np.empty(0)

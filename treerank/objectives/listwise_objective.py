@@ -42,7 +42,8 @@ class ListwiseLoss(ABC):
         return ListwiseObjective(self, judgments)
 
     def check_labels(self, y: np.ndarray) -> None:
-        """Refuse labels that have no meaning to the loss."""
+        """Refuse labels that have no meaning to the loss; by default none is refused."""
+        del y
 
     def order(self, judgments: Judgments) -> np.ndarray:
         """Return the rows in the order that ``over_queries`` wants, usually sorted by query."""
@@ -97,6 +98,11 @@ class ListwiseObjective(Summable):
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "ListwiseObjective":
         """Return the objective of the given rows alone, whose queries are ``groups``."""
         return replace(self, judgments=self.judgments.taking(rows, groups))
+
+    @property
+    def head_weight(self) -> str:
+        """Weight of the pairs to which a head over several outputs is fitted."""
+        return self.loss.head_weight
 
     @property
     def groups(self) -> QueryGroups:

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
+from treerank.checks import warn_user
 from treerank.inputs.canonical import canonical_order
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.factory import make_objective
-from treerank.user_warning import warn_user
 
 
 def pair_probability(margin: ArrayLike, steepness: float = 1.0) -> np.ndarray:

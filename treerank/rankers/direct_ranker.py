@@ -14,10 +14,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column
+from treerank.checks import check_column, warn_user
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.documents import check_features
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import PairSettings, get_loss
@@ -32,7 +33,6 @@ from treerank.rankers.label_limits import limited_sum
 from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_labels, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
-from treerank.user_warning import warn_user
 
 #: What "auto" stands for under losses over pairs, and under other losses.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
@@ -91,6 +91,14 @@ class DirectRanker(TransformerMixin, Ranker):
         check_is_fitted(self)
         return self._transform(check_features(self, X))
 
+    def make_objective(self, y: ArrayLike, qid: ArrayLike | None = None) -> Objective:
+        """Return the objective that ``fit`` would lower for these labels, in the order of rows."""
+        labels = self._labels_of(y)
+        first = check_column("y", y if labels is None else next(iter(labels.values())))
+        groups = QueryGroups.from_qid(qid, len(first))
+        data = TrainingSet(None, np.arange(len(first)), first, groups, labels=labels)
+        return self._make_objective(data, 0)
+
     @property
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature, as the feature part measures it."""
@@ -113,10 +121,10 @@ class DirectRanker(TransformerMixin, Ranker):
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
 
-    @property
-    def _reads_sparse(self) -> bool:
+    def _dense_reader(self) -> str | None:
         part = self.feature_part
-        return reads_sparse(make_feature_part(part) if isinstance(part, str) else part)
+        part = make_feature_part(part) if isinstance(part, str) else part
+        return None if reads_sparse(part) else type(part).__name__
 
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "feature_part_")
@@ -228,4 +236,5 @@ def _convex(objective: Any, data: TrainingSet) -> Objective:
     """Return the convex form of an objective, or the logistic loss of all pairs, queries alike."""
     if hasattr(objective, "convex"):
         return objective.convex()
-    return data.objective(0, loss="logistic", weight="query")
+    weight = getattr(objective, "head_weight", "query")
+    return data.objective(0, loss="logistic", weight=weight)

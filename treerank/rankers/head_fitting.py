@@ -10,9 +10,8 @@ import numpy as np
 from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from treerank.checks import check_choice, check_number
+from treerank.checks import check_choice, check_number, warn_user
 from treerank.objectives.base import Objective
-from treerank.user_warning import warn_user
 
 
 def fit_head(

@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_weight
+from treerank.checks import check_count, check_weight, warn_user
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_documents, check_eval_set, check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
@@ -29,7 +29,6 @@ from treerank.rankers.held_out import HeldOut
 from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
 from treerank.rankers.training_set import TrainingSet, training_set
-from treerank.user_warning import warn_user
 
 #: One entry per row, or nothing.
 ByRow = ArrayLike | None
@@ -42,7 +41,7 @@ class Ranker(BaseEstimator):
     :class:`~treerank.rankers.training_set.TrainingSet`. ``held_out`` is ``None`` or a
     :class:`~treerank.rankers.held_out.HeldOut`, for early stopping. ``_scores(X)`` returns the
     score of each row of a float matrix, in which missing values are NaN. ``X`` is a CSR matrix if
-    the user passes a sparse one and ``_reads_sparse`` is true.
+    the user passes a sparse one and ``_dense_reader`` is true.
 
     A subclass may have ``tau``, ``metric``, ``calibration`` and ``random_state`` as parameters.
     Otherwise the defaults here apply.
@@ -286,10 +285,9 @@ class Ranker(BaseEstimator):
         """Return the scores for rankings; they may depend on the lists of the documents."""
         return self.predict(X)
 
-    @property
-    def _reads_sparse(self) -> bool:
-        """Whether ``fit`` and ``predict`` read sparse matrices without making them dense."""
-        return False
+    def _dense_reader(self) -> str | None:
+        """Return the name of the class that reads dense matrices only, or ``None``."""
+        return type(self).__name__
 
     def _continues(self) -> bool:
         """Tell whether ``fit`` continues an earlier fit, with the same columns."""
@@ -375,7 +373,7 @@ class Ranker(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = self._reads_sparse
+        tags.input_tags.sparse = self._dense_reader() is None
         return tags
 
 

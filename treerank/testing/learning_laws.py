@@ -1,12 +1,10 @@
 """Laws of learning: data with little or nothing to learn, and shifts of the scores."""
 
-import inspect
 from typing import Any
 from unittest import SkipTest
 
 import numpy as np
 
-from treerank.objectives.factory import make_objective
 from treerank.testing.requirements import (
     fit,
     require,
@@ -76,12 +74,7 @@ def shifted_scores(ranker: Any, data: RankingSample) -> None:
 
 
 def _objective_of(ranker, data):
-    """Return the objective of the ranker, or make it from the ranker's parameters."""
-    if hasattr(ranker, "make_objective"):
-        return ranker.make_objective(data.y, data.qid)
-    parameters = ranker.get_params(deep=False)
-    if not {"loss", "weight", "pairs"} <= parameters.keys():
-        raise SkipTest("it has neither make_objective nor loss, weight and pairs")
-    known = inspect.signature(make_objective).parameters.keys() & parameters.keys()
-    settings = {name: parameters[name] for name in known - {"random_state"}}
-    return make_objective(data.y, data.qid, **settings)
+    """Return the objective of the ranker."""
+    if not hasattr(ranker, "make_objective"):
+        raise SkipTest("it has no make_objective")
+    return ranker.make_objective(data.y, data.qid)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 #: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+OPTIONS: dict[str, Any] = {"parallel": True, "error_model": "numpy", "fastmath": FASTMATH}
 #: Places that are read at a time, so that no loop over single places remains.
 LANES = np.uint64(16)
 #: Half the range of scores for which single precision can hold e and its reciprocal.
@@ -128,9 +129,7 @@ def fast_kernel(
     one, none = np.float32(1), np.float32(0)
     flags = ranked, ties_matter, truncated, limited, narrow, weighted, normalized
 
-    @kernel_for(
-        of_upset, of_pair, fill, *flags, parallel=True, error_model="numpy", fastmath=FASTMATH
-    )
+    @kernel_for(of_upset, of_pair, fill, *flags, **OPTIONS)
     def over_runs(
         x, steepness, shift, labels, weights, names, iteration, rule, order, g, h, mass, wide
     ):
@@ -171,23 +170,17 @@ def fast_kernel(
                     low, high = again[low], again[high]
                 e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
                 # Read before the loop, which otherwise must check that it does not change them.
-                gain_i, above_i, below_i, within_i, block_i = (
-                    gain[i],
-                    above[i],
-                    below[i],
-                    within[i],
-                    block[i],
-                )
-                inside_i, inside_tie_i, document_i = inside[i], inside_tie[i], document[i]
+                gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
+                block_i, document_i = block[i], document[i]
+                inside_i, inside_tie_i = inside[i], inside_tie[i]
                 # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
                 # unsigned j needs no check for negative places, which would stop vectorization.
                 for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
                     r = one / (e_i + partner[j])
                     slope, curvature = of_upset(partner[j] * r, e_i * r)
                     tied = block_i == block[j]
-                    w = of_pair(
-                        gain_i, gain[j], above_i, above[j], below_i, below[j], within_i, tied
-                    )
+                    places = above_i, above[j], below_i, below[j], within_i
+                    w = of_pair(gain_i, gain[j], *places, tied)
                     if truncated:
                         # Equal: both inside, both outside, or of the block across the edge.
                         w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
