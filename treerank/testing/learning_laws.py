@@ -83,5 +83,7 @@ def _objective_of(ranker, data):
     if not {"loss", "weight", "pairs"} <= parameters.keys():
         raise SkipTest("it has neither make_objective nor loss, weight and pairs")
     known = inspect.signature(make_objective).parameters.keys() & parameters.keys()
-    settings = {name: parameters[name] for name in known - {"random_state"}}
+    named = {name: parameters[name] for name in known - {"random_state"}}
+    # What "auto" stands for is up to the ranker.
+    settings = {k: v for k, v in named.items() if not (isinstance(v, str) and v == "auto")}
     return make_objective(data.y, data.qid, **settings)
