@@ -59,7 +59,7 @@ EXCEPTIONS = {
         "what is on top depends on the list",
     ),
 }
-DATA = make_ranking_sample(n_queries=6)
+DATA = make_ranking_sample()
 
 
 def made(name):
