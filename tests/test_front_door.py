@@ -192,13 +192,13 @@ linear: RankSVM = RankSVM(C=0.5).fit(X, y, qid)
 trees = LambdaMART(n_estimators=5).fit(X, {"a": y, "b": y}, qid)
 nested = NestedRanker(TreeDirectRanker(HistogramTrees()), sizes=(10,)).fit(X, y, qid)
 terms = [make_objective(y, qid), make_objective(y, qid, loss="listnet")]
-objective = weighted_sum(terms, [0.5, 0.5]) + terms[0]
+objective = weighted_sum(terms, [0.5, 0.5]) + 0.5 * terms[0]
 value, gradient, hessian = objective(np.zeros(4))
 total: float = value + NDCG(k=10)(y, scores, qid) + get_metric("map")(y, scores, qid)
 """
 WRONG = {
     "TreeDirectRanker().rank(X, qid=3).foo": "attr-defined",
-    "TreeDirectRanker(los='hinge')": "call-arg",
+    "TreeDirectRanker(loss='hinge', sigma='large')": "arg-type",
     "RankSVM(C='large')": "arg-type",
     "import treerank; treerank.LambdaMerge": "attr-defined",
     "number: int = fitted.score(X, y, qid)": "assignment",

@@ -8,7 +8,7 @@ from treerank.baselines.linear.prank import PRank
 from treerank.baselines.linear.quadratic_prank import QuadraticPRank
 from treerank.metrics import NDCG
 from treerank.registry import load
-from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
+from treerank.testing import check_ranker, make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -53,11 +53,6 @@ def trained(Z, level, n_epochs, *, quadratic=False, n_perceptrons=1, share=1.0):
         state = weights, thresholds, errors
         train_epoch(Z, level, order, share, 7, epoch, quadratic, *state)
     return weights, thresholds, errors
-
-
-@parametrize_with_laws(ALL.values())
-def test_keeps_the_laws_of_rankers(estimator, law):
-    law(estimator)
 
 
 def test_an_epoch_is_that_of_a_plain_prank(data):

@@ -10,7 +10,7 @@ from treerank.baselines.stumps.stumps import BinnedFeatures, Stumps, best_stump
 from treerank.metrics import get_metric
 from treerank.objectives import make_objective
 from treerank.registry import load
-from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
+from treerank.testing import check_ranker, make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -48,11 +48,6 @@ def plain_rankboost(X, y, qid, n_rounds, weight=None):
         scores += alpha * stumps[best]
         distribution *= np.exp(-alpha * (stumps[best, i] - stumps[best, j]))
     return scores
-
-
-@parametrize_with_laws([RankBoost(n_estimators=10), FRank(n_estimators=10)])
-def test_keeps_the_laws_of_rankers(estimator, law):
-    law(estimator)
 
 
 @pytest.mark.parametrize("share_missing", [0.0, 0.3])

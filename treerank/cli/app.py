@@ -131,5 +131,12 @@ app = _make_app()
 
 
 def main() -> None:
-    """Run the command line; the script ``treerank`` calls this."""
+    """Run the command line; the script ``treerank`` calls this.
+
+    Examples
+    --------
+    >>> from typer.testing import CliRunner
+    >>> CliRunner().invoke(app, ["--help"]).exit_code  # as main does with the user's arguments
+    0
+    """
     app()

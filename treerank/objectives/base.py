@@ -6,7 +6,7 @@ Any object with the members of :class:`Objective` trains every feature part; it 
 class. How objectives are added is in :mod:`treerank.objectives.weighted_sum`.
 """
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,10 +34,14 @@ class Objective(Protocol):
     """
 
     @property
-    def groups(self) -> QueryGroups: ...  # noqa: D102
+    def groups(self) -> QueryGroups:
+        """Queries of the rows."""
+        ...
 
     @property
-    def n_outputs(self) -> int: ...  # noqa: D102
+    def n_outputs(self) -> int:
+        """Number of columns of ``scores``."""
+        ...
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian; ``iteration`` keys whatever is drawn at random."""
@@ -52,4 +56,20 @@ class Objective(Protocol):
 
         Rows of one query stand next to each other. A query may be there in part.
         """
+        ...
+
+
+class SummableObjective(Objective, Protocol):
+    """An objective that can be added to others and multiplied by numbers."""
+
+    def __add__(self, other: Any) -> "SummableObjective":
+        """Return the sum of two objectives."""
+        ...
+
+    def __mul__(self, factor: float) -> "SummableObjective":
+        """Return the objective times a number."""
+        ...
+
+    def __rmul__(self, factor: float) -> "SummableObjective":
+        """Return the objective times a number."""
         ...

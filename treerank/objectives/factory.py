@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from treerank.checks import check_choice, check_count, check_number
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import check_gain
-from treerank.objectives.base import Objective
+from treerank.objectives.base import SummableObjective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.listwise import LISTWISE
 from treerank.objectives.losses import PAIR_LOSSES, PairLoss
@@ -88,7 +88,7 @@ def make_objective(
     query_weight: ArrayLike | None = None,
     given_pairs: ArrayLike | None = None,
     random_state: int = 0,
-) -> Objective:
+) -> SummableObjective:
     r"""Make an objective: scores in; value, gradient and hessian out, one entry per row.
 
     It serves every feature part, and plain ``lightgbm.train`` or ``xgboost.train`` as well.
@@ -157,13 +157,13 @@ def make_objective(
     return bind_loss(loss, judgments, PairSettings(weight, rule, *options))
 
 
-def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Objective:
+def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> SummableObjective:
     """Make the objective of a loss over judged documents."""
     found = get_loss(loss)
     if isinstance(found, PairLoss):
         return _pairwise(found, judgments, settings)
     settings.refuse_for(loss)
-    objective: Objective = found.bind(judgments)
+    objective: SummableObjective = found.bind(judgments)
     return objective
 
 
@@ -188,7 +188,7 @@ def get_loss(loss: Any) -> Any:
     )
 
 
-def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> Objective:
+def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> SummableObjective:
     weight = get_pair_weight("uniform" if settings.weight is None else settings.weight)
     pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
     _refuse_weightless(weight, pairs)

@@ -16,7 +16,11 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Derivatives, Priced
 from treerank.objectives.judgments import Judgments
+from treerank.objectives.losses import PAIR_LOSSES
+from treerank.objectives.pairs import Pairs
+from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.weighted_sum import Summable
+from treerank.objectives.weights import PAIR_WEIGHTS, WeightOptions
 
 #: Values of the queries or documents, gradients and hessians of the documents.
 PricedQueries = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -99,10 +103,12 @@ class ListwiseObjective(Summable):
         """Return the objective of the given rows alone, whose queries are ``groups``."""
         return replace(self, judgments=self.judgments.taking(rows, groups))
 
-    @property
-    def head_weight(self) -> str:
-        """Weight of the pairs to which a head over several outputs is fitted."""
-        return self.loss.head_weight
+    def convex(self) -> PairwiseObjective:
+        """Return the logistic loss of all pairs of the same documents."""
+        groups, weight = self.groups, PAIR_WEIGHTS[self.loss.head_weight]
+        fixed = PAIR_LOSSES["logistic"], weight, Pairs(), WeightOptions()
+        typical_size = groups.n_documents / groups.n_queries
+        return PairwiseObjective(self.judgments, *fixed, 1.0, "unit", 0.0, None, typical_size)
 
     @property
     def groups(self) -> QueryGroups:

@@ -153,11 +153,10 @@ class DirectRanker(TransformerMixin, Ranker):
     def _limited(self, whole, data, held_out, seed):
         """Return the sum of several labels in which the limited ones have a floor."""
         metric = get_metric(self.metric)
-        if held_out is not None:  # a metric with a history of its own
-            held_out = replace(held_out, metric=replace(held_out.metric))
 
-        def best(objective, alone):
-            part = self._fit_part(self._make_feature_part(seed), alone, objective, held_out)
+        def best(name, objective, alone):
+            watched = held_out and replace(held_out, metric=held_out.metric.metrics[name])
+            part = self._fit_part(self._make_feature_part(seed), alone, objective, watched)
             scores = np.asarray(part.transform(alone.features)).reshape(len(alone.y), -1)
             return float(metric.prepared(alone.y, alone.groups)(scores.sum(axis=1)))
 
@@ -211,14 +210,23 @@ class DirectRanker(TransformerMixin, Ranker):
             return None
         if given_pairs is not None:
             raise ValueError("given_pairs must be None where y has several labels.")
-        return {name: check_column(f"y[{name!r}]", column) for name, column in labels.items()}
+        self._weights_of(labels)
+        n = len(next(iter(labels.values())))
+        return {name: check_column(f"y[{name!r}]", column, n) for name, column in labels.items()}
 
     def _weights_of(self, labels: Iterable[str]) -> dict[str, float]:
         """Return the weight of each of several labels, in their order."""
-        return check_per_label("label_weights", self.label_weights, list(labels), 1.0)
+        weights = check_per_label("label_weights", self.label_weights, list(labels), 1.0)
+        if not any(weights.values()):
+            raise ValueError(f"label_weights must not all be 0; got {self.label_weights!r}.")
+        return weights
 
     def _held_out(self, data: TrainingSet, eval_set: Any) -> HeldOut:
         if data.labels is None:
+            is_set = isinstance(eval_set, tuple | list) and len(eval_set) > 1
+            several = split_labels(eval_set[1]) if is_set else None
+            if several is not None:
+                raise ValueError(f"eval_set must have a single label, as y; got {list(several)}.")
             return super()._held_out(data, eval_set)
         weights = self._weights_of(data.labels)
         return hold_out_labels(self, eval_set, list(data.labels), self.metric, weights)
@@ -236,5 +244,4 @@ def _convex(objective: Any, data: TrainingSet) -> Objective:
     """Return the convex form of an objective, or the logistic loss of all pairs, queries alike."""
     if hasattr(objective, "convex"):
         return objective.convex()
-    weight = getattr(objective, "head_weight", "query")
-    return data.objective(0, loss="logistic", weight=weight)
+    return data.objective(0, loss="logistic", weight="query")

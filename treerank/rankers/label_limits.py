@@ -29,7 +29,7 @@ def limited_sum(
     metric : Metric
         Quality of scores.
     best : callable
-        ``best(objective, documents)`` is the best quality of a label.
+        ``best(name, objective, documents)`` is the best quality of a label.
 
     Returns
     -------
@@ -39,12 +39,12 @@ def limited_sum(
     shares = check_shares(limits, labels)
     terms = dict(zip(labels, zip(whole.terms, whole.factors, strict=True), strict=True))
     raised = [terms[name] for name in labels if name not in shares]
+    factors = Factors([terms[name][1] for name in shares])
     kept = []
     for name, share in shares.items():
         alone = data.labeled(name)
-        floor = (1 - share) * best(terms[name][0], alone)
+        floor = (1 - share) * best(name, terms[name][0], alone)
         kept.append(Limit(terms[name][0], alone.y, metric, floor))
-    factors = Factors([terms[name][1] for name in shares])
     return LimitedSum(weighted_sum(*zip(*raised, strict=True)), tuple(kept), factors)
 
 

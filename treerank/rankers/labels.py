@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.checks import check_choice, check_number
+from treerank.inputs.columns import as_frame
 from treerank.inputs.documents import check_eval_set
 from treerank.metrics.registry import get_metric
 from treerank.rankers.held_out import HeldOut
@@ -15,8 +16,8 @@ from treerank.rankers.held_out import HeldOut
 def split_labels(y: Any) -> dict[str, np.ndarray] | None:
     """Return several labels by name, or ``None`` if ``y`` is a single one.
 
-    Several labels are a mapping from names to columns, or an array of two dimensions whose
-    columns are named "0", "1" and so on.
+    Several labels are a mapping from names to columns, a data frame, or an array of two dimensions
+    whose columns are named "0", "1" and so on.
 
     Examples
     --------
@@ -26,7 +27,13 @@ def split_labels(y: Any) -> dict[str, np.ndarray] | None:
     True
     """
     if isinstance(y, Mapping):
+        if not y:
+            raise ValueError(f"y must hold at least one label; got {y!r}.")
         return {str(name): np.asarray(column) for name, column in y.items()}
+    frame = as_frame(y)
+    if frame is not None:
+        several = len(frame.columns) > 1
+        return {name: frame[name].to_numpy() for name in frame.columns} if several else None
     values = y if hasattr(y, "ndim") else np.asarray(y, dtype=object)
     if values.ndim != 2 or values.shape[1] < 2:
         return None
