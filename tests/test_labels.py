@@ -258,7 +258,11 @@ def test_an_eval_set_of_other_labels_is_refused_before_training(labels):
     ("y", "arguments", "message"),
     [
         ({**LABELS, "margin": np.full(400, np.nan)}, {}, r"y\['margin'\] must be finite; got nan"),
-        ({"relevance": LABELS["relevance"][1:], "margin": X[:, 0]}, {}, "inconsistent numbers"),
+        (
+            {"relevance": LABELS["relevance"][1:], "margin": X[:, 0]},
+            {},
+            "must have one entry per document",
+        ),
         (LABELS, {"given_pairs": [[0, 1]]}, "given_pairs must be None where y has several labels"),
     ],
 )

@@ -101,7 +101,7 @@ def test_laws_on_what_a_ranker_has_not_are_skipped_and_say_so():
         *("score_in_unit_interval", "score_is_ndcg", "ties", "shifted_scores"),
     }
     assert reasons["antisymmetry"] == "it has no compare"
-    assert reasons["shifted_scores"] == "it has neither make_objective nor loss, weight and pairs"
+    assert reasons["shifted_scores"] == "it has no make_objective"
 
 
 def test_a_score_without_qid_is_not_judged():
