@@ -17,10 +17,12 @@ import lightgbm
 import numpy as np
 from lightgbm.callback import EarlyStopException
 
+from treerank.checks import shown
 from treerank.feature_parts.engines.bin_sample import nonzero_columns
 from treerank.feature_parts.rows import Rows
 from treerank.progress import Progress
 
+_QUIET = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False}
 _BATCH = 16_384
 _KEPT_PARAMETERS = ("num_threads", "verbosity")
 
@@ -92,6 +94,17 @@ def progress_callback(progress: Progress, n_outputs: int) -> Callable[[Any], Non
             raise EarlyStopException(env.iteration, [])
 
     return record
+
+
+def check_values(engine_params: dict[str, Any]) -> None:
+    """Refuse values that LightGBM does not take; it has no other check than to make a model."""
+    data = lightgbm.Dataset(np.zeros((2, 1)), label=np.zeros(2))
+    try:
+        lightgbm.Booster({**_QUIET, **engine_params}, data)
+    except (lightgbm.basic.LightGBMError, TypeError) as error:
+        raise ValueError(
+            f"engine_params must be what LightGBM takes; got {shown(engine_params)}: {error}"
+        ) from error
 
 
 def main_names() -> dict[str, str]:

@@ -1,13 +1,12 @@
 """Feature part of histogram trees, which are grown by this package's own engine."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from treerank.checks import check_choice, check_count, check_number
-from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
+from treerank.checks import check_count
+from treerank.feature_parts.engines.boosting import MOST, BoostedTrees, GrowthTask, Penalty
 from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
@@ -18,20 +17,8 @@ from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
 from treerank.numerics.threads import kernel_threads
+from treerank.parameters import Rule, Share
 
-#: Bounds of parameters that are numbers, as :func:`treerank.checks.check_number` takes them.
-_BOUNDS: dict[str, dict[str, float]] = {
-    "learning_rate": {"above": 0},
-    "subsample": {"above": 0, "at_most": 1},
-    "subsample_queries": {"above": 0, "at_most": 1},
-    "colsample_bytree": {"above": 0, "at_most": 1},
-    "min_child_weight": {"at_least": 0},
-    "min_split_gain": {"at_least": 0},
-    "reg_alpha": {"at_least": 0},
-    "reg_lambda": {"at_least": 0},
-    "cat_smooth": {"at_least": 0},
-    "cat_l2": {"at_least": 0},
-}
 #: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15
 
@@ -135,12 +122,13 @@ class HistogramTrees(BoostedTrees):
            [1.]])
     """
 
-    grow_policy: str = "leafwise"
-    min_child_samples: int = 20
-    subsample_queries: float = 1.0
-    precision: str = "float32"
-    cat_smooth: float = 10.0
-    cat_l2: float = 10.0
+    grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"
+    min_child_samples: Annotated[int, Rule(check_count, at_most=MOST)] = 20
+    subsample_queries: Share = 1.0
+    max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
+    precision: Annotated[str, Rule.one_of(PRECISIONS)] = "float32"
+    cat_smooth: Penalty = 10.0
+    cat_l2: Penalty = 10.0
 
     def grow(self, task: GrowthTask) -> Forest:
         """Return a forest with ``n_new`` more trees than ``earlier``."""
@@ -197,18 +185,6 @@ class HistogramTrees(BoostedTrees):
     def count_features_and_scores(self, booster: Forest) -> tuple[int, int]:
         """Return the number of features the trees were grown on, and that of their outputs."""
         return booster.n_features, booster.n_outputs
-
-    def _check_parameters(self, validation: Validation | None) -> None:
-        super()._check_parameters(validation)
-        check_choice("grow_policy", self.grow_policy, GROW_POLICIES)
-        check_choice("precision", self.precision, PRECISIONS)
-        check_count("num_leaves", self.num_leaves)
-        check_count("min_child_samples", self.min_child_samples)
-        check_count("max_bin", self.max_bin, at_least=2, at_most=MOST_BINS)
-        if not (self.max_depth == -1 or self.max_depth >= 1):
-            raise ValueError(f"max_depth must be -1 or at least 1; got {self.max_depth!r}.")
-        for name, bounds in _BOUNDS.items():
-            check_number(name, getattr(self, name), **bounds)
 
     def _settings(self, is_monotone: bool) -> Settings:
         least = max(float(self.min_child_weight), _LEAST_WEIGHT)

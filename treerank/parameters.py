@@ -1,0 +1,130 @@
+"""Parameters: types that say which values a parameter may have, and the check of all of them.
+
+The type of a field holds its rule: ``n_estimators: Count = 100``. To a type checker a ``Count`` is
+an ``int``. :func:`check_parameters` refuses what the rules do not allow, before any work. To add a
+type, annotate one with a :class:`Rule` over a check that takes a name and a value.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any, Self, get_args, get_origin
+
+import numpy as np
+
+from treerank.checks import (
+    check_choice,
+    check_count,
+    check_flag,
+    check_mapping,
+    check_n_jobs,
+    check_number,
+    check_seed,
+)
+
+
+class Rule:
+    """A check of a parameter, with the bounds that the check gets.
+
+    Parameters
+    ----------
+    check : callable
+        ``check(name, value, **bounds)`` raises an error that names the parameter.
+    **bounds
+        Further arguments of the check.
+
+    Examples
+    --------
+    >>> Rule(check_number, above=0)
+    check_number(above=0)
+    >>> Rule(check_number, above=0)("sigma", -1)
+    Traceback (most recent call last):
+    ...
+    ValueError: sigma must be a finite number above 0; got -1.
+    """
+
+    def __init__(self, check: Callable[..., object], **bounds: Any) -> None:
+        self.check, self.bounds = check, bounds
+
+    def __call__(self, name: str, value: Any) -> None:
+        """Refuse a value that the check does not allow."""
+        self.check(name, value, **self.bounds)
+
+    @classmethod
+    def one_of(cls, allowed: Iterable[Any]) -> Self:
+        """Return the rule of a choice; the keys of a dict may be allowed."""
+        return cls(check_choice, allowed=tuple(allowed))
+
+    def __repr__(self) -> str:
+        bounds = ", ".join(f"{name}={value!r}" for name, value in self.bounds.items())
+        return f"{self.check.__name__}({bounds})"
+
+
+#: A whole number of at least 1.
+Count = Annotated[int, Rule(check_count)]
+#: A finite number above 0.
+Positive = Annotated[float, Rule(check_number, above=0)]
+#: A finite number of at least 0.
+NotNegative = Annotated[float, Rule(check_number, at_least=0)]
+#: A finite number.
+Finite = Annotated[float, Rule(check_number)]
+#: A number above 0 and at most 1.
+Share = Annotated[float, Rule(check_number, above=0, at_most=1)]
+#: Number of workers.
+Jobs = Annotated[int | None, Rule(check_n_jobs)]
+#: Further arguments by name.
+Options = Annotated[dict[str, Any], Rule(check_mapping)]
+#: What a new random number generator starts from.
+Seed = Annotated[int | np.random.RandomState | None, Rule(check_seed)]
+
+
+def check_parameters(owner: Any) -> None:
+    """Refuse values that the types of the attributes of an object do not allow.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     n_trees: Count | None = None
+    ...     verbose: bool = "yes"
+    >>> check_parameters(Model())
+    Traceback (most recent call last):
+    ...
+    ValueError: verbose must be True or False; got 'yes'.
+    """
+    for name, rule in rules_of(type(owner)).items():
+        rule(name, getattr(owner, name))
+
+
+@functools.cache
+def rules_of(cls: type) -> dict[str, Callable[[str, Any], object]]:
+    """Return the rule of each attribute whose type has one; subclasses replace types.
+
+    Examples
+    --------
+    >>> class Model:
+    ...     step: Positive = 0.1
+    ...     name: str = "model"
+    >>> rules_of(Model)
+    {'step': check_number(above=0)}
+    """
+    hints: dict[str, Any] = {}
+    for base in reversed(cls.__mro__):
+        hints |= inspect.get_annotations(base)
+    rules = {name: _rule_of(hint) for name, hint in hints.items()}
+    return {name: rule for name, rule in rules.items() if rule is not None}
+
+
+def _rule_of(hint: Any) -> Callable[[str, Any], object] | None:
+    """Return the rule that a type holds, if any; ``| None`` allows ``None``, too."""
+    if hint is bool:
+        return check_flag
+    if get_origin(hint) is Annotated:
+        return next((rule for rule in hint.__metadata__ if isinstance(rule, Rule)), None)
+    parts = get_args(hint)
+    rules = [rule for rule in map(_rule_of, parts) if rule is not None]
+    return functools.partial(_or_none, rules[0]) if rules and type(None) in parts else None
+
+
+def _or_none(rule: Callable[[str, Any], object], name: str, value: Any) -> None:
+    if value is not None:
+        rule(name, value)
