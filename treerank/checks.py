@@ -156,10 +156,28 @@ def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
     ...
     TypeError: sizes must be a sequence; got 20.
     """
-    is_mapping = isinstance(value, Mapping)
-    if not np.iterable(value) or isinstance(value, str | bytes) or is_mapping > or_mapping:
+    is_sized = np.iterable(value) and hasattr(value, "__len__")
+    is_allowed = or_mapping or not isinstance(value, Mapping)
+    if not is_sized or not is_allowed or isinstance(value, str | bytes):
         other = " or a dict" if or_mapping else ""
         raise TypeError(f"{name} must be a sequence{other}; got {shown(value)}.")
+
+
+def check_counts(name: str, value: Any, *, at_least: int = 0, **bounds: int) -> None:
+    """Refuse what is not a sequence of at least so many whole numbers between bounds.
+
+    Examples
+    --------
+    >>> check_counts("hidden", [64, 0])
+    Traceback (most recent call last):
+    ...
+    ValueError: each of hidden must be a whole number of at least 1; got 0.
+    """
+    check_sequence(name, value)
+    if len(value) < at_least:
+        raise ValueError(f"{name} must have at least {at_least} entries; got {shown(value)}.")
+    for entry in value:
+        check_count(f"each of {name}", entry, **bounds)
 
 
 def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:

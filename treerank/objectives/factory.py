@@ -6,55 +6,57 @@ the table of its kind.
 """
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, check_count, check_number
+from treerank.checks import check_number, shown
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.relevance import check_gain
+from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import SummableObjective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.listwise import LISTWISE
 from treerank.objectives.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.normalization import NORMALIZATIONS
-from treerank.objectives.pairs import GivenPairs, Pairs, get_pairs
+from treerank.objectives.pairs import GivenPairs, PairRule, Pairs, get_pairs
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.per_level import PerLevelObjective
 from treerank.objectives.pointwise import POINTWISE
-from treerank.objectives.weights import PAIR_WEIGHTS, PairWeight, WeightOptions, get_pair_weight
+from treerank.objectives.weights import (
+    PAIR_WEIGHTS,
+    PairWeight,
+    Weight,
+    WeightOptions,
+    get_pair_weight,
+)
+from treerank.parameters import Finite, Penalty, Rule, Size, check_parameters
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
 TARGET_MARGINS = ("unit", "label_gap")
+#: Scale of scores, of which squares stay finite.
+Sigma = Annotated[float, Rule(check_number, at_least=1e-30, at_most=1e30)]
 
 
 @dataclass(frozen=True)
 class PairSettings:
     """What only losses over pairs look at; for the meanings see :func:`make_objective`."""
 
-    weight: str | PairWeight | None = None
-    pairs: str | Pairs | GivenPairs | None = None
-    sigma: float = 1.0
-    target_margin: str = "unit"
-    k: int | None = None
-    gain: Any = "exponential"
-    threshold: float = 1.0
-    smoothing: float = 0.0
-    query_normalization: str | None = None
+    weight: Weight | None = None
+    pairs: PairRule | GivenPairs | None = None
+    sigma: Sigma = 1.0
+    target_margin: Annotated[str, Rule.one_of(TARGET_MARGINS)] = "unit"
+    k: Size | None = None
+    gain: Gain = "exponential"
+    threshold: Finite = 1.0
+    smoothing: Penalty = 0.0
+    query_normalization: Annotated[str | None, Rule.one_of(NORMALIZATIONS)] = None
     per_level: bool = False
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        check_number("sigma", self.sigma, above=0)
-        check_number("smoothing", self.smoothing, at_least=0)
-        check_number("threshold", self.threshold)
-        check_choice("target_margin", self.target_margin, TARGET_MARGINS)
-        check_choice("query_normalization", self.query_normalization, NORMALIZATIONS)
-        if self.k is not None:
-            check_count("k", self.k)
-        check_gain(self.gain)
+        check_parameters(self)
 
     def refuse_for(self, loss: Any) -> None:
         """Refuse settings other than the defaults for a loss that would ignore them."""
@@ -65,7 +67,7 @@ class PairSettings:
                 name = "given_pairs" if isinstance(value, GivenPairs) else field.name
                 raise ValueError(
                     f"{name} must be {field.default!r} for loss={loss!r}, which has no "
-                    f"pairs; got {value!r}."
+                    f"pairs; got {shown(value)}."
                 )
 
 
@@ -184,7 +186,7 @@ def get_loss(loss: Any) -> Any:
         return PairLoss(loss)
     raise ValueError(
         "loss must be a jitted function of the margin, have a method bind, or be one of "
-        f"{sorted(LOSSES)}; got {loss!r}."
+        f"{sorted(LOSSES)}; got {shown(loss)}."
     )
 
 

@@ -40,6 +40,10 @@ class ListwiseLoss(ABC):
     approximate_hessian: ClassVar[bool] = False
     head_weight: ClassVar[str] = "query"
 
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        check_parameters(self)
+
     def bind(self, judgments: Judgments) -> "ListwiseObjective":
         """Return the objective of judged documents; refuse labels that have no meaning here."""
         self.check_labels(judgments.y)

@@ -71,8 +71,8 @@ class DirectRanker(TransformerMixin, Ranker):
     per_level: bool = False
     label_weights: Any = None
     label_limits: Any = None
-    head_penalty: str = "l2"
-    head_alpha: float | None = None
+    head_penalty: HeadPenalty = "l2"
+    head_alpha: Positive | None = None
     warm_start: bool = False
 
     def set_params(self, **params: Any) -> Self:
@@ -131,7 +131,7 @@ class DirectRanker(TransformerMixin, Ranker):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_penalty(self.head_penalty, self.head_alpha)
+        check_parameters(make_feature_part(self.feature_part))
 
     def _make_objective(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of the label, or the weighted sum over several labels."""

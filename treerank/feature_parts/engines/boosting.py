@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_number, check_sequence, shown
+from treerank.checks import check_count, check_sequence, shown
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
@@ -25,7 +25,16 @@ from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.objectives.base import Objective
-from treerank.parameters import Count, Jobs, Rule, Seed, Share, check_parameters
+from treerank.parameters import (
+    Count,
+    Jobs,
+    LearningRate,
+    Penalty,
+    Rule,
+    Seed,
+    Share,
+    check_parameters,
+)
 from treerank.progress import Progress
 
 #: Parameters of trees that engines have, too, mostly under the same names.
@@ -46,10 +55,6 @@ IMPORTANCE_TYPES = ("gain", "split")
 MOST = 2**31 - 1
 #: More bins than this would not fit into memory.
 MOST_BINS = 2**20
-#: Engines store numbers in single precision.
-Penalty = Annotated[float, Rule(check_number, at_least=0, at_most=1e30)]
-#: With a larger factor, scores would grow without bound.
-LearningRate = Annotated[float, Rule(check_number, at_least=1e-30, at_most=1e6)]
 _STATE = ("n_features_in_", "n_scores_", "best_iteration_", "evals_result_")
 
 

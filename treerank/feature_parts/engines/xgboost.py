@@ -17,8 +17,6 @@ from treerank.feature_parts.engines.boosting import (
     TREE_PARAMETERS,
     BoostedTrees,
     GrowthTask,
-    LearningRate,
-    Penalty,
 )
 from treerank.feature_parts.engines.column_arguments import (
     Groups,
@@ -26,7 +24,7 @@ from treerank.feature_parts.engines.column_arguments import (
     monotone_signs,
 )
 from treerank.feature_parts.rows import stored_as
-from treerank.parameters import Options, Rule
+from treerank.parameters import LearningRate, Options, Penalty, Rule
 
 if TYPE_CHECKING:
     import xgboost

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from treerank.checks import check_count
-from treerank.feature_parts.engines.boosting import MOST, BoostedTrees, GrowthTask, Penalty
+from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
@@ -17,7 +17,7 @@ from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
 from treerank.numerics.threads import kernel_threads
-from treerank.parameters import Rule, Share
+from treerank.parameters import Penalty, Rule, Share, Size
 
 #: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15
@@ -123,7 +123,7 @@ class HistogramTrees(BoostedTrees):
     """
 
     grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"
-    min_child_samples: Annotated[int, Rule(check_count, at_most=MOST)] = 20
+    min_child_samples: Size = 20
     subsample_queries: Share = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
     precision: Annotated[str, Rule.one_of(PRECISIONS)] = "float32"
