@@ -163,8 +163,10 @@ def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
         raise TypeError(f"{name} must be a sequence{other}; got {shown(value)}.")
 
 
-def check_counts(name: str, value: Any, *, at_least: int = 0, **bounds: int) -> None:
-    """Refuse what is not a sequence of at least so many whole numbers between bounds.
+def check_counts(
+    name: str, value: Any, *, length: int = 0, at_least: int = 1, at_most: int | None = None
+) -> None:
+    """Refuse what is not a sequence of ``length`` or more whole numbers between bounds.
 
     Examples
     --------
@@ -174,10 +176,10 @@ def check_counts(name: str, value: Any, *, at_least: int = 0, **bounds: int) -> 
     ValueError: each of hidden must be a whole number of at least 1; got 0.
     """
     check_sequence(name, value)
-    if len(value) < at_least:
-        raise ValueError(f"{name} must have at least {at_least} entries; got {shown(value)}.")
+    if len(value) < length:
+        raise ValueError(f"{name} must have at least {length} entries; got {shown(value)}.")
     for entry in value:
-        check_count(f"each of {name}", entry, **bounds)
+        check_count(f"each of {name}", entry, at_least=at_least, at_most=at_most)
 
 
 def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:

@@ -8,19 +8,19 @@ derive from :class:`QuerySplitter` and yield the test queries of each split in `
 """
 
 import math
-import numbers
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count
+from treerank.checks import check_count, is_whole, shown
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Count, Rule, Seed, check_parameters
 
 
 class QuerySplitter(BaseCrossValidator):
@@ -58,6 +58,7 @@ class QuerySplitter(BaseCrossValidator):
             given = "neither" if qid is None else "both"
             hint = " A search passes qid on under enable_metadata_routing=True." * (qid is None)
             raise ValueError(f"either qid or groups must be given; got {given}.{hint}")
+        check_parameters(self)
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(groups if qid is None else qid, n_documents)
         for queries in self._test_queries(query_groups):
@@ -103,13 +104,12 @@ class QueryKFold(QuerySplitter):
     [0 1 2] [3 4 5]
     """
 
-    n_splits: int = 5
+    n_splits: Annotated[int, Rule(check_count, at_least=2)] = 5
     _: KW_ONLY
     shuffle: bool = False
-    random_state: int | np.random.RandomState | None = None
+    random_state: Seed = None
 
     def _test_queries(self, groups):
-        check_count("n_splits", self.n_splits, at_least=2)
         if self.n_splits > groups.n_queries:
             raise ValueError(
                 f"n_splits must be at most the number of queries, {groups.n_queries}; "
@@ -154,13 +154,12 @@ class QueryShuffleSplit(QuerySplitter):
     (array([0, 1, 2, 3]), array([4]))
     """
 
-    n_splits: int = 10
+    n_splits: Count = 10
     _: KW_ONLY
     test_size: float = 0.2
-    random_state: int | np.random.RandomState | None = None
+    random_state: Seed = None
 
     def _test_queries(self, groups):
-        check_count("n_splits", self.n_splits)
         n_test = self._n_test_queries(groups.n_queries)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
@@ -169,13 +168,14 @@ class QueryShuffleSplit(QuerySplitter):
     def _n_test_queries(self, n_queries):
         size = self.test_size
         n_test = 0
-        if isinstance(size, numbers.Integral):
+        if is_whole(size):
             n_test = int(size)
-        elif isinstance(size, float) and 0 < size < 1:
+        elif isinstance(size, float | np.floating) and 0 < size < 1:
             n_test = math.ceil(size * n_queries)
         if not 1 <= n_test < n_queries:
             raise ValueError(
                 "test_size must be a fraction between 0 and 1 or a number of queries that leaves "
-                f"both sets at least one of the {n_queries} queries; got {size!r}."
+                f"both sets at least one of the {n_queries} queries; "
+                f"got {shown(size)}."
             )
         return n_test

@@ -7,8 +7,9 @@ type, annotate one with a :class:`Rule` over a check that takes a name and a val
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
-from typing import Annotated, Any, Self, get_args, get_origin
+from collections.abc import Callable, Collection, Iterable
+from types import UnionType
+from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
 
 import numpy as np
 
@@ -102,7 +103,7 @@ def check_parameters(owner: Any) -> None:
 
 
 @functools.cache
-def rules_of(cls: type) -> dict[str, Callable[[str, Any], object]]:
+def rules_of(cls: type) -> dict[str, Rule]:
     """Return the rule of each attribute whose type has one; subclasses replace types.
 
     Examples
@@ -120,17 +121,28 @@ def rules_of(cls: type) -> dict[str, Callable[[str, Any], object]]:
     return {name: rule for name, rule in rules.items() if rule is not None}
 
 
-def _rule_of(hint: Any) -> Callable[[str, Any], object] | None:
-    """Return the rule that a type holds, if any; ``| None`` allows ``None``, too."""
+def _rule_of(hint: Any) -> Rule | None:
+    """Return the rule that a type holds, if any; ``| None`` and literals allow more."""
     if hint is bool:
-        return check_flag
+        return Rule(check_flag)
     if get_origin(hint) is Annotated:
         return next((rule for rule in hint.__metadata__ if isinstance(rule, Rule)), None)
+    if get_origin(hint) not in (Union, UnionType):
+        return None
     parts = get_args(hint)
     rules = [rule for rule in map(_rule_of, parts) if rule is not None]
-    return functools.partial(_or_none, rules[0]) if rules and type(None) in parts else None
+    literals = [text for part in parts if get_origin(part) is Literal for text in get_args(part)]
+    others = (*literals, None) if type(None) in parts else tuple(literals)
+    return Rule(check_unless, others=others, rule=rules[0]) if rules else None
 
 
-def _or_none(rule: Callable[[str, Any], object], name: str, value: Any) -> None:
-    if value is not None:
+def check_unless(name: str, value: Any, *, others: Collection[str | None], rule: Rule) -> None:
+    """Refuse what is neither one of the others nor allowed by the rule.
+
+    Examples
+    --------
+    >>> check_unless("smoothing", "auto", others=("auto", None), rule=Rule(check_number))
+    """
+    is_other = (value is None or isinstance(value, str)) and value in others
+    if not is_other:
         rule(name, value)

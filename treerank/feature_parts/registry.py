@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice
+from treerank.checks import check_choice, shown
 from treerank.lazy import load_object
 
 FEATURE_PARTS = {
@@ -49,10 +49,11 @@ def make_feature_part(feature_part: Any) -> Any:
     """
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
         return feature_part_class(feature_part)()
-    if isinstance(feature_part, str) or not hasattr(feature_part, "transform"):
+    is_part = all(hasattr(feature_part, name) for name in ("fit", "transform", "get_params"))
+    if not is_part or isinstance(feature_part, type):
         raise ValueError(
-            "feature_part must have fit and transform or be one of "
-            f"{sorted(FEATURE_PARTS)}; got {feature_part!r}."
+            "feature_part must have fit, transform and get_params or be one of "
+            f"{sorted(FEATURE_PARTS)}; got {shown(feature_part)}."
         )
     return clone(feature_part)
 

@@ -35,6 +35,8 @@ from treerank.parameters import Finite, Penalty, Rule, Size, check_parameters
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
 TARGET_MARGINS = ("unit", "label_gap")
+TargetMargin = Annotated[str, Rule.one_of(TARGET_MARGINS)]
+Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
 #: Scale of scores, of which squares stay finite.
 Sigma = Annotated[float, Rule(check_number, at_least=1e-30, at_most=1e30)]
 
@@ -46,12 +48,12 @@ class PairSettings:
     weight: Weight | None = None
     pairs: PairRule | GivenPairs | None = None
     sigma: Sigma = 1.0
-    target_margin: Annotated[str, Rule.one_of(TARGET_MARGINS)] = "unit"
+    target_margin: TargetMargin = "unit"
     k: Size | None = None
     gain: Gain = "exponential"
     threshold: Finite = 1.0
     smoothing: Penalty = 0.0
-    query_normalization: Annotated[str | None, Rule.one_of(NORMALIZATIONS)] = None
+    query_normalization: Normalization = None
     per_level: bool = False
 
     def __post_init__(self) -> None:
@@ -188,6 +190,10 @@ def get_loss(loss: Any) -> Any:
         "loss must be a jitted function of the margin, have a method bind, or be one of "
         f"{sorted(LOSSES)}; got {shown(loss)}."
     )
+
+
+#: A loss, or its name.
+Loss = Annotated[Any, Rule(lambda _, loss: get_loss(loss))]
 
 
 def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> SummableObjective:

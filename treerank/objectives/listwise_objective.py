@@ -21,6 +21,7 @@ from treerank.objectives.pairs import Pairs
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.weighted_sum import Summable
 from treerank.objectives.weights import PAIR_WEIGHTS, WeightOptions
+from treerank.parameters import check_parameters
 
 #: Values of the queries or documents, gradients and hessians of the documents.
 PricedQueries = tuple[np.ndarray, np.ndarray, np.ndarray]

@@ -7,7 +7,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,14 +20,23 @@ from treerank.feature_parts.rows import Rows
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
+from treerank.metrics.relevance import Gain
 from treerank.objectives.base import Objective
-from treerank.objectives.factory import PairSettings, get_loss
+from treerank.objectives.factory import (
+    Loss,
+    Normalization,
+    PairSettings,
+    Sigma,
+    TargetMargin,
+    get_loss,
+)
 from treerank.objectives.losses import PairLoss
-from treerank.objectives.pairs import Pairs
+from treerank.objectives.pairs import PairRule
 from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
-from treerank.objectives.weights import PairWeight
+from treerank.objectives.weights import Weight
+from treerank.parameters import Finite, NotNegative, Penalty, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.head_fitting import check_penalty, fit_head
+from treerank.rankers.head_fitting import HeadPenalty, fit_head
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.label_limits import limited_sum
 from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_labels, split_labels
@@ -58,21 +67,21 @@ class DirectRanker(TransformerMixin, Ranker):
     _learned: ClassVar = ("feature_part_", "evals_result_", "best_iteration_")
 
     feature_part: Any = "lightgbm"
-    loss: Any = "logistic"
-    weight: str | PairWeight | None = "uniform"
-    pairs: str | Pairs | None = "all"
-    sigma: float = 1.0
-    target_margin: str = "unit"
-    k: int | None = None
-    gain: str | ArrayLike = "exponential"
-    threshold: float = 1.0
-    smoothing: str | float = 0.0
-    query_normalization: str | None = None
+    loss: Loss = "logistic"
+    weight: Literal["auto"] | Weight | None = "uniform"
+    pairs: PairRule | None = "all"
+    sigma: Sigma = 1.0
+    target_margin: TargetMargin = "unit"
+    k: Size | None = None
+    gain: Gain = "exponential"
+    threshold: Finite = 1.0
+    smoothing: Literal["auto"] | Penalty = 0.0
+    query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Any = None
     label_limits: Any = None
     head_penalty: HeadPenalty = "l2"
-    head_alpha: Positive | None = None
+    head_alpha: NotNegative | None = None
     warm_start: bool = False
 
     def set_params(self, **params: Any) -> Self:
@@ -93,6 +102,7 @@ class DirectRanker(TransformerMixin, Ranker):
 
     def make_objective(self, y: ArrayLike, qid: ArrayLike | None = None) -> Objective:
         """Return the objective that ``fit`` would lower for these labels, in the order of rows."""
+        self._check_settings()
         labels = self._labels_of(y)
         first = check_column("y", y if labels is None else next(iter(labels.values())))
         groups = QueryGroups.from_qid(qid, len(first))

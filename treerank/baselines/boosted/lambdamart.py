@@ -3,6 +3,9 @@
 from dataclasses import KW_ONLY, dataclass
 
 from treerank.baselines.boosted.boosted_ranker import BoostedRanker
+from treerank.objectives.factory import Sigma
+from treerank.objectives.weights import Weight
+from treerank.parameters import Penalty, Size
 
 
 @dataclass(eq=False, repr=False)
@@ -78,7 +81,7 @@ class LambdaMART(BoostedRanker):
     loss, pairs = "logistic", "all"
 
     _: KW_ONLY
-    weight: str = "ndcg"
-    k: int | None = None
-    smoothing: float = 1.0
-    sigma: float = 1.0
+    weight: Weight = "ndcg"
+    k: Size | None = None
+    smoothing: Penalty = 1.0
+    sigma: Sigma = 1.0
