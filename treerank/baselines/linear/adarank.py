@@ -13,7 +13,7 @@ evaluation of f_t.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from treerank.baselines.training_checks import (
 )
 from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import AnyMetric, get_metric
-from treerank.parameters import Count, Positive, Size
+from treerank.parameters import Count, Positive, Rule, Size
 from treerank.rankers.calibration import Calibration
 
 
