@@ -15,6 +15,10 @@ from numpy.typing import ArrayLike
 
 #: Largest seed of NumPy's ``RandomState``.
 MAX_SEED = 2**32 - 1
+#: Largest number, and 1 over the smallest, in single precision.
+LARGEST_NUMBER = 1e30
+#: Bounds from here on are told only where they are broken.
+MANY = 2**20
 #: Number of characters of a value that a message shows.
 MAX_SHOWN = 200
 
@@ -38,7 +42,8 @@ def check_count(
     """
     most = math.inf if at_most is None else at_most
     if not is_whole(value) or not (at_least <= value <= most or value == no_limit):
-        bounds = f"at least {at_least}" + ("" if at_most is None else f" and at most {at_most}")
+        is_told = most < MANY or (is_whole(value) and value > most)
+        bounds = f"at least {at_least}" + (f" and at most {most}" if is_told else "")
         other = "" if no_limit is None else f"{no_limit} for no limit or "
         raise ValueError(f"{name} must be {other}a whole number of {bounds}; got {shown(value)}.")
 
@@ -64,6 +69,11 @@ def check_number(
     is_number = isinstance(value, int | float | np.integer | np.floating)
     # A whole number may be beyond the largest float.
     is_finite = is_number and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    if is_finite and value != 0 and not 1 / LARGEST_NUMBER <= abs(value) <= LARGEST_NUMBER:
+        raise ValueError(
+            f"{name} must be from {1 / LARGEST_NUMBER:g} to {LARGEST_NUMBER:g} in size, or 0; "
+            f"got {shown(value)}."
+        )
     if not is_finite or not (above < value < below and at_least <= value <= at_most):
         rules = {"above": above, "of at least": at_least, "of at most": at_most, "below": below}
         bounds = [f"{rule} {bound:g}" for rule, bound in rules.items() if math.isfinite(bound)]

@@ -69,10 +69,8 @@ Size = Annotated[int, Rule(check_count, at_most=2**31 - 1)]
 Positive = Annotated[float, Rule(check_number, above=0)]
 #: A finite number of at least 0.
 NotNegative = Annotated[float, Rule(check_number, at_least=0)]
-#: A number of at least 0 that engines can store in single precision.
-Penalty = Annotated[float, Rule(check_number, at_least=0, at_most=1e30)]
 #: Length of a step. With a larger one, scores would grow without bound.
-LearningRate = Annotated[float, Rule(check_number, at_least=1e-30, at_most=1e6)]
+LearningRate = Annotated[float, Rule(check_number, above=0, at_most=1e6)]
 #: A finite number.
 Finite = Annotated[float, Rule(check_number)]
 #: A number above 0 and at most 1.

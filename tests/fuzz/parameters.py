@@ -20,6 +20,7 @@ from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.objectives import make_objective
 from treerank.objectives.listwise import LISTWISE
 from treerank.objectives.pairs import Pairs
+from treerank.parameters import Rule, rules_of
 from treerank.registry import RANKERS, ranker_class
 
 LARGEST_MESSAGE = 1000
@@ -29,8 +30,10 @@ WORDS = ["", "x", "auto", "all", "ndcg", "ndcg@3", "hinge", "listnet", "cpu", "s
 OTHERS = [[], [1], [1, 0, -1], [[0, 1]], (), (2, 1), {}, {"x": 1}, {0: 1}, set(), object(), int]
 ARRAYS = [np.array([1, 2]), np.array([True, False, True]), np.zeros((2, 2)), np.bool_(True)]
 HUGE = ["x" * 10**6, [0] * 10**6, np.zeros(10**5)]
-FUNCTIONS = [lambda: None, len, np.random, np.random.RandomState(0), np.random.default_rng(0)]
+FUNCTIONS = [lambda *given: 0.5, np.random, np.random.RandomState(0), np.random.default_rng(0)]
 VALUES = [None, True, False, *NUMBERS, *ODD_NUMBERS, *WORDS, *OTHERS, *ARRAYS, *HUGE, *FUNCTIONS]
+#: Values that many arguments allow.
+NEAR = [None, True, False, 1, 2, 3, 5, 10, 0, 0.5, 0.01, 1.0, 0.9, [1, 0, 0], (4, 2)]
 #: A user may ask for as many of these as there is time for.
 ITERATIONS = {
     *("n_estimators", "n_epochs", "n_generations", "n_restarts", "n_sweeps", "n_steps"),
@@ -133,12 +136,18 @@ def priced(make, params, _):
 def generated(make, params, _):
     """Return all numbers of a data set."""
     small = {name: value for name, value in SMALL.items() if name in arguments(make)}
-    return np.concatenate([np.ravel(array) for array in make(**(small | params))])
+    return np.nan_to_num(np.concatenate([np.ravel(array) for array in make(**(small | params))]))
 
 
-def drawn_value(random, name):
-    """Return a value for an argument: a value of any kind, but no endless number of iterations."""
-    value = VALUES[random.integers(len(VALUES))]
+def drawn_value(random, call, name):
+    """Return a value for an argument, of any kind or likely to be allowed, but nothing endless."""
+    rule = rules_of(call).get(name) if isinstance(call, type) else None
+    values = (
+        VALUES
+        if random.random() < 0.6
+        else [*NEAR, *(rule or Rule(None)).bounds.get("allowed", ())]
+    )
+    value = values[random.integers(len(values))]
     endless = name in ITERATIONS and isinstance(value, int) and not isinstance(value, bool)
     return 2 if endless and value > 3 else value
 
@@ -150,7 +159,7 @@ def case(random: np.random.Generator) -> None:
     call, run = targets()[name]
     n_drawn = min(1 + (random.random() < 0.3), len(arguments(call)))
     drawn = random.choice(arguments(call), n_drawn, replace=False).tolist()
-    params = {argument: drawn_value(random, argument) for argument in drawn}
+    params = {argument: drawn_value(random, call, argument) for argument in drawn}
     outcome(name, partial(run, call, params, random.random() < 0.5), params)
 
 

@@ -52,7 +52,7 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     """
     if isinstance(metric, Metric | FunctionMetric):
         return metric
-    if callable(metric):
+    if callable(metric) and not isinstance(metric, type):
         return FunctionMetric(metric)
     if not isinstance(metric, str):
         raise TypeError(f"metric must be a name, a Metric or callable; got {shown(metric)}.")

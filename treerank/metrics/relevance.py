@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, check_column
+from treerank.checks import check_column, shown
 from treerank.numerics.compiling import njit
 from treerank.parameters import Rule
 
@@ -94,7 +94,9 @@ def _look_up(y, table):
 def check_gain(gain: str | Sequence[float]) -> str | tuple[float, ...]:
     """Return the name of a gain, or its table as a tuple, which can be compared and hashed."""
     if isinstance(gain, str):
-        check_choice("gain", gain, GAINS)
+        if gain not in GAINS:
+            allowed = f"an array or one of {sorted(GAINS)}"
+            raise ValueError(f"gain must be {allowed}; got {shown(gain)}.")
         return gain
     table = check_column("gain", gain)
     if table.min() < 0:

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_number, shown
+from treerank.checks import check_choice, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import SummableObjective
@@ -30,15 +30,13 @@ from treerank.objectives.weights import (
     WeightOptions,
     get_pair_weight,
 )
-from treerank.parameters import Finite, Penalty, Rule, Size, check_parameters
+from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
 TARGET_MARGINS = ("unit", "label_gap")
 TargetMargin = Annotated[str, Rule.one_of(TARGET_MARGINS)]
 Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
-#: Scale of scores, of which squares stay finite.
-Sigma = Annotated[float, Rule(check_number, at_least=1e-30, at_most=1e30)]
 
 
 @dataclass(frozen=True)
@@ -47,12 +45,12 @@ class PairSettings:
 
     weight: Weight | None = None
     pairs: PairRule | GivenPairs | None = None
-    sigma: Sigma = 1.0
+    sigma: Positive = 1.0
     target_margin: TargetMargin = "unit"
     k: Size | None = None
     gain: Gain = "exponential"
     threshold: Finite = 1.0
-    smoothing: Penalty = 0.0
+    smoothing: NotNegative = 0.0
     query_normalization: Normalization = None
     per_level: bool = False
 
@@ -222,9 +220,8 @@ def _which_pairs(
     pairs: str | Pairs | None, given_pairs: ArrayLike | None, groups: QueryGroups
 ) -> str | Pairs | GivenPairs | None:
     if given_pairs is None:
-        return None if pairs == "all" else pairs
-    if pairs not in (None, "all"):
-        raise ValueError(f"pairs must be None or 'all' when given_pairs lists them; got {pairs!r}.")
+        return None if isinstance(pairs, str) and pairs == "all" else pairs
+    check_choice("pairs beside given_pairs", pairs, (None, "all"))
     return GivenPairs.from_table(given_pairs, groups)
 
 

@@ -13,7 +13,6 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from treerank.checks import check_number
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.kernels.listwise_queries import (
@@ -22,7 +21,7 @@ from treerank.objectives.kernels.listwise_queries import (
     grouped_plackett_luce,
 )
 from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
-from treerank.parameters import Rule
+from treerank.parameters import Positive, Rule
 
 TARGETS = ("softmax", "gain")
 
@@ -182,7 +181,7 @@ class ApproxNDCG(ListwiseLoss):
     0.2435
     """
 
-    temperature: Annotated[float, Rule(check_number, at_least=1e-100, at_most=1e100)] = 1.0
+    temperature: Positive = 1.0
 
     approximate_hessian: ClassVar[bool] = True
 

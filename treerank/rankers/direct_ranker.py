@@ -26,7 +26,6 @@ from treerank.objectives.factory import (
     Loss,
     Normalization,
     PairSettings,
-    Sigma,
     TargetMargin,
     get_loss,
 )
@@ -34,7 +33,7 @@ from treerank.objectives.losses import PairLoss
 from treerank.objectives.pairs import PairRule
 from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
 from treerank.objectives.weights import Weight
-from treerank.parameters import Finite, NotNegative, Penalty, Size, check_parameters
+from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.head_fitting import HeadPenalty, fit_head
 from treerank.rankers.held_out import HeldOut
@@ -70,12 +69,12 @@ class DirectRanker(TransformerMixin, Ranker):
     loss: Loss = "logistic"
     weight: Literal["auto"] | Weight | None = "uniform"
     pairs: PairRule | None = "all"
-    sigma: Sigma = 1.0
+    sigma: Positive = 1.0
     target_margin: TargetMargin = "unit"
     k: Size | None = None
     gain: Gain = "exponential"
     threshold: Finite = 1.0
-    smoothing: Literal["auto"] | Penalty = 0.0
+    smoothing: Literal["auto"] | NotNegative = 0.0
     query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Any = None

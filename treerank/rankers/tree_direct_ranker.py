@@ -12,10 +12,10 @@ from typing import Literal
 from treerank.feature_parts.base import FeaturePart
 from treerank.metrics.registry import AnyMetric
 from treerank.metrics.relevance import Gain
-from treerank.objectives.factory import Loss, Normalization, Sigma, TargetMargin
+from treerank.objectives.factory import Loss, Normalization, TargetMargin
 from treerank.objectives.pairs import PairRule
 from treerank.objectives.weights import Weight
-from treerank.parameters import Finite, NotNegative, Penalty, Seed, Size
+from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
@@ -149,12 +149,12 @@ class TreeDirectRanker(DirectRanker):
     weight: Literal["auto"] | Weight | None = "auto"
     pairs: PairRule | None = "all"
     tau: Tau = "identity"
-    sigma: Sigma = 1.0
+    sigma: Positive = 1.0
     target_margin: TargetMargin = "unit"
     k: Size | None = None
     gain: Gain = "exponential"
     threshold: Finite = 1.0
-    smoothing: Literal["auto"] | Penalty = "auto"
+    smoothing: Literal["auto"] | NotNegative = "auto"
     query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Mapping[str, float] | Sequence[float] | None = None

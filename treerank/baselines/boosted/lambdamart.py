@@ -3,9 +3,8 @@
 from dataclasses import KW_ONLY, dataclass
 
 from treerank.baselines.boosted.boosted_ranker import BoostedRanker
-from treerank.objectives.factory import Sigma
 from treerank.objectives.weights import Weight
-from treerank.parameters import Penalty, Size
+from treerank.parameters import NotNegative, Positive, Size
 
 
 @dataclass(eq=False, repr=False)
@@ -83,5 +82,5 @@ class LambdaMART(BoostedRanker):
     _: KW_ONLY
     weight: Weight = "ndcg"
     k: Size | None = None
-    smoothing: Penalty = 1.0
-    sigma: Sigma = 1.0
+    smoothing: NotNegative = 1.0
+    sigma: Positive = 1.0

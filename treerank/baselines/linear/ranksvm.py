@@ -9,7 +9,7 @@ over all pairs of a query with :math:`y_i > y_j`, by truncated Newton steps
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 from sklearn.exceptions import ConvergenceWarning
 
@@ -17,8 +17,7 @@ from treerank.baselines.linear.active_pairs import PairSides
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.pair_hinge_problem import PairHingeProblem
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
-from treerank.checks import check_number
-from treerank.parameters import Count, Positive, Rule, Seed
+from treerank.parameters import Count, Positive, Seed
 from treerank.rankers.calibration import Calibration
 
 
@@ -77,7 +76,7 @@ class RankSVM(LinearRanker):
 
     _learned: ClassVar = ("coef_", "mean_", "objective_", "n_iter_")
 
-    C: Annotated[float, Rule(check_number, at_least=1e-30, at_most=1e30)] = 1.0
+    C: Positive = 1.0
     _: KW_ONLY
     normalized: bool = True
     tolerance: Positive = 1e-3

@@ -29,7 +29,7 @@ from treerank.parameters import (
     Count,
     Jobs,
     LearningRate,
-    Penalty,
+    NotNegative,
     Rule,
     Seed,
     Share,
@@ -163,12 +163,12 @@ class BoostedTrees(BaseEstimator):
     learning_rate: LearningRate = 0.1
     num_leaves: Annotated[int, Rule(check_count, at_least=2, at_most=MOST)] = 31
     max_depth: Annotated[int, Rule(check_count, no_limit=-1, at_most=MOST)] = -1
-    min_child_weight: Penalty = 1e-3
+    min_child_weight: NotNegative = 1e-3
     subsample: Share = 1.0
     colsample_bytree: Share = 1.0
-    reg_alpha: Penalty = 0.0
-    reg_lambda: Penalty = 0.0
-    min_split_gain: Penalty = 0.0
+    reg_alpha: NotNegative = 0.0
+    reg_lambda: NotNegative = 0.0
+    min_split_gain: NotNegative = 0.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
     monotone_constraints: Annotated[Signs, Rule(check_sequence, or_mapping=True)] | None = None
     categorical_features: (
@@ -334,6 +334,8 @@ class BoostedTrees(BaseEstimator):
             earlier, name = self.init_model, "init_model"
         else:
             return None
+        if isinstance(earlier, BoostedTrees):
+            check_is_fitted(earlier, msg=f"{name} must be fitted; got %(name)s.")
         try:
             booster = self.load_booster(getattr(earlier, "booster_", earlier))
         except Exception as error:  # of many kinds: engines have their own

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from treerank.checks import check_choice, check_sequence, is_whole, shown
+from treerank.checks import check_sequence, is_whole, shown
 from treerank.parameters import Rule
 
 #: Names of the columns of X, if it has any.
@@ -77,9 +77,8 @@ def monotone_signs(
             signs[_index(name, column, n_features, feature_names)] = sign
     else:
         signs = list(constraints)
-    for sign in signs:
-        check_choice(name, sign, (-1, 0, 1))
-    if len(signs) != n_features:
+    are_numbers = all(isinstance(sign, float | np.number) or is_whole(sign) for sign in signs)
+    if len(signs) != n_features or not are_numbers or not set(signs) <= {-1, 0, 1}:
         raise ValueError(
             f"{name} must be -1, 0 or 1 for each of {n_features} features; "
             f"got {shown(constraints)}."

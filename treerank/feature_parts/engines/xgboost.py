@@ -24,7 +24,7 @@ from treerank.feature_parts.engines.column_arguments import (
     monotone_signs,
 )
 from treerank.feature_parts.rows import stored_as
-from treerank.parameters import LearningRate, Options, Penalty, Rule
+from treerank.parameters import LearningRate, NotNegative, Options, Rule
 
 if TYPE_CHECKING:
     import xgboost
@@ -176,8 +176,8 @@ class XGBoostTrees(BoostedTrees):
     max_depth: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 6
     num_leaves: Annotated[int, Rule(check_count, no_limit=0, at_least=2, at_most=MOST)] = 0
     grow_policy: Annotated[str, Rule.one_of(_GROW_POLICIES)] = "depthwise"
-    min_child_weight: Penalty = 1.0
-    reg_lambda: Penalty = 1.0
+    min_child_weight: NotNegative = 1.0
+    reg_lambda: NotNegative = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
     tree_method: Annotated[str, Rule.one_of(["hist"])] = "hist"
     device: Annotated[str, Rule(check_text)] = "cpu"

@@ -17,7 +17,7 @@ from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
 from treerank.numerics.threads import kernel_threads
-from treerank.parameters import Penalty, Rule, Share, Size
+from treerank.parameters import NotNegative, Rule, Share, Size
 
 #: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15
@@ -127,8 +127,8 @@ class HistogramTrees(BoostedTrees):
     subsample_queries: Share = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
     precision: Annotated[str, Rule.one_of(PRECISIONS)] = "float32"
-    cat_smooth: Penalty = 10.0
-    cat_l2: Penalty = 10.0
+    cat_smooth: NotNegative = 10.0
+    cat_l2: NotNegative = 10.0
 
     def grow(self, task: GrowthTask) -> Forest:
         """Return a forest with ``n_new`` more trees than ``earlier``."""

@@ -42,7 +42,7 @@ from treerank.objectives.batches import BATCHES
 from treerank.parameters import (
     Count,
     LearningRate,
-    Penalty,
+    NotNegative,
     Positive,
     Rule,
     Seed,
@@ -157,7 +157,7 @@ class NetworkPart(BaseEstimator):
     decay_rate: LearningRate = 0.5
     decay_epochs: LearningRate = 10
     momentum: Annotated[float, Rule(check_number, at_least=0, below=1)] = 0.0
-    weight_decay: Penalty = 0.0
+    weight_decay: NotNegative = 0.0
     gradient_clip: Positive | None = None
     standardize: bool = True
     early_stopping_rounds: Count | None = None

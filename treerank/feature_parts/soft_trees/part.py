@@ -24,8 +24,7 @@ _SAMPLE = 256
 _BLOCK = 4096
 #: A tree of more levels would not fit into memory.
 MOST_LEVELS = 20
-#: A width that single precision can divide by.
-Width = Annotated[float, Rule(check_number, at_least=1e-9, at_most=1e9)]
+Width = Annotated[float, Rule(check_number, above=0, at_most=1e9)]
 _CONDITIONAL = ("auto", "always", "never")
 #: Attributes of a layer that a model file needs to make the layer again.
 _SHAPE = ("n_trees", "depth", "oblivious")
