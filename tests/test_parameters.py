@@ -1,10 +1,11 @@
-"""Parameters of estimators and splitters: each is documented, with the default that holds."""
+"""Parameters: documented with the default that holds, and checked before any training."""
 
 import inspect
 import pickle
 import re
 from math import sqrt
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -16,13 +17,19 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
-from treerank.registry import ranker_class
+from treerank.objectives import make_objective
+from treerank.registry import RANKERS, ranker_class
 
 TREES = [BoostedTrees, HistogramTrees, LightGBMTrees, StreamingTrees, XGBoostTrees]
 OTHERS = [NormalTransformer, QueryKFold, QueryShuffleSplit, RankClassifier]
 EVERY = [*TREES, *OTHERS, *map(ranker_class, BASELINES)]
 every = pytest.mark.parametrize("cls", EVERY)
+
+
+def signature_of(cls):
+    return list(inspect.signature(cls).parameters)
 
 
 def documented_defaults(cls):
@@ -55,3 +62,43 @@ def test_copies_keep_parameters_and_the_text_shows_those_that_were_changed(cls):
     text = f"{cls.__name__}(max_depth=3, n_estimators=7, warm_start=True)"
     assert [repr(p) for p in (part, clone(part), pickle.loads(pickle.dumps(part)))] == [text] * 3
     assert part != clone(part)  # two estimators, as everywhere in scikit-learn
+
+
+#: No parameter may be one of these.
+BAD = [b"x", 1 + 2j, object(), np.nan, np.zeros((2, 2)), [[[]]], int]
+X = np.random.default_rng(0).normal(size=(12, 2))
+Y, QID = np.arange(12) % 3, np.repeat([0, 1, 2], 4)
+RULES = [(name, parameter) for name in RANKERS for parameter in signature_of(ranker_class(name))]
+PARTS = [(n, parameter) for n in FEATURE_PARTS for parameter in signature_of(feature_part_class(n))]
+
+
+class Reached(Exception):
+    """Training has begun."""
+
+
+def begin(*arguments, **more):
+    raise Reached
+
+
+def refuse_each_bad_value(parameter, fit):
+    for value in BAD:
+        with pytest.raises((ValueError, TypeError), match=parameter) as caught:
+            fit(value)
+        assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(("name", "parameter"), RULES)
+def test_a_ranker_names_a_wrong_parameter_before_training(name, parameter, monkeypatch):
+    cls = ranker_class(name)
+    monkeypatch.setattr(cls, "_learn", begin)
+    others = {"ranker": ranker_class("RankSVM")()} if name == "NestedRanker" else {}
+    refuse_each_bad_value(
+        parameter, lambda value: cls(**(others | {parameter: value})).fit(X, Y, QID)
+    )
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARTS)
+def test_a_feature_part_names_a_wrong_parameter_before_training(name, parameter, monkeypatch):
+    cls, objective = feature_part_class(name), make_objective(Y, QID)
+    monkeypatch.setattr(type(objective), "derivatives", begin)
+    refuse_each_bad_value(parameter, lambda value: cls(**{parameter: value}).fit(X, objective))

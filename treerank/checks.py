@@ -218,7 +218,7 @@ def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -
     """
     try:
         column = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise TypeError(f"{name} must be numbers; got {shown(values)}.") from error
     if np.ndim(values) != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {np.shape(values)}.")

@@ -160,22 +160,28 @@ class QueryShuffleSplit(QuerySplitter):
     random_state: Seed = None
 
     def _test_queries(self, groups):
-        n_test = self._n_test_queries(groups.n_queries)
+        n_test = held_out_count("test_size", self.test_size, groups.n_queries)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
             yield rng.permutation(groups.n_queries)[:n_test]
 
-    def _n_test_queries(self, n_queries):
-        size = self.test_size
-        n_test = 0
-        if is_whole(size):
-            n_test = int(size)
-        elif isinstance(size, float | np.floating) and 0 < size < 1:
-            n_test = math.ceil(size * n_queries)
-        if not 1 <= n_test < n_queries:
-            raise ValueError(
-                "test_size must be a fraction between 0 and 1 or a number of queries that leaves "
-                f"both sets at least one of the {n_queries} queries; "
-                f"got {shown(size)}."
-            )
-        return n_test
+
+def held_out_count(name: str, size: Any, n_queries: int) -> int:
+    """Return how many queries a fraction or a number is; both sets must have one at least.
+
+    Examples
+    --------
+    >>> held_out_count("test_size", 0.25, 10)
+    3
+    """
+    n_test = 0
+    if is_whole(size):
+        n_test = int(size)
+    elif isinstance(size, float | np.floating) and 0 < size < 1:
+        n_test = math.ceil(size * n_queries)
+    if not 1 <= n_test < n_queries:
+        raise ValueError(
+            f"{name} must be a fraction between 0 and 1 or a number of queries that leaves "
+            f"both sets at least one of the {n_queries} queries; got {shown(size)}."
+        )
+    return n_test

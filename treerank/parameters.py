@@ -61,8 +61,8 @@ class Rule:
         return f"{self.check.__name__}({bounds})"
 
 
-#: A whole number of at least 1.
-Count = Annotated[int, Rule(check_count)]
+#: A whole number of at least 1, as large as kernels can count.
+Count = Annotated[int, Rule(check_count, at_most=2**63 - 1)]
 #: A whole number of at least 1 that engines can store in 32 bits.
 Size = Annotated[int, Rule(check_count, at_most=2**31 - 1)]
 #: A finite number above 0.

@@ -4,8 +4,7 @@ Every kind of split has a ``name`` and a method ``split()`` that returns the set
 write such a class and let ``make_splits`` return it for its data.
 """
 
-import numbers
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,10 +13,11 @@ import joblib
 import numpy as np
 from sklearn.utils import _safe_indexing
 
+from treerank.checks import check_count, is_whole, shown
 from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.grouping import check_qid
-from treerank.model_selection import QueryKFold, QueryShuffleSplit
+from treerank.model_selection import QueryKFold, QueryShuffleSplit, held_out_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +141,26 @@ def make_splits(
     return [_as_split(fold) for fold in data]
 
 
+def check_cv(name: str, value: Any) -> None:
+    """Refuse what is no number of folds, no splitter, and no sequence of pairs of row numbers.
+
+    Examples
+    --------
+    >>> check_cv("cv", "x")
+    Traceback (most recent call last):
+    ...
+    TypeError: cv must be a number of folds, a splitter or pairs of arrays of rows; got 'x'.
+    """
+    if is_whole(value):
+        check_count(name, value, at_least=2)
+        return
+    is_splitter = hasattr(value, "split") and hasattr(value, "get_n_splits")
+    is_text = isinstance(value, str | bytes | Mapping)
+    if isinstance(value, type) or is_text or not (is_splitter or isinstance(value, Iterable)):
+        allowed = "a number of folds, a splitter or pairs of arrays of rows"
+        raise TypeError(f"{name} must be {allowed}; got {shown(value)}.")
+
+
 def _refuse_cv(cv, validation_size):
     """Refuse settings for splitting data that are split already."""
     for name, value in {"cv": cv, "validation_size": validation_size}.items():
@@ -190,7 +210,9 @@ def _row_splits(
             )
         validation = None
         if validation_size is not None:
-            splitter = QueryShuffleSplit(1, test_size=validation_size, random_state=random_state)
+            n_queries = len(np.unique(data.qid[train]))
+            size = held_out_count("validation_size", validation_size, n_queries)
+            splitter = QueryShuffleSplit(1, test_size=size, random_state=random_state)
             kept, held_out = next(splitter.split(train, qid=data.qid[train]))
             train, validation = train[kept], train[held_out]
         yield RowSplit(f"{number:0{width}d}", data, train, test, validation)
@@ -198,9 +220,21 @@ def _row_splits(
 
 def _index_pairs(data, cv, random_state):
     """Return the rows of each training set and of its test set."""
-    if cv is None or isinstance(cv, numbers.Integral):
-        cv = QueryKFold(5 if cv is None else int(cv), shuffle=True, random_state=random_state)
+    cv = 5 if cv is None else cv
+    check_cv("cv", cv)
+    if is_whole(cv):
+        cv = QueryKFold(int(cv), shuffle=True, random_state=random_state)
     if hasattr(cv, "split"):
         # scikit-learn's splitters call the query ids groups, and ours accept that name.
         return list(cv.split(data.y.reshape(-1, 1), data.y, groups=data.qid))
-    return [(np.asarray(train), np.asarray(test)) for train, test in cv]
+    try:
+        return [(_rows(train), _rows(test)) for train, test in cv]
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"cv must be pairs of arrays of rows; got {shown(cv)}.") from error
+
+
+def _rows(rows):
+    rows = np.asarray(rows)
+    if rows.ndim != 1 or rows.dtype.kind not in "iub":
+        raise TypeError(f"got rows of type {rows.dtype}.")
+    return rows

@@ -11,8 +11,16 @@ import joblib
 import numpy as np
 from sklearn.base import clone
 
-from treerank.checks import check_choice
-from treerank.evaluation.data_splits import Split, SplitSource, make_splits
+from treerank.checks import (
+    MAX_SEED,
+    check_choice,
+    check_count,
+    check_mapping,
+    check_n_jobs,
+    check_sequence,
+    shown,
+)
+from treerank.evaluation.data_splits import Split, SplitSource, check_cv, make_splits
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, key_of
@@ -30,7 +38,10 @@ def compare(
     data: Any,
     *,
     cv: Any = None,
-    metrics: Iterable[str | Metric | FunctionMetric] = ("ndcg@10", "map"),
+    metrics: str | Metric | FunctionMetric | Iterable[str | Metric | FunctionMetric] = (
+        "ndcg@10",
+        "map",
+    ),
     convention: str = "treerank",
     grid: Mapping[str, Any] | None = None,
     inner_cv: Any = 3,
@@ -55,7 +66,7 @@ def compare(
     cv : int, splitter or iterable of (train, test), default=None
         Number of shuffled folds of whole queries, 5 if None; or a splitter, such as
         ``QueryShuffleSplit(15, random_state=0)`` for 15 hold-outs; or arrays of rows.
-    metrics : sequence of str or Metric, default=("ndcg@10", "map")
+    metrics : str, Metric or sequence of these, default=("ndcg@10", "map")
         Metrics to score by.
     convention : {"treerank", "letor4"}, default="treerank"
         Settings of the metrics; see :data:`treerank.metrics.CONVENTIONS`.
@@ -93,7 +104,11 @@ def compare(
     >>> comparison.by_split("ndcg@10").shape
     (4, 2)
     """
-    _check(rankers, grid, on_error, random_state)
+    _check(rankers, grid, on_error, random_state, n_jobs)
+    check_cv("inner_cv", inner_cv)
+    if isinstance(metrics, str | Metric | FunctionMetric):
+        metrics = [metrics]
+    check_sequence("metrics", metrics)
     by_name = {_name(metric): with_convention(metric, convention) for metric in metrics}
     if not by_name:
         raise ValueError(f"metrics must be at least one; got {metrics!r}.")
@@ -165,7 +180,10 @@ def _load_or_fit(job: Job, split: Split) -> Fitted:
 
 def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     """Run jobs in parallel and return their results in the order of the jobs."""
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    # More processes than cores would only fill the memory.
+    parallel = joblib.Parallel(
+        n_jobs=min(n_jobs or 1, joblib.cpu_count()), return_as="generator_unordered"
+    )
     outcomes: list[Outcome | Failure] = []
     tell = current_listener()
     with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
@@ -178,22 +196,24 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     return sorted(outcomes, key=lambda outcome: place[outcome.ranker, outcome.split])
 
 
-def _check(rankers, grid, on_error, random_state):
+def _check(rankers, grid, on_error, random_state, n_jobs):
     """Refuse wrong arguments before the work begins."""
     if not isinstance(rankers, Mapping) or not rankers:
-        raise TypeError(f"rankers must be a dict from name to estimator; got {rankers!r}.")
+        raise TypeError(f"rankers must be a dict from name to estimator; got {shown(rankers)}.")
     for name, ranker in rankers.items():
         missing = [verb for verb in ("fit", "predict", "get_params") if not hasattr(ranker, verb)]
         if missing:
             raise TypeError(f"rankers must have {missing[0]}; {name!r} is {ranker!r}.")
+    if grid is not None:
+        check_mapping("grid", grid)
     unknown = set(grid or {}) - set(rankers)
     if unknown:
         raise ValueError(
             f"grid must be by name of ranker, {list(rankers)}; got {sorted(unknown)!r}."
         )
     check_choice("on_error", on_error, ON_ERROR)
-    if not isinstance(random_state, int | np.integer):
-        raise TypeError(f"random_state must be an integer; got {random_state!r}.")
+    check_count("random_state", random_state, at_least=0, at_most=MAX_SEED)
+    check_n_jobs("n_jobs", n_jobs)
 
 
 def _check_splits(splits):
