@@ -96,12 +96,13 @@ def check_parameters(owner: Any) -> None:
     ...
     ValueError: verbose must be True or False; got 'yes'.
     """
-    for name, rule in rules_of(type(owner)).items():
+    cls: Any = type(owner)
+    for name, rule in rules_of(cls).items():
         rule(name, getattr(owner, name))
 
 
 @functools.cache
-def rules_of(cls: type) -> dict[str, Rule]:
+def rules_of(cls: Any) -> dict[str, Rule]:
     """Return the rule of each attribute whose type has one; subclasses replace types.
 
     Examples

@@ -6,6 +6,7 @@ one of these arguments.
 """
 
 import inspect
+import itertools
 import warnings
 from functools import cache, partial
 
@@ -105,7 +106,7 @@ def splits(cls, params, _):
     """Return the rows of the first splits."""
     X, _, qid = data()
     found = cls(**params).split(X, qid=qid)
-    return np.concatenate([np.concatenate(next(found)) for _ in range(2)])
+    return np.concatenate([np.concatenate(rows) for rows in itertools.islice(found, 2)])
 
 
 def measured(cls, params, _):

@@ -5,7 +5,7 @@ reaches a threshold and else 0 (MAP, MRR, precision). To add a gain by name, lis
 """
 
 from collections.abc import Callable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -105,7 +105,7 @@ def check_gain(gain: str | Sequence[float]) -> str | tuple[float, ...]:
 
 
 #: Gain of a label.
-Gain = Annotated[str | Sequence[float], Rule(lambda _, gain: check_gain(gain))]
+Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]
 
 
 def is_relevant(y: np.ndarray, threshold: float) -> np.ndarray:

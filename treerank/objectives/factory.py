@@ -5,10 +5,14 @@ listwise loss, a pointwise one or a factory of the user's own. To add a loss by 
 the table of its kind.
 """
 
+import functools
 from dataclasses import dataclass, fields
+from types import FunctionType
 from typing import Annotated, Any
 
+import numba
 import numpy as np
+from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_choice, shown
@@ -104,7 +108,7 @@ def make_objective(
     qid : array-like of shape (n_documents,) or QueryGroups, default=None
         Query of each row, of any dtype and in any order; None is a single query.
     loss : str or object, default="logistic"
-        A name of ``LOSSES``; a :class:`~treerank.objectives.losses.PairLoss` or a jitted function
+        A name of ``LOSSES``; a :class:`~treerank.objectives.losses.PairLoss` or a function
         of the margin; a loss such as ``ApproxNDCG(temperature=0.5)``; or any object with a method
         ``bind(judgments)`` that returns an objective.
     weight : str or PairWeight, default=None
@@ -183,11 +187,25 @@ def get_loss(loss: Any) -> Any:
     elif isinstance(loss, PairLoss) or (hasattr(loss, "bind") and not isinstance(loss, type)):
         return loss
     elif callable(loss) and not isinstance(loss, type):
-        return PairLoss(loss)
+        return PairLoss(_compiled(loss))
     raise ValueError(
-        "loss must be a jitted function of the margin, have a method bind, or be one of "
+        "loss must be a function of the margin, have a method bind, or be one of "
         f"{sorted(LOSSES)}; got {shown(loss)}."
     )
+
+
+@functools.cache
+def _compiled(loss: Any) -> Any:
+    """Return a user's loss compiled; refuse what numba does not compile to three numbers."""
+    try:
+        compiled: Any = numba.njit(loss) if isinstance(loss, FunctionType) else loss
+        _value, _gradient, _hessian = map(float, compiled(0.5))
+    except (NumbaError, TypeError, ValueError) as error:
+        raise ValueError(
+            "loss must be a function of the margin that numba compiles and that returns value, "
+            f"gradient and hessian; got {shown(loss)}."
+        ) from error
+    return compiled
 
 
 #: A loss, or its name.

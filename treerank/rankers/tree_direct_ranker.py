@@ -42,7 +42,7 @@ class TreeDirectRanker(DirectRanker):
         parameters, such as ``LightGBMTrees(n_estimators=500)``, of which a copy is fitted.
     loss : str or object, default="logistic"
         Price of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
-        "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own jitted
+        "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own
         function of the margin, see :mod:`treerank.objectives.losses`. Or a loss without pairs:
         "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object with a
         method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The parameters

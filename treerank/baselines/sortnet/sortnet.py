@@ -215,7 +215,7 @@ class SortNet(Ranker):
             train.weight[wrong].prod(axis=0),
             lambda now: judge.error(now, wrong_to_judge),
             n_epochs=self.n_epochs,
-            batch_size=self.batch_size,
+            batch_size=int(self.batch_size),
             learning_rate=self.learning_rate,
             seed=seed,
         )
