@@ -195,6 +195,7 @@ def make_gaussian_classes(
     ((200, 4), [0, 1, 2, 3, 4])
     """
     check_count("n_test_documents", n_test_documents, at_least=0)
+    check_cells(n_test_documents=max(1, n_test_documents), n_features=n_features)
     rng = as_generator(random_state)
     classes = GaussianClasses.drawn(
         n_features=n_features,

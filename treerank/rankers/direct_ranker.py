@@ -140,7 +140,9 @@ class DirectRanker(TransformerMixin, Ranker):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_parameters(make_feature_part(self.feature_part))
+        part = self.feature_part
+        check_parameters(part)  # before it is copied: not every wrong value can be
+        make_feature_part(part)
 
     def _make_objective(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of the label, or the weighted sum over several labels."""

@@ -157,6 +157,8 @@ class SortNet(Ranker):
             QueryGroups.from_qid(qid, len(X)),
             self._preference(check_features(self, X)),
         )
+        check_count("n_triples", n_triples)
+        check_count("random_state", random_state, at_least=0)
         return measure_transitivity(groups, prefer, n_triples, np.random.default_rng(random_state))
 
     @property

@@ -102,8 +102,9 @@ def check_values(engine_params: dict[str, Any]) -> None:
     try:
         lightgbm.Booster({**_QUIET, **engine_params}, data)
     except (lightgbm.basic.LightGBMError, TypeError) as error:
+        reason = str(error).partition(" at /")[0]  # without the place in LightGBM's code
         raise ValueError(
-            f"engine_params must be what LightGBM takes; got {shown(engine_params)}: {error}"
+            f"engine_params must be what LightGBM takes; got {shown(engine_params)}: {reason}"
         ) from error
 
 
