@@ -102,3 +102,40 @@ def test_a_feature_part_names_a_wrong_parameter_before_training(name, parameter,
     cls, objective = feature_part_class(name), make_objective(Y, QID)
     monkeypatch.setattr(type(objective), "derivatives", begin)
     refuse_each_bad_value(parameter, lambda value: cls(**{parameter: value}).fit(X, objective))
+
+
+ABSURD = [
+    ("soft_trees", {"depth": 10**10}, "depth"),
+    ("soft_trees", {"n_estimators": 10**6, "depth": 20}, "n_estimators and depth"),
+    ("mlp", {"hidden": (30000, 30000)}, "hidden must give at most 100000000 weights"),
+    ("polynomial", {"degree": 10**10}, "degree"),
+    ("lightgbm", {"subsample": 1e-5}, "subsample must draw one of 12 documents"),
+    ("lightgbm", {"engine_params": {"path_smooth": None}}, "engine_params .* got None"),
+    ("lightgbm", {"engine_params": {"path_smooth": -1}}, "engine_params must be what LightGBM"),
+    ("xgboost", {"engine_params": {"max_cat_threshold": [np.nan]}}, "engine_params .*nan"),
+    ("xgboost", {"device": "cuda" * 1000}, "device"),
+    ("mlp", {"decay": "step", "decay_rate": 2.0}, "decay_rate .* at most 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "message"), ABSURD)
+def test_what_no_machine_or_engine_can_do_is_refused_by_name(name, params, message):
+    part = feature_part_class(name)(**params)
+    with pytest.raises(ValueError, match=message) as caught:
+        part.fit(X, make_objective(Y, QID))
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("name", ["histogram", "lightgbm", "xgboost"])
+def test_more_threads_than_a_machine_has_change_nothing(name):
+    few, many = (
+        feature_part_class(name)(2, n_jobs=n).fit(X, make_objective(Y, QID)).transform(X)
+        for n in (1, 10**10)
+    )
+    assert np.array_equal(few, many)
+
+
+def test_a_wrong_option_of_the_trees_of_a_ranker_is_named():
+    for options in (3, {"trees": 3}, {"n_estimators": 3}, {1: 2}):
+        with pytest.raises((TypeError, ValueError), match="tree_options"):
+            ranker_class("MART")(tree_options=options).fit(X, Y, QID)

@@ -8,7 +8,7 @@ import torch
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_number
+from treerank.checks import check_count, check_number, shown
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.networks.network_part import NetworkPart, check_n_weights
 from treerank.feature_parts.networks.training import one_thread
@@ -250,5 +250,5 @@ class SoftTrees(NetworkPart):
         if self.init_model is not None and (self.oblivious or self.batch_norm):
             raise ValueError(
                 "init_model must be None with oblivious or batch_norm, which cannot hold its "
-                f"splits; got {self.init_model!r}."
+                f"splits; got {shown(self.init_model)}."
             )
