@@ -15,7 +15,7 @@ import numpy as np
 from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, shown
+from treerank.checks import shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import SummableObjective
@@ -239,7 +239,9 @@ def _which_pairs(
 ) -> str | Pairs | GivenPairs | None:
     if given_pairs is None:
         return None if isinstance(pairs, str) and pairs == "all" else pairs
-    check_choice("pairs beside given_pairs", pairs, (None, "all"))
+    if pairs is not None and not (isinstance(pairs, str) and pairs == "all"):
+        rule = "None or 'all' when given_pairs lists them"
+        raise ValueError(f"pairs must be {rule}; got {shown(pairs)}.")
     return GivenPairs.from_table(given_pairs, groups)
 
 
