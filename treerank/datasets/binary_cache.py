@@ -21,6 +21,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.datasets.ranking_data import RankingData
+from treerank.files.compression import is_regular_file
 from treerank.files.replaced import replaced_file
 from treerank.numerics.threads import threads_allowed
 
@@ -57,6 +58,8 @@ def read_through_cache(
     RankingData
         Equal to the result of ``parse``.
     """
+    if not is_regular_file(path):
+        raise ValueError(f"cache must be False for what is no regular file; got {str(path)!r}.")
     key = _key(path, options)
     place = cache_path(path, options)
     data = _load(place, key)
