@@ -1,7 +1,7 @@
 """Feature part of histogram trees, which are grown by this package's own engine."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -35,6 +35,8 @@ _BOUNDS: dict[str, dict[str, float]] = {
     "cat_smooth": {"at_least": 0},
     "cat_l2": {"at_least": 0},
 }
+#: Stands for validation documents where parameters are checked without training.
+_NO_VALIDATION: Validation = (None, lambda scores: 0.0)
 #: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15
 
@@ -186,13 +188,18 @@ class HistogramTrees(BoostedTrees):
         weight = forest.gain[split] if kind == "gain" else None
         return np.bincount(forest.feature[split], weight, minlength=forest.n_features)
 
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        self._check_parameters(_NO_VALIDATION)
+        return super().set_state(state)
+
     def dump_booster(self, booster: Forest) -> dict[str, Any]:
         """Return the trees as plain numbers and arrays."""
         return booster.as_state()
 
     def restore_booster(self, model: dict[str, Any]) -> Forest:
-        """Return a forest from its numbers and arrays."""
-        return self.load_booster(model)
+        """Return a forest from its numbers and arrays, and refuse anything else."""
+        return Forest.of_state(model)
 
     def load_booster(self, model: Forest | dict[str, Any]) -> Forest:
         """Return a forest from a forest or from its numbers and arrays."""
@@ -200,7 +207,7 @@ class HistogramTrees(BoostedTrees):
             return model
         if not isinstance(model, dict):
             raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
-        return Forest(**model)
+        return Forest.of_state(model)
 
     def count_iterations(self, booster: Forest, n_scores: int) -> int:
         """Return the number of trees."""
