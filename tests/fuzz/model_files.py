@@ -293,7 +293,7 @@ class _Forge:
         """Add a member that is enormous once inflated, or make a member so."""
         if self.random.random() < 0.8:  # they take long to make
             return
-        n = int(10 ** self.random.uniform(6, 7.5))
+        n = int(10 ** self.random.uniform(6, 7))
         names = [*self.members, "bomb.npy"]
         bombs = [_npy(np.zeros(n)), bytes(8 * n), b"[" + b"[]," * (2 * n) + b"0]"]
         self.members[self._pick(names)] = self._pick(bombs)
