@@ -1,7 +1,7 @@
 """Feature part of histogram trees, which are grown by this package's own engine."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS
 from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
+from treerank.files.states import history
 from treerank.numerics.threads import kernel_threads
 
 #: Bounds of parameters that are numbers, as :func:`treerank.checks.check_number` takes them.
@@ -32,6 +33,8 @@ _BOUNDS: dict[str, dict[str, float]] = {
     "cat_smooth": {"at_least": 0},
     "cat_l2": {"at_least": 0},
 }
+#: Stands for validation documents where parameters are checked without training.
+_NO_VALIDATION: Validation = (None, lambda scores: 0.0)
 #: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15
 
@@ -178,6 +181,16 @@ class HistogramTrees(BoostedTrees):
         weight = forest.gain[split] if kind == "gain" else None
         return np.bincount(forest.feature[split], weight, minlength=forest.n_features)
 
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        forest = Forest.of_state(state["model"])
+        sizes = forest.n_features, forest.n_outputs, forest.n_trees
+        if (state["n_features_in_"], state["n_scores_"], state["best_iteration_"]) != sizes:
+            raise ValueError(f"The trees must be of features, outputs and iterations {sizes}.")
+        history("evals_result_", state["evals_result_"], {})
+        self._check_parameters(_NO_VALIDATION)
+        return super().set_state(state | {"model": forest})
+
     def dump_booster(self, booster: Forest) -> dict[str, Any]:
         """Return the trees as plain numbers and arrays."""
         return booster.as_state()
@@ -188,7 +201,7 @@ class HistogramTrees(BoostedTrees):
             return model
         if not isinstance(model, dict):
             raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
-        return Forest(**model)
+        return Forest.of_state(model)
 
     def count_iterations(self, booster: Forest, n_scores: int) -> int:
         """Return the number of trees."""
