@@ -17,8 +17,8 @@ from pathlib import Path
 import numpy as np
 from sklearn.linear_model import Ridge
 
-import treerank.cli  # what a child would import, it would import again and again
 from treerank import read_letor, write_letor
+from treerank.cli.app import app
 from treerank.evaluation import compare
 from treerank.rankers import model_file
 
@@ -60,7 +60,7 @@ def cache(folder: Path) -> None:
 
 def fit(folder: Path) -> None:
     """Train a model in the shell."""
-    treerank.cli.app(["fit", f"{folder / INPUT}", "-m", f"{folder / 'model'}", "-q"])
+    app(["fit", f"{folder / INPUT}", "-m", f"{folder / 'model'}", "-q"])
 
 
 def compare_(folder: Path) -> None:
