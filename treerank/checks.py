@@ -174,9 +174,15 @@ def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
 
 
 def check_counts(
-    name: str, value: Any, *, length: int = 0, at_least: int = 1, at_most: int | None = None
+    name: str,
+    value: Any,
+    *,
+    shortest: int = 0,
+    longest: int = 1000,
+    at_least: int = 1,
+    at_most: int | None = None,
 ) -> None:
-    """Refuse what is not a sequence of ``length`` or more whole numbers between bounds.
+    """Refuse what is not a sequence of ``shortest`` to ``longest`` whole numbers between bounds.
 
     Examples
     --------
@@ -186,8 +192,9 @@ def check_counts(
     ValueError: each of hidden must be a whole number of at least 1; got 0.
     """
     check_sequence(name, value)
-    if len(value) < length:
-        raise ValueError(f"{name} must have at least {length} entries; got {shown(value)}.")
+    if not shortest <= len(value) <= longest:
+        rule = f"from {shortest} to {longest} entries"
+        raise ValueError(f"{name} must have {rule}; got {shown(value)}.")
     for entry in value:
         check_count(f"each of {name}", entry, at_least=at_least, at_most=at_most)
 

@@ -4,18 +4,20 @@ Every kind of split has a ``name`` and a method ``split()`` that returns the set
 write such a class and let ``make_splits`` return it for its data.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import numbers
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import joblib
 import numpy as np
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_array
 
-from treerank.checks import check_count, is_whole, shown
+from treerank.checks import check_column, check_count
 from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.ranking_data import RankingData
+from treerank.inputs.columns import as_frame
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, held_out_count
 
@@ -141,26 +143,6 @@ def make_splits(
     return [_as_split(fold) for fold in data]
 
 
-def check_cv(name: str, value: Any) -> None:
-    """Refuse what is no number of folds, no splitter, and no sequence of pairs of row numbers.
-
-    Examples
-    --------
-    >>> check_cv("cv", "x")
-    Traceback (most recent call last):
-    ...
-    TypeError: cv must be a number of folds, a splitter or pairs of arrays of rows; got 'x'.
-    """
-    if is_whole(value):
-        check_count(name, value, at_least=2)
-        return
-    is_splitter = hasattr(value, "split") and hasattr(value, "get_n_splits")
-    is_text = isinstance(value, str | bytes | Mapping)
-    if isinstance(value, type) or is_text or not (is_splitter or isinstance(value, Iterable)):
-        allowed = "a number of folds, a splitter or pairs of arrays of rows"
-        raise TypeError(f"{name} must be {allowed}; got {shown(value)}.")
-
-
 def _refuse_cv(cv, validation_size):
     """Refuse settings for splitting data that are split already."""
     for name, value in {"cv": cv, "validation_size": validation_size}.items():
@@ -180,10 +162,21 @@ def _check_data(data):
     """Return the data with labels and query ids as arrays of equal length."""
     X, y, qid = data
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
-    y = np.asarray(y, dtype=np.float64)
-    if y.shape != (n_documents,):
-        raise ValueError(f"y must have one entry per row of X; got {y.shape} for {n_documents}.")
-    return RankingData(X, y, check_qid(qid, n_documents))
+    _check_features(X)
+    return RankingData(X, check_column("y", y, n_documents), check_qid(qid, n_documents))
+
+
+def _check_features(X):
+    """Refuse what most rankers cannot read: infinite values, and text outside of data frames."""
+    frame = as_frame(X)
+    if frame is None:
+        check_array(
+            X, accept_sparse=True, dtype="numeric", ensure_all_finite="allow-nan", input_name="X"
+        )
+        return
+    for column in frame.iter_columns():
+        if column.dtype.is_float() and np.isinf(column.to_numpy().astype(float)).any():
+            raise ValueError(f"Column {column.name!r} of X must not be infinite.")
 
 
 def _as_split(fold: Any) -> Split:
@@ -218,23 +211,24 @@ def _row_splits(
         yield RowSplit(f"{number:0{width}d}", data, train, test, validation)
 
 
+def check_cv(name: str, cv: Any) -> None:
+    """Refuse what is no number of folds, no splitter and no pairs of rows."""
+    if isinstance(cv, numbers.Number):
+        check_count(name, cv, at_least=2)
+    elif isinstance(cv, str | bytes) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise TypeError(f"{name} must be a number, a splitter or pairs of rows; got {cv!r}.")
+
+
 def _index_pairs(data, cv, random_state):
     """Return the rows of each training set and of its test set."""
     cv = 5 if cv is None else cv
     check_cv("cv", cv)
-    if is_whole(cv):
+    if isinstance(cv, numbers.Integral):
         cv = QueryKFold(int(cv), shuffle=True, random_state=random_state)
     if hasattr(cv, "split"):
         # scikit-learn's splitters call the query ids groups, and ours accept that name.
         return list(cv.split(data.y.reshape(-1, 1), data.y, groups=data.qid))
     try:
-        return [(_rows(train), _rows(test)) for train, test in cv]
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"cv must be pairs of arrays of rows; got {shown(cv)}.") from error
-
-
-def _rows(rows):
-    rows = np.asarray(rows)
-    if rows.ndim != 1 or rows.dtype.kind not in "iub":
-        raise TypeError(f"got rows of type {rows.dtype}.")
-    return rows
+        return [tuple(np.arange(len(data))[np.asarray(part)] for part in pair) for pair in cv]
+    except (IndexError, TypeError) as error:
+        raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error

@@ -18,6 +18,7 @@ from treerank.baselines.training_checks import (
     refuse_weights_within_queries,
     start_progress,
 )
+from treerank.files.states import history
 from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Seed
@@ -72,7 +73,7 @@ class ESRank(LinearRanker):
     True
     """
 
-    _learned: ClassVar = ("coef_", "mean_", "evals_result_")
+    _learned: ClassVar = LinearRanker._learned | {"evals_result_": history}
 
     _: KW_ONLY
     n_generations: Count = 1300

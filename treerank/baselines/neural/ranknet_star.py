@@ -98,7 +98,7 @@ class RankNetStar(NeuralRanker):
 
     loss, weight, pairs, tau = "half_squared_tanh", "uniform", "adjacent", "tanh"
 
-    hidden: Annotated[Sequence[int], Rule(check_counts, length=1)] = (200, 50, 30, 10, 5)
+    hidden: Annotated[Sequence[int], Rule(check_counts, shortest=1)] = (200, 50, 30, 10, 5)
     _: KW_ONLY
     across_queries: bool = True
     decay: str | None = "step"

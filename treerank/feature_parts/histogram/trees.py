@@ -4,18 +4,21 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count
 from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
+from treerank.feature_parts.histogram.conversion import as_neutral
 from treerank.feature_parts.histogram.forest import Forest
 from treerank.feature_parts.histogram.growing import GROW_POLICIES, TreeLimits
 from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS
 from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
+from treerank.forests.forest import Forest as NeutralForest
 from treerank.numerics.threads import kernel_threads
 from treerank.parameters import NotNegative, Rule, Share, Size
 
@@ -159,6 +162,11 @@ class HistogramTrees(BoostedTrees):
         values = np.where(forest.is_leaf[:, None], forest.values, np.nan)
         return np.split(values, forest.starts[1:-1])
 
+    def forest(self) -> NeutralForest:
+        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
+        check_is_fitted(self)
+        return as_neutral(self.booster_)
+
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
         forest = self.booster_
@@ -170,13 +178,17 @@ class HistogramTrees(BoostedTrees):
         """Return the trees as plain numbers and arrays."""
         return booster.as_state()
 
+    def restore_booster(self, model: dict[str, Any]) -> Forest:
+        """Return a forest from its numbers and arrays, and refuse anything else."""
+        return Forest.of_state(model)
+
     def load_booster(self, model: Forest | dict[str, Any]) -> Forest:
         """Return a forest from a forest or from its numbers and arrays."""
         if isinstance(model, Forest):
             return model
         if not isinstance(model, dict):
             raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
-        return Forest(**model)
+        return Forest.of_state(model)
 
     def count_iterations(self, booster: Forest, n_scores: int) -> int:
         """Return the number of trees."""

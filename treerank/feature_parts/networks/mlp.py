@@ -140,7 +140,8 @@ class MLP(NetworkPart):
 
 def _linear(n_in, n_out, *, bias=True):
     """Return a layer whose weights are still to be drawn, without use of torch's own generator."""
-    layer = torch.nn.utils.skip_init(torch.nn.Linear, n_in, n_out, bias=bias)
+    device = torch.get_default_device()
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, n_in, n_out, bias=bias, device=device)
     if bias:
         torch.nn.init.zeros_(layer.bias)
     return layer

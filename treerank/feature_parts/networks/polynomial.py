@@ -20,7 +20,7 @@ from treerank.parameters import LearningRate, Rule
 #: Most monomials allowed, for the sake of memory.
 MAX_MONOMIALS = 100_000
 #: Higher powers of a feature are beyond single precision.
-MAX_DEGREE = 30
+MAX_DEGREE = 100
 
 
 @dataclass(eq=False, repr=False)
