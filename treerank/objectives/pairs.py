@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from treerank.checks import as_numbers
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -116,7 +117,7 @@ class GivenPairs:
     @classmethod
     def from_table(cls, table: Any, groups: QueryGroups) -> "GivenPairs":
         """Check a table with the columns i, j, weight (default 1) and target (default 1)."""
-        table = np.asarray(table, dtype=np.float64)
+        table = as_numbers("given_pairs", table)
         if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
             raise ValueError(
                 "given_pairs must have the columns i, j and, if wanted, weight and target; "

@@ -17,10 +17,17 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_weight, warn_user
+from treerank.checks import check_column, check_count, check_weight, warn_user
 from treerank.inputs.columns import Columns
-from treerank.inputs.documents import check_documents, check_eval_set, check_features, check_labels
+from treerank.inputs.documents import (
+    check_documents,
+    check_eval_set,
+    check_features,
+    check_labels,
+    naming,
+)
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.base import mean_value
 from treerank.metrics.registry import get_metric
 from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.explanation import check_n_pairs, explain_pairs
@@ -305,7 +312,8 @@ class Ranker(BaseEstimator):
 
     def _set_aside(self, data, eval_set, seed):
         """Return the documents for training, for early stopping and for calibration."""
-        held_out = None if eval_set is None else self._held_out(data, eval_set)
+        with naming("eval_set"):
+            held_out = None if eval_set is None else self._held_out(data, eval_set)
         calibrating = held_out if self.calibration == "eval_set" else None
         if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
@@ -335,14 +343,15 @@ class Ranker(BaseEstimator):
     def _measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, weighed by ``sample_weight``."""
         metric = get_metric(self.metric)
+        check_column("y", y, len(scores))
         if sample_weight is None:
             return metric(y, scores, qid)
-        values = metric.per_query(y, scores, qid)
         groups = QueryGroups.from_qid(qid, len(scores))
         weight = check_weight("sample_weight", sample_weight, len(scores))
+        # By a power of two, so that no sum overflows and no bit changes.
+        weight = np.ldexp(weight, -int(np.frexp(np.max(weight))[1]))
         weight = np.bincount(groups.codes, weight) / groups.sizes
-        counted = ~np.isnan(values)
-        return float(np.average(values[counted], weights=weight[counted]))
+        return mean_value(metric.per_query(y, scores, qid), metric.name, weight)
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return the queries and the rows, query by query, best first."""

@@ -8,7 +8,7 @@ early stopping and the forms of output are here.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -197,7 +197,9 @@ class BoostedTrees(BaseEstimator):
             return self
         metric, rounds = validation and validation[1], self.early_stopping_rounds
         progress = Progress(metric, rounds, start, start + n_new)
-        validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
+        validation_rows = validation and replace(
+            self._rows_of_width(validation[0], rows.shape[1]), feature_names=rows.feature_names
+        )
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed)

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _BOOSTING = ("gbdt", "dart")
 _ROWS_PER_THREAD = 1024
-_FORBIDDEN = '",:[]{}'
 #: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
 _SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
 #: Parameters of LightGBM that ``fit`` sets itself.
@@ -161,7 +160,7 @@ class LightGBMTrees(BoostedTrees):
         data = make_dataset(
             rows,
             whole=earlier is not None,
-            feature_name=engine_names(rows.feature_names, _FORBIDDEN) or "auto",
+            feature_name=engine_names(rows.feature_names) or "auto",
             categorical_feature=list(self._categorical_columns(rows)) or "auto",
         )
         held_out = None

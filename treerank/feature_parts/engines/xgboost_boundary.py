@@ -14,7 +14,6 @@ from treerank.feature_parts.rows import Rows, stored_as
 from treerank.progress import Progress
 
 _BATCH = 65_536
-_FORBIDDEN = "[]<"
 
 
 class RowIterator(xgboost.DataIter):
@@ -57,7 +56,7 @@ def make_matrix(
     A continued fit needs the whole values: earlier trees may have thresholds inside a bin.
     """
     description: dict[str, Any] = {
-        "feature_names": engine_names(rows.feature_names, _FORBIDDEN),
+        "feature_names": engine_names(rows.feature_names),
         "feature_types": feature_types(categorical, rows.shape[1]),
     }
     options: dict[str, Any] = {"nthread": n_threads, "enable_categorical": bool(categorical)}
