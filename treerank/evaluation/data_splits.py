@@ -17,7 +17,7 @@ from sklearn.utils import _safe_indexing
 from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.grouping import check_qid
-from treerank.model_selection import QueryKFold, QueryShuffleSplit
+from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,6 +201,7 @@ def _index_pairs(data, cv, random_state):
     if cv is None or isinstance(cv, numbers.Integral):
         cv = QueryKFold(5 if cv is None else int(cv), shuffle=True, random_state=random_state)
     if hasattr(cv, "split"):
-        # scikit-learn's splitters call the query ids groups, and ours accept that name.
-        return list(cv.split(data.y.reshape(-1, 1), data.y, groups=data.qid))
+        # scikit-learn's splitters call the query ids groups.
+        name = "qid" if isinstance(cv, QuerySplitter) else "groups"
+        return list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
     return [(np.asarray(train), np.asarray(test)) for train, test in cv]

@@ -193,7 +193,7 @@ class Ranker(BaseEstimator):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        scores = self._scores_in_lists(X, qid)
+        scores = self.predict(X)
         self._warn_of_one_query(qid, len(scores))
         return self._measured(scores, y, qid, sample_weight)
 
@@ -288,10 +288,6 @@ class Ranker(BaseEstimator):
         """Return the score of each row of a checked matrix."""
         raise NotImplementedError
 
-    def _scores_in_lists(self, X: Any, qid: Any) -> np.ndarray:
-        """Return the scores for rankings; they may depend on the lists of the documents."""
-        return self.predict(X)
-
     def _dense_reader(self) -> str | None:
         """Return the name of the class that reads dense matrices only, or ``None``."""
         return type(self).__name__
@@ -360,7 +356,7 @@ class Ranker(BaseEstimator):
         return groups, best_first
 
     def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
-        scores = self._scores_in_lists(X, qid)
+        scores = self.predict(X)
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 

@@ -8,7 +8,7 @@ early stopping and the forms of output are here.
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice, check_count
+from treerank.checks import check_choice, check_count, shown
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.column_arguments import Signs, column_indices
+from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
@@ -190,16 +190,14 @@ class BoostedTrees(BaseEstimator):
         """
         rows = self._as_rows(X)
         self._check_parameters(validation)
-        earlier = self._earlier_booster(rows.shape[1], objective.n_outputs)
+        earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.count_iterations(earlier, objective.n_outputs)
         n_new = self._count_new(start)
         if n_new == 0:
             return self
         metric, rounds = validation and validation[1], self.early_stopping_rounds
         progress = Progress(metric, rounds, start, start + n_new)
-        validation_rows = validation and replace(
-            self._rows_of_width(validation[0], rows.shape[1]), feature_names=rows.feature_names
-        )
+        validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
@@ -258,6 +256,17 @@ class BoostedTrees(BaseEstimator):
         self.booster_, self._leaf_table = self.load_booster(state["model"]), None
         return self
 
+    def init_part(self) -> "BoostedTrees":
+        """Return the trees of ``init_model`` as a fitted feature part, which can be saved."""
+        if isinstance(self.init_model, BoostedTrees):
+            return self.init_model
+        part = type(self)()
+        part.booster_, part._leaf_table = part.load_booster(self.init_model), None
+        part.n_features_in_, part.n_scores_ = part.count_features_and_scores(part.booster_)
+        part.best_iteration_ = part.count_iterations(part.booster_, part.n_scores_)
+        part.evals_result_ = {}
+        return part
+
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags, with the one for sparse matrices."""
         tags = super().__sklearn_tags__()
@@ -310,7 +319,7 @@ class BoostedTrees(BaseEstimator):
             )
         return n_new
 
-    def _earlier_booster(self, n_features: int, n_scores: int) -> Any:
+    def _earlier_booster(self, rows: Rows, n_scores: int) -> Any:
         """Return the booster to continue, or None; refuse one that does not fit the data."""
         if self._continues_itself():
             earlier, name = self, "the earlier fit"
@@ -322,11 +331,23 @@ class BoostedTrees(BaseEstimator):
             check_is_fitted(earlier)
         booster = self.load_booster(getattr(earlier, "booster_", earlier))
         counts = self.count_features_and_scores(booster)
-        kinds = ("features as X", n_features), ("outputs as the objective", n_scores)
+        kinds = ("features as X", rows.shape[1]), ("outputs as the objective", n_scores)
         for found, (what, needed) in zip(counts, kinds, strict=True):
             if found != needed:
                 raise ValueError(f"{name} must have as many {what}, {needed}; got {found}.")
+        known, given = self.feature_names_of(booster), engine_names(rows.feature_names)
+        if known is not None and given is not None and known != given:
+            place = next(i for i, name in enumerate(given) if known[i] != name)
+            raise ValueError(
+                f"{name} must have been fitted to the columns of X, in their order; got "
+                f"{shown(known[place])} where X has {shown(given[place])}."
+            )
         return booster
+
+    def feature_names_of(self, booster: Any) -> list[str] | None:
+        """Return the names of the columns that a booster was grown on, if it knows them."""
+        del booster
+        return None
 
     def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
         """Return the columns with codes of categories."""

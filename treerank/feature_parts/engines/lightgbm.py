@@ -226,6 +226,11 @@ class LightGBMTrees(BoostedTrees):
         """Return the number of features the trees were grown on, and that of their outputs."""
         return booster.num_feature(), booster.num_model_per_iteration()
 
+    def feature_names_of(self, booster: "lightgbm.Booster") -> list[str] | None:
+        """Return the names of the columns, which are numbered if X had no names."""
+        names = booster.feature_name()
+        return None if names == [f"Column_{i}" for i in range(len(names))] else names
+
     def _predict(self, values: Any, **kind: bool) -> np.ndarray:
         # To start a second thread takes longer than to score a single query.
         n_threads = min(self.n_threads, 1 + values.shape[0] // _ROWS_PER_THREAD)
