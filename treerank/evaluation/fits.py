@@ -178,16 +178,16 @@ def _eval_set(ranker, validation):
 
 def _stacked(train, validation):
     """Return both sets as one, and the one split of it into the two."""
-    stacked = _stacked_features(train.X, validation.X)
     y = np.append(train.y, validation.y)
     qid = np.append(train.qid, validation.qid)  # ids may be in both sets: no fit sees both
     rows = np.arange(len(y))
-    return (stacked, y, qid), [(rows[: len(train)], rows[len(train) :])]
+    X = _stacked_features(train.X, validation.X)
+    return (X, y, qid), [(rows[: len(train)], rows[len(train) :])]
 
 
-def _stacked_features(*parts):
-    """Return the rows of several matrices or data frames as one of them."""
-    frames = [as_frame(part) for part in parts]
-    if all(frame is not None for frame in frames):
-        return nw.concat(frames).to_native()
-    return sparse_vstack(parts, format="csr") if any(map(issparse, parts)) else np.vstack(parts)
+def _stacked_features(first, second):
+    """Return the rows of two arrays, sparse matrices or data frames of one kind."""
+    if issparse(first):
+        return sparse_vstack((first, second), format="csr")
+    frames = [frame for frame in (as_frame(first), as_frame(second)) if frame is not None]
+    return nw.concat(frames).to_native() if frames else np.vstack((first, second))

@@ -2,9 +2,9 @@
 
 A ranker or a feature part is stored as its class, its parameters and its state, which is what
 ``get_state`` returns. Estimators within parameters and states are stored in the same way; those
-within parameters are stored unfitted, but for the ``init_model`` of boosted trees. A file names classes only by their key in a registry, so
-loading it creates nothing else: no name in the file is imported, evaluated or unpickled. Settings
-that are the user's own objects (a loss, a weight) are kept as the text of their name. A change that
+within parameters are stored unfitted, but for the ``init_model`` of boosted trees, whose next fit
+needs it. A file names classes only by their key in a registry, so loading it creates nothing else:
+no name in the file is imported, evaluated or unpickled. Settings that are the user's own objects (a loss, a weight) are kept as the text of their name. A change that
 older versions cannot read raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
@@ -12,11 +12,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
-from treerank.files.archive import read_archive, write_archive
+from treerank.files.archive import NOT_SAVED, one_error, read_archive, write_archive
 from treerank.lazy import load_object
 
 _CLASS = "estimator class"
+#: Largest number of features of a ranker whose scores are tried on loading.
+_MOST_FEATURES = 2**16
 
 
 def save(ranker: Any, path: str | Path) -> None:
@@ -43,13 +47,12 @@ def read_model(
     Ranker
     """
     content = read_archive(path)
-    try:
+    with one_error(f"path must hold a whole ranker that this version knows; {path} does not"):
         _check_class(content[_CLASS], rankers)
-        return _restored(content, {**FEATURE_PART_CLASSES, **rankers, **(parts or {})})
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"path must hold a whole ranker that this version knows; got {error!r} in {path}."
-        ) from error
+        ranker = _restored(content, {**FEATURE_PART_CLASSES, **rankers, **(parts or {})})
+        if not parts:  # feature parts of the user's own may give any scores
+            _check_scores(ranker)
+    return ranker
 
 
 def _plain(value: Any, *, fitted: bool = True) -> Any:
@@ -61,7 +64,7 @@ def _plain(value: Any, *, fitted: bool = True) -> Any:
     if not hasattr(value, "get_params") or isinstance(value, type):
         return value
     params = _plain(value.get_params(deep=False), fitted=False)
-    if params.get("init_model") is not None:  # the next fit starts from its trees
+    if params.get("init_model") is not None:
         params["init_model"] = _plain(value.init_part())
     state = _plain(_state(value)) if fitted else None
     return {_CLASS: type(value).__name__, "params": params, "state": state}
@@ -85,15 +88,47 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
     _check_class(name, classes)
     found = classes[name]
     estimator_class = load_object(found) if isinstance(found, str) else found
-    estimator = estimator_class(**_restored(content["params"], classes))
+    params = _restored(content["params"], classes)
+    if isinstance(params.get("init_model"), str | bytes):  # which could be the path of any file
+        raise ValueError("init_model must be a fitted feature part.")
+    estimator = estimator_class(**params)
     if content["state"] is not None:
+        _check_settings(estimator_class, params)
         estimator.set_state(_restored(content["state"], classes))
     return estimator
 
 
-def _check_class(name: str, classes: Mapping[str, Any]) -> None:
+def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
+    """Check the parameters of a ranker as ``fit`` does, but for objects that are not in files."""
+    if hasattr(estimator_class, "_check_settings"):
+        saved = {name: value for name, value in params.items() if not _is_unsaved(value)}
+        estimator_class(**saved)._check_settings()
+
+
+def _is_unsaved(value: Any) -> bool:
+    return isinstance(value, str) and value.endswith(NOT_SAVED)
+
+
+def _check_class(name: Any, classes: Mapping[str, Any]) -> None:
     if name not in classes:
         raise ValueError(
-            f"The class must be one of {sorted(classes)}; got {name!r}. Pass your own feature "
+            f"The class must be one of {sorted(classes)}; got {name!r:.50}. Pass your own feature "
             "part to load as parts={name: class}."
         )
+
+
+def _check_scores(ranker: Any) -> None:
+    """Refuse a ranker that gives a simple document no finite score.
+
+    The checks of states are about shapes and indices. This one is about their values: enormous
+    weights that overflow, for instance.
+    """
+    n_features = ranker.n_features_in_
+    if n_features > _MOST_FEATURES:  # a dense row would take too much memory
+        return
+    rows = [np.full(n_features, value) for value in (np.nan, 0.0, 1.0, -1.0)]
+    rows += [*np.random.default_rng(0).normal(size=(12, n_features))]
+    with np.errstate(all="ignore"):
+        scores = ranker._scores(np.stack(rows))
+    if scores.shape != (len(rows),) or not np.isfinite(scores).all():
+        raise ValueError("the scores of some simple documents are not finite")

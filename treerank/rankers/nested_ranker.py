@@ -8,7 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
+from treerank.files.states import numbers
 from treerank.rankers.ranker import Ranker
+
+
+def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
+    """Refuse what is not a list of fitted rankers of the same features."""
+    if not isinstance(rankers, list) or not rankers:
+        raise ValueError(f"{name} must be a list of rankers.")
+    for ranker in rankers:
+        if getattr(ranker, "n_features_in_", None) != sizes["n_features"]:
+            raise ValueError(f"{name} must be fitted to {sizes['n_features']} features.")
 
 
 @dataclass(eq=False, repr=False)
@@ -60,7 +70,7 @@ class NestedRanker(Ranker):
     (2, np.int64(30))
     """
 
-    _learned: ClassVar = ("rankers_", "thresholds_")
+    _learned: ClassVar = {"rankers_": _check_rankers, "thresholds_": numbers}
 
     ranker: Any
     _: KW_ONLY
