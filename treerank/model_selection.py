@@ -61,9 +61,9 @@ class QuerySplitter(BaseCrossValidator):
             raise ValueError(f"either qid or groups must be given; got {given}.{hint}")
         if qid is None and not sklearn.get_config()["enable_metadata_routing"]:
             warn_user(
-                "groups without metadata routing splits the rows, but no ranker gets it: each takes "
-                "its rows for one query. Call sklearn.set_config(enable_metadata_routing=True) and "
-                "pass params={'qid': qid} to scikit-learn's tools, or qid to split."
+                "groups without metadata routing splits the rows, but no ranker gets it: each "
+                "takes its rows for one query. Pass qid to split, or call "
+                "sklearn.set_config(enable_metadata_routing=True) and pass params={'qid': qid}."
             )
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(groups if qid is None else qid, n_documents)

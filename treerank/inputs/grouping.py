@@ -178,8 +178,8 @@ def _numbered(ids):
         distinct = dict.fromkeys(ids)
     except TypeError as error:
         raise TypeError(f"qid must be numbers, text or dates; got {error}.") from error
-    if any(map(_is_missing, distinct)):
-        _refuse_missing(np.array([_is_missing(value) for value in ids]), ids)
+    if any(map(is_missing, distinct)):
+        _refuse_missing(np.array([is_missing(value) for value in ids]), ids)
     try:
         ordered = sorted(distinct)
     except TypeError:  # ids of several types
@@ -188,8 +188,14 @@ def _numbered(ids):
     return np.fromiter(map(number.__getitem__, ids), np.int64, len(ids))
 
 
-def _is_missing(value):
-    """Tell whether a value is None, NaN, NaT or the NA of pandas, which equals nothing."""
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN, NaT or the NA of pandas.
+
+    Examples
+    --------
+    >>> is_missing(float("nan")), is_missing("")
+    (True, False)
+    """
     try:
         return value is None or bool(value != value)
     except TypeError:  # NA is neither equal to itself nor different

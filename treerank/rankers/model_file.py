@@ -4,8 +4,9 @@ A ranker or a feature part is stored as its class, its parameters and its state,
 ``get_state`` returns. Estimators within parameters and states are stored in the same way; those
 within parameters are stored unfitted, but for the ``init_model`` of boosted trees, whose next fit
 needs it. A file names classes only by their key in a registry, so loading it creates nothing else:
-no name in the file is imported, evaluated or unpickled. Settings that are the user's own objects (a loss, a weight) are kept as the text of their name. A change that
-older versions cannot read raises :data:`treerank.files.archive.FORMAT_VERSION`.
+no name in the file is imported, evaluated or unpickled. Settings that are the user's own objects
+(a loss, a weight) are kept as the text of their name. A change that older versions cannot read
+raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
 from collections.abc import Mapping
