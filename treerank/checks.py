@@ -16,6 +16,8 @@ from numpy.typing import ArrayLike
 
 #: Number of characters of a value that a message shows.
 MAX_SHOWN = 200
+#: Largest weight, and one over the smallest: single precision holds products of two and a gain.
+MAX_WEIGHT = 1e15
 
 
 def check_count(name: str, value: Any, *, at_least: int = 1, at_most: int | None = None) -> None:
@@ -92,7 +94,7 @@ def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -
         raise ValueError(
             f"{name} must have one entry per document; got {len(column)} for {n_documents}."
         )
-    if len(column) == 0:
+    if len(column) == 0 and n_documents != 0:
         raise ValueError(f"{name} must have at least one entry; got {shown(values)}.")
     with np.errstate(over="ignore", invalid="ignore"):
         # If the sum is finite, so are all entries; otherwise each entry is tested.
@@ -156,6 +158,13 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
     if values.min() < 0:
         row = int(np.argmin(values))
         raise ValueError(f"{name} must not be negative; got {float(values[row])!r} in row {row}.")
+    wrong = (values > MAX_WEIGHT) | ((values < 1 / MAX_WEIGHT) & (values > 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{name} must be 0 or from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}; "
+            f"got {float(values[row])!r} in row {row}."
+        )
     return values
 
 

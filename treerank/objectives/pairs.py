@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from treerank.checks import as_numbers
+from treerank.checks import MAX_WEIGHT, as_numbers
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -132,7 +132,8 @@ class GivenPairs:
         i, j = rows.astype(np.intp)
         _refuse(i == j, "i and j must differ", table)
         _refuse(groups.codes[i] != groups.codes[j], "i and j must be of one query", table)
-        _refuse(~(np.isfinite(weight) & (weight >= 0)), "weights must be finite and >= 0", table)
+        wrong = ~((weight >= 0) & (weight <= MAX_WEIGHT))
+        _refuse(wrong, f"weights must be finite and >= 0 and <= {MAX_WEIGHT:g}", table)
         _refuse(~((target >= 0) & (target <= 1)), "targets must be in [0, 1]", table)
         return cls(i, j, weight, target)
 

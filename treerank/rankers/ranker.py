@@ -356,8 +356,6 @@ class Ranker(BaseEstimator):
             return metric(y, scores, qid)
         groups = QueryGroups.from_qid(qid, len(scores))
         weight = check_weight("sample_weight", sample_weight, len(scores))
-        # By a power of two, so that no sum overflows and no bit changes.
-        weight = np.ldexp(weight, -int(np.frexp(np.max(weight))[1]))
         weight = np.bincount(groups.codes, weight) / groups.sizes
         return mean_value(metric.per_query(y, scores, qid), metric.name, weight)
 
