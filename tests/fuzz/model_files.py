@@ -197,7 +197,7 @@ class _Forge:
 
     def nest_value(self):
         """Nest a value deeply."""
-        depth, value = int(10 ** self.random.uniform(1, 2.8)), 0
+        depth, value = int(10 ** self.random.uniform(0, 2)), 0
         for _ in range(depth):
             value = [value] if self.random.random() < 0.5 else {"$tuple": [value]}
         inside = self._container()
@@ -208,7 +208,8 @@ class _Forge:
 
     def change_text(self):
         """Change the JSON text: constants, endless brackets, huge numbers, text that is none."""
-        deep = "[" * int(10 ** self.random.uniform(2, 5))
+        depth = int(10 ** self.random.uniform(2, 5))
+        deep = "[" * depth + "]" * self._pick([0, depth])
         news = ["NaN", "-Infinity", deep, "1" * 5000, '"' + "ä" * 100 + '"', "{" * 9, "[]," * 10**6]
         self.text_changes.append((self._pick(["null", "true", "0", "{", '"']), self._pick(news)))
 
