@@ -44,7 +44,7 @@ def _replace_closed_streams():
             if opened != descriptor:
                 os.dup2(opened, descriptor)
                 os.close(opened)
-            setattr(sys, name, open(descriptor, "w", closefd=False))
+            setattr(sys, name, os.fdopen(descriptor, "w", closefd=False))
 
 
 def _drop_unwritten_output():

@@ -252,9 +252,9 @@ class BoostedTrees(BaseEstimator):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_choice("output", self.output, OUTPUTS)
         history("evals_result_", state["evals_result_"], {})
-        booster = self.restore_booster(state["model"])
-        return self._set_booster(booster, state["evals_result_"])
+        return self._set_booster(self.restore_booster(state["model"]), state["evals_result_"])
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags, with the one for sparse matrices."""

@@ -198,8 +198,8 @@ class HistogramTrees(BoostedTrees):
         return booster.as_state()
 
     def restore_booster(self, model: dict[str, Any]) -> Forest:
-        """Return a forest from its numbers and arrays."""
-        return self.load_booster(model)
+        """Return a forest from its numbers and arrays, and refuse anything else."""
+        return Forest.of_state(model)
 
     def load_booster(self, model: Forest | dict[str, Any]) -> Forest:
         """Return a forest from a forest or from its numbers and arrays."""
