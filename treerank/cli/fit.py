@@ -12,6 +12,7 @@ from treerank.cli.options import (
     Quiet,
     RandomState,
     Sparse,
+    check_written,
     choice,
     metric_option,
     positive,
@@ -76,7 +77,13 @@ def fit(
     An existing model file is replaced only once the new one is whole.
     """
     part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
-    _check_before_reading(model, valid, early_stopping_rounds, sparse and not reads_sparse(part))
+    if sparse and not reads_sparse(part):
+        raise typer.BadParameter(
+            "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
+        )
+    if early_stopping_rounds is not None and valid is None:
+        raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
+    check_written(model, train, valid)
     given: dict[str, Any] = {"weight": weight, "pairs": pairs, "smoothing": smoothing}
     settings = {name: value for name, value in given.items() if value is not None}
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
@@ -93,16 +100,17 @@ def fit(
     with growing as show, listening(show):
         ranker.fit(*data, eval_set=held_out)
     ranker.save(model)
-    reporter.say(f"wrote {model}: {ranker.best_iteration_} trees")
+    reporter.say(f"wrote {model}: {_n_trees(ranker, n_estimators, early_stopping_rounds)}")
 
 
-def _check_before_reading(model, valid, early_stopping_rounds, is_sparse_unread):
-    """Refuse at once what would fail only after the training."""
-    if is_sparse_unread:
-        raise typer.BadParameter(
-            "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
-        )
-    if early_stopping_rounds is not None and valid is None:
-        raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
-    if not model.absolute().parent.is_dir():
-        raise ValueError(f"{model}: the folder of the model must exist.")
+def _n_trees(ranker, n_asked, early_stopping_rounds):
+    """Return the number of trees as text, and why there are fewer than were asked for."""
+    n_trees = ranker.best_iteration_
+    if n_trees == n_asked:
+        return f"{n_trees} trees"
+    reason = "no further split improves the objective"
+    if early_stopping_rounds is not None and ranker.evals_result_:
+        ((metric, values),) = ranker.evals_result_["validation"].items()
+        if len(values) - n_trees >= early_stopping_rounds:
+            reason = f"{metric} of the --valid file was best there"
+    return f"{n_trees} of {n_asked} trees: {reason}"
