@@ -111,6 +111,7 @@ class Commands(TyperGroup):
         """Run the command."""
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)  # what libraries call of each other
             warnings.showwarning = lambda message, *_: print_error(f"warning: {message}")
             try:
                 super().invoke(ctx)
