@@ -6,12 +6,15 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
-import xgboost
 
 from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.engines.column_arguments import engine_names
 from treerank.feature_parts.rows import Rows, stored_as
+from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
+
+with naming_the_extra("XGBoostTrees"):
+    import xgboost
 
 _BATCH = 65_536
 _FORBIDDEN = "[]<"
