@@ -16,7 +16,8 @@ from typing import Literal
 
 import numpy as np
 
-from treerank.checks import check_choice, check_count
+from treerank.checks import check_choice
+from treerank.files.states import array, check_state, count
 from treerank.forests.structure import measure_trees
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
@@ -125,9 +126,9 @@ class Forest:
 
     def __post_init__(self) -> None:
         """Refuse arrays that are no forest."""
-        check_count("n_features", self.n_features, at_least=0)
         check_choice("sum_dtype", self.sum_dtype, SUM_DTYPES)
-        self._check_sizes()
+        state = {name: getattr(self, name) for name in _RULES}
+        check_state(state, _RULES, n_features=self.n_features)
         self._check_splits()
         self._check_values()
         if self.categories is not None:
@@ -159,73 +160,56 @@ class Forest:
         """Largest number of splits on a path from a root to a leaf."""
         return measure_trees(self.roots, self.left, self.right)
 
-    def _check_sizes(self) -> None:
-        for name, dtype in _PER_NODE.items():
-            _require_array(name, getattr(self, name), dtype, (self.n_nodes,))
-        _require("values", np.ndim(self.values) == 2, "a matrix")
-        n_values = self.values.shape[1]
-        _require_array("values", self.values, np.float64, (self.n_nodes, n_values))
-        _require_array("roots", self.roots, np.int32, (self.n_trees,))
-        _require_array("tree_output", self.tree_output, np.int32, (self.n_trees,))
-        _require_array("constant", self.constant, np.float64, (self.n_outputs,))
-        _require("constant", self.n_outputs >= 1, "one number for each output")
-        _require("values", n_values in (1, self.n_outputs), "one column, or one for each output")
+    def _check_splits(self) -> None:
+        is_leaf, children = self.is_leaf, np.stack([self.left, self.right])
+        _require("left", ((children == -1) == is_leaf).all(), "-1 in leaves, and only there")
+        nodes = np.concatenate([self.roots, *children[:, ~is_leaf]])
+        n_parents = np.bincount(nodes, minlength=self.n_nodes)
+        _require("left", (n_parents == 1).all(), "such that each node has one parent or is a root")
         names = self.feature_names
         is_whole = names is None or len(names) == self.n_features
         _require("feature_names", is_whole, "one name for each feature")
 
-    def _check_splits(self) -> None:
-        is_leaf, children = self.is_leaf, np.stack([self.left, self.right])
-        _require("feature", (self.feature < self.n_features).all(), "below n_features")
-        _require("threshold", not np.isnan(self.threshold[~is_leaf]).any(), "numbers in splits")
-        _require("left", (children[:, is_leaf] == -1).all(), "-1 in leaves")
-        nodes = np.concatenate([self.roots, *children[:, ~is_leaf]])
-        in_range = ((nodes >= 0) & (nodes < self.n_nodes)).all()
-        _require("left", in_range, "the number of a node in splits")
-        is_once = in_range and (np.bincount(nodes, minlength=self.n_nodes) == 1).all()
-        _require("left", is_once, "such that each node is a root or the child of one split")
-
     def _check_values(self) -> None:
-        outputs = self.tree_output
-        last = self.n_outputs - self.values.shape[1]
-        _require("tree_output", ((outputs >= 0) & (outputs <= last)).all(), "an output")
+        width, outputs = self.values.shape[1], self.tree_output
+        _require("values", width in (1, self.n_outputs), "one column, or one for each output")
+        _require("tree_output", (outputs <= self.n_outputs - width).all(), "an output")
         sizes = [np.abs(part).max(initial=0.0) for part in (self.values, self.constant)]
         with np.errstate(over="ignore"):
             most = sizes[0] * self.n_trees + sizes[1]
-        is_finite = most < np.finfo(self.sum_dtype).max  # False for NaN
+        is_finite = most < np.finfo(self.sum_dtype).max
         _require("values", is_finite, f"small enough for finite sums in {self.sum_dtype}")
 
     def _check_categories(self, sets: CategorySets) -> None:
         check_choice("rule", sets.rule, CODE_RULES)
-        n_sets = len(sets.starts) - 1
-        _require_array("of_node", sets.of_node, np.int32, (self.n_nodes,))
-        _require_array("starts", sets.starts, np.int64, (n_sets + 1,))
-        _require_array("codes", sets.codes, np.float64, (len(sets.codes),))
-        in_range = ((sets.of_node >= -1) & (sets.of_node < n_sets)).all()
-        _require("of_node", in_range, "-1 or the number of a set")
-        ends = n_sets >= 0 and sets.starts[0] == 0 and sets.starts[-1] == len(sets.codes)
+        state = {name: getattr(sets, name) for name in _SET_RULES}
+        check_state(state, _SET_RULES, n_nodes=self.n_nodes, n_sets=len(sets.starts) - 1)
+        ends = sets.starts[[0, -1]].tolist() == [0, len(sets.codes)]
         _require("starts", ends and (np.diff(sets.starts) >= 0).all(), "ascending ends of sets")
         is_first = np.isin(np.arange(len(sets.codes)), sets.starts)
         rises = np.append(True, np.diff(sets.codes) > 0)[: len(sets.codes)]
-        is_number = not np.isnan(sets.codes).any()
-        _require("codes", is_number and (rises | is_first).all(), "ascending in each set")
+        _require("codes", (rises | is_first).all(), "ascending in each set")
 
 
-_PER_NODE = {
-    "feature": np.int32,
-    "threshold": np.float64,
-    "left": np.int32,
-    "right": np.int32,
-    "missing_left": np.bool_,
+_RULES = {
+    "n_features": count(),
+    "feature": array("int32", "n_nodes", at_least=-1, below="n_features"),
+    "threshold": array("float64", "n_nodes", infinite=True),
+    "left": array("int32", "n_nodes", at_least=-1, below="n_nodes"),
+    "right": array("int32", "n_nodes", at_least=-1, below="n_nodes"),
+    "missing_left": array("bool", "n_nodes"),
+    "values": array("float64", "n_nodes", "n_values"),
+    "roots": array("int32", "n_trees", at_least=0, below="n_nodes"),
+    "tree_output": array("int32", "n_trees", at_least=0),
+    "constant": array("float64", "n_outputs"),
+}
+_SET_RULES = {
+    "of_node": array("int32", "n_nodes", at_least=-1, below="n_sets"),
+    "starts": array("int64", "n_ends"),
+    "codes": array("float64", "n_codes", infinite=True),
 }
 
 
 def _require(name: str, holds: bool | np.bool_, rule: str) -> None:
     if not holds:
         raise ValueError(f"{name} must be {rule} in a forest; got something else.")
-
-
-def _require_array(name: str, array: np.ndarray, dtype: type, shape: tuple[int, ...]) -> None:
-    kind, size = np.dtype(dtype).name, " x ".join(map(str, shape))
-    is_such = isinstance(array, np.ndarray) and array.dtype == dtype and array.shape == shape
-    _require(name, is_such, f"an array of {size} {kind}")

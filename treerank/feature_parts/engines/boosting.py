@@ -24,6 +24,7 @@ from treerank.feature_parts.engines.column_arguments import Signs, column_indice
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
+from treerank.files.states import history
 from treerank.numerics.threads import kernel_threads, threads_allowed
 from treerank.objectives.base import Objective
 from treerank.progress import Progress
@@ -250,9 +251,10 @@ class BoostedTrees(BaseEstimator):
         return {"model": self.dump_booster(self.booster_), "evals_result_": self.evals_result_}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned."""
-        booster = self.restore_booster(state["model"])
-        return self._set_booster(booster, state["evals_result_"])
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_choice("output", self.output, OUTPUTS)
+        history("evals_result_", state["evals_result_"], {})
+        return self._set_booster(self.restore_booster(state["model"]), state["evals_result_"])
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags, with the one for sparse matrices."""

@@ -19,7 +19,6 @@ from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS
 from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
-from treerank.files.states import history
 from treerank.forests.forest import Forest as NeutralForest
 from treerank.numerics.threads import kernel_threads
 
@@ -191,21 +190,16 @@ class HistogramTrees(BoostedTrees):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
-        forest = Forest.of_state(state["model"])
-        sizes = forest.n_features, forest.n_outputs, forest.n_trees
-        if (state["n_features_in_"], state["n_scores_"], state["best_iteration_"]) != sizes:
-            raise ValueError(f"The trees must be of features, outputs and iterations {sizes}.")
-        history("evals_result_", state["evals_result_"], {})
         self._check_parameters(_NO_VALIDATION)
-        return super().set_state(state | {"model": forest})
+        return super().set_state(state)
 
     def dump_booster(self, booster: Forest) -> dict[str, Any]:
         """Return the trees as plain numbers and arrays."""
         return booster.as_state()
 
     def restore_booster(self, model: dict[str, Any]) -> Forest:
-        """Return a forest from its numbers and arrays."""
-        return self.load_booster(model)
+        """Return a forest from its numbers and arrays, and refuse anything else."""
+        return Forest.of_state(model)
 
     def load_booster(self, model: Forest | dict[str, Any]) -> Forest:
         """Return a forest from a forest or from its numbers and arrays."""
