@@ -96,7 +96,7 @@ def test_what_cannot_be_written_is_refused_before_any_work(files, monkeypatch, n
     for arguments in (
         ("fit", "train.txt", "-m", name),
         ("rank", files.model, "train.txt", "-o", name),
-        ("compare", "train.txt", "--ranker", "PRank", "--output", name and f"{name}/x.md"),
+        ("compare", "train.txt", "--ranker", "PRank", "--output", f"none/{name}.md"),
     ):
         result = run(*arguments)
         assert result.exit_code == 1
