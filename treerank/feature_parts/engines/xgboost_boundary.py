@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import xgboost
 
 from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.rows import Rows, stored_as
+from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
+
+with naming_the_extra("XGBoostTrees"):
+    import xgboost
 
 _BATCH = 65_536
 
