@@ -18,6 +18,8 @@ from treerank.checks import check_column, warn_user
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
+from treerank.forests.folding import folded
+from treerank.forests.forest import Forest
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
@@ -118,6 +120,19 @@ class DirectRanker(TransformerMixin, Ranker):
         groups = QueryGroups.from_qid(qid, len(first))
         data = TrainingSet(None, np.arange(len(first)), first, groups, labels=labels)
         return self._make_objective(data, 0)
+
+    def forest(self) -> Forest:
+        """Return the trees of the feature part and the head as one forest, which gives the scores.
+
+        Only rankers whose feature part is a sum of trees have one.
+        """
+        check_is_fitted(self)
+        part = self.feature_part_
+        if not hasattr(part, "forest") or getattr(part, "output", "score") != "score":
+            raise ValueError(
+                f"feature_part must be trees with output='score' to be a forest; got {part!r}."
+            )
+        return folded(part.forest(), self.head_.weight)
 
     @property
     def feature_importances_(self) -> np.ndarray:
