@@ -15,6 +15,8 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from treerank.inputs.grouping import is_missing
+
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
 #: A column of text with more distinct values, which are also more than half as many as its rows,
 #: holds ids or sentences rather than categories.
@@ -84,7 +86,7 @@ class Columns:
             return column.cast(nw.Float64).to_numpy()
         if expected == "numbers" and column.dtype == nw.Object:
             return _numbers_from_objects(column)
-        if all(value is None or value != value for value in column.to_list()):
+        if all(map(is_missing, column.to_list())):
             return np.nan  # the type of a column without values means nothing
         known = column.dtype.is_numeric() or column.dtype in (*_CATEGORICAL, nw.Boolean, nw.Object)
         rule = f"{expected}, as in fit" if known else "numbers, text or categories"
@@ -129,7 +131,7 @@ def _sorted_categories(column):
 
     They are sorted because the order in which a data frame lists them depends on its rows.
     """
-    found = [value for value in column.unique().to_list() if value is not None and value == value]
+    found = [value for value in column.unique().to_list() if not is_missing(value)]
     if not all(isinstance(value, str | int | float) for value in found):
         raise TypeError(f"Categories of column {column.name!r} of X must be text or numbers.")
     if column.dtype == nw.String:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, warn_user
@@ -49,7 +49,7 @@ def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
         raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")
 
 
-class DirectRanker(TransformerMixin, Ranker):
+class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     """A feature part fitted to an objective.
 
     The class attributes are defaults of the settings of the objective, the head and the feature
@@ -133,6 +133,11 @@ class DirectRanker(TransformerMixin, Ranker):
                 f"feature_part must be trees with output='score' to be a forest; got {part!r}."
             )
         return folded(part.forest(), self.head_.weight)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of ``transform``, to which scikit-learn gives names."""
+        return int(self.feature_part_.n_outputs_)
 
     @property
     def feature_importances_(self) -> np.ndarray:

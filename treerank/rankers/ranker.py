@@ -18,11 +18,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_number, check_weight, warn_user
+from treerank.checks import check_column, check_count, check_number, check_weight, warn_user
 from treerank.files.states import Rule, array, check_state
 from treerank.inputs.columns import Columns
-from treerank.inputs.documents import check_documents, check_eval_set, check_features, check_labels
+from treerank.inputs.documents import (
+    check_documents,
+    check_eval_set,
+    check_features,
+    check_labels,
+    naming,
+)
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.base import mean_value
 from treerank.metrics.registry import get_metric
 from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.explanation import check_n_pairs, explain_pairs
@@ -188,7 +195,7 @@ class Ranker(BaseEstimator):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        scores = self._scores_in_lists(X, qid)
+        scores = self.predict(X)
         self._warn_of_one_query(qid, len(scores))
         return self._measured(scores, y, qid, sample_weight)
 
@@ -293,10 +300,6 @@ class Ranker(BaseEstimator):
         """Return the score of each row of a checked matrix."""
         raise NotImplementedError
 
-    def _scores_in_lists(self, X: Any, qid: Any) -> np.ndarray:
-        """Return the scores for rankings; they may depend on the lists of the documents."""
-        return self.predict(X)
-
     def _dense_reader(self) -> str | None:
         """Return the name of the class that reads dense matrices only, or ``None``."""
         return type(self).__name__
@@ -317,7 +320,8 @@ class Ranker(BaseEstimator):
 
     def _set_aside(self, data, eval_set, seed):
         """Return the documents for training, for early stopping and for calibration."""
-        held_out = None if eval_set is None else self._held_out(data, eval_set)
+        with naming("eval_set"):
+            held_out = None if eval_set is None else self._held_out(data, eval_set)
         calibrating = held_out if self.calibration == "eval_set" else None
         if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
@@ -347,14 +351,13 @@ class Ranker(BaseEstimator):
     def _measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, weighed by ``sample_weight``."""
         metric = get_metric(self.metric)
+        check_column("y", y, len(scores))
         if sample_weight is None:
             return metric(y, scores, qid)
-        values = metric.per_query(y, scores, qid)
         groups = QueryGroups.from_qid(qid, len(scores))
         weight = check_weight("sample_weight", sample_weight, len(scores))
         weight = np.bincount(groups.codes, weight) / groups.sizes
-        counted = ~np.isnan(values)
-        return float(np.average(values[counted], weights=weight[counted]))
+        return mean_value(metric.per_query(y, scores, qid), metric.name, weight)
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return the queries and the rows, query by query, best first."""
@@ -363,7 +366,7 @@ class Ranker(BaseEstimator):
         return groups, best_first
 
     def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
-        scores = self._scores_in_lists(X, qid)
+        scores = self.predict(X)
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 

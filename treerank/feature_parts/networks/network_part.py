@@ -12,14 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
-
-try:
-    import torch
-except ImportError as error:
-    raise ImportError("Networks need torch: pip install treerank[torch]") from error
 
 from treerank.checks import check_choice, check_count, check_number
 from treerank.feature_parts.base import Validation
