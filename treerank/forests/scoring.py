@@ -33,7 +33,13 @@ def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
         Bit for bit the scores of the engine that grew the trees.
     """
     scores = np.empty((_n_documents(forest, X), forest.n_outputs))
-    arguments = split_arrays(forest), set_arrays(forest), forest.values, forest.tree_output, forest.constant
+    arguments = (
+        split_arrays(forest),
+        set_arrays(forest),
+        forest.values,
+        forest.tree_output,
+        forest.constant,
+    )
     single = forest.sum_dtype == "float32"
 
     def score(begin: int, end: int) -> None:
@@ -87,7 +93,7 @@ def doubles(X: Any, begin: int, end: int) -> np.ndarray:
 def for_blocks(
     work: Callable[[int, int], None], n_rows: int, n_threads: int, few: int = _FEW
 ) -> None:
-    """Call ``work`` for the ends of all blocks of rows, in several threads for more than ``few``."""
+    """Call ``work`` for the ends of all blocks of rows, with threads for more than ``few``."""
     ends = [*range(0, n_rows, _BLOCK), n_rows]
     if n_threads == 1 or n_rows <= few:
         for begin, end in pairwise(ends):
@@ -112,7 +118,7 @@ def set_arrays(forest: Forest) -> tuple[Any, ...]:
 
 
 @njit(error_model="numpy", nogil=True)
-def goes_left(value, node, nodes, sets):  # type: ignore[no-untyped-def]
+def goes_left(value: float, node: int, nodes: tuple[Any, ...], sets: tuple[Any, ...]) -> bool:
     """Return whether a value goes left at a split."""
     _, _, threshold, _, _, missing_left, missing_up_to = nodes
     by_set = len(sets[0]) > 0 and sets[0][node] >= 0

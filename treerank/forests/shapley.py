@@ -12,18 +12,15 @@ The parts of (b, a) are the negatives of those of (a, b), bit for bit: the walk 
 whichever document does so.
 """
 
-import math
 from functools import cache
 from typing import Any
 
 import numpy as np
+from scipy.special import beta, betaln
 
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import doubles, for_blocks, goes_left, set_arrays, split_arrays
 from treerank.numerics.compiling import njit
-
-#: Deeper trees would use up the stack.
-MAX_DEPTH = 512
 
 
 def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -32,7 +29,7 @@ def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> n
     Parameters
     ----------
     forest : Forest
-        Trees with one output, of a depth of at most ``MAX_DEPTH``.
+        Trees with one output.
     X_a, X_b : ndarray or sparse matrix of shape (n_pairs, n_features)
         Documents; one of the two may be a single row.
     n_threads : int, default=1
@@ -62,7 +59,8 @@ def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> n
     """
     n_pairs = max(X_a.shape[0], X_b.shape[0])
     parts = np.zeros((n_pairs, forest.n_features))
-    arguments = split_arrays(forest), set_arrays(forest), forest.values[:, 0], _shares(forest.depth)
+    shares = _shares(min(forest.depth, forest.n_features))
+    arguments = split_arrays(forest), set_arrays(forest), forest.values[:, 0], shares
 
     def explain(begin: int, end: int) -> None:
         a, b = (doubles(X, begin, end) if X.shape[0] > 1 else doubles(X, 0, 1) for X in (X_a, X_b))
@@ -73,52 +71,77 @@ def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> n
 
 
 @cache
-def _shares(depth: int) -> np.ndarray:
-    """Return p! q! / (p + q + 1)! for all p and q up to the depth."""
-    logs = np.array([math.lgamma(n + 1) for n in range(2 * depth + 2)])
-    n = np.arange(depth + 1)
-    shares = np.exp(logs[n[:, None]] + logs[n] - logs[n[:, None] + n + 1])
-    for p in range(min(depth + 1, 20)):  # these are exact quotients of whole numbers
-        for q in range(min(depth + 1, 20)):
-            shares[p, q] = math.factorial(p) * math.factorial(q) / math.factorial(p + q + 1)
-    return shares
+def _shares(most: int) -> np.ndarray:
+    """Return p! q! / (p + q + 1)! for all p and q up to a number of features."""
+    n = np.arange(most + 1.0)
+    return np.exp(betaln(n[:, None] + 1, n + 1)) if most > 40 else beta(n[:, None] + 1, n + 1)
 
 
 @njit(error_model="numpy", nogil=True)
 def _add_parts(X_a, X_b, nodes, sets, values, shares, parts):
-    taken_from = np.zeros(parts.shape[1], dtype=np.int8)
+    side_of = np.zeros(parts.shape[1], dtype=np.int8)
+    path = np.empty(len(shares) + 1, dtype=np.int64), np.empty((len(shares) + 1, 2))
     for i in range(len(parts)):
         a, b = X_a[i if len(X_a) > 1 else 0], X_b[i if len(X_b) > 1 else 0]
         for root in nodes[0]:
-            _walk(root, 0, 0, a, b, nodes, sets, values, shares, taken_from, parts[i])
+            _walk(root, a, b, nodes, sets, values, shares, side_of, path, parts[i])
 
 
 @njit(error_model="numpy", nogil=True)
-def _walk(node, u, v, a, b, nodes, sets, values, shares, taken_from, parts):
-    """Return what the leaves below a node add to the features of a, and take from those of b."""
+def _walk(root, a, b, nodes, sets, values, shares, side_of, path, parts):
+    """Add the parts of one tree; ``path`` has room for the splits where a and b part.
+
+    ``side_of`` is 1 for features whose path follows a, 2 for those that follow b, else 0.
+    """
     _, feature, _, left, right, _, _ = nodes
-    f = feature[node]
-    if f < 0:
-        value = values[node]
-        gain = value * shares[u - 1, v] if u > 0 else 0.0
-        loss = value * shares[u, v - 1] if v > 0 else 0.0
-        return gain, loss
-    a_left, b_left = goes_left(a[f], node, nodes, sets), goes_left(b[f], node, nodes, sets)
-    if a_left == b_left or taken_from[f] != 0:
-        is_left = b_left if taken_from[f] == 2 else a_left
-        child = left[node] if is_left else right[node]
-        return _walk(child, u, v, a, b, nodes, sets, values, shares, taken_from, parts)
-    on_left, on_right = (1, 2) if a_left else (2, 1)
-    taken_from[f] = on_left
-    first = _walk(
-        left[node], u + (on_left == 1), v + (on_left == 2),
-        a, b, nodes, sets, values, shares, taken_from, parts,
-    )  # fmt: skip
-    taken_from[f] = on_right
-    second = _walk(
-        right[node], u + (on_right == 1), v + (on_right == 2),
-        a, b, nodes, sets, values, shares, taken_from, parts,
-    )  # fmt: skip
-    taken_from[f] = 0
-    parts[f] += first[0] - second[1] if a_left else second[0] - first[1]
-    return first[0] + second[0], first[1] + second[1]
+    splits, sums = path
+    level, counts, node = 0, [0, 0, 0], root
+    while True:
+        node = _next_parting(node, a, b, nodes, sets, side_of)
+        f = feature[node]
+        if f >= 0:
+            side = 1 if goes_left(a[f], node, nodes, sets) else 2
+            side_of[f] = side
+            counts[side] += 1
+            splits[level] = node
+            level += 1
+            node = left[node]
+            continue
+        u, v = counts[1], counts[2]
+        gain = values[node] * shares[u - 1, v] if u > 0 else 0.0
+        loss = values[node] * shares[u, v - 1] if v > 0 else 0.0
+        while True:  # go back to the last split whose right side was not walked
+            if level == 0:
+                return
+            node = splits[level - 1]
+            is_right = node < 0
+            node = ~node if is_right else node
+            f = feature[node]
+            a_is_left = goes_left(a[f], node, nodes, sets)
+            counts[side_of[f]] -= 1
+            if not is_right:
+                break
+            first_gain, first_loss = sums[level - 1]
+            parts[f] += first_gain - loss if a_is_left else gain - first_loss
+            gain, loss = first_gain + gain, first_loss + loss
+            side_of[f] = 0
+            level -= 1
+        sums[level - 1, 0], sums[level - 1, 1] = gain, loss
+        splits[level - 1] = ~node
+        side_of[f] = 2 if a_is_left else 1
+        counts[side_of[f]] += 1
+        node = right[node]
+
+
+@njit(error_model="numpy", nogil=True)
+def _next_parting(node, a, b, nodes, sets, side_of):
+    """Return the next node below where a and b part at a feature without a side, or a leaf."""
+    _, feature, _, left, right, _, _ = nodes
+    while feature[node] >= 0:
+        f = feature[node]
+        a_left, b_left = goes_left(a[f], node, nodes, sets), goes_left(b[f], node, nodes, sets)
+        if a_left != b_left and side_of[f] == 0:
+            return node
+        is_left = b_left if side_of[f] == 2 else a_left
+        node = left[node] if is_left else right[node]
+    return node

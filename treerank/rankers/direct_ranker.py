@@ -8,6 +8,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,6 +21,7 @@ from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
 from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
+from treerank.forests.shapley import margin_parts
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
@@ -36,6 +38,9 @@ from treerank.rankers.label_limits import limited_sum
 from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_labels, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
+
+#: Forests of fitted models, since reading them from an engine takes long.
+_FORESTS: WeakKeyDictionary[Any, Forest] = WeakKeyDictionary()
 
 #: What "auto" stands for under losses over pairs, and under other losses.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
@@ -128,11 +133,13 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """
         check_is_fitted(self)
         part = self.feature_part_
-        if not hasattr(part, "forest") or getattr(part, "output", "score") != "score":
+        if not hasattr(part, "forest") or part.output != "score":
             raise ValueError(
                 f"feature_part must be trees with output='score' to be a forest; got {part!r}."
             )
-        return folded(part.forest(), self.head_.weight)
+        if part.booster_ not in _FORESTS:
+            _FORESTS[part.booster_] = part.forest()
+        return folded(_FORESTS[part.booster_], self.head_.weight)
 
     @property
     def _n_features_out(self) -> int:
@@ -160,6 +167,13 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
+
+    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray | None:
+        try:
+            forest = self.forest()
+        except ValueError:  # the feature part is no sum of trees
+            return None
+        return margin_parts(forest, X_a, X_b, n_threads=self.feature_part_.n_threads)
 
     def _dense_reader(self) -> str | None:
         part = self.feature_part
