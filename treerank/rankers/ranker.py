@@ -224,7 +224,8 @@ class Ranker(BaseEstimator):
         The parts of a row add up to the score of a minus that of b. Each part is a Shapley value:
         the features of b are replaced by those of a one after the other, and the part is the
         change of the score at the step of this feature, averaged over orders. Parts are exact for
-        linear rankers. Those of (b, a) are the negatives of those of (a, b).
+        sums of trees, by :func:`treerank.forests.shapley.margin_parts`, and for linear rankers.
+        For others, orders are drawn. Those of (b, a) are the negatives of those of (a, b).
 
         Parameters
         ----------
@@ -243,6 +244,10 @@ class Ranker(BaseEstimator):
         check_is_fitted(self)
         check_count("n_orders", n_orders)
         X_a, X_b = check_features(self, X_a), check_features(self, X_b)
+        check_n_pairs(X_a.shape[0], X_b.shape[0])
+        exact = self._exact_parts(X_a, X_b)
+        if exact is not None:
+            return exact
         return explain_pairs(self._scores, X_a, X_b, n_orders, random_state)
 
     def calibrate(self, X: Any, y: ArrayLike, qid: ByRow = None) -> Self:
@@ -299,6 +304,10 @@ class Ranker(BaseEstimator):
     def _scores(self, X: Any) -> np.ndarray:
         """Return the score of each row of a checked matrix."""
         raise NotImplementedError
+
+    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray | None:
+        """Return the exact parts of margins, or ``None`` if there is no way but by sampling."""
+        return None
 
     def _dense_reader(self) -> str | None:
         """Return the name of the class that reads dense matrices only, or ``None``."""
