@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, check_count, check_number, check_weight, warn_user
 from treerank.files.states import Rule, array, check_state
-from treerank.inputs.columns import Columns
+from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
     check_eval_set,
@@ -279,8 +279,8 @@ class Ranker(BaseEstimator):
         n_features, names = state["n_features"], state["feature_names"]
         check_count("n_features", n_features)
         check_number("steepness", state["steepness"], at_least=0)
-        check_state(state["head"], {"weight": array("float64", "n_outputs"), "tau": _any})
-        _check_columns(names, state["categories"], n_features)
+        array("float64", "n_outputs")("The weight of the head", state["head"]["weight"], {})
+        check_columns(names, state["categories"], n_features)
         check_state(state["learned"], self._learned, **self._sizes(n_features))
         self.head_ = AntisymmetricHead(**state["head"])
         self.steepness_ = state["steepness"]
@@ -399,28 +399,6 @@ class Ranker(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = self._dense_reader() is None
         return tags
-
-
-def _any(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Leave an entry to the class that it is passed to."""
-
-
-def _check_columns(names: Any, categories: Any, n_features: int) -> None:
-    """Refuse names and categories of columns that no data frame with so many columns has."""
-    if names is not None and not (
-        isinstance(names, list)
-        and len(names) == n_features
-        and all(isinstance(name, str) for name in names)
-    ):
-        raise ValueError(f"feature_names must be None or a list of {n_features} texts.")
-    if not isinstance(categories, dict):
-        raise ValueError("categories must be a dict.")
-    for column, values in categories.items():
-        check_count("A column of categories", column, at_least=0, at_most=n_features - 1)
-        if not isinstance(values, list) or not all(
-            isinstance(value, str | int | float) for value in values
-        ):
-            raise ValueError(f"The categories of column {column} must be a list of plain values.")
 
 
 def _positions(groups: QueryGroups) -> np.ndarray:
