@@ -212,6 +212,7 @@ CHANGES = {
     "steepness must be": lambda c: c["state"].update(steepness=-1),
     "metric must be": lambda c: c["params"].update(metric="nonsense"),
     "output must be one of": lambda c: part_of(c)["params"].update(output="nonsense"),
+    "feature_part must have fit": lambda c: c["params"].update(feature_part="nonsense"),
     "n_features must be": lambda c: c["state"].update(n_features=0),
     "must be a fitted feature part of 7 features": lambda c: c["state"].update(n_features=7),
     "whole ranker that this version knows": lambda c: c.update(state=3),

@@ -7,11 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import xgboost
 
 from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.rows import Rows, stored_as
+from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
+
+with naming_the_extra("XGBoostTrees"):
+    import xgboost
 
 _BATCH = 65_536
 
@@ -153,7 +156,7 @@ def _warnings_of(params: dict[str, Any]) -> list[str]:
 def node_values(tree: dict[str, Any]) -> np.ndarray:
     """Return the values of the nodes of one tree of XGBoost's JSON, NaN in inner nodes."""
     leaf = np.array(tree["left_children"]) == -1
-    n_values = int(tree["tree_param"]["size_leaf_vector"])
+    n_values = max(1, int(tree["tree_param"]["size_leaf_vector"]))  # once, 0 was written for 1
     values = np.full((len(leaf), n_values), np.nan)
     if n_values == 1:
         values[leaf, 0] = np.array(tree["split_conditions"])[leaf]
