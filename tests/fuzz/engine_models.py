@@ -27,18 +27,21 @@ from treerank.registry import load
 
 SECONDS, GIGABYTES = 60, 6
 
+_CATEGORIES = {"categorical_features": [3]}
+#: LightGBM splits by categories of few rows only with these.
+_FEW_ROWS = {"engine_params": {"min_data_per_group": 1, "cat_smooth": 1.0}}
 _CLASSES = {"lightgbm": LightGBMTrees, "xgboost": XGBoostTrees}
 #: Fitted models by name: the engine and its parameters.
 KINDS = {
     "lightgbm": ("lightgbm", {}),
-    "lightgbm categories": ("lightgbm", {"categorical_features": [3]}),
+    "lightgbm categories": ("lightgbm", _CATEGORIES | _FEW_ROWS),
     "lightgbm dart": ("lightgbm", {"boosting": "dart"}),
     "lightgbm stopped": ("lightgbm", {"early_stopping_rounds": 1}),
     "lightgbm zeros": ("lightgbm", {"engine_params": {"zero_as_missing": True}}),
     "lightgbm linear": ("lightgbm", {"engine_params": {"linear_tree": True}}),
     "lightgbm outputs": ("lightgbm", {}),
     "xgboost": ("xgboost", {}),
-    "xgboost categories": ("xgboost", {"categorical_features": [3]}),
+    "xgboost categories": ("xgboost", _CATEGORIES),
     "xgboost stopped": ("xgboost", {"early_stopping_rounds": 1}),
     "xgboost sparse": ("xgboost", {}),
     "xgboost outputs": ("xgboost", {}),
@@ -94,8 +97,13 @@ def _check_scores(random, part, *, is_linear):
     scores = part.predict_scores(X)
     if is_linear:
         return
-    forest = part.forest()
     assert np.isfinite(scores).all(), f"scores are {scores[:5]}"
+    try:
+        forest = part.forest()
+    except ValueError as error:
+        if "zeros that are missing for some splits only" not in str(error):
+            raise AssertionError("no forest") from error
+        return
     assert scores.tobytes() == forest_scores(forest, X).tobytes(), "scores differ from the forest's"
     values = forest.values[forest_leaves(forest, small)].reshape(len(X), -1)
     of_trees = part.set_params(output="trees").transform(small)

@@ -31,12 +31,13 @@ _HEADER = {
     "tree_sizes",
     "version",
 }
+_WORDS = 2**16  # words whose bits are read together
 _WHOLE = r"-?[0-9]{1,10}"
 _REAL = r"-?(?:[0-9]{1,20}(?:\.[0-9]{1,25})?(?:e[-+][0-9]{1,3})?|inf|nan)"
-#: Lines of numbers of a type.
+#: Lines of numbers of a type. A repeat that is possessive (*+) takes no memory.
 _LINES = {
-    np.int64: re.compile(rf"(?:{_WHOLE}(?: {_WHOLE})*)?"),
-    np.float64: re.compile(rf"(?:{_REAL}(?: {_REAL})*)?"),
+    np.int64: re.compile(rf"(?:{_WHOLE}(?: {_WHOLE})*+)?"),
+    np.float64: re.compile(rf"(?:{_REAL}(?: {_REAL})*+)?"),
 }
 #: Lines of a tree with one number for each split, and with one for each leaf.
 _PER_SPLIT: dict[str, type] = {
@@ -72,7 +73,8 @@ class _Tree(NamedTuple):
     decision: np.ndarray
     values: np.ndarray
     set_of_node: np.ndarray
-    sets: list[np.ndarray]
+    codes: np.ndarray
+    set_sizes: np.ndarray
 
 
 def read_lightgbm(text: str) -> Forest:
@@ -135,9 +137,8 @@ def _parsed(text: str, known: set[str] = _HEADER) -> tuple[Forest, list[str]]:
     n_outputs = _whole(fields, "num_tree_per_iteration", least=1)
     names = tuple(_text(fields, "feature_names").split(" "))
     _check_header(fields, blocks, n_features, n_outputs, names)
-    linear = [number for number, block in enumerate(blocks) if "\nis_linear=1\n" in block]
     trees = [_tree(block, number, n_features) for number, block in enumerate(blocks)]
-    obstacles = ["linear functions in leaves"] * bool(linear)
+    obstacles = ["linear functions in leaves"] * ("\nis_linear=1\n" in body)
     obstacles += ["average in place of a sum"] * averages
     decision = np.concatenate([tree.decision for tree in trees])
     numeric = decision & _IS_CATEGORY == 0
@@ -184,7 +185,7 @@ def _tree(block: str, number: int, n_features: int) -> _Tree:
         _refuse("no linear functions without is_linear=1")
     if "shrinkage" in fields:
         _numbers(fields, "shrinkage", np.float64, 1)
-    return _nodes(arrays, _sets(fields, n_sets), n_features)
+    return _nodes(arrays, _sets(fields, n_sets, len(block)), n_features)
 
 
 def _arrays(fields, n_leaves):
@@ -215,7 +216,7 @@ def _nodes(arrays, sets, n_features):
         _refuse("finite leaves")
     of_node = np.full(n_splits, -1.0)
     of_node[is_set] = threshold[is_set]
-    is_known = (of_node[is_set] >= 0) & (of_node[is_set] < len(sets))
+    is_known = (of_node[is_set] >= 0) & (of_node[is_set] < len(sets[1]))
     if not (is_known & (of_node[is_set] % 1 == 0)).all():
         _refuse("a set for each split by category")
     leaf, zero = np.full(n_leaves, -1), np.zeros(n_leaves)
@@ -227,23 +228,33 @@ def _nodes(arrays, sets, n_features):
         np.append(decision, zero.astype(np.int64)),
         np.append(np.zeros(n_splits), values),
         np.append(of_node.astype(np.int64), leaf),
-        sets,
+        *sets,
     )
 
 
-def _sets(fields, n_sets):
-    """Return the codes of each set, which are stored as bits of words."""
+def _sets(fields, n_sets, most):
+    """Return the codes of all sets, which are stored as bits of words, and their numbers."""
     if n_sets == 0:
-        return []
+        return np.zeros(0), np.zeros(0, dtype=np.int64)
     ends = _numbers(fields, "cat_boundaries", np.int64, n_sets + 1)
     words = _numbers(fields, "cat_threshold", np.int64, int(ends[-1]))
     if ends[0] != 0 or (np.diff(ends) < 1).any():
         _refuse("sets of categories one after the other")
     if ((words < 0) | (words >= 2**32)).any():
         _refuse("words of 32 bits for sets of categories")
-    parts = np.split(words.astype("<u4"), ends[1:-1])
-    bits = (np.unpackbits(part.view(np.uint8), bitorder="little") for part in parts)
-    return [np.flatnonzero(part).astype(np.float64) for part in bits]
+    sizes = np.add.reduceat(np.bitwise_count(words), ends[:-1], dtype=np.int64)
+    if sizes.sum() > most:
+        _refuse("fewer categories in its sets")
+    codes, n_codes = np.empty(sizes.sum()), 0
+    used = np.flatnonzero(words)
+    place = used - ends[np.searchsorted(ends, used, side="right") - 1]  # of the word in its set
+    for start in range(0, len(used), _WORDS):
+        own = words[used[start : start + _WORDS]].astype("<u4").view(np.uint8)
+        bits = np.flatnonzero(np.unpackbits(own, bitorder="little"))
+        found = codes[n_codes : n_codes + len(bits)]
+        found[:] = 32 * place[start + bits // 32] + bits % 32
+        n_codes += len(bits)
+    return codes, sizes
 
 
 def _check_linear(fields, n_leaves, n_features):
@@ -270,7 +281,7 @@ def _forest(
     starts = np.append(0, np.cumsum(sizes))
     shift = np.repeat(starts[:-1], sizes)
     feature, threshold, left, right, decision, values, of_node = (
-        np.concatenate(arrays) for arrays in zip(*(tree[:-1] for tree in trees), strict=True)
+        np.concatenate(arrays) for arrays in zip(*(tree[:-2] for tree in trees), strict=True)
     )
     is_leaf, is_set = feature < 0, of_node >= 0
     goes_by_zero = decision & (_IS_ZERO_MISSING | _IS_NAN_MISSING) == 0
@@ -299,14 +310,14 @@ def _forest(
 
 
 def _category_sets(trees, sizes, of_node):
-    n_sets = [len(tree.sets) for tree in trees]
+    n_sets = [len(tree.set_sizes) for tree in trees]
     if not any(n_sets):
         return None
     shift = np.repeat(np.append(0, np.cumsum(n_sets)[:-1]), sizes)
-    sets = [codes for tree in trees for codes in tree.sets]
-    starts = np.append(0, np.cumsum([len(codes) for codes in sets]))
     of_node = np.where(of_node < 0, -1, of_node + shift).astype(np.int32)
-    return CategorySets(of_node, starts.astype(np.int64), np.concatenate(sets), "truncated")
+    starts = np.append(0, np.cumsum(np.concatenate([tree.set_sizes for tree in trees])))
+    codes = np.concatenate([tree.codes for tree in trees])
+    return CategorySets(of_node, starts.astype(np.int64), codes, "truncated")
 
 
 def _fields(lines: Iterable[str], known: set[str]) -> dict[str, str]:

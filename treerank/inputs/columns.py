@@ -15,6 +15,7 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from treerank.checks import check_count
 from treerank.inputs.grouping import is_missing
 
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
@@ -99,6 +100,29 @@ class Columns:
                 "X must be a data frame, as in fit, since some of its columns are categories: "
                 f"{sorted(self.categories)}; got no column names."
             )
+
+
+def check_columns(names: Any, categories: Any, n_features: int) -> None:
+    """Refuse names and categories of columns that no data frame of so many columns has.
+
+    Examples
+    --------
+    >>> check_columns(["price", "color"], {1: ["blue", "red"]}, 2)
+    """
+    if names is not None and not (
+        isinstance(names, list)
+        and len(names) == n_features
+        and all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError(f"feature_names must be None or a list of {n_features} texts.")
+    if not isinstance(categories, dict):
+        raise ValueError("categories must be a dict.")
+    for column, values in categories.items():
+        check_count("A column of categories", column, at_least=0, at_most=n_features - 1)
+        if not isinstance(values, list) or not all(
+            isinstance(value, str | int | float) for value in values
+        ):
+            raise ValueError(f"The categories of column {column} must be a list of plain values.")
 
 
 def as_csr(X: Any) -> csr_matrix:

@@ -8,6 +8,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,9 @@ from treerank.checks import check_column, warn_user
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
+from treerank.forests.folding import folded
+from treerank.forests.forest import Forest
+from treerank.forests.shapley import margin_parts
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
@@ -34,6 +38,9 @@ from treerank.rankers.label_limits import limited_sum
 from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_labels, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
+
+#: Forests of fitted models, since reading them from an engine takes long.
+_FORESTS: WeakKeyDictionary[Any, Forest] = WeakKeyDictionary()
 
 #: What "auto" stands for under losses over pairs, and under other losses.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
@@ -119,6 +126,21 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         data = TrainingSet(None, np.arange(len(first)), first, groups, labels=labels)
         return self._make_objective(data, 0)
 
+    def forest(self) -> Forest:
+        """Return the trees of the feature part and the head as one forest, which gives the scores.
+
+        Only rankers whose feature part is a sum of trees have one.
+        """
+        check_is_fitted(self)
+        part = self.feature_part_
+        if not hasattr(part, "forest") or part.output != "score":
+            raise ValueError(
+                f"feature_part must be trees with output='score' to be a forest; got {part!r}."
+            )
+        if part.booster_ not in _FORESTS:
+            _FORESTS[part.booster_] = part.forest()
+        return folded(_FORESTS[part.booster_], self.head_.weight)
+
     @property
     def _n_features_out(self) -> int:
         """Number of columns of ``transform``, to which scikit-learn gives names."""
@@ -145,6 +167,13 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
+
+    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray | None:
+        try:
+            forest = self.forest()
+        except ValueError:  # the feature part is no sum of trees
+            return None
+        return margin_parts(forest, X_a, X_b, n_threads=self.feature_part_.n_threads)
 
     def _dense_reader(self) -> str | None:
         part = self.feature_part

@@ -289,7 +289,8 @@ class XGBoostTrees(BoostedTrees):
 
     def feature_names_of(self, booster: "xgboost.Booster") -> list[str] | None:
         """Return the names of the columns, if X had names."""
-        return booster.feature_names
+        names = booster.feature_names
+        return None if names is None else list(names)
 
     def _nodes(self, values: Any) -> np.ndarray:
         import xgboost
