@@ -95,6 +95,8 @@ DATA += [
 ]
 MODELS = ["old.m", "xgboost.m", "histogram.m", "cut.m", "zip.m", "train.txt", "none", "folder", "-"]
 MODELS += ["/dev/null", "", "empty.txt", "link.m"]
+#: A comparison takes long, so it is drawn less often.
+COMMAND_NAMES = ["fit", "rank", "evaluate"] * 4 + ["sample"] * 2 + ["compare"]
 TEXTS = {
     "empty.txt": "",
     "one.txt": "1 qid:1 1:0.5\n",
@@ -159,7 +161,7 @@ def draw_value(random: np.random.Generator, option: str) -> str:
 
 def draw_words(random: np.random.Generator) -> list[str]:
     """Draw a command line."""
-    name = str(random.choice(["fit", "rank", "evaluate", "compare", "fit", "sample"]))
+    name = str(random.choice(COMMAND_NAMES))
     if random.random() < 0.03:
         return [str(random.choice([*COMMANDS, *VALUES])), "--help"][: random.integers(1, 3)]
     arguments = {"rank": [MODELS, DATA], "evaluate": [MODELS, DATA], "sample": [["new", *DATA]]}
