@@ -25,7 +25,7 @@ from treerank.objectives.base import Objective, convex_form
 from treerank.objectives.batches import taken
 from treerank.progress import current_listener, ignore_progress, listening
 
-_STATE = ("bags_", "head_weight_", "spread_", "n_outputs_")
+_STATE = ("bags_", "head_weight_", "spread_")
 #: Penalty on the weights of the parts, so small that it only decides between equal parts.
 _ALPHA = 1e-3
 
@@ -55,14 +55,14 @@ class Ensemble(BaseEstimator):
     ----------
     bags_ : list of list of feature part
         The fitted parts of each bag.
-    head_weight_ : ndarray of shape (n_outputs_,)
-        Weight of each column of ``transform`` in the score.
+    head_weight_ : ndarray of shape (n_parts,)
+        Weight of each part in the score.
     feature_importances_ : ndarray of shape (n_features,)
         Mean importance over parts, weighed by the share of each part in the spread of the scores.
-    spread_ : ndarray of shape (n_outputs_,)
-        Standard deviation of each column over the training documents, left out each once.
+    spread_ : ndarray of shape (n_parts,)
+        Standard deviation of the scores of each part over the documents, each left out once.
     n_outputs_ : int
-        Number of columns of ``transform``: one per part and output of the objective.
+        Number of columns of ``transform``, one per part.
 
     Examples
     --------
@@ -84,25 +84,33 @@ class Ensemble(BaseEstimator):
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Fit all parts and their weights; row ``i`` of ``X`` gets score ``i`` of ``objective``."""
         check_count("n_bags", self.n_bags, at_least=2)
+        if len(self.parts) == 0:
+            raise ValueError("parts must hold a feature part; got none.")
         rows = as_rows(X, sparse=reads_sparse(self))
         rng = check_random_state(self.random_state)
         bags = deal_bags(objective.groups, self.n_bags, rng)
         listener = current_listener()
-        self.bags_, self.n_outputs_ = [], len(self.parts) * objective.n_outputs
-        scores = np.empty((len(rows), self.n_outputs_))
+        self.bags_ = []
+        scores = np.empty((len(rows), len(self.parts)))
         for bag in bags:
             parts = [_seeded(part, rng) for part in self.parts]
             with listening(ignore_progress):
                 self.bags_.append(_fit_parts(parts, rows, objective, bag, validation))
-            scores[bag.left_out] = self._columns(parts, rows.take(bag.left_out))
+            scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
             listener(len(self.bags_), len(bags), "")
         self._weigh(scores, objective)
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Return the mean scores of each part, of shape (n_documents, n_outputs_)."""
+        """Return the mean scores of each part, of shape (n_documents, n_parts)."""
         check_is_fitted(self)
-        return np.mean([self._columns(parts, X) for parts in self.bags_], axis=0)
+        return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of columns of :meth:`transform`, one per part."""
+        check_is_fitted(self)
+        return len(self.head_weight_)
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -112,8 +120,7 @@ class Ensemble(BaseEstimator):
             np.mean([part.feature_importances_ for part in fits], axis=0)
             for fits in zip(*self.bags_, strict=True)
         ]
-        shares = (self.head_weight_ * self.spread_).reshape(len(by_part), -1).sum(axis=1)
-        return np.average(by_part, axis=0, weights=shares)
+        return np.average(by_part, axis=0, weights=self.head_weight_ * self.spread_)
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted parts and their weights."""
@@ -152,13 +159,8 @@ class Ensemble(BaseEstimator):
         tags.input_tags.sparse = all(reads_sparse(make_feature_part(part)) for part in self.parts)
         return tags
 
-    def _columns(self, parts: Sequence[Any], X: Any) -> np.ndarray:
-        """Return the scores of the parts of one bag, side by side."""
-        n_scores = self.n_outputs_ // len(parts)
-        return np.hstack([_scores(part, X, n_scores) for part in parts])
-
     def _weigh(self, scores: np.ndarray, objective: Objective) -> None:
-        """Fit the weights of the columns to the scores of documents that were left out."""
+        """Fit the weights of the parts to the scores of documents that were left out."""
         self.spread_ = scores.std(axis=0)
         scale = np.where(self.spread_ > 0, self.spread_, 1)
         weight = fit_head(scores / scale, convex_form(objective), penalty="positive", alpha=_ALPHA)
@@ -174,22 +176,26 @@ def _seeded(part: Any, rng: np.random.RandomState) -> Any:
     return copy
 
 
+def _columns(parts, X):
+    """Return the scores of the parts of one bag, side by side."""
+    return np.stack([_scores(part, X) for part in parts], axis=1)
+
+
 def _fit_parts(parts, rows, objective, bag, validation):
     """Fit the parts to what a bag keeps, and return them."""
-    inside = taken(objective, bag.kept)
+    inside, kept = taken(objective, bag.kept), rows.take(bag.kept)
     watched = validation or bag.loss_left_out(rows, objective)
-    return [part.fit(rows.take(bag.kept), inside, validation=watched) for part in parts]
+    for part in parts:
+        part.fit(kept, inside, validation=watched)
+        if part.n_outputs_ not in (1, objective.n_outputs) and not hasattr(part, "head_weight_"):
+            raise ValueError(
+                f"parts must have a single output or weights of their outputs; got "
+                f"{part.n_outputs_} of {type(part).__name__}."
+            )
+    return parts
 
 
-def _scores(part, X, n_scores):
-    """Return the scores of a fitted part, of shape (n_documents, n_scores)."""
-    outputs = np.asarray(part.transform(X))
-    outputs = outputs.reshape(len(outputs), -1)
-    if hasattr(part, "head_weight_"):
-        outputs = (np.ascontiguousarray(outputs) * part.head_weight_).sum(axis=1, keepdims=True)
-    if outputs.shape[1] != n_scores:
-        raise ValueError(
-            f"parts must return scores, {n_scores} per document; got {outputs.shape[1]} from "
-            f"{type(part).__name__}."
-        )
-    return outputs
+def _scores(part, X):
+    """Return the scores of a fitted part."""
+    outputs = np.ascontiguousarray(part.transform(X))
+    return (outputs * getattr(part, "head_weight_", 1.0)).reshape(len(outputs), -1).sum(axis=1)

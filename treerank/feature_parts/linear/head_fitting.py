@@ -15,8 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from treerank.checks import check_choice, check_number, warn_user
 from treerank.objectives.base import Objective
 
-_NOT_NEGATIVE = optimize.Bounds(0, np.inf)
-
 
 def fit_head(
     features: Any,
@@ -93,12 +91,12 @@ def check_penalty(penalty: str, alpha: float | None) -> None:
         check_number("head_alpha", alpha, at_least=0)
 
 
-def _minimize_l2(relative_value, n_outputs, alpha, tolerance, max_iter, bounds=None):
+def _minimize_l2(relative_value, n_outputs, alpha, tolerance, max_iter, lowest=None):
     def penalized(v):
         value, slope = relative_value(v)
         return value + 0.5 * alpha * (v @ v), slope + alpha * v
 
-    return _minimize(penalized, np.zeros(n_outputs), bounds, tolerance, max_iter)
+    return _minimize(penalized, np.zeros(n_outputs), lowest, tolerance, max_iter)
 
 
 def _minimize_l1(relative_value, n_outputs, alpha, tolerance, max_iter):
@@ -107,7 +105,7 @@ def _minimize_l1(relative_value, n_outputs, alpha, tolerance, max_iter):
         value, slope = relative_value(parts[:n_outputs] - parts[n_outputs:])
         return value + alpha * parts.sum(), np.concatenate([alpha + slope, alpha - slope])
 
-    parts = _minimize(penalized, np.zeros(2 * n_outputs), _NOT_NEGATIVE, tolerance, max_iter)
+    parts = _minimize(penalized, np.zeros(2 * n_outputs), 0, tolerance, max_iter)
     return parts[:n_outputs] - parts[n_outputs:]
 
 
@@ -115,15 +113,16 @@ def _minimize_l1(relative_value, n_outputs, alpha, tolerance, max_iter):
 PENALTIES: dict[str, Callable[..., np.ndarray]] = {
     "l2": _minimize_l2,
     "l1": _minimize_l1,
-    "positive": partial(_minimize_l2, bounds=_NOT_NEGATIVE),
+    "positive": partial(_minimize_l2, lowest=0),
 }
 
 #: Strengths of the penalties where none is given.
 USUAL_ALPHA = {"l2": 10.0, "l1": 0.1, "positive": 10.0}
 
 
-def _minimize(function, start, bounds, tolerance, max_iter):
-    """Minimize a smooth function; warn if it stops far from the minimum."""
+def _minimize(function, start, lowest, tolerance, max_iter):
+    """Minimize a smooth function over numbers from ``lowest``; warn if it stops far from there."""
+    bounds = None if lowest is None else optimize.Bounds(lowest, np.inf)
     options = {"gtol": tolerance, "ftol": 0.0, "maxiter": max_iter, "maxfun": 2 * max_iter}
     found = optimize.minimize(
         function, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
