@@ -120,7 +120,8 @@ class Ensemble(BaseEstimator):
             np.mean([part.feature_importances_ for part in fits], axis=0)
             for fits in zip(*self.bags_, strict=True)
         ]
-        return np.average(by_part, axis=0, weights=self.head_weight_ * self.spread_)
+        share = self.head_weight_ * self.spread_
+        return share @ by_part / max(share.sum(), np.finfo(np.float64).tiny)
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted parts and their weights."""
