@@ -105,10 +105,12 @@ def test_a_bag_sees_its_own_queries_and_stops_on_what_it_leaves_out():
     assert metric(np.zeros(len(rows))) < 0
 
 
-def test_a_part_that_stops_early_prefers_given_validation_to_rows_left_out():
-    given = X, lambda scores: 0.0
-    part = Ensemble([Memory()], n_bags=2, random_state=0).fit(X, OBJECTIVE, validation=given)
-    assert all(memory.validation_ is given for (memory,) in part.bags_)
+def test_validation_is_measured_and_chooses_nothing():
+    ranker = TreeDirectRanker(["line", TREES], random_state=0)
+    scores = ranker.fit(X, Y, QID).predict(X)
+    assert ranker.evals_result_ == {}
+    np.testing.assert_array_equal(ranker.fit(X, Y, QID, eval_set=(X, Y, QID)).predict(X), scores)
+    assert ranker.evals_result_ == {"validation": {"ndcg@10": [ranker.score(X, Y, QID)]}}
 
 
 def test_a_bag_stops_early_without_an_eval_set():

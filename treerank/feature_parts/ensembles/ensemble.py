@@ -23,11 +23,11 @@ from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.objectives.base import Objective, convex_form
 from treerank.objectives.batches import taken
-from treerank.progress import current_listener, ignore_progress, listening
+from treerank.progress import Progress, current_listener, ignore_progress, listening
 
-_STATE = ("bags_", "head_weight_", "spread_")
-#: Penalty on the weights of the parts, so small that it only decides between equal parts.
-_ALPHA = 1e-3
+_STATE = ("bags_", "head_weight_", "spread_", "evals_result_")
+#: Penalty on the weights of the parts, chosen on validation parts of real data.
+_ALPHA = 0.03
 
 
 @dataclass(eq=False, repr=False)
@@ -35,7 +35,7 @@ class Ensemble(BaseEstimator):
     """Several feature parts side by side, each the mean of several fits.
 
     A fit of a part leaves out some queries. All parts see the same objective. A part that stops
-    early watches ``validation``, or else the loss of the queries that are left out. The weight of
+    early watches the loss of the queries that are left out, and needs no others. The weight of
     each part in the score is fitted to the scores of left-out queries only, and is not negative: a
     part that does not help gets the weight 0. An objective with a single query leaves out
     documents.
@@ -61,6 +61,8 @@ class Ensemble(BaseEstimator):
         Mean importance over parts, weighed by the share of each part in the spread of the scores.
     spread_ : ndarray of shape (n_parts,)
         Standard deviation of the scores of each part over the documents, each left out once.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: [value]}}`` of the whole, given ``validation``.
     n_outputs_ : int
         Number of columns of ``transform``, one per part.
 
@@ -82,7 +84,10 @@ class Ensemble(BaseEstimator):
     random_state: int | np.random.RandomState | None = None
 
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
-        """Fit all parts and their weights; row ``i`` of ``X`` gets score ``i`` of ``objective``."""
+        """Fit all parts and their weights; row ``i`` of ``X`` gets score ``i`` of ``objective``.
+
+        The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
+        """
         check_count("n_bags", self.n_bags, at_least=2)
         if len(self.parts) == 0:
             raise ValueError("parts must hold a feature part; got none.")
@@ -95,10 +100,15 @@ class Ensemble(BaseEstimator):
         for bag in bags:
             parts = [_seeded(part, rng) for part in self.parts]
             with listening(ignore_progress):
-                self.bags_.append(_fit_parts(parts, rows, objective, bag, validation))
+                self.bags_.append(_fit_parts(parts, rows, objective, bag))
             scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
             listener(len(self.bags_), len(bags), "")
         self._weigh(scores, objective)
+        progress = Progress(validation and validation[1], None)
+        if validation is not None:
+            columns = self.transform(validation[0])
+            progress.measure((columns * self.head_weight_).sum(axis=1))
+        self.evals_result_ = progress.history()
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -182,10 +192,10 @@ def _columns(parts, X):
     return np.stack([_scores(part, X) for part in parts], axis=1)
 
 
-def _fit_parts(parts, rows, objective, bag, validation):
+def _fit_parts(parts, rows, objective, bag):
     """Fit the parts to what a bag keeps, and return them."""
     inside, kept = taken(objective, bag.kept), rows.take(bag.kept)
-    watched = validation or bag.loss_left_out(rows, objective)
+    watched = bag.loss_left_out(rows, objective)
     for part in parts:
         part.fit(kept, inside, validation=watched)
         if part.n_outputs_ not in (1, objective.n_outputs) and not hasattr(part, "head_weight_"):
