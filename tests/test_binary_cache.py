@@ -1,8 +1,10 @@
 """The binary cache is never stale and never half-written, and reading works without it."""
 
+import json
 import os
 import stat
 import warnings
+import zlib
 
 import numpy as np
 import pytest
@@ -117,6 +119,106 @@ def test_a_damaged_cache_is_ignored_and_replaced(file, parses, sparse):
         assert same(read_letor(file, sparse=sparse, cache=True), plain)
         assert len(parses) == n_parses + 1
         assert place.read_bytes() == whole
+
+
+def forge(place, change, header=None):
+    """Write a cache with other arrays and right checksums."""
+    with open(place, "rb") as cache:
+        whole = binary_cache._read_header(cache)
+        arrays = {name: binary_cache._read_array(cache, *rest) for name, *rest in whole["arrays"]}
+    arrays.update(change)
+    arrays = {
+        name: np.ascontiguousarray(array) for name, array in arrays.items() if array is not None
+    }
+    entries = [
+        [name, array.dtype.str, array.shape, binary_cache._array_checksums(array)]
+        for name, array in arrays.items()
+    ]
+    line = json.dumps(whole | {"arrays": entries} | (header or {})).encode()
+    content = b"".join(bytes(binary_cache._bytes_of(array)) for array in arrays.values())
+    place.write_bytes(b"%08x %s\n" % (zlib.crc32(line), line) + content)
+
+
+FORGED = [
+    (False, {"X": np.zeros((2, 2))}),
+    (False, {"X": np.zeros((3, 2, 1))}),
+    (False, {"X": np.zeros(3)}),
+    (False, {"X": np.zeros((3, 2), dtype=np.float32)}),
+    (False, {"X": np.zeros((3, 2), dtype=">f8")}),
+    (False, {"X": None}),
+    (False, {"X": None, "data": np.zeros(0), "indices": np.zeros(0, int), "indptr": [0] * 4}),
+    (True, {"indices": np.array([0, 7, 0, 1], dtype=np.int32)}),
+    (True, {"indices": np.array([1, 0, 0, 1], dtype=np.int32)}),
+    (True, {"indices": np.array([0, -1, 0, 1], dtype=np.int32)}),
+    (True, {"indptr": np.array([0, 2, 1, 4])}),
+    (True, {"indptr": np.array([0, 2, 4])}),
+    (True, {"data": np.array(["a"] * 4)}),
+    (True, {"data": None}),
+    (True, {"data": np.zeros((4, 1))}),
+    *[
+        (sparse, change)
+        for sparse in (False, True)
+        for change in (
+            {"y": np.array([1.0, np.nan, 0])},
+            {"y": np.zeros(3, dtype=np.int64)},
+            {"y": np.zeros((3, 1))},
+            {"y": np.zeros(0), "qid": np.zeros(0, dtype=np.int64)},
+            {"y": None},
+            {"qid": np.zeros(3)},
+            {"qid": np.zeros(2, dtype=np.int64)},
+            {"qid": np.zeros(3, dtype=np.uint64)},
+            {"qid": np.full(3, 2**31, dtype=np.uint32).view("U1")},
+            {"qid": np.array(["a"] * 3).astype(">U1")},
+            {"comment_ends": np.array([5, 4, 25])},
+            {"comment_ends": np.array([-1, 4, 25])},
+            {"comment_ends": np.array([1, 2])},
+            {"comment_ends": np.array([1.0, 2, 25])},
+            {"comments": np.zeros(3, dtype=np.uint8)},
+            {"comments": None},
+        )
+    ],
+]
+
+
+@pytest.mark.parametrize(("sparse", "change"), FORGED)
+def test_a_cache_of_what_no_file_gives_is_ignored(file, parses, sparse, change):
+    plain = read_letor(file, sparse=sparse, comments=True)
+    read_letor(file, sparse=sparse, comments=True, cache=True)
+    (place,) = caches_of(file)
+    forge(place, {})
+    read_letor(file, sparse=sparse, comments=True, cache=True)
+    assert len(parses) == 2
+    forge(place, change)
+    assert same(read_letor(file, sparse=sparse, comments=True, cache=True), plain)
+    assert len(parses) == 3
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"key": []},
+        {"key": None},
+        {"arrays": None},
+        {"arrays": [1, 2]},
+        {"arrays": {}},
+        {"arrays": [["y"]]},
+        {"arrays": [["y", "f8", [2**62], [0]]]},
+        {"arrays": [["y", "f8", [-1, -5], [0]]]},
+        {"arrays": [["y", "f8", "abc", [0]]]},
+        {"arrays": [["y", 8, [3], [0]]]},
+        {"arrays": [[["y"], "f8", [3], [0]]]},
+        {"shape": 7},
+        {"shape": ["a", "b"]},
+        {"shape": [10**30, 10**30]},
+    ],
+)
+def test_a_cache_with_a_forged_header_is_ignored(file, parses, header):
+    plain = read_letor(file, sparse=True)
+    read_letor(file, sparse=True, cache=True)
+    (place,) = caches_of(file)
+    forge(place, {}, header)
+    assert same(read_letor(file, sparse=True, cache=True), plain)
+    assert len(parses) == 3
 
 
 def test_a_cache_of_another_version_is_replaced(file, parses, monkeypatch):

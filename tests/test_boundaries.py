@@ -1,6 +1,7 @@
 """Classes from comparisons: boundaries at peaks, thresholds on scores, |r| as a distance."""
 
 import itertools
+from typing import ClassVar
 
 import numpy as np
 import pandas as pd
@@ -24,6 +25,7 @@ from treerank.boundaries import (
 )
 from treerank.boundaries.classifier import best_thresholds
 from treerank.datasets.synthetic import GaussianClasses
+from treerank.files.states import array
 from treerank.model_selection import QueryKFold
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
@@ -45,7 +47,7 @@ class FirstFeature(Ranker):
 class Line(Ranker):
     """Ranks along the direction in which the labels rise."""
 
-    _learned = ("slopes_",)
+    _learned: ClassVar = {"slopes_": array("float64", "n_features")}
 
     def _learn(self, data, validation, seed):
         X = np.nan_to_num(data.X[data.rows])

@@ -17,6 +17,7 @@ from treerank.cli.app import COMMANDS, EXIT_CODES
 from treerank.cli.trees import make_trees
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.lazy import load_object
 from treerank.metrics import get_metric
 
 
@@ -34,11 +35,14 @@ def loaded(files):
 # -- help ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.__name__)
-def test_every_command_shows_examples_and_exit_codes(command):
-    shown = run(command.__name__, "--help").stdout
-    for example in COMMANDS[command]:
-        assert example.startswith(f"treerank {command.__name__}")
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_shows_its_summary_its_examples_and_exit_codes(name):
+    shown = run(name, "--help").stdout
+    command = COMMANDS[name]
+    assert load_object(command.path).__doc__.startswith(command.summary + "\n")
+    assert command.summary in run().stdout
+    for example in command.examples:
+        assert re.search(rf"(^|\| )treerank {name} ", example + " ")
         assert example in shown
     assert EXIT_CODES in re.sub(r"\s+", " ", shown)
 
@@ -82,7 +86,9 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     model = treerank.load(tmp_path / "m")
     assert model.metric == "map"
     assert model.best_iteration_ < 50
-    assert result.stderr.endswith(f"wrote {tmp_path / 'm'}: {model.best_iteration_} trees\n")
+    assert result.stderr.endswith(
+        f"wrote {tmp_path / 'm'}: {model.best_iteration_} of 50 trees: map of the --valid file was best there\n"
+    )
 
 
 def test_best_fits_the_best_ranker(files, tmp_path):

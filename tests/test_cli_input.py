@@ -1,7 +1,5 @@
 """Bad input exits with 1 and one line that names the place, wrong usage with 2."""
 
-import re
-
 import pytest
 from command_line import SMALL, letor_files, run
 
@@ -41,7 +39,7 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
         ("evaluate", tmp_path / "no", files.test): "no: No such file or directory",
         ("rank", files.model, tmp_path / "no"): "no: No such file or directory",
         ("rank", files.test, files.test): "path must be a treerank model",
-        ("fit", files.train, "-m", tmp_path / "no" / "m"): "the folder of the model must exist",
+        ("fit", files.train, "-m", tmp_path / "no" / "m"): "no/m: No such file or directory",
         ("fit", files.train, "-m", tmp_path / "m", "--feature-part", "linear"): (
             "feature_part must grow trees; got 'linear'"
         ),
@@ -78,7 +76,8 @@ def test_a_file_of_more_features_than_the_model_is_refused_where_it_says_so(file
 def test_wrong_usage_exits_with_2_before_anything_is_read(tmp_path, options, message):
     result = run("fit", tmp_path / "absent", "--model", tmp_path / "m", *options)
     assert result.exit_code == 2
-    assert message in re.sub(r"[\s│]+", " ", result.stderr)
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_sparse_in_vain_is_refused(files, tmp_path):

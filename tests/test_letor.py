@@ -118,6 +118,19 @@ def test_the_width_may_grow_from_block_to_block(file):
     np.testing.assert_array_equal(read_letor(file, sparse=True).X.toarray(), X)
 
 
+@pytest.mark.parametrize("widths", [[1, 2, 50], [3, 50], [40, 41, 42, 43]])
+def test_growing_moves_many_rows_at_once(file, monkeypatch, widths):
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", 1000)
+    lines = [
+        f"1 qid:1 {' '.join(f'{j}:{10 * i + j}' for j in range(1, width + 1))}\n" * 40
+        for i, width in enumerate(widths)
+    ]
+    file.write_text("".join(lines))
+    labels, _, rows, _ = letor_oracle(file.read_bytes())
+    assert len(labels) == 40 * len(widths)
+    assert same_bits(read_letor(file).X, oracle_matrix(rows))
+
+
 @pytest.mark.usefixtures("tiny_blocks")
 def test_any_number_of_long_numbers_fits_in_a_row(file):
     tokens = [f"{k}.1234567890123456789012345" for k in range(1, 6)]
@@ -139,6 +152,8 @@ def test_float32_is_the_double_rounded(file):
     X, _, _ = read_letor(file, dtype=np.float32)
     assert X.dtype == np.float32
     assert X.tolist() == [[np.float32(0.1), 16777216]]
+    file.write_bytes(b"1 qid:1 1:1e39 2:-1.000000000000000000000000000e39\n")
+    assert read_letor(file, dtype=np.float32).X.tolist() == [[np.inf, -np.inf]]
 
 
 def test_a_sparse_matrix_has_the_entries_that_are_named(file):

@@ -2,11 +2,13 @@
 
 import gzip
 import re
+import tracemalloc
 
 import numpy as np
 import pytest
 
 from treerank.datasets import letor_table
+from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import read_letor
 from treerank.files import blocks
 
@@ -118,13 +120,64 @@ def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path, mo
 
 def test_arguments_that_make_no_sense_are_refused(file):
     file.write_bytes(b"1 qid:1\n")
-    with pytest.raises(ValueError, match="n_features must be a whole number of at least 1; got 0"):
+    with pytest.raises(ValueError, match=r"n_features must be .* of at least 1 .*; got 0"):
         read_letor(file, n_features=0)
     with pytest.raises(ValueError, match=r"n_features must be a whole number .*; got 2\.5"):
         read_letor(file, n_features=2.5)
+    with pytest.raises(ValueError, match=r"n_features must be .* at most 2147483647; got 1000"):
+        read_letor(file, n_features=10**30)
     with pytest.raises(ValueError, match=r"dtype must be one of \['float32', .*; got 'int8'"):
         read_letor(file, dtype="int8")
     with pytest.raises(FileNotFoundError):
         read_letor(file.with_name("absent"))
     with pytest.raises(ValueError, match="comments must be kept"):
         _ = read_letor(file).doc_ids
+
+
+@pytest.mark.parametrize("index", [2**31 - 1, 2**24 + 1])
+@pytest.mark.parametrize("rest", ["", " x"])
+def test_one_high_index_does_not_fill_memory(file, index, rest):
+    file.write_text(f"1 qid:1 1:1\n1 qid:1 {index}:1{rest}\n")
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=rf"sparse must be True, .*{file}; got 2 rows and {index}"):
+        read_letor(file)
+    assert tracemalloc.get_traced_memory()[1] < 2**25
+    tracemalloc.stop()
+
+
+def test_rows_without_values_do_not_fill_memory_behind_a_high_index(file, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", 1000)
+    file.write_text("1 qid:1 1000000:1\n" + "1 qid:1\n" * 1000)
+    with pytest.raises(ValueError, match="sparse must be True, or n_features set"):
+        read_letor(file)
+    assert read_letor(file, sparse=True).X.shape == (1001, 10**6)
+
+
+def test_a_wide_matrix_is_read_if_n_features_is_given(file):
+    file.write_text("1 qid:1 3:1\n")
+    assert read_letor(file, n_features=2**24 + 1).X.shape == (1, 2**24 + 1)
+
+
+def test_the_parts_of_a_fold_do_not_fill_memory_either(tmp_path):
+    (tmp_path / "train.txt").write_text("1 qid:1 1:1\n" * 100)
+    (tmp_path / "vali.txt").write_text("1 qid:1 1:1\n")
+    (tmp_path / "test.txt").write_text("1 qid:1 1000000:1\n")
+    with pytest.raises(ValueError, match="parts of a fold; got 100 rows and 1000000 columns"):
+        next(load_folds(tmp_path))
+
+
+def test_one_long_query_id_does_not_cost_for_all_rows(file):
+    file.write_text(f"1 qid:1\n1 qid:{'a' * 255}\n")
+    assert read_letor(file).qid.tolist() == ["1", "a" * 255]
+    file.write_text(f"1 qid:1\n1 qid:{'a' * 256}\n")
+    with pytest.raises(ValueError, match=r"line 2, column 7: .* at most 255 bytes; got 'aa"):
+        read_letor(file)
+
+
+@pytest.mark.parametrize("row", ["{}", "1 {}", "1 qid:{}", "1 qid:1 {}", "1 qid:1 1:{}"])
+@pytest.mark.parametrize("letter", "a1:é")
+def test_messages_are_short_whatever_the_token(file, row, letter):
+    file.write_text(row.format(letter * 3000) + " x")
+    with pytest.raises(ValueError, match="line 1") as error:
+        read_letor(file)
+    assert len(str(error.value)) < 200 + len(str(file))

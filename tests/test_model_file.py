@@ -11,6 +11,7 @@ import pytest
 from numba import njit
 from sklearn.base import BaseEstimator
 
+from treerank.baselines import RankSVM
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
@@ -206,6 +207,11 @@ CHANGES = {
     "unexpected keyword argument 'new'": lambda c: part_of(c)["params"].update(new=1),
     "got KeyError": lambda c: c["state"].pop("head"),
     "tau must be one of": lambda c: c["state"]["head"].update(tau="system"),
+    "steepness must be": lambda c: c["state"].update(steepness=-1),
+    "metric must be": lambda c: c["params"].update(metric="nonsense"),
+    "got KeyError: 'nonsense'": lambda c: part_of(c)["params"].update(output="nonsense"),
+    "n_features must be": lambda c: c["state"].update(n_features=0),
+    "must be a fitted feature part of 7 features": lambda c: c["state"].update(n_features=7),
     "whole ranker that this version knows": lambda c: c.update(state=3),
 }
 
@@ -217,6 +223,14 @@ def test_a_forged_file_creates_nothing_but_what_the_registries_hold(
     TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data).save(tmp_path / "model")
     with pytest.raises(ValueError, match=message):
         load(forged(tmp_path / "model", tmp_path / "forged", change))
+
+
+def test_a_ranker_whose_scores_overflow_is_refused(data, tmp_path):
+    ranker = RankSVM().fit(*data)
+    ranker.coef_[:] = 1e308
+    ranker.save(tmp_path / "model")
+    with pytest.raises(ValueError, match=r"model does not; got the scores .* are not finite"):
+        load(tmp_path / "model")
 
 
 def test_a_truncated_or_foreign_file_says_so(data, tmp_path):

@@ -1,5 +1,55 @@
-"""The command ``treerank``: a demonstration, and fit, rank, evaluate and compare on data files."""
+"""The command ``treerank``: a demonstration, and fit, rank, evaluate and compare on data files.
 
-from treerank.cli.app import app, main
+This module imports nothing large, so that an interrupt ends the program in one line from the start.
+"""
 
-__all__ = ["app", "main"]
+import os
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line; the script ``treerank`` calls this.
+
+    Examples
+    --------
+    >>> from unittest.mock import patch
+    >>> with patch("sys.argv", ["treerank", "rank"]):
+    ...     main()
+    Traceback (most recent call last):
+    ...
+    SystemExit: 2
+    """
+    _replace_closed_streams()
+    try:
+        from treerank.cli.app import app
+
+        app()
+    except KeyboardInterrupt:  # while modules were imported; the application handles all others
+        print("treerank: interrupted", file=sys.stderr)
+        sys.exit(130)
+    finally:
+        _drop_unwritten_output()
+
+
+def _replace_closed_streams():
+    """Make output to a closed stdout an error, and output to a closed stderr nothing.
+
+    Otherwise the next file that is opened becomes the stream.
+    """
+    for descriptor, name, mode in ((1, "stdout", os.O_RDONLY), (2, "stderr", os.O_WRONLY)):
+        if getattr(sys, name) is None:
+            opened = os.open(os.devnull, mode)
+            if opened != descriptor:
+                os.dup2(opened, descriptor)
+                os.close(opened)
+            setattr(sys, name, os.fdopen(descriptor, "w", closefd=False))
+
+
+def _drop_unwritten_output():
+    """Drop what stdout does not take; the application has reported it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

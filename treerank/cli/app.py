@@ -1,57 +1,111 @@
 """The application: its commands, and how errors end them.
 
 Results go to stdout, everything else to stderr. To add a command, write a function in a file of its
-own and list it with some examples in ``COMMANDS``. The options are in the signature.
+own and list it with some examples in ``COMMANDS``. The options are in the signature. The file is
+imported when the command is called, so the other commands do not wait for what it needs.
 """
 
 import errno
 import sys
 import warnings
-from collections.abc import Callable
 from importlib.metadata import version
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
-from treerank.cli.compare import compare
-from treerank.cli.console import print_error
-from treerank.cli.demo import demo
-from treerank.cli.evaluate import evaluate
-from treerank.cli.fit import fit
-from treerank.cli.rank import rank
+from treerank.lazy import load_object
 
 EXIT_CODES = (
     "Exit codes: 0 success, 1 bad input (one line on stderr names file, line and column), "
     "2 wrong usage, 130 interrupted."
 )
 
-#: Each command, and examples of its use for the help.
-COMMANDS: dict[Callable[..., None], list[str]] = {
-    demo: ["treerank demo", "treerank demo --quick --random-state 7"],
-    fit: [
-        "treerank fit train.txt --model web.treerank",
-        "treerank fit train.txt --model web.treerank --valid vali.txt --early-stopping-rounds 50",
-        "treerank fit train.txt.gz --model web.treerank --feature-part xgboost --weight map",
-    ],
-    rank: [
-        "treerank rank web.treerank test.txt --top 10",
-        "treerank rank web.treerank test.txt --format trec --output test.run",
-    ],
-    evaluate: [
-        "treerank evaluate web.treerank test.txt",
-        "treerank evaluate web.treerank test.txt --metric ndcg@5 --metric map --json",
-        "treerank evaluate web.treerank test.txt --per-query > queries.tsv",
-    ],
-    compare: [
-        "treerank compare MQ2008 --ranker TreeDirectRanker --convention letor4",
-        "treerank compare all.txt --ranker TreeDirectRanker --hold-outs 15 --store fits",
-    ],
+
+class Command(NamedTuple):
+    """A function as ``"module:function"``, the first line of its docstring, and examples."""
+
+    path: str
+    summary: str
+    examples: list[str]
+
+
+COMMANDS = {
+    "demo": Command(
+        "treerank.cli.demo:demo",
+        "Train on synthetic web searches and compare with the engines' own rankers.",
+        ["treerank demo", "treerank demo --quick --random-state 7"],
+    ),
+    "sample": Command(
+        "treerank.cli.sample:sample",
+        "Write small files of synthetic web searches: train.txt, vali.txt and test.txt.",
+        ["treerank sample .", "treerank sample folder --queries 300 --random-state 7"],
+    ),
+    "fit": Command(
+        "treerank.cli.fit:fit",
+        "Learn a ranker from a data file and write it to a model file.",
+        [
+            "treerank fit train.txt --model web.treerank",
+            "treerank fit train.txt --model web.treerank --valid vali.txt "
+            "--early-stopping-rounds 50",
+            "treerank fit train.txt.gz --model web.treerank --feature-part xgboost --weight map",
+        ],
+    ),
+    "rank": Command(
+        "treerank.cli.rank:rank",
+        "Rank the documents of each query of a data file, best first.",
+        [
+            "treerank rank web.treerank test.txt --top 10",
+            "treerank rank web.treerank test.txt --format trec --output test.run",
+            "zcat test.txt.gz | treerank rank web.treerank -",
+        ],
+    ),
+    "evaluate": Command(
+        "treerank.cli.evaluate:evaluate",
+        "Measure a model by the labels of a data file.",
+        [
+            "treerank evaluate web.treerank test.txt",
+            "treerank evaluate web.treerank test.txt --metric ndcg@5 --metric map --json",
+            "treerank evaluate web.treerank test.txt --per-query > queries.tsv",
+        ],
+    ),
+    "compare": Command(
+        "treerank.cli.compare:compare",
+        "Fit rankers to the same splits, compare them, and say which differences are significant.",
+        [
+            "treerank compare MQ2008 --ranker TreeDirectRanker --convention letor4",
+            "treerank compare all.txt --ranker TreeDirectRanker --hold-outs 15 --store fits",
+        ],
+    ),
+}
+_SETTINGS: dict[str, Any] = {
+    "rich_markup_mode": "markdown",
+    "context_settings": {"help_option_names": ["-h", "--help"]},
 }
 
 
 class Commands(TyperGroup):
-    """Commands whose bad input ends in one line on stderr and exit code 1."""
+    """Commands that are imported when called, and whose errors end in one line on stderr."""
+
+    def main(self, *args: Any, **options: Any) -> Any:
+        """Run a command and end the process with its exit code."""
+        is_traced = "--traceback" in (options.get("args") or sys.argv)
+        try:
+            sys.exit(super().main(*args, **options | {"standalone_mode": False}))
+        except Exception as error:
+            if is_traced:
+                raise
+            print_error(_one_line(error))
+            sys.exit(getattr(error, "exit_code", 1))
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments; none asks for help."""
+        return super().parse_args(ctx, args or ["--help"])
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the name of a command, the command and its arguments."""
+        name, _, rest = super().resolve_command(ctx, args)
+        return name, _load(name), rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -59,25 +113,40 @@ class Commands(TyperGroup):
             warnings.simplefilter("default", UserWarning)
             warnings.showwarning = lambda message, *_: print_error(f"warning: {message}")
             try:
-                result = super().invoke(ctx)
-                sys.stdout.flush()  # a closed pipe raises here, where it is handled
-                return result
+                super().invoke(ctx)
+                _flush()
             except KeyboardInterrupt as interrupt:
                 print_error("interrupted")
                 raise typer.Exit(130) from interrupt
-            except (ValueError, TypeError, OSError, ImportError) as error:
-                # A closed pipe, as after `head`, is not bad input.
-                if ctx.params["traceback"] or getattr(error, "errno", None) == errno.EPIPE:
-                    raise
-                print_error(_one_line(error))
-                raise typer.Exit(1) from error
+
+
+def print_error(message: str) -> None:
+    """Print one line on stderr."""
+    print(f"treerank: {' '.join(message.split())}", file=sys.stderr)
+
+
+def _flush():
+    """Write out stdout, so that an error is one of this command; a closed pipe is none."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        if error.errno != errno.EPIPE:
+            error.filename = "stdout"
+        raise
 
 
 def _one_line(error):
-    """Return the message of an error as one line."""
+    """Return what an error says."""
+    if hasattr(error, "format_message"):  # wrong usage
+        path = error.ctx.command_path if getattr(error, "ctx", None) else "treerank"
+        return f"{error.format_message()} See `{path} --help`."
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split())
+    if isinstance(error, MemoryError):
+        return f"out of memory: {error}"
+    if isinstance(error, ValueError | TypeError | OSError | ImportError):
+        return str(error)
+    return f"{type(error).__name__}: {error} (`treerank --traceback` shows where)"
 
 
 def _print_version(is_asked_for: bool) -> None:
@@ -100,7 +169,7 @@ def _root(
     """Learn to rank by comparing two documents at a time.
 
     Data files of the LETOR format have rows of "label qid:ID index:value ... # comment", plain or
-    gzip.
+    gzip. The file `-` is standard input.
     """
 
 
@@ -111,32 +180,20 @@ def _epilog(examples):
 
 
 def _make_app():
-    """Return the application with all commands."""
-    made = typer.Typer(
-        name="treerank",
-        cls=Commands,
-        no_args_is_help=True,
-        pretty_exceptions_enable=False,
-        rich_markup_mode="markdown",
-        context_settings={"help_option_names": ["-h", "--help"]},
-    )
-    first_lines = [lines[0] for lines in COMMANDS.values()]
-    made.callback(epilog=_epilog(first_lines))(_root)
-    for command, lines in COMMANDS.items():
-        made.command(epilog=_epilog(lines))(command)
+    """Return the application with the name and the summary of each command."""
+    made = typer.Typer(name="treerank", cls=Commands, pretty_exceptions_enable=False, **_SETTINGS)
+    made.callback(epilog=_epilog([command.examples[0] for command in COMMANDS.values()]))(_root)
+    for name, command in COMMANDS.items():
+        made.command(name, help=command.summary)(lambda: None)
     return made
 
 
+def _load(name):
+    """Return a command with its options."""
+    made = typer.Typer(add_completion=False, **_SETTINGS)
+    command = COMMANDS[name]
+    made.command(name, epilog=_epilog(command.examples))(load_object(command.path))
+    return typer.main.get_command(made)
+
+
 app = _make_app()
-
-
-def main() -> None:
-    """Run the command line; the script ``treerank`` calls this.
-
-    Examples
-    --------
-    >>> from typer.testing import CliRunner
-    >>> CliRunner().invoke(app, ["--help"]).exit_code  # as main does with the user's arguments
-    0
-    """
-    app()

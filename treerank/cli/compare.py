@@ -6,17 +6,30 @@ from typing import Annotated, Any
 import typer
 
 from treerank.cli.console import Reporter
-from treerank.cli.options import Cache, Quiet, RandomState, choice, metric_option, read_data
+from treerank.cli.options import (
+    Cache,
+    Quiet,
+    RandomState,
+    check_written,
+    choice,
+    metric_option,
+    read_data,
+)
 from treerank.datasets.formats import format_names
+from treerank.evaluation.data_splits import make_splits
+from treerank.evaluation.running import compare as compare_rankers
+from treerank.evaluation.summary import check_path
 from treerank.metrics.conventions import CONVENTIONS
+from treerank.model_selection import QueryShuffleSplit
 from treerank.progress import listening
 from treerank.registry import RANKERS, ranker_class
 
 DEFAULT_METRICS = ("ndcg@10", "map")
-
+#: Rankers that can be made without settings; a nested ranker needs the ranker of its stages.
+NAMES = sorted(RANKERS.keys() - {"NestedRanker"})
 
 _HELP = {
-    "data": f"Folder with Fold1, Fold2 and so on, or a data file: {format_names()}.",
+    "data": f"Folder with Fold1, Fold2 and so on, or a data file, - for stdin: {format_names()}.",
     "ranker": "Ranker with its default settings; may be repeated. One of",
     "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
@@ -27,7 +40,7 @@ _HELP = {
 
 def compare(
     data: Annotated[Path, typer.Argument(help=_HELP["data"])],
-    ranker: Annotated[list[str], choice("ranker", RANKERS, _HELP["ranker"])],
+    ranker: Annotated[list[str], choice("ranker", NAMES, _HELP["ranker"])],
     metric: Annotated[list[str] | None, metric_option(_HELP["metric"])] = None,
     convention: Annotated[
         str, choice("convention", CONVENTIONS, "How metrics are computed")
@@ -41,14 +54,12 @@ def compare(
     cache: Cache = False,
     quiet: Quiet = False,
 ) -> None:
-    """Fit rankers to the same splits, compare them, and say which differences are significant."""
-    from treerank.evaluation.data_splits import make_splits
-    from treerank.evaluation.running import compare as compare_rankers
-    from treerank.evaluation.summary import check_path
-    from treerank.model_selection import QueryShuffleSplit
+    """Fit rankers to the same splits, compare them, and say which differences are significant.
 
+    A ranker that fails on a split is reported, and the others continue.
+    """
     if output is not None:
-        check_path(output)
+        check_written(check_path(output), data)
     reporter = Reporter(quiet)
     documents: Any = data
     cv: Any = None
@@ -68,6 +79,8 @@ def compare(
             store=store,
             random_state=random_state,
         )
+    if not comparison.outcomes:
+        raise ValueError("no ranker could be fitted; the warnings above say why.")
     summary = comparison.summary()
     typer.echo(summary)
     if output is not None:

@@ -1,4 +1,4 @@
-"""Console: progress and errors on stderr, tables on stdout.
+"""Console: progress on stderr, tables on stdout.
 
 On a terminal there are bars and colors (unless ``NO_COLOR`` is set). In a pipe or a file there are
 plain lines, and tables are tab-separated.
@@ -14,11 +14,6 @@ from rich.table import Table
 
 from treerank.progress import Listener
 from treerank.progress_bar import make_console, progress_bar
-
-
-def print_error(message: str) -> None:
-    """Print one line on stderr."""
-    print(f"treerank: {message}", file=sys.stderr)
 
 
 class Reporter:

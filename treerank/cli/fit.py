@@ -12,6 +12,7 @@ from treerank.cli.options import (
     Quiet,
     RandomState,
     Sparse,
+    check_written,
     choice,
     metric_option,
     positive,
@@ -86,7 +87,13 @@ def fit(
         part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
         part.set_params(early_stopping_rounds=early_stopping_rounds, n_jobs=n_jobs)
     part.set_params(random_state=random_state)
-    _check_before_reading(model, valid, early_stopping_rounds, sparse and not reads_sparse(part))
+    if sparse and not reads_sparse(part):
+        raise typer.BadParameter(
+            "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
+        )
+    if early_stopping_rounds is not None and valid is None:
+        raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
+    check_written(model, train, valid)
     given: dict[str, Any] = {"weight": weight, "pairs": pairs, "smoothing": smoothing}
     settings = {name: value for name, value in given.items() if value is not None}
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
@@ -101,7 +108,8 @@ def fit(
     with growing as show, listening(show):
         ranker.fit(*data, eval_set=held_out)
     ranker.save(model)
-    reporter.say(f"wrote {model}" + ("" if best else f": {ranker.best_iteration_} trees"))
+    n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
+    reporter.say(f"wrote {model}: {f'{steps} bags of trees' if best else n_trees}")
 
 
 def _refuse_trees(feature_part, *sizes):
@@ -111,13 +119,14 @@ def _refuse_trees(feature_part, *sizes):
         raise typer.BadParameter("must come without settings of trees.", param_hint="--best")
 
 
-def _check_before_reading(model, valid, early_stopping_rounds, is_sparse_unread):
-    """Refuse at once what would fail only after the training."""
-    if is_sparse_unread:
-        raise typer.BadParameter(
-            "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
-        )
-    if early_stopping_rounds is not None and valid is None:
-        raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
-    if not model.absolute().parent.is_dir():
-        raise ValueError(f"{model}: the folder of the model must exist.")
+def _n_trees(ranker, n_asked, early_stopping_rounds):
+    """Return the number of trees as text, and why there are fewer than were asked for."""
+    n_trees = ranker.best_iteration_
+    if n_trees == n_asked:
+        return f"{n_trees} trees"
+    reason = "no further split improves the objective"
+    if early_stopping_rounds is not None and ranker.evals_result_:
+        ((metric, values),) = ranker.evals_result_["validation"].items()
+        if len(values) - n_trees >= early_stopping_rounds:
+            reason = f"{metric} of the --valid file was best there"
+    return f"{n_trees} of {n_asked} trees: {reason}"

@@ -3,13 +3,14 @@
 A cache stores the size, the time and checksums of its file and is used only if they are still the
 same. Size and time alone would not show a copy that restores the time, or two writes within one
 tick of the clock. A cache replaces an older one in one step once it is whole, and it has checksums
-of its own: a damaged cache is ignored and replaced. Nothing is pickled, so reading a cache runs no
-code.
+of its own: a damaged cache is ignored and replaced, and so is one that holds what no file gives.
+Nothing is pickled, so reading a cache runs no code.
 """
 
 import json
 import math
 import os
+import sys
 import warnings
 import zlib
 from collections.abc import Callable
@@ -21,6 +22,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.datasets.ranking_data import RankingData
+from treerank.files.compression import is_regular_file
 from treerank.files.replaced import replaced_file
 from treerank.numerics.threads import threads_allowed
 
@@ -57,9 +59,11 @@ def read_through_cache(
     RankingData
         Equal to the result of ``parse``.
     """
+    if not is_regular_file(path):
+        raise ValueError(f"cache must be False for what is no regular file; got {str(path)!r}.")
     key = _key(path, options)
     place = cache_path(path, options)
-    data = _load(place, key)
+    data = _load(place, key, options)
     if data is not None:
         return data
     data = parse(path, options)
@@ -118,7 +122,7 @@ def _store(place, key, data):
             file.write(_bytes_of(array))
 
 
-def _load(place, key):
+def _load(place, key, options):
     """Return the data of a whole cache with the same key, else None."""
     try:
         with open(place, "rb") as file:
@@ -126,11 +130,33 @@ def _load(place, key):
             if header is None or header["key"] != key:
                 return None
             arrays = {name: _read_array(file, *rest) for name, *rest in header["arrays"]}
-            if file.read(1):
-                return None
-            return _unpacked(arrays, tuple(header["shape"]))
-    except (OSError, ValueError):
+            data = _unpacked(arrays, tuple(header["shape"]))
+            return None if file.read(1) or not _is_possible(data, options) else data
+    except Exception:  # whatever is wrong with a cache, its file can be read instead
         return None
+
+
+def _is_possible(data, options):
+    """Tell whether a reader with these options could have returned the data."""
+    X, y, qid = data
+    return (
+        (issparse(X) and X.has_canonical_format) == options["is_sparse"]
+        and X.dtype == options["dtype"]
+        and X.shape == (len(y), options["n_features"] or X.shape[1])
+        and y.dtype == np.float64
+        and np.isfinite(y).all()
+        and qid.shape == y.shape
+        and _are_ids(qid)
+        and (data.comments is not None) == options["keeps_comments"]
+        and (data.comments is None or len(data.comments) == len(y))
+    )
+
+
+def _are_ids(qid):
+    """Tell whether an array holds integers or readable strings."""
+    if qid.dtype.kind != "U":
+        return qid.dtype == np.int64
+    return qid.dtype.isnative and qid.view(np.uint32).max(initial=0) <= sys.maxunicode
 
 
 def _read_header(file):
@@ -186,7 +212,6 @@ def _unpacked(arrays, shape):
     else:
         X = csr_matrix((arrays["data"], arrays["indices"], arrays["indptr"]), shape=shape)
         X.check_format(full_check=True)
-        X.has_canonical_format = True
     return RankingData(X, arrays["y"], arrays["qid"], _unpacked_comments(arrays))
 
 
@@ -194,6 +219,8 @@ def _unpacked_comments(arrays):
     if "comments" not in arrays:
         return None
     text, ends = arrays["comments"].tobytes(), arrays["comment_ends"].tolist()
+    if sorted([0, *ends, len(text)]) != [0, *ends, len(text)]:
+        raise ValueError("the ends of comments must rise.")
     comments = [
         text[start:end].decode("utf-8", "surrogateescape")
         for start, end in zip([0, *ends], ends, strict=False)

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.datasets.formats import FORMATS, read_ranking_data
-from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.ranking_data import RankingData, check_density
 
 _PARTS = ("train", "vali", "test")
 
@@ -119,6 +119,7 @@ def _widened(data, n_features):
     if n_missing == 0:
         return data
     if not issparse(data.X):
+        check_density("the parts of a fold", len(data), n_features, data.X.size)
         return replace(data, X=np.pad(data.X, ((0, 0), (0, n_missing))))
     arrays = (data.X.data, data.X.indices, data.X.indptr)
     return replace(data, X=csr_matrix(arrays, shape=(len(data), n_features)))

@@ -7,6 +7,7 @@ query ids. Feature indices count from 1 and rise within a row. A feature that a 
 
 import contextlib
 import itertools
+import reprlib
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,11 @@ from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_count
 from treerank.datasets.binary_cache import read_through_cache
+from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
 from treerank.datasets.letor_table import LetorTable
 from treerank.datasets.ranking_data import RankingData
 from treerank.files.blocks import text_blocks
-from treerank.files.compression import compressed, expected_size
+from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
 from treerank.numerics.threads import threads_allowed
 
@@ -41,8 +43,8 @@ def read_letor(
     Parameters
     ----------
     path : str or path
-        File with rows of ``label qid:<id> <index>:<value> ... # comment``. It is decompressed if
-        its name ends in ``.gz`` or its content is gzip's.
+        File with rows of ``label qid:<id> <index>:<value> ... # comment``; ``-`` is standard
+        input. It is decompressed if its name ends in ``.gz`` or its content is gzip's.
     n_features : int, default=None
         Number of columns of ``X``; a higher feature index is an error. ``None`` takes the highest
         index of the file.
@@ -65,7 +67,8 @@ def read_letor(
     ------
     ValueError
         If the file is not a LETOR file; names the file and the line and column of the first
-        error, both from 1.
+        error, both from 1. Also if a dense ``X`` would be very large for what the file holds, as
+        with a single index of 2,000,000,000, and ``n_features`` does not say that it is meant.
 
     Examples
     --------
@@ -81,7 +84,7 @@ def read_letor(
     (array([2., 0.]), array([7, 7]), array(['GX1', 'GX2'], dtype=object))
     """
     if n_features is not None:
-        check_count("n_features", n_features)
+        check_count("n_features", n_features, at_most=LARGEST_INDEX)
     check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
     options = {
         "n_features": n_features if n_features is None else int(n_features),
@@ -97,10 +100,11 @@ def read_letor(
 def _parse_file(path, options):
     """Parse a file with several threads."""
     with (
-        contextlib.closing(text_blocks(path)) as blocks,
+        open_text(path) as text,
+        contextlib.closing(text_blocks(text)) as blocks,
         ThreadPoolExecutor(threads_allowed()) as pool,
     ):
-        table = LetorTable(path, **options, expected_size=expected_size(path), pool=pool)
+        table = LetorTable(text.name, **options, expected_size=text.expected_size, pool=pool)
         for block in blocks:
             table.append(block)
         return table.finished()
@@ -214,8 +218,11 @@ def _query_texts(qid, n_rows):
     tokens = [str(token) for token in _checked_length("qid", np.asarray(qid), n_rows).tolist()]
     for token in set(tokens):
         encoded = token.encode("utf-8", "surrogateescape")
-        if "#" in token or encoded.split() != [encoded]:
-            raise ValueError(f"qid must be a word without spaces and '#'; got {token!r}.")
+        if "#" in token or encoded.split() != [encoded] or len(encoded) > LONGEST_QID:
+            raise ValueError(
+                f"qid must be a word of at most {LONGEST_QID} bytes without spaces and '#'; got "
+                f"{reprlib.repr(token)}."
+            )
     return tokens
 
 
@@ -224,5 +231,5 @@ def _comment_texts(comments, n_rows):
     comments = [str(comment) for comment in _checked_length("comments", comments, n_rows)]
     for comment in comments:
         if "\n" in comment:
-            raise ValueError(f"comments must be of one line; got {comment!r}.")
+            raise ValueError(f"comments must be of one line; got {reprlib.repr(comment)}.")
     return comments

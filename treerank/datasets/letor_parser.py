@@ -28,9 +28,11 @@ from treerank.datasets.decimals import (
 from treerank.numerics.compiling import njit
 
 LARGEST_INDEX = 2**31 - 1
+#: Bytes of a query id; an array of strings needs as much for every id as for the longest.
+LONGEST_QID = 255
 
 #: Errors that ``parse_chunk`` returns; 0 is none.
-NO_QID, BAD_INDEX, NOT_RISING, BEYOND = 1, 2, 3, 4
+NO_QID, BAD_INDEX, NOT_RISING, BEYOND, LONG_QID = 1, 2, 3, 4, 5
 
 
 class ParsedRows(NamedTuple):
@@ -125,7 +127,8 @@ def _skip_spaces(text, at):
 
 
 @njit
-def _skip_line(text, at):
+def skip_line(text: np.ndarray, at: int) -> int:
+    """Return the end of the line that contains ``at``."""
     while text[at] != NEWLINE:
         at += 1
     return at
@@ -163,7 +166,7 @@ def measure_chunk(text: np.ndarray, at: int, end: int) -> tuple[int, int, int]:
                 at += 1
             if n_entries > n_before:
                 width = max(width, _index_before(text, last))
-        at = _skip_line(text, at) + 1
+        at = skip_line(text, at) + 1
     return n_rows, n_entries, width
 
 
@@ -215,7 +218,7 @@ def parse_chunk(
                 return error, at
             slot += rows.n_entries[row] if slots.is_sparse else slots.n_features
             row += 1
-        at = _skip_line(text, at) + 1
+        at = skip_line(text, at) + 1
     return 0, at
 
 
@@ -228,10 +231,13 @@ def _parse_row(text, at, row, slot, rows, slots, uncertain):
     at = _skip_spaces(text, end)
     if not _starts_qid(text, at):
         return NO_QID, at
-    at = _parse_qid(text, at + 4, row, rows)
+    start = at + 4
+    at = _parse_qid(text, start, row, rows)
+    if at - start > LONGEST_QID:
+        return LONG_QID, start
     error, at = _parse_features(text, at, row, slot, rows, slots, uncertain)
     rows.spans[row, 2] = at + (text[at] == HASH)
-    at = _skip_line(text, at) if error == 0 else at
+    at = skip_line(text, at) if error == 0 else at
     rows.spans[row, 3] = at
     return error, at
 

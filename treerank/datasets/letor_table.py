@@ -3,9 +3,9 @@
 The arrays are resized in place, so that little more memory is needed than for the result.
 """
 
+import reprlib
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -15,6 +15,8 @@ from treerank.datasets.letor_parser import (
     BAD_INDEX,
     BEYOND,
     LARGEST_INDEX,
+    LONG_QID,
+    LONGEST_QID,
     NO_QID,
     NOT_RISING,
     FeatureSlots,
@@ -22,8 +24,9 @@ from treerank.datasets.letor_parser import (
     UncertainNumbers,
     measure_chunk,
     parse_chunk,
+    skip_line,
 )
-from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.ranking_data import RankingData, check_density
 from treerank.files.blocks import TextBlock
 
 #: Bytes of text that one thread parses at a time.
@@ -35,6 +38,7 @@ _RULES = {
     NO_QID: "a query id, qid:<id>, must follow the label",
     BAD_INDEX: f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}",
     NOT_RISING: "feature indices must rise within a row",
+    LONG_QID: f"a query id must have at most {LONGEST_QID} bytes",
     BEYOND: "feature indices must not exceed n_features={n_features}",
 }
 
@@ -45,8 +49,8 @@ class LetorTable:
 
     Parameters
     ----------
-    path : str or path
-        File of the text, for error messages.
+    name : str
+        Name of the text, for error messages.
     n_features : int or None
         Number of columns of the result; ``None`` takes the highest feature index.
     is_sparse : bool
@@ -56,12 +60,13 @@ class LetorTable:
     keeps_comments : bool
         Whether to keep comments.
     expected_size : int
-        Approximate number of bytes of the whole text, to reserve memory.
+        Approximate number of bytes of the whole text, to reserve memory; 0 if it is
+        not known.
     pool : Executor
         Threads that parse.
     """
 
-    path: str | Path
+    name: str
     n_features: int | None
     is_sparse: bool
     dtype: np.dtype[np.floating]
@@ -101,8 +106,8 @@ class LetorTable:
 
     def _make_room(self, n_rows, n_entries, width):
         """Enlarge the arrays for more rows and entries, and for a higher feature index."""
-        if self.n_features is None and width > self._width:
-            self._widen(width)
+        if self.n_features is None:
+            self._widen(n_rows, n_entries, max(self._width, width))
         n_slots = self.n_entries + n_entries
         if not self.is_sparse:
             n_slots = (self.n_rows + n_rows) * self._width
@@ -113,17 +118,23 @@ class LetorTable:
             self._values = _resized(self._values, n_slots)
             self._indices = _resized(self._indices, n_slots if self.is_sparse else 0)
 
-    def _widen(self, width):
-        """Insert columns of zeros at the right, in place: the last row is moved first."""
-        old = self._width
+    def _widen(self, n_rows, n_entries, width):
+        """Insert columns of zeros at the right, in place: the last rows are moved first."""
+        if not self.is_sparse:
+            check_density(self.name, self.n_rows + n_rows, width, self.n_entries + n_entries)
+        old, end = self._width, self.n_rows
         self._width = width
-        if self.is_sparse or self.n_rows == 0:
+        if self.is_sparse or width == old or self.n_rows == 0:
             return
         self._values = _resized(self._values, max(len(self._values), self.n_rows * width))
-        for row in range(self.n_rows - 1, -1, -1):
-            moved = self._values[row * old : (row + 1) * old].copy()
-            self._values[row * width : row * width + old] = moved
-            self._values[row * width + old : (row + 1) * width] = 0
+        while end > 0:
+            # As many rows as are certain not to be overwritten before they are read.
+            start = min(-(-end * old // width), end - 1)
+            moved = self._values[start * old : end * old].reshape(end - start, old)
+            wide = self._values[start * width : end * width].reshape(end - start, width)
+            wide[:, :old] = moved
+            wide[:, old:] = 0
+            end = start
 
     def _parse(self, block, bounds, first_rows, first_slots, rows):
         """Parse the chunks of a block in parallel; raise the first error in the text."""
@@ -156,7 +167,8 @@ class LetorTable:
             if slot < 0:
                 rows.y[-1 - slot] = number
             elif slot < len(self._values):  # if not, an error follows in the same row
-                self._values[slot] = number
+                with np.errstate(over="ignore"):  # 1e39 is infinite as float32
+                    self._values[slot] = number
 
     def _error(self, block, at, rule):
         """Return the error for a broken rule, with file, line and column."""
@@ -165,8 +177,8 @@ class LetorTable:
         start = before[before.rfind(b"\n") + 1 :]
         column = len(start.decode("utf-8", "replace")) + 1
         token = _token(block.text, at).decode("utf-8", "replace")
-        found = repr(token) if token else "the end of the row"
-        return ValueError(f"{self.path}, line {line}, column {column}: {rule}; got {found}.")
+        found = reprlib.repr(token) if token else "the end of the row"
+        return ValueError(f"{self.name}, line {line}, column {column}: {rule}; got {found}.")
 
     def _add(self, text, rows):
         """Add the parsed rows of a block."""
@@ -185,7 +197,7 @@ class LetorTable:
         """Return the rows without a copy; the table must not be used afterwards."""
         if self.n_rows == 0:
             raise ValueError(
-                f"{self.path}, line 1, column 1: a LETOR file must have rows; got none."
+                f"{self.name}, line 1, column 1: a LETOR file must have rows; got none."
             )
         y = np.concatenate(self._y)
         comments = np.array(self._comments, dtype=object) if self.keeps_comments else None
@@ -208,9 +220,7 @@ def _chunk_bounds(text):
     """Return the start and end of chunks of whole lines."""
     bounds, start = [], 0
     while start < len(text):
-        at = min(start + CHUNK_SIZE, len(text)) - 1
-        while text[at] != 10:
-            at += 1
+        at = skip_line(text, min(start + CHUNK_SIZE, len(text)) - 1)
         bounds.append((start, at + 1))
         start = at + 1
     return bounds

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+#: A dense matrix may always have so many numbers, and else so many for each in its file.
+_FREE_SIZE, _LARGEST_RATIO = 2**24, 100
 _DOC_ID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
 
@@ -60,3 +62,22 @@ class RankingData:
             raise ValueError("comments must be kept to know doc_ids; got comments=None.")
         found = [_DOC_ID.search(comment) for comment in self.comments]
         return np.array([match.group(1) if match else "" for match in found], dtype=object)
+
+
+def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:
+    """Refuse a dense matrix that is absurdly large for a file: one high index would fill memory.
+
+    Examples
+    --------
+    >>> check_density("train.txt", n_rows=1000, n_features=136, n_entries=136_000)
+    >>> check_density("train.txt", n_rows=1, n_features=2**31 - 1, n_entries=1)
+    Traceback (most recent call last):
+    ...
+    ValueError: sparse must be True, or n_features set, to read train.txt; got 1 rows and 2147483647
+    columns, but only 1 values.
+    """
+    if n_rows * n_features > max(_FREE_SIZE, _LARGEST_RATIO * n_entries):
+        raise ValueError(
+            f"sparse must be True, or n_features set, to read {name}; got {n_rows} rows and "
+            f"{n_features} columns, but only {n_entries} values."
+        )

@@ -4,13 +4,18 @@ An archive is a zip file. Its member ``treerank.json`` holds the format's name a
 JSON values. Arrays are members of their own, as ``.npy`` files (never pickled), and so are bytes.
 A value that JSON does not know is an object with one entry, whose key starts with ``$``. To add a
 kind of value, add a case to ``_pack`` and its reader to ``_UNPACK``.
+
+A file may be forged. So only members that the manifest names are read, each once, and the memory
+taken is bounded by a multiple of the file's size: zip files can hold a thousand times their size.
+What is written always keeps to these bounds.
 """
 
 import io
 import json
 import math
 import zipfile
-import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,6 +30,14 @@ _MANIFEST = "treerank.json"
 _ZIP_START = b"PK\x03\x04"
 # A fixed date instead of the clock: the same model gives the same bytes.
 _EPOCH = (1980, 1, 1, 0, 0, 0)
+#: Bytes of all members read from a file: so many and so many times the size of the file.
+_MOST_BYTES, _TIMES_FILE = 2**25, 4
+#: JSON values of a manifest: so many and one per so many bytes of the file.
+_MOST_VALUES, _FILE_PER_VALUE = 2**20, 8
+#: Longest header of an array; numpy's own are shorter by far.
+_MOST_HEADER = 1000
+#: Ends the text that is stored for an object of the user's own.
+NOT_SAVED = " (not saved)"
 
 
 def write_archive(path: str | Path, content: dict[str, Any]) -> None:
@@ -53,9 +66,11 @@ def write_archive(path: str | Path, content: dict[str, Any]) -> None:
         "library_version": version("treerank"),
         "content": _pack(content, files),
     }
-    text = json.dumps(manifest, allow_nan=False).encode()
+    text = json.dumps(manifest, allow_nan=False).encode("ascii")
+    data = _zipped({_MANIFEST: text, **files})
+    _check_n_values(text, len(data))
     with replaced_file(path) as file:
-        file.write(_zipped({_MANIFEST: text, **files}))
+        file.write(data)
 
 
 def read_archive(path: str | Path) -> Any:
@@ -83,21 +98,70 @@ def read_archive(path: str | Path) -> Any:
     >>> read_archive(path)
     {'loss': 'max (not saved)'}
     """
-    data = Path(path).read_bytes()
-    _check_first_bytes(data, path)
+    path = Path(path)
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(f"path must be a regular file; {path} is a device or a pipe.")
+    with path.open("rb") as file:
+        _check_first_bytes(file.read(64), path)
+        with one_error(f"path must be a whole file; {path} is truncated or damaged"):
+            archive = zipfile.ZipFile(file)
+            size = path.stat().st_size
+            members = _Members(archive, _most_bytes(size))
+            text = members.read(_MANIFEST)
+            _check_n_values(text, size)
+            manifest = json.loads(text.decode("ascii"))
+        _check_manifest(manifest, path)
+        with one_error(f"path must be an undamaged file; {path} is damaged"):
+            return _unpack(manifest["content"], members)
+
+
+@contextmanager
+def one_error(message: str) -> Iterator[None]:
+    """Raise every error as a ``ValueError`` of one message; forged content fails in any way.
+
+    A missing optional dependency is no fault of the file.
+    """
     try:
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            members = {name: archive.read(name) for name in archive.namelist()}
-        manifest = json.loads(members[_MANIFEST])
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise ValueError(f"path must be a whole file; {path} is truncated or damaged.") from error
-    except (KeyError, ValueError) as error:
-        raise ValueError(f"path must be a treerank model; {path} is something else.") from error
-    _check_manifest(manifest, path)
-    try:
-        return _unpack(manifest["content"], members)
-    except (KeyError, TypeError, ValueError, EOFError, RecursionError) as error:
-        raise ValueError(f"path must be an undamaged file; got {error!r} in {path}.") from error
+        yield
+    except ImportError:
+        raise
+    except Exception as error:
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise ValueError(f"{message}; got {kind}{str(error)[:1000]}") from error
+
+
+class _Members:
+    """The members of a zip file, of which each is read once and all are of bounded size."""
+
+    def __init__(self, archive: zipfile.ZipFile, most: int) -> None:
+        self.archive, self.left = archive, most
+        self.unread = {member.filename: member for member in archive.infolist()}
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of a member."""
+        member = self.unread.pop(name)
+        self.left -= member.file_size
+        if self.left < 0:
+            raise ValueError(f"{name} is too large for this file")
+        if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(f"{name} is compressed by another method than deflate")
+        with self.archive.open(member) as file:
+            data = file.read(member.file_size)  # without a bound, it would inflate what is there
+        if len(data) != member.file_size:
+            raise ValueError(f"{name} is shorter than it should be")
+        return data
+
+
+def _most_bytes(file_size):
+    return _MOST_BYTES + _TIMES_FILE * file_size
+
+
+def _check_n_values(text, file_size):
+    """Refuse a manifest of too many values; each takes some hundred bytes of memory."""
+    most = _MOST_VALUES + file_size // _FILE_PER_VALUE
+    n_values = sum(text.count(sign) for sign in (b",", b"[", b"{"))
+    if n_values > most:
+        raise ValueError(f"A model must hold at most {most} values beside arrays; got {n_values}.")
 
 
 def _check_first_bytes(data, path):
@@ -114,19 +178,24 @@ def _check_manifest(manifest, path):
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise ValueError(f"path must be a treerank model; {path} is something else.")
     found = manifest.get("format_version")
-    if not isinstance(found, int) or found > FORMAT_VERSION:
+    if type(found) is not int or found < 1 or "content" not in manifest:
+        raise ValueError(f"path must be a treerank model; {path} is something else.")
+    if found > FORMAT_VERSION:
         raise ValueError(
             f"path must be of format version {FORMAT_VERSION} or older; {path} is newer: version "
-            f"{found!r}, written by treerank {manifest.get('library_version')!r}."
+            f"{found!r:.20}, written by treerank {manifest.get('library_version')!r:.50}."
         )
 
 
 def _zipped(files):
-    """Return the bytes of a zip file."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, zipfile.ZIP_DEFLATED)
+    """Return the bytes of a zip file; it is not compressed if it could not be read otherwise."""
+    for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive:
+            for name, data in files.items():
+                archive.writestr(zipfile.ZipInfo(name, _EPOCH), data, method)
+        if sum(map(len, files.values())) <= _most_bytes(buffer.tell()):
+            break
     return buffer.getvalue()
 
 
@@ -170,40 +239,54 @@ def _npy(array):
     return buffer.getvalue()
 
 
-def _unpack(value, files):
-    """Return the value that ``_pack`` was given."""
+def _unpack(value, members):
+    """Return the value that ``_pack`` was given; lists and dicts are changed in place."""
     if isinstance(value, list):
-        return [_unpack(v, files) for v in value]
+        for place, item in enumerate(value):
+            value[place] = _unpack(item, members)
+        return value
     if not isinstance(value, dict):
         return value
     kind = next(iter(value), "")
     if not kind.startswith("$"):
-        return {k: _unpack(v, files) for k, v in value.items()}
+        for key, item in value.items():
+            value[key] = _unpack(item, members)
+        return value
     if kind not in _UNPACK:
         raise ValueError(f"unknown kind of value {kind!r}")
-    return _UNPACK[kind](value[kind], files)
+    return _UNPACK[kind](value[kind], members)
 
 
-def _read_array(name, files):
-    return np.lib.format.read_array(io.BytesIO(files[name]), allow_pickle=False)
+def _read_array(name, members):
+    """Return an array; its size is compared to its bytes before there is memory for it."""
+    data = members.read(name)
+    file = io.BytesIO(data)
+    if np.lib.format.read_magic(file) != (1, 0):
+        raise ValueError(f"{name} must be of version 1.0")
+    read_header = np.lib.format.read_array_header_1_0
+    shape, by_column, dtype = read_header(file, max_header_size=_MOST_HEADER)
+    if dtype.kind not in "?biufcSUmM" or min(shape, default=0) < 0:
+        raise ValueError(f"{name} must hold numbers or text; got {dtype} of shape {shape}")
+    values = np.frombuffer(data, dtype, offset=file.tell()).copy()
+    return values.reshape(shape, order="F" if by_column else "C")
 
 
-def _read_objects(values, files):
+def _read_objects(values, members):
     array = np.empty(len(values), dtype=object)
-    array[:] = _unpack(values, files)
+    array[:] = _unpack(values, members)
     return array
 
 
-def _read_float(text, files):
+def _read_float(text, members):
     return {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}[text]
 
 
 _UNPACK = {
     "$array": _read_array,
     "$objects": _read_objects,
-    "$bytes": lambda name, files: files[name],
+    "$bytes": lambda name, members: members.read(name),
     "$float": _read_float,
-    "$tuple": lambda values, files: tuple(_unpack(values, files)),
-    "$items": lambda pairs, files: {_unpack(k, files): _unpack(v, files) for k, v in pairs},
-    "$unsaved": lambda name, files: f"{name} (not saved)",
+    "$tuple": lambda values, members: tuple(_unpack(values, members)),
+    "$items": lambda pairs, members: {_unpack(k, members): _unpack(v, members) for k, v in pairs},
+    "$unsaved": lambda name, members: f"{name}{NOT_SAVED}",
 }

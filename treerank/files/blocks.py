@@ -6,14 +6,13 @@ decompressed) while the caller parses the last one.
 
 import gzip
 import zlib
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.files.compression import open_text
+from treerank.files.compression import Text
 
 BLOCK_SIZE = 2**22
 _Filled = tuple[bytearray, int, Exception | None]
@@ -34,37 +33,40 @@ class TextBlock(NamedTuple):
     first_line: int
 
 
-def text_blocks(path: str | Path, block_size: int | None = None) -> Generator[TextBlock]:
-    r"""Yield a file in blocks of whole lines, plain or gzip.
+def text_blocks(text: Text, block_size: int | None = None) -> Generator[TextBlock]:
+    r"""Yield a text in blocks of whole lines.
 
     Parameters
     ----------
-    path : str or path
-        File.
+    text : Text
+        Open text.
     block_size : int, default=None
         Bytes to read at a time; ``None`` is 4 MiB.
 
     Yields
     ------
     TextBlock
-        Lines; the last line of the file gets a newline if it has none.
+        Lines; the last line of the text gets a newline if it has none.
 
     Examples
     --------
+    >>> from treerank.files.compression import open_text
     >>> path = getfixture("tmp_path") / "lines.txt"
     >>> n_bytes = path.write_bytes(b"one\ntwo\nthree")
-    >>> blocks = list(text_blocks(path, block_size=8))
+    >>> with open_text(path) as text:
+    ...     blocks = list(text_blocks(text, block_size=8))
     >>> [(block.text.tobytes(), block.first_line) for block in blocks]
     [(b'one\ntwo\n', 1), (b'three\n', 3)]
     """
     block_size = block_size or BLOCK_SIZE
     first_line, carry = 1, b""
-    with open_text(path) as stream, ThreadPoolExecutor(1) as reader:
-        ahead: Future[_Filled] | None = reader.submit(_fill, stream, carry, block_size)
+    with ThreadPoolExecutor(1) as reader:
+        submit = reader.submit if text.is_file else _submit_here
+        ahead: Future[_Filled] | None = submit(_fill, text.stream, carry, block_size)
         while ahead is not None:
             buffer, n_bytes, damage = ahead.result()
             if damage is not None:
-                raise _truncation_error(path, bytes(buffer[:n_bytes]), first_line, damage)
+                raise _truncation_error(text.name, bytes(buffer[:n_bytes]), first_line, damage)
             is_last = n_bytes < len(buffer) - 1
             if is_last and n_bytes and buffer[n_bytes - 1] != 10:
                 buffer[n_bytes] = 10  # _fill leaves room for it
@@ -72,10 +74,17 @@ def text_blocks(path: str | Path, block_size: int | None = None) -> Generator[Te
             end = n_bytes if is_last else buffer.rfind(b"\n", 0, n_bytes) + 1
             carry = bytes(memoryview(buffer)[end:n_bytes])
             size = max(block_size, len(carry))  # a long line doubles until it fits
-            ahead = None if is_last else reader.submit(_fill, stream, carry, size)
+            ahead = None if is_last else submit(_fill, text.stream, carry, size)
             if end:
                 yield TextBlock(np.frombuffer(buffer, dtype=np.uint8, count=end), first_line)
                 first_line += buffer.count(b"\n", 0, end)
+
+
+def _submit_here(function: Callable[..., _Filled], *arguments: Any) -> Future[_Filled]:
+    """Call a function in this thread: it can be interrupted while it waits for a pipe."""
+    done: Future[_Filled] = Future()
+    done.set_result(function(*arguments))
+    return done
 
 
 def _fill(stream: Any, carry: bytes, size: int) -> _Filled:
@@ -95,10 +104,10 @@ def _fill(stream: Any, carry: bytes, size: int) -> _Filled:
     return buffer, n_bytes, None
 
 
-def _truncation_error(path, rest, first_line, damage):
+def _truncation_error(name, rest, first_line, damage):
     """Return the error that names the line and column at which a gzip stream is damaged."""
     line = first_line + rest.count(b"\n")
     column = len(rest) - rest.rfind(b"\n")
     return ValueError(
-        f"{path}, line {line}, column {column}: the gzip stream must be whole; got {damage}"
+        f"{name}, line {line}, column {column}: the gzip stream must be whole; got {damage}"
     )

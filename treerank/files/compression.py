@@ -1,24 +1,72 @@
 """Compression: gzip files are read and written like plain files."""
 
 import gzip
+import io
 import os
-from contextlib import AbstractContextManager, nullcontext
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
+#: The path that means standard input.
+STANDARD_INPUT = "-"
 #: A gzip stream holds at most so many times its own size.
 _LARGEST_RATIO = 1032
+_GZIP_START = b"\x1f\x8b"
 
 
-def is_gzip(path: str | Path) -> bool:
-    """Tell whether a file must be decompressed: by its name or by its first two bytes."""
-    with open(path, "rb") as file:
-        return str(path).endswith(".gz") or file.read(2) == b"\x1f\x8b"
+@dataclass(frozen=True)
+class Text:
+    """A text that can be read once.
+
+    Parameters
+    ----------
+    name : str
+        Its name in messages.
+    stream : file
+        Binary stream of the text, which is decompressed.
+    is_file : bool
+        Whether it is a regular file. If not, as with a pipe, its size is not known, and the next
+        bytes may be a long time in coming.
+    expected_size : int
+        Approximate number of bytes; 0 if it is not known.
+
+    Examples
+    --------
+    >>> Text("a pipe", io.BytesIO(b"one"), is_file=False, expected_size=0).stream.read()
+    b'one'
+    """
+
+    name: str
+    stream: Any
+    is_file: bool
+    expected_size: int
 
 
-def open_text(path: str | Path) -> Any:
-    """Open a plain or a gzip file to read its text as bytes."""
-    return gzip.open(path) if is_gzip(path) else open(path, "rb")
+@contextmanager
+def open_text(path: str | Path) -> Iterator[Text]:
+    """Open a plain or a gzip text; ``-`` is standard input.
+
+    A text is gzip's by the name of its file or by its first two bytes. Nothing is opened or read
+    twice, because a pipe gives its bytes only once.
+    """
+    with _opened(path) as file:
+        start = (file.read(1) or b"") + (file.read(1) or b"")  # a pipe may give less than asked for
+        stream: Any = io.BufferedReader(_Restarted(start, file))
+        is_gzip = str(path).endswith(".gz") or start == _GZIP_START
+        if is_gzip:
+            stream = gzip.GzipFile(fileobj=stream)
+        is_file = is_regular_file(path)
+        name = "standard input" if str(path) == STANDARD_INPUT else str(path)
+        yield Text(name, stream, is_file, _expected_size(file, is_gzip) if is_file else 0)
+
+
+def is_regular_file(path: str | Path) -> bool:
+    """Tell whether a path is a regular file, which can be read again, and no pipe or device."""
+    return str(path) != STANDARD_INPUT and stat.S_ISREG(os.stat(path).st_mode)
 
 
 def compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Any]:
@@ -31,14 +79,42 @@ def compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Any]:
     return gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
 
 
-def expected_size(path: str | Path) -> int:
-    """Guess how many bytes of text a file holds.
+def _opened(path):
+    """Open a file without a buffer; standard input stays open."""
+    if str(path) != STANDARD_INPUT:
+        return open(path, "rb", buffering=0)
+    if sys.stdin is None:
+        raise ValueError(f"standard input must be open to read {STANDARD_INPUT!r}; it is closed.")
+    return nullcontext(sys.stdin.buffer)
+
+
+class _Restarted(io.RawIOBase):
+    """A stream that gives again the bytes that were read from its start."""
+
+    def __init__(self, start, rest):
+        self._start, self._rest = start, rest
+
+    def readable(self):
+        return True
+
+    def readinto(self, room):
+        if not self._start:
+            return self._rest.readinto(room)
+        n_bytes = min(len(room), len(self._start))
+        room[:n_bytes] = self._start[:n_bytes]
+        self._start = self._start[n_bytes:]
+        return n_bytes
+
+
+def _expected_size(file, is_gzip):
+    """Guess how many bytes of text a regular file holds; its position stays.
 
     A gzip file ends with the size of its text, but modulo 4 GiB and only for its last member.
     """
-    size = os.path.getsize(path)
-    if not is_gzip(path) or size < 4:
+    size, place = os.fstat(file.fileno()).st_size, file.tell()
+    if not is_gzip or size < 4:
         return size
-    with open(path, "rb") as file:
-        file.seek(-4, os.SEEK_END)
-        return max(size, min(int.from_bytes(file.read(4), "little"), _LARGEST_RATIO * size))
+    file.seek(-4, os.SEEK_END)
+    in_the_end = int.from_bytes(file.read(4), "little")
+    file.seek(place)
+    return max(size, min(in_the_end, _LARGEST_RATIO * size))

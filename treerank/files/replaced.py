@@ -1,16 +1,30 @@
 """Replaced files: a file is written beside its place and renamed once it is whole."""
 
+import errno
 import os
 import secrets
+import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
+
+if sys.platform != "win32":  # there an open file cannot be removed, so a lock is not needed
+    import fcntl
+
+_SUFFIX = ".treerank-part"
+#: Letters of a file's name that the name of its part begins with; a name may have 255 bytes.
+_N_LETTERS = 50
+_STDOUT = 1
 
 
 @contextmanager
 def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
     """Open a new file that replaces ``path`` when the block ends without an error.
+
+    The new file has the mode of the old one. A symbolic link stays, and its target is replaced.
+    What is no regular file, such as a device or a pipe, is written to and never replaced.
 
     Parameters
     ----------
@@ -21,7 +35,12 @@ def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
     ------
     file
         Binary file to write to. After an error, or if the process is killed, ``path`` is as it
-        was before.
+        was before. What a killed process leaves beside it is removed by the next call.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written; names ``path``.
 
     Examples
     --------
@@ -32,14 +51,142 @@ def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
     b'whole'
     """
     path = Path(path)
-    # In the same folder, because a rename is one step only within one file system.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(8)}.part")
+    with _errors_about(path):
+        old = _status(path)
+        if old is not None and not stat.S_ISREG(old.st_mode):
+            with open(path, "wb") as file:
+                yield file
+        elif old is not None and _is_standard_output(old):
+            with open(_STDOUT, "wb", closefd=False) as file:
+                yield file
+        else:
+            target = os.path.realpath(path)
+            with _part(target) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())  # otherwise a crash may leave the new name on an empty file
+                _copy_mode(old, file)
+                if sys.platform == "win32":
+                    file.close()
+                os.replace(file.name, target)
+
+
+def check_output(path: str | Path) -> None:
+    """Raise the error that :func:`replaced_file` would raise for this path, and write nothing.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write later.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written: it is a folder or read-only, or its folder does not exist or
+        is read-only. Names ``path``.
+
+    Examples
+    --------
+    >>> check_output(getfixture("tmp_path"))
+    Traceback (most recent call last):
+    ...
+    IsADirectoryError: [Errno 21] Is a directory: ...
+    """
+    path = Path(path)
+    with _errors_about(path):
+        old = _status(path)
+        if old is None or stat.S_ISREG(old.st_mode):
+            with _part(os.path.realpath(path)):
+                pass
+
+
+@contextmanager
+def _errors_about(path):
+    """Name ``path`` in errors of the system that name no file, or a part."""
     try:
-        with open(beside, "xb") as file:
+        yield
+    except OSError as error:
+        if error.errno is None or not str(error.filename or _SUFFIX).endswith(_SUFFIX):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _status(path):
+    """Return the status of the file that is to be replaced, or None; refuse what cannot be one."""
+    if path.name == "" or "\0" in path.name:
+        raise ValueError(f"path must be the name of a file; got {str(path)!r}.")
+    try:
+        status = os.stat(path)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not os.access(path, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+    return status
+
+
+def _is_standard_output(status):
+    """Tell whether this process writes its output to a file, as to /dev/stdout in a shell."""
+    is_open = sys.__stdout__ is not None  # if not, the number may be that of another file
+    return is_open and os.path.samestat(status, os.fstat(_STDOUT))
+
+
+def _copy_mode(old, file):
+    """Give a new file the owner, as far as this user may, and the mode of the old one."""
+    if old is not None and sys.platform != "win32":
+        with suppress(PermissionError):
+            os.fchown(file.fileno(), old.st_uid, old.st_gid)
+        os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+
+
+@contextmanager
+def _part(target):
+    """Open a new file in the folder of ``target``, and remove it in the end if it is still there.
+
+    It is in the same folder, because a rename is one step only within one file system. A lock
+    says that its writer is alive; parts without one were left by killed processes.
+    """
+    folder, name = os.path.split(target)
+    start = f".{name[:_N_LETTERS]}."
+    _remove_abandoned(folder, start)
+    file = _open_part(folder, start)
+    try:
+        with file:
             yield file
-            file.flush()
-            os.fsync(file.fileno())  # otherwise a crash may leave the new name on an empty file
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(file.name)
+
+
+def _open_part(folder, start):
+    """Open and lock a new file; take another name if it was removed before it was locked."""
+    while True:
+        file = open(os.path.join(folder, f"{start}{secrets.token_hex(8)}{_SUFFIX}"), "xb")  # noqa: SIM115
+        if sys.platform != "win32":
+            with suppress(OSError):  # some file systems have no locks
+                fcntl.flock(file, fcntl.LOCK_EX)
+        if os.path.exists(file.name):
+            return file
+        file.close()
+
+
+def _remove_abandoned(folder, start):
+    """Remove the parts whose writers were killed."""
+    with suppress(OSError):  # what cannot be listed cannot be tidied
+        for name in os.listdir(folder):
+            if name.startswith(start) and name.endswith(_SUFFIX):
+                _remove_if_abandoned(os.path.join(folder, name))
+
+
+def _remove_if_abandoned(path):
+    with suppress(OSError):  # its writer is alive, or it is another user's
+        if sys.platform == "win32":
+            os.unlink(path)
+            return
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+        finally:
+            os.close(file)

@@ -18,6 +18,7 @@ from treerank.checks import check_column, warn_user
 from treerank.feature_parts.linear.head_fitting import check_penalty, fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
+from treerank.files.states import count, history, optional
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
@@ -39,6 +40,13 @@ AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
 AUTO_FOR_OTHERS = {"weight": None, "smoothing": 0.0}
 
 
+def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
+    """Refuse what is no feature part of as many features as the ranker."""
+    n_features = sizes["n_features"]
+    if not hasattr(part, "transform") or getattr(part, "n_features_in_", n_features) != n_features:
+        raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")
+
+
 class DirectRanker(TransformerMixin, Ranker):
     """A feature part fitted to an objective.
 
@@ -55,7 +63,11 @@ class DirectRanker(TransformerMixin, Ranker):
         Number of iterations that are kept.
     """
 
-    _learned: ClassVar = ("feature_part_", "evals_result_", "best_iteration_")
+    _learned: ClassVar = {
+        "feature_part_": _check_part,
+        "evals_result_": history,
+        "best_iteration_": optional(count()),
+    }
 
     feature_part: Any = "lightgbm"
     loss: Any = "logistic"
@@ -91,6 +103,14 @@ class DirectRanker(TransformerMixin, Ranker):
         """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)
         return self._transform(check_features(self, X))
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
+        super().set_state(state)
+        n_outputs, n_weights = self.feature_part_.n_outputs_, len(self.head_.weight)
+        if n_weights != n_outputs:
+            raise ValueError(f"The head must have {n_outputs} weights; got {n_weights}.")
+        return self
 
     def make_objective(self, y: ArrayLike, qid: ArrayLike | None = None) -> Objective:
         """Return the objective that ``fit`` would lower for these labels, in the order of rows."""

@@ -12,11 +12,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
-from treerank.files.archive import read_archive, write_archive
+from treerank.files.archive import NOT_SAVED, one_error, read_archive, write_archive
 from treerank.lazy import load_object
 
 _CLASS = "estimator class"
+#: Largest number of features of a ranker whose scores are tried on loading.
+_MOST_FEATURES = 2**16
 
 
 def save(ranker: Any, path: str | Path) -> None:
@@ -43,13 +47,12 @@ def read_model(
     Ranker
     """
     content = read_archive(path)
-    try:
+    with one_error(f"path must hold a whole ranker that this version knows; {path} does not"):
         _check_class(content[_CLASS], rankers)
-        return _restored(content, {**FEATURE_PART_CLASSES, **rankers, **(parts or {})})
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(
-            f"path must hold a whole ranker that this version knows; got {error!r} in {path}."
-        ) from error
+        ranker = _restored(content, {**FEATURE_PART_CLASSES, **rankers, **(parts or {})})
+        if not parts:  # feature parts of the user's own may give any scores
+            _check_scores(ranker)
+    return ranker
 
 
 def _plain(value: Any, *, fitted: bool = True) -> Any:
@@ -83,15 +86,45 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
     _check_class(name, classes)
     found = classes[name]
     estimator_class = load_object(found) if isinstance(found, str) else found
-    estimator = estimator_class(**_restored(content["params"], classes))
+    params = _restored(content["params"], classes)
+    estimator = estimator_class(**params)
     if content["state"] is not None:
+        _check_settings(estimator_class, params)
         estimator.set_state(_restored(content["state"], classes))
     return estimator
 
 
-def _check_class(name: str, classes: Mapping[str, Any]) -> None:
+def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
+    """Check the parameters of a ranker as ``fit`` does, but for objects that are not in files."""
+    if hasattr(estimator_class, "_check_settings"):
+        saved = {name: value for name, value in params.items() if not _is_unsaved(value)}
+        estimator_class(**saved)._check_settings()
+
+
+def _is_unsaved(value: Any) -> bool:
+    return isinstance(value, str) and value.endswith(NOT_SAVED)
+
+
+def _check_class(name: Any, classes: Mapping[str, Any]) -> None:
     if name not in classes:
         raise ValueError(
-            f"The class must be one of {sorted(classes)}; got {name!r}. Pass your own feature "
+            f"The class must be one of {sorted(classes)}; got {name!r:.50}. Pass your own feature "
             "part to load as parts={name: class}."
         )
+
+
+def _check_scores(ranker: Any) -> None:
+    """Refuse a ranker that gives a simple document no finite score.
+
+    The checks of states are about shapes and indices. This one is about their values: enormous
+    weights that overflow, for instance.
+    """
+    n_features = ranker.n_features_in_
+    if n_features > _MOST_FEATURES:  # a dense row would take too much memory
+        return
+    rows = [np.full(n_features, value) for value in (np.nan, 0.0, 1.0, -1.0)]
+    rows += [*np.random.default_rng(0).normal(size=(12, n_features))]
+    with np.errstate(all="ignore"):
+        scores = ranker._scores(np.stack(rows))
+    if scores.shape != (len(rows),) or not np.isfinite(scores).all():
+        raise ValueError("the scores of some simple documents are not finite")

@@ -15,6 +15,15 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.ranker import Ranker
 
 
+def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
+    """Refuse what is not a list of fitted rankers of the same features."""
+    if not isinstance(rankers, list) or not rankers:
+        raise ValueError(f"{name} must be a list of rankers.")
+    for ranker in rankers:
+        if getattr(ranker, "n_features_in_", None) != sizes["n_features"]:
+            raise ValueError(f"{name} must be fitted to {sizes['n_features']} features.")
+
+
 @dataclass(eq=False, repr=False)
 class NestedRanker(Ranker):
     """Rank in stages: each stage ranks the top of the list of the stage before again.
@@ -61,7 +70,7 @@ class NestedRanker(Ranker):
     (2, np.int64(30))
     """
 
-    _learned: ClassVar = ("rankers_",)
+    _learned: ClassVar = {"rankers_": _check_rankers}
 
     ranker: Any
     _: KW_ONLY

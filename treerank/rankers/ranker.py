@@ -2,8 +2,9 @@
 
 A ranker checks what the user passes, puts the rows into an order that depends on their content
 alone, and lets its subclass learn from them. To add a ranker, derive a class from :class:`Ranker`
-with ``_learn`` and ``_scores``, name the attributes that model files keep in ``_learned``, and list
-the class in :mod:`treerank.registry`. If it fits a feature part to an objective, derive it from
+with ``_learn`` and ``_scores``, name the attributes that model files keep in ``_learned``, each
+with a rule of :mod:`treerank.files.states`, and list the class in :mod:`treerank.registry`. If it
+fits a feature part to an objective, derive it from
 :class:`~treerank.rankers.direct_ranker.DirectRanker` instead.
 """
 
@@ -17,7 +18,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_weight, warn_user
+from treerank.checks import check_count, check_number, check_weight, warn_user
+from treerank.files.states import Rule, array, check_state
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_documents, check_eval_set, check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
@@ -85,8 +87,8 @@ class Ranker(BaseEstimator):
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
 
-    #: Names of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
-    _learned: ClassVar[tuple[str, ...]] = ()
+    #: Rules of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
+    _learned: ClassVar[dict[str, Rule]] = {}
 
     tau: str = "identity"
     metric: str | Callable[..., float] = "ndcg@10"
@@ -261,17 +263,27 @@ class Ranker(BaseEstimator):
         }
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned, and return the ranker."""
+        """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
+        n_features, names = state["n_features"], state["feature_names"]
+        check_count("n_features", n_features)
+        check_number("steepness", state["steepness"], at_least=0)
+        check_state(state["head"], {"weight": array("float64", "n_outputs"), "tau": _any})
+        _check_columns(names, state["categories"], n_features)
+        check_state(state["learned"], self._learned, **self._sizes(n_features))
         self.head_ = AntisymmetricHead(**state["head"])
         self.steepness_ = state["steepness"]
         self.columns_ = Columns(state["categories"])
-        if state["feature_names"] is not None:
-            self.feature_names_in_ = np.array(state["feature_names"], dtype=object)
-        self.n_features_in_ = state["n_features"]
-        self._had_queries = state["had_queries"]
-        for name in self._learned:
-            setattr(self, name, state["learned"][name])
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = n_features
+        self._had_queries = bool(state["had_queries"])
+        for name, value in state["learned"].items():
+            setattr(self, name, value)
         return self
+
+    def _sizes(self, n_features: int) -> dict[str, int]:
+        """Return the sizes that the rules of ``_learned`` name."""
+        return {"n_features": n_features}
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         """Learn from the documents ``data.X[data.rows]``, of labels ``data.y``."""
@@ -375,6 +387,28 @@ class Ranker(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = self._dense_reader() is None
         return tags
+
+
+def _any(name: str, value: Any, sizes: dict[str, int]) -> None:
+    """Leave an entry to the class that it is passed to."""
+
+
+def _check_columns(names: Any, categories: Any, n_features: int) -> None:
+    """Refuse names and categories of columns that no data frame with so many columns has."""
+    if names is not None and not (
+        isinstance(names, list)
+        and len(names) == n_features
+        and all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError(f"feature_names must be None or a list of {n_features} texts.")
+    if not isinstance(categories, dict):
+        raise ValueError("categories must be a dict.")
+    for column, values in categories.items():
+        check_count("A column of categories", column, at_least=0, at_most=n_features - 1)
+        if not isinstance(values, list) or not all(
+            isinstance(value, str | int | float) for value in values
+        ):
+            raise ValueError(f"The categories of column {column} must be a list of plain values.")
 
 
 def _positions(groups: QueryGroups) -> np.ndarray:

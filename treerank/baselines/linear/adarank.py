@@ -28,6 +28,7 @@ from treerank.baselines.training_checks import (
     start_progress,
 )
 from treerank.checks import check_choice, check_count, check_number
+from treerank.files.states import array, count, entries, history
 from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import get_metric
 
@@ -92,7 +93,18 @@ class AdaRank(LinearRanker):
     (True, True)
     """
 
-    _learned: ClassVar = ("coef_", "mean_", "stumps_", "evals_result_", "best_iteration_")
+    _learned: ClassVar = LinearRanker._learned | {
+        "stumps_": entries(
+            {
+                "inverse": array("float64", "n_features"),
+                "feature": array("int64", "n_stumps", at_least=0, below="n_features"),
+                "threshold": array("float64", "n_stumps"),
+                "weight": array("float64", "n_stumps"),
+            }
+        ),
+        "evals_result_": history,
+        "best_iteration_": count(),
+    }
 
     _: KW_ONLY
     metric: str | Callable[..., float] = "ndcg@10"

@@ -20,6 +20,7 @@ from treerank.baselines.training_checks import (
     start_progress,
 )
 from treerank.checks import check_count
+from treerank.files.states import history
 from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import get_metric
 
@@ -72,7 +73,7 @@ class ESRank(LinearRanker):
     True
     """
 
-    _learned: ClassVar = ("coef_", "mean_", "evals_result_")
+    _learned: ClassVar = LinearRanker._learned | {"evals_result_": history}
 
     _: KW_ONLY
     n_generations: int = 1300

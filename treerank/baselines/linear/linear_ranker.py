@@ -12,6 +12,7 @@ import numpy as np
 
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
+from treerank.files.states import Rule, array
 from treerank.numerics.threads import threads_for
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
@@ -29,7 +30,10 @@ class LinearRanker(Ranker):
         Mean of each feature over the training documents.
     """
 
-    _learned: ClassVar[tuple[str, ...]] = ("coef_", "mean_")
+    _learned: ClassVar[dict[str, Rule]] = {
+        "coef_": array("float64", "n_features"),
+        "mean_": array("float64", "n_features"),
+    }
 
     coef_: np.ndarray
     mean_: np.ndarray

@@ -6,7 +6,7 @@ Epochs are repeated until the errors no longer fall, and the best epoch is kept.
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, 
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
 from treerank.checks import check_count
+from treerank.files.states import array, history
 from treerank.progress import Progress
 
 _ONE_BY_ONE = "documents are shown one by one, each as often as any other"
@@ -71,9 +72,13 @@ class PRank(LinearRanker):
     True
     """
 
-    _learned: ClassVar[tuple[str, ...]] = (
-        *("coef_", "mean_", "levels_", "thresholds_", "evals_result_"),
-    )
+    _learned: ClassVar = {
+        "coef_": array("float64", "n_weights"),
+        "mean_": array("float64", "n_features"),
+        "thresholds_": array("float64", "n_thresholds"),
+        "levels_": array("float64", "n_levels"),
+        "evals_result_": history,
+    }
     _quadratic: ClassVar[bool] = False
 
     n_perceptrons = 1
@@ -89,6 +94,16 @@ class PRank(LinearRanker):
     def predict_level(self, X: Any) -> np.ndarray:
         """Return the label of each document, by the thresholds that its score exceeds."""
         return self.levels_[np.searchsorted(self.thresholds_, self.predict(X), side="right")]
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
+        super().set_state(state)
+        if len(self.levels_) != len(self.thresholds_) + 1:
+            raise ValueError(f"thresholds_ must be between {len(self.levels_)} levels.")
+        return self
+
+    def _sizes(self, n_features):
+        return {"n_features": n_features, "n_weights": n_products(n_features, self._quadratic)}
 
     def _weigh(self, data, scale, held_out, seed):
         refuse_weights(self, data, _NO_WEIGHTS)

@@ -8,6 +8,7 @@ from typing import ClassVar
 from treerank.baselines.linear.perceptrons import quadratic_scores
 from treerank.baselines.linear.prank import PRank
 from treerank.baselines.linear.standard_features import FeatureScale
+from treerank.files.states import array
 from treerank.numerics.threads import threads_for
 
 
@@ -62,7 +63,7 @@ class QuadraticPRank(PRank):
     True
     """
 
-    _learned: ClassVar = (*PRank._learned, "inverse_")
+    _learned: ClassVar = PRank._learned | {"inverse_": array("float64", "n_features")}
     _quadratic: ClassVar[bool] = True
 
     def _learn(self, data, held_out, seed):

@@ -19,6 +19,7 @@ from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.pair_hinge_problem import PairHingeProblem
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
 from treerank.checks import check_count, check_number
+from treerank.files.states import count, number
 
 
 @dataclass(eq=False, repr=False)
@@ -74,7 +75,7 @@ class RankSVM(LinearRanker):
     array([ 1., -2.,  0.])
     """
 
-    _learned: ClassVar = ("coef_", "mean_", "objective_", "n_iter_")
+    _learned: ClassVar = LinearRanker._learned | {"objective_": number(), "n_iter_": count()}
 
     C: float = 1.0
     _: KW_ONLY

@@ -14,8 +14,18 @@ import torch
 from scipy.special import expit
 
 from treerank.feature_parts.networks.training import one_thread
+from treerank.files.states import array
 
 _BLOCK = 256
+#: Rules of the fields of a comparator in model files.
+COMPARATOR_RULES = {
+    "first": array("float64", "n_hidden", "n_features"),
+    "second": array("float64", "n_hidden", "n_features"),
+    "bias": array("float64", "n_hidden"),
+    "ahead": array("float64", "n_hidden"),
+    "behind": array("float64", "n_hidden"),
+    "output_bias": array("float64"),
+}
 
 
 class Comparator(NamedTuple):

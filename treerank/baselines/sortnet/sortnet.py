@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 try:
-    from treerank.baselines.sortnet.comparator import Comparator
+    from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
 except ImportError as error:
     raise ImportError("SortNet needs torch: pip install treerank[torch]") from error
 
@@ -18,8 +18,12 @@ from treerank.baselines.sortnet.comparison_sort import Preference, sort_by_compa
 from treerank.baselines.sortnet.transitivity import TransitivityReport, measure_transitivity
 from treerank.baselines.training_checks import refuse_weights
 from treerank.checks import check_count, check_number
-from treerank.feature_parts.networks.standardization import Standardization
+from treerank.feature_parts.networks.standardization import (
+    STANDARDIZATION_RULES,
+    Standardization,
+)
 from treerank.feature_parts.rows import Rows
+from treerank.files.states import array, count, entries, numbers
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.explanation import check_n_pairs
@@ -89,7 +93,13 @@ class SortNet(Ranker):
     (array([3, 2, 1, 2, 1]), 0)
     """
 
-    _learned: ClassVar = ("weights_", "qualities_", "n_pairs_", "inputs_", "references_")
+    _learned: ClassVar = {
+        "weights_": entries(COMPARATOR_RULES),
+        "qualities_": numbers,
+        "n_pairs_": count(),
+        "inputs_": entries(STANDARDIZATION_RULES),
+        "references_": array("float64", "n_references", "n_features"),
+    }
 
     n_hidden: int = 20
     _: KW_ONLY

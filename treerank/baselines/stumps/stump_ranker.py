@@ -15,6 +15,7 @@ import numpy as np
 from treerank.baselines.stumps.stumps import MAX_THRESHOLDS, BinnedFeatures, Stumps, best_stump
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
 from treerank.checks import check_count
+from treerank.files.states import array, count, entries, history
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Objective
 from treerank.rankers.ranker import Ranker
@@ -56,7 +57,18 @@ class StumpRanker(Ranker):
         Share of each feature in the weights of the stumps.
     """
 
-    _learned: ClassVar = ("stumps_", "evals_result_", "best_iteration_")
+    _learned: ClassVar = {
+        "stumps_": entries(
+            {
+                "feature": array("int64", "n_stumps", at_least=0, below="n_features"),
+                "threshold": array("float64", "n_stumps", infinite=True),
+                "missing": array("float64", "n_stumps", at_least=0, at_most=1),
+                "weight": array("float64", "n_stumps"),
+            }
+        ),
+        "evals_result_": history,
+        "best_iteration_": count(),
+    }
     _objective: ClassVar[dict[str, str]]
 
     _: KW_ONLY

@@ -24,6 +24,7 @@ from treerank.feature_parts.engines.column_arguments import Signs, column_indice
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
+from treerank.files.states import history
 from treerank.numerics.threads import kernel_threads, threads_allowed
 from treerank.objectives.base import Objective
 from treerank.progress import Progress
@@ -42,7 +43,6 @@ TREE_PARAMETERS = (
     "subsample",
 )
 IMPORTANCE_TYPES = ("gain", "split")
-_STATE = ("n_features_in_", "n_scores_", "best_iteration_", "evals_result_")
 
 
 class GrowthTask(NamedTuple):
@@ -89,8 +89,10 @@ class BoostedTrees(BaseEstimator):
     - ``leaf_values()`` returns the values of all nodes, one array of shape (n_nodes, n_values)
       per tree, NaN where a node is not a leaf;
     - ``importance(kind)`` returns the gain or the number of splits of each feature;
-    - ``dump_booster(booster)`` and ``load_booster(model)`` turn a booster into plain values and
-      back;
+    - ``forest()`` returns the trees in neutral form;
+    - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
+      back, without trust in the values;
+    - ``load_booster(model)`` returns a booster from what ``init_model`` may be;
     - ``count_iterations(booster, n_scores)`` and ``count_features_and_scores(booster)`` describe
       a booster.
 
@@ -203,7 +205,7 @@ class BoostedTrees(BaseEstimator):
         task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(task)
-        return self._remember(booster, rows.shape[1], objective.n_outputs, progress)
+        return self._remember(booster, progress)
 
     def transform(self, X: Any) -> np.ndarray | csr_matrix:
         """Return f(x), of shape (n_documents, n_outputs_), in the form that ``output`` names."""
@@ -244,17 +246,15 @@ class BoostedTrees(BaseEstimator):
         return self._leaf_table
 
     def get_state(self) -> dict[str, Any]:
-        """Return the fitted state: the model of the engine and a few numbers."""
+        """Return the fitted state: the model of the engine and the values on validation data."""
         check_is_fitted(self)
-        model = self.dump_booster(self.booster_)
-        return {"model": model, **{name: getattr(self, name) for name in _STATE}}
+        return {"model": self.dump_booster(self.booster_), "evals_result_": self.evals_result_}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned."""
-        for name in _STATE:
-            setattr(self, name, state[name])
-        self.booster_, self._leaf_table = self.load_booster(state["model"]), None
-        return self
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_choice("output", self.output, OUTPUTS)
+        history("evals_result_", state["evals_result_"], {})
+        return self._set_booster(self.restore_booster(state["model"]), state["evals_result_"])
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags, with the one for sparse matrices."""
@@ -342,12 +342,15 @@ class BoostedTrees(BaseEstimator):
             raise ValueError(f"X must have {n_features} features; got {rows.shape[1]}.")
         return rows
 
-    def _remember(self, booster, n_features, n_scores, progress):
+    def _remember(self, booster, progress):
         history = progress.history()
         if self._continues_itself() and history:
             earlier = self.evals_result_.get("validation", {}).get(progress.name, [])
             history = {"validation": {progress.name: earlier + progress.values}}
-        self.booster_, self._leaf_table, self.evals_result_ = booster, None, history
-        self.n_features_in_, self.n_scores_ = n_features, n_scores
-        self.best_iteration_ = self.count_iterations(booster, n_scores)
+        return self._set_booster(booster, history)
+
+    def _set_booster(self, booster, evals_result):
+        self.booster_, self._leaf_table, self.evals_result_ = booster, None, evals_result
+        self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
+        self.best_iteration_ = self.count_iterations(booster, self.n_scores_)
         return self

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice
 from treerank.feature_parts.base import Validation
@@ -17,6 +18,8 @@ from treerank.feature_parts.engines.column_arguments import (
     interaction_groups,
     monotone_signs,
 )
+from treerank.forests.forest import Forest
+from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 
 if TYPE_CHECKING:
     import lightgbm
@@ -202,13 +205,26 @@ class LightGBMTrees(BoostedTrees):
         lines = re.findall(r"^leaf_value=(.*)$", text, re.MULTILINE)
         return [np.array(line.split(), dtype=np.float64)[:, None] for line in lines]
 
+    def forest(self) -> Forest:
+        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
+        check_is_fitted(self)
+        return read_lightgbm(self.booster_.model_to_string())
+
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
         return self.booster_.feature_importance(kind)
 
     def dump_booster(self, booster: "lightgbm.Booster") -> str:
-        """Return LightGBM's text of a model, which predicts the same bits."""
-        return booster.model_to_string()
+        """Return LightGBM's text of the trees, which predicts the same bits."""
+        return trees_of_text(booster.model_to_string())
+
+    def restore_booster(self, model: str) -> "lightgbm.Booster":
+        """Return a booster from the text of its trees, which LightGBM reads only if it is whole."""
+        import lightgbm
+
+        if not isinstance(model, str):
+            raise ValueError(f"A model of LightGBM must be a text; got {type(model)}.")
+        return lightgbm.Booster(model_str=checked_lightgbm(model))
 
     def load_booster(self, model: "lightgbm.Booster | str | Path") -> "lightgbm.Booster":
         """Return a booster from a booster, the text of a model or the path of its file."""

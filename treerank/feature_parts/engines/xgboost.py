@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.sparse import issparse
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.column_arguments import interaction_groups, monotone_signs
 from treerank.feature_parts.rows import stored_as
+from treerank.forests.forest import Forest
+from treerank.forests.xgboost_model import read_xgboost
 
 if TYPE_CHECKING:
     import xgboost
@@ -231,6 +234,11 @@ class XGBoostTrees(BoostedTrees):
         model = json.loads(self.booster_.save_raw("json"))["learner"]["gradient_booster"]["model"]
         return [node_values(tree) for tree in model["trees"]]
 
+    def forest(self) -> Forest:
+        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
+        check_is_fitted(self)
+        return read_xgboost(self.dump_booster(self.booster_))
+
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
         kinds = {"gain": "total_gain", "split": "weight"}
@@ -241,6 +249,18 @@ class XGBoostTrees(BoostedTrees):
     def dump_booster(self, booster: "xgboost.Booster") -> bytes:
         """Return the model in UBJSON, which predicts the same bits."""
         return bytes(booster.save_raw("ubj"))
+
+    def restore_booster(self, model: bytes) -> "xgboost.Booster":
+        """Return a booster from its bytes, which XGBoost reads only if they are whole."""
+        import xgboost
+
+        if not isinstance(model, bytes) or not model.startswith(b"{L"):
+            raise ValueError(f"A model of XGBoost must be UBJSON; got {type(model)}.")
+        read_xgboost(model)
+        try:
+            return self.load_booster(model)
+        except xgboost.core.XGBoostError as error:
+            raise ValueError("A model of XGBoost must be one that XGBoost reads.") from error
 
     def load_booster(self, model: "xgboost.Booster | bytes | str | Path") -> "xgboost.Booster":
         """Return a booster from a booster, its bytes or the path of its file."""

@@ -6,6 +6,7 @@ scores of documents they were not trained on. From these scores, which cover all
 weights of the feature parts are fitted.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -21,11 +22,11 @@ from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import as_rows
+from treerank.files.states import Rule, array, check_state, count, history
 from treerank.objectives.base import Objective, convex_form
 from treerank.objectives.batches import taken
 from treerank.progress import Progress, current_listener, ignore_progress, listening
 
-_STATE = ("bags_", "head_weight_", "spread_", "evals_result_")
 #: Penalty on the weights of the parts, chosen on validation parts of real data.
 _ALPHA = 0.03
 
@@ -63,8 +64,8 @@ class Ensemble(BaseEstimator):
         Standard deviation of the scores of each part over the documents, each left out once.
     evals_result_ : dict
         ``{"validation": {name of the metric: [value]}}`` of the whole, given ``validation``.
-    n_outputs_ : int
-        Number of columns of ``transform``, one per part.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X and of ``transform``, which has one per part.
 
     Examples
     --------
@@ -95,7 +96,7 @@ class Ensemble(BaseEstimator):
         rng = check_random_state(self.random_state)
         bags = deal_bags(objective.groups, self.n_bags, rng)
         listener = current_listener()
-        self.bags_ = []
+        self.n_features_in_, self.bags_ = rows.shape[1], []
         scores = np.empty((len(rows), len(self.parts)))
         for bag in bags:
             parts = [_seeded(part, rng) for part in self.parts]
@@ -139,7 +140,9 @@ class Ensemble(BaseEstimator):
         return {name: getattr(self, name) for name in _STATE}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned."""
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        n_features = state["n_features_in_"]
+        check_state(state, _STATE, n_parts=len(self.parts), n_features=n_features)
         for name in _STATE:
             setattr(self, name, state[name])
         return self
@@ -177,6 +180,28 @@ class Ensemble(BaseEstimator):
         weight = fit_head(scores / scale, convex_form(objective), penalty="positive", alpha=_ALPHA)
         # Where no part helps alone, as with two queries, all of them do.
         self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
+
+
+def _check_bags(name, bags, sizes):
+    """Refuse what is not a list of bags with one fitted part per place."""
+    n_parts, n_features = sizes["n_parts"], sizes["n_features"]
+    lists = bags if isinstance(bags, list) else []
+    if not lists or any(not isinstance(parts, list) or len(parts) != n_parts for parts in lists):
+        raise ValueError(f"{name} must be a list of bags of {n_parts} parts.")
+    for part in itertools.chain(*bags):
+        width = getattr(part, "n_features_in_", n_features)
+        if not hasattr(part, "transform") or width != n_features:
+            raise ValueError(f"{name} must hold fitted feature parts of {n_features} features.")
+
+
+#: What ``fit`` has learned, with the rules of a model file.
+_STATE: dict[str, Rule] = {
+    "n_features_in_": count(at_least=1),
+    "bags_": _check_bags,
+    "head_weight_": array("float64", "n_parts", at_least=0),
+    "spread_": array("float64", "n_parts", at_least=0),
+    "evals_result_": history,
+}
 
 
 def _seeded(part: Any, rng: np.random.RandomState) -> Any:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from treerank.feature_parts.histogram.binned import Binned
 from treerank.feature_parts.histogram.bins import Bins
 from treerank.feature_parts.histogram.growing import GrownTree
 from treerank.feature_parts.histogram.quickscorer import QuickScorer, make_quickscorer
+from treerank.files.states import array, check_state, count
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +132,62 @@ class Forest:
         """Return the fields as plain numbers and arrays."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    @classmethod
+    def of_state(cls, state: Any) -> Self:
+        """Return a forest of the fields that :meth:`as_state` returned; refuse anything else.
+
+        Kernels check no index and stop at leaves only, so all of this is checked here.
+        """
+        sizes = {"n_features": state["n_features"], "n_nodes": len(state["first"])}
+        check_state(state, _RULES, **sizes)
+        forest = cls(**state)
+        forest._check_paths()
+        forest._check_sets()
+        with np.errstate(over="ignore"):
+            total = np.abs(forest.values).sum()
+        if not np.isfinite(total):
+            raise ValueError("The sum of all values must be finite.")
+        return forest
+
+    def _check_paths(self) -> None:
+        """Refuse nodes that are not trees: each has one parent, before it in its tree."""
+        starts, first, n_nodes = self.starts, self.first.astype(np.int64), len(self.first)
+        if starts[0] != 0 or starts[-1] != n_nodes or (np.diff(starts) < 1).any():
+            raise ValueError("starts must rise from 0 to the number of nodes.")
+        split = np.flatnonzero(~self.is_leaf)
+        end = np.repeat(starts[1:], np.diff(starts))
+        left = first[split]
+        n_parents = np.bincount(np.concatenate([left, left + 1]), minlength=n_nodes)
+        n_parents[starts[:-1]] += 1  # roots need none
+        if (left <= split).any() or (left + 1 >= end[split]).any() or (n_parents != 1).any():
+            raise ValueError("first must name a later pair of nodes of the tree, each pair once.")
+
+    def _check_sets(self) -> None:
+        """Refuse sets of several nodes, and leaves that a document would leave."""
+        used = self.set_of_node[self.set_of_node >= 0]
+        leaf = self.is_leaf
+        if len(np.unique(used)) != len(used) or (self.set_of_node[leaf] >= 0).any():
+            raise ValueError("set_of_node must name each set once, and none in leaves.")
+        if self.missing_right[leaf].any() or (self.threshold[leaf] < np.inf).any():
+            raise ValueError("threshold and missing_right must keep documents in leaves.")
+
 
 _ARRAYS = [field.name for field in fields(Forest) if field.name != "n_features"]
+_RULES = {
+    "n_features": count(1),
+    "starts": array("int64", "n_starts"),
+    "feature": array("uint32", "n_nodes", below="n_features"),
+    "threshold": array("float64", "n_nodes", infinite=True),
+    "missing_right": array("bool", "n_nodes"),
+    "first": array("uint32", "n_nodes", below="n_nodes"),
+    "gain": array("float64", "n_nodes"),
+    "values": array("float64", "n_nodes", "n_outputs"),
+    "tables": array("float64", "n_tables", 256, infinite=True),
+    "n_codes": array("int64", "n_tables", at_least=0, at_most=255),
+    "table_of_set": array("int64", "n_sets", at_least=0, below="n_tables"),
+    "sets": array("uint8", "n_sets", 256, at_most=1),
+    "set_of_node": array("int32", "n_nodes", at_least=-1, below="n_sets"),
+}
 _PER_NODE = ("feature", "threshold", "missing_right", "first", "gain", "values", "set_of_node")
 
 

@@ -1,9 +1,10 @@
 """Feature part of histogram trees, which are grown by this package's own engine."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, check_count, check_number
 from treerank.feature_parts.base import Validation
@@ -11,12 +12,14 @@ from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
+from treerank.feature_parts.histogram.conversion import as_neutral
 from treerank.feature_parts.histogram.forest import Forest
 from treerank.feature_parts.histogram.growing import GROW_POLICIES, TreeLimits
 from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS
 from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
+from treerank.forests.forest import Forest as NeutralForest
 from treerank.numerics.threads import kernel_threads
 
 #: Bounds of parameters that are numbers, as :func:`treerank.checks.check_number` takes them.
@@ -32,6 +35,8 @@ _BOUNDS: dict[str, dict[str, float]] = {
     "cat_smooth": {"at_least": 0},
     "cat_l2": {"at_least": 0},
 }
+#: Stands for validation documents where parameters are checked without training.
+_NO_VALIDATION: Validation = (None, lambda scores: 0.0)
 #: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15
 
@@ -171,6 +176,11 @@ class HistogramTrees(BoostedTrees):
         values = np.where(forest.is_leaf[:, None], forest.values, np.nan)
         return np.split(values, forest.starts[1:-1])
 
+    def forest(self) -> NeutralForest:
+        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
+        check_is_fitted(self)
+        return as_neutral(self.booster_)
+
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
         forest = self.booster_
@@ -178,9 +188,18 @@ class HistogramTrees(BoostedTrees):
         weight = forest.gain[split] if kind == "gain" else None
         return np.bincount(forest.feature[split], weight, minlength=forest.n_features)
 
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        self._check_parameters(_NO_VALIDATION)
+        return super().set_state(state)
+
     def dump_booster(self, booster: Forest) -> dict[str, Any]:
         """Return the trees as plain numbers and arrays."""
         return booster.as_state()
+
+    def restore_booster(self, model: dict[str, Any]) -> Forest:
+        """Return a forest from its numbers and arrays, and refuse anything else."""
+        return Forest.of_state(model)
 
     def load_booster(self, model: Forest | dict[str, Any]) -> Forest:
         """Return a forest from a forest or from its numbers and arrays."""
@@ -188,7 +207,7 @@ class HistogramTrees(BoostedTrees):
             return model
         if not isinstance(model, dict):
             raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
-        return Forest(**model)
+        return Forest.of_state(model)
 
     def count_iterations(self, booster: Forest, n_scores: int) -> int:
         """Return the number of trees."""

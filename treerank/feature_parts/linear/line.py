@@ -12,9 +12,13 @@ from treerank.feature_parts.base import Validation
 from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.rows import as_rows
+from treerank.files.states import array, check_state
 from treerank.objectives.base import Objective, convex_form
 
-_STATE = ("coef_", "mean_", "feature_importances_")
+#: What ``fit`` has learned, with the rules of a model file.
+_STATE = {
+    name: array("float64", "n_features") for name in ("coef_", "mean_", "feature_importances_")
+}
 
 
 @dataclass(eq=False, repr=False)
@@ -43,8 +47,8 @@ class Line(BaseEstimator):
         Mean of each feature over the training rows.
     feature_importances_ : ndarray of shape (n_features,)
         Shares of the weights of the scaled features; they sum to 1.
-    n_outputs_ : int
-        Number of columns of ``transform``, 1.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X and of ``transform``, which has one.
 
     Examples
     --------
@@ -80,8 +84,8 @@ class Line(BaseEstimator):
         """Return f(x), of shape (n_documents, 1)."""
         check_is_fitted(self)
         rows = as_rows(X)
-        if rows.shape[1] != len(self.coef_):
-            raise ValueError(f"X must have {len(self.coef_)} features; got {rows.shape[1]}.")
+        if rows.shape[1] != self.n_features_in_:
+            raise ValueError(f"X must have {self.n_features_in_} features; got {rows.shape[1]}.")
         features = Standardization(self.mean_, np.ones_like(self.mean_))(rows, np.float64)
         return (features * self.coef_).sum(axis=1, keepdims=True)
 
@@ -91,7 +95,14 @@ class Line(BaseEstimator):
         return {name: getattr(self, name) for name in _STATE}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned."""
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_state(state, _STATE)
         for name in _STATE:
             setattr(self, name, state[name])
         return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of columns of X."""
+        check_is_fitted(self)
+        return len(self.coef_)

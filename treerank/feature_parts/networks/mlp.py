@@ -40,6 +40,7 @@ def _draw_small(layers, generator, first=0.01):
 
 #: Ways to draw the weights before training.
 STARTS = {"small": _draw_small, "glorot": _draw_glorot, "zero": _draw_zero}
+_MOST_LAYERS = 1000
 
 
 @dataclass(eq=False, repr=False)
@@ -132,6 +133,8 @@ class MLP(NetworkPart):
         super()._check_parameters(validation)
         if isinstance(self.hidden, str) or not isinstance(self.hidden, Iterable):
             raise TypeError(f"hidden must be a sequence of integers; got {self.hidden!r}.")
+        if len(list(self.hidden)) > _MOST_LAYERS:
+            raise ValueError(f"hidden must be at most {_MOST_LAYERS} layers.")
         for n_units in self.hidden:
             check_count("hidden", n_units)
         check_choice("start", self.start, STARTS)
@@ -144,7 +147,8 @@ class MLP(NetworkPart):
 
 def _linear(n_in, n_out, *, bias=True):
     """Return a layer whose weights are still to be drawn, without use of torch's own generator."""
-    layer = torch.nn.utils.skip_init(torch.nn.Linear, n_in, n_out, bias=bias)
+    device = torch.get_default_device()
+    layer = torch.nn.utils.skip_init(torch.nn.Linear, n_in, n_out, bias=bias, device=device)
     if bias:
         torch.nn.init.zeros_(layer.bias)
     return layer

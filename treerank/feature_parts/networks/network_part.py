@@ -23,9 +23,13 @@ except ImportError as error:
 
 from treerank.checks import check_choice, check_count, check_number
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.networks.standardization import Standardization
+from treerank.feature_parts.networks.standardization import (
+    STANDARDIZATION_RULES,
+    Standardization,
+)
 from treerank.feature_parts.networks.training import (
     DECAYS,
+    DEVICES,
     OPTIMIZERS,
     Schedule,
     ScoredNetwork,
@@ -36,6 +40,7 @@ from treerank.feature_parts.networks.training import (
     own_generator,
 )
 from treerank.feature_parts.rows import Rows, as_rows
+from treerank.files.states import check_state, count, history, number
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
 from treerank.progress import Progress
@@ -46,7 +51,15 @@ _SAMPLE = 4096
 _BLOCK = 256
 #: Settings of an optimizer that a continued fit takes from the parameters, not from its state.
 _CURRENT_SETTINGS = ("weight_decay", "momentum")
-_STATE = ("n_features_in_", "n_outputs_", "n_scores_", "best_iteration_", "evals_result_")
+#: Stands for validation documents where parameters are checked without training.
+_NO_VALIDATION: Validation = (None, lambda scores: 0.0)
+_STATE = {
+    "n_features_in_": count(1),
+    "n_outputs_": count(1),
+    "n_scores_": count(1),
+    "best_iteration_": count(),
+    "evals_result_": history,
+}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -180,6 +193,7 @@ class NetworkPart(BaseEstimator):
         """
         rows = as_rows(X)
         self._check_parameters(validation)
+        choose_device(self.device)
         if not (self.warm_start and hasattr(self, "network_")):
             self._start(rows, objective)
         n_done = self._n_epochs_done
@@ -196,6 +210,7 @@ class NetworkPart(BaseEstimator):
         """Train for one more epoch, on these rows; the first call also fits the standardization."""
         rows = as_rows(X)
         self._check_parameters(validation)
+        choose_device(self.device)
         if not hasattr(self, "network_"):
             self._start(rows, objective)
         return self._train(rows, objective, validation, 1)
@@ -220,13 +235,27 @@ class NetworkPart(BaseEstimator):
         return {"weights": weights, **inputs, **training, **{n: getattr(self, n) for n in _STATE}}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
+        """Restore what :meth:`get_state` returned, and refuse anything else.
+
+        Training goes on with a new optimizer.
+        """
+        self._check_parameters(_NO_VALIDATION)
+        check_state({name: state[name] for name in _STATE}, _STATE)
+        inputs = {"mean": state["mean"], "scale": state["scale"]}
+        check_state(inputs, STANDARDIZATION_RULES, n_features=state["n_features_in_"])
+        check_state(
+            {"seed": state["seed"], "unit": state["unit"]}, {"seed": count(), "unit": number()}
+        )
+        if state["n_scores_"] not in (1, state["n_outputs_"]):
+            raise ValueError(f"n_scores_ must be 1 or n_outputs_; got {state['n_scores_']}.")
         for name in _STATE:
             setattr(self, name, state[name])
         self._seed, self._unit = state["seed"], state["unit"]
-        self._standardization = Standardization(state["mean"], state["scale"])
+        self._standardization = Standardization(**inputs)
+        with torch.device("meta"):  # of the right shapes, without memory for the weights
+            self._build(None, seed=0)
+        weights = _checked_weights(state["weights"], self._model.state_dict())
         self._build(None, seed=0)
-        weights = {name: torch.as_tensor(values) for name, values in state["weights"].items()}
         self._model.load_state_dict(weights)
         self._n_epochs_done, self._optimizer_state = self.best_iteration_, None
         return self
@@ -381,13 +410,29 @@ class NetworkPart(BaseEstimator):
         check_choice("batches", self.batches, BATCHES)
         check_choice("optimizer", self.optimizer, OPTIMIZERS)
         check_choice("decay", self.decay, DECAYS)
-        choose_device(self.device)
+        check_choice("device", self.device, DEVICES)  # a GPU is not needed to read a model
         if self.early_stopping_rounds is not None:
             check_count("early_stopping_rounds", self.early_stopping_rounds)
             if validation is None:
                 raise ValueError(
                     "validation must be given where early_stopping_rounds is; got None."
                 )
+
+
+def _checked_weights(arrays, expected):
+    """Return weights as tensors; refuse other names, types and shapes than the expected ones."""
+    if not isinstance(arrays, dict) or set(arrays) != set(expected):
+        raise ValueError("weights must be those of the network that the parameters describe.")
+    weights = {name: torch.as_tensor(values) for name, values in arrays.items()}
+    for name, tensor in weights.items():
+        if tensor.shape != expected[name].shape or tensor.dtype != expected[name].dtype:
+            raise ValueError(
+                f"{name} must be of shape {tuple(expected[name].shape)} and {expected[name].dtype};"
+                f" got {tuple(tensor.shape)} and {tensor.dtype}."
+            )
+        if not torch.isfinite(tensor).all():
+            raise ValueError(f"{name} must be finite.")
+    return weights
 
 
 def _warn_of_interruption(n_done: int, kept: int | None) -> None:

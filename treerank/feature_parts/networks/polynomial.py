@@ -90,7 +90,7 @@ class Polynomial(NetworkPart):
 
     def _check_parameters(self, validation):
         super()._check_parameters(validation)
-        check_count("degree", self.degree)
+        check_count("degree", self.degree, at_most=100)
 
 
 class Monomials(torch.nn.Module):

@@ -13,9 +13,15 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.feature_parts.rows import Rows
+from treerank.files.states import array
 from treerank.numerics.compiling import njit
 
 _BATCH = 8192
+#: Rules of the fields of a standardization in model files.
+STANDARDIZATION_RULES = {
+    "mean": array("float64", "n_features"),
+    "scale": array("float64", "n_features", at_least=np.finfo(np.float64).tiny),
+}
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.soft_trees.conditional import conditional_outputs, conditional_pays
 from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 from treerank.feature_parts.soft_trees.start import start_layer
+from treerank.files.states import check_state, count, flag
 
 #: Number of rows that tell whether conditional evaluation pays.
 _SAMPLE = 256
@@ -23,7 +24,7 @@ _SAMPLE = 256
 _BLOCK = 4096
 _CONDITIONAL = ("auto", "always", "never")
 #: Attributes of a layer that a model file needs to make the layer again.
-_SHAPE = ("n_trees", "depth", "oblivious")
+_SHAPE = {"n_trees": count(1), "depth": count(1, at_most=30), "oblivious": flag}
 
 
 class SoftTreeNetwork(torch.nn.Module):
@@ -187,9 +188,13 @@ class SoftTrees(NetworkPart):
         return super().get_state() | {"shape": self._shape, "conditional": self.conditional_}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned."""
-        self._shape, self.conditional_ = dict(state["shape"]), bool(state["conditional"])
-        return super().set_state(state)
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_state(state["shape"], _SHAPE)
+        self._shape, self.conditional_ = state["shape"], bool(state["conditional"])
+        super().set_state(state)
+        gamma = float(self.network_.layer.gamma)
+        check_number("gamma", gamma, at_least=float(np.finfo(np.float32).tiny))
+        return self
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy; ``init_model`` stays fitted, since its trees are needed."""

@@ -1,0 +1,24 @@
+"""Fuzzers: programs that draw hostile cases and check the answers.
+
+A fuzzer is a module of this folder. Its docstring says what is drawn and what a good answer is,
+and its function ``case(random: np.random.Generator) -> None`` draws one case and raises an error
+if the answer is wrong. A crash, a hang and too much memory are failures too: the case runs in a
+worker process. A module may state
+
+- ``ISOLATED = True`` if every case needs a process of its own,
+- ``SECONDS`` that a case may take, if not those of ``worker.LIMITS``,
+- ``GIGABYTES`` that its process may use, likewise.
+
+``python -m tests.fuzz reader --minutes 60`` runs one fuzzer; it prints the seed of each case that
+failed, and ``--seed S --cases 1`` runs that case again.
+"""
+
+import sys
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+#: The names of all fuzzers.
+FUZZERS = sorted(file.stem for file in FOLDER.glob("*.py") if "\ndef case(" in file.read_text())
+
+if str(FOLDER.parent) not in sys.path:  # for the oracles beside the tests
+    sys.path.insert(0, str(FOLDER.parent))

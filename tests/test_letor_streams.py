@@ -1,0 +1,104 @@
+"""Pipes and standard input are read whole: no reader opens or reads its input twice."""
+
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from treerank.datasets.letor import read_letor
+from treerank.files import blocks
+
+TEXT = b"".join(b"%d qid:%d 1:%05d\n" % (i % 2, 1 + i // 100 % 9, i) for i in range(3000))
+PACKED = gzip.compress(TEXT[:20_000]) + gzip.compress(TEXT[20_000:])
+
+
+def assert_whole(data):
+    assert data.X[:, 0].tolist() == list(range(3000))
+    assert data.y.tolist() == [0, 1] * 1500
+
+
+def fed(path, content, n_bytes):
+    """Make a pipe and feed it some bytes at a time."""
+
+    def feed():
+        with open(path, "wb", buffering=0) as pipe:
+            for start in range(0, len(content), n_bytes):
+                pipe.write(content[start : start + n_bytes])
+
+    os.mkfifo(path)
+    feeder = threading.Thread(target=feed)
+    feeder.start()
+    return feeder
+
+
+@pytest.mark.parametrize("content", [TEXT, PACKED], ids=["plain", "gzip"])
+@pytest.mark.parametrize("n_bytes", [1, 8192, 10**6])
+@pytest.mark.parametrize("block_size", [5000, None])
+def test_a_pipe_gives_what_a_file_gives(tmp_path, monkeypatch, content, n_bytes, block_size):
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", block_size or blocks.BLOCK_SIZE)
+    feeder = fed(tmp_path / "pipe", content, n_bytes)
+    assert_whole(read_letor(tmp_path / "pipe"))
+    feeder.join()
+
+
+@pytest.mark.parametrize("content", [TEXT, PACKED], ids=["plain", "gzip"])
+def test_a_minus_is_standard_input(monkeypatch, content):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    assert_whole(read_letor("-"))
+    assert not sys.stdin.buffer.closed
+
+
+def test_standard_input_may_be_a_file_that_is_partly_read(tmp_path):
+    (tmp_path / "file").write_bytes(b"a header\n" + TEXT)
+    script = """
+import os
+os.read(0, len("a header\\n"))
+from treerank.datasets.letor import read_letor
+print(len(read_letor("-")))
+"""
+    with open(tmp_path / "file") as file:
+        found = subprocess.check_output([sys.executable, "-c", script], stdin=file)
+    assert found == b"3000\n"
+
+
+def test_errors_name_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"1 qid:1 x\n")))
+    with pytest.raises(ValueError, match=r"^standard input, line 1, column 9: "):
+        read_letor("-")
+    monkeypatch.setattr(sys, "stdin", None)
+    with pytest.raises(ValueError, match="standard input must be open"):
+        read_letor("-")
+
+
+@pytest.mark.parametrize("content", [b"", b"1", b"\x1f", b"\x1f\x8b"])
+def test_a_pipe_that_ends_at_once_is_an_error(tmp_path, content):
+    feeder = fed(tmp_path / "pipe", content, 1)
+    with pytest.raises(ValueError, match="line 1, column"):
+        read_letor(tmp_path / "pipe")
+    feeder.join()
+
+
+def test_a_pipe_has_no_cache(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", "-", "/dev/null"):
+        with pytest.raises(ValueError, match="cache must be False for what is no regular file; go"):
+            read_letor(path, cache=True)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_waiting_for_a_pipe_can_be_interrupted(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    main = threading.main_thread().ident
+    with open(tmp_path / "pipe", "r+b", buffering=0) as pipe:  # never ends
+        pipe.write(b"1 qid:1 1:1\n")
+        timer = threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT))
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            read_letor(tmp_path / "pipe")
+        timer.join()

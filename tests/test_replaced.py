@@ -1,0 +1,200 @@
+"""Outputs are replaced in one step, or written through, and nothing is left behind."""
+
+import fcntl
+import os
+import secrets
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from treerank.files import replaced
+from treerank.files.replaced import check_output, replaced_file
+
+
+def write(path, content=b"new"):
+    with replaced_file(path) as file:
+        file.write(content)
+
+
+def kill_while_writing(path):
+    """Write a part of a file in a child process that kills itself."""
+    child = os.fork()
+    if child == 0:
+        with replaced_file(path) as file:
+            file.write(b"half")
+            file.flush()
+            os.kill(os.getpid(), 9)
+    os.waitpid(child, 0)
+
+
+def test_a_symbolic_link_stays_and_its_target_is_replaced(tmp_path):
+    (tmp_path / "folder").mkdir()
+    for name, target in [("link", "folder/file"), ("second", "link"), ("dangling", "absent")]:
+        (tmp_path / name).symlink_to(target)
+        write(tmp_path / name, name.encode())
+        assert os.readlink(tmp_path / name) == target
+        assert (tmp_path / target).read_bytes() == name.encode()
+    assert os.listdir(tmp_path / "folder") == ["file"]
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o600, 0o666, 0o755])
+def test_the_mode_of_an_old_file_is_kept(tmp_path, mode):
+    (tmp_path / "old").touch()
+    (tmp_path / "old").chmod(mode)
+    write(tmp_path / "old")
+    assert (tmp_path / "old").stat().st_mode & 0o7777 == mode
+
+
+def test_a_pipe_is_written_through(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    received = []
+    reader = threading.Thread(target=lambda: received.append((tmp_path / "pipe").read_bytes()))
+    reader.start()
+    check_output(tmp_path / "pipe")
+    write(tmp_path / "pipe")
+    reader.join()
+    assert received == [b"new"]
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_device_is_written_through(tmp_path):
+    (tmp_path / "null").symlink_to("/dev/null")
+    write(tmp_path / "null")
+    assert (tmp_path / "null").is_char_device()
+    (tmp_path / "full").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path}/full'"):
+        write(tmp_path / "full")
+
+
+TO_STDOUT = """
+from treerank.files.replaced import replaced_file
+with replaced_file("/dev/stdout") as file:
+    file.write(b"body ")
+"""
+
+
+def test_standard_output_is_written_through_also_where_it_is_a_file(tmp_path):
+    command = f"printf 'head '; {sys.executable} -c '{TO_STDOUT}'; printf tail"
+    piped = subprocess.run(["sh", "-c", command], capture_output=True, check=True)
+    assert piped.stdout == b"head body tail"
+    subprocess.run(["sh", "-c", f"({command}) > {tmp_path}/out"], check=True)
+    assert (tmp_path / "out").read_bytes() == b"head body tail"
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "ä" * 127, "name", ".hidden", "x.txt.gz", "[a]*?"])
+def test_what_a_kill_leaves_is_removed_by_the_next_write(tmp_path, name):
+    path = tmp_path / name
+    write(path, b"old")
+    kill_while_writing(path)
+    kill_while_writing(path)
+    assert path.read_bytes() == b"old"
+    assert len(os.listdir(tmp_path)) == 2
+    write(path)
+    assert path.read_bytes() == b"new"
+    assert os.listdir(tmp_path) == [name]
+
+
+def test_what_a_kill_leaves_is_removed_when_the_output_is_tried(tmp_path):
+    kill_while_writing(tmp_path / "new")
+    check_output(tmp_path / "new")
+    assert os.listdir(tmp_path) == []
+
+
+def test_two_writers_of_one_name_leave_each_other_alone(tmp_path):
+    path = tmp_path / "file"
+    with replaced_file(path) as first:
+        first.write(b"first")
+        write(path, b"second")
+        assert path.read_bytes() == b"second"
+        check_output(path)
+    assert path.read_bytes() == b"first"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_part_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monkeypatch):
+    lock, names = fcntl.flock, []
+
+    def late_lock(file, how):
+        if how == fcntl.LOCK_EX and not names:
+            names.append(file.name)
+            os.unlink(file.name)
+        lock(file, how)
+
+    monkeypatch.setattr(replaced.fcntl, "flock", late_lock)
+    write(tmp_path / "file")
+    assert len(names) == 1
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_without_locks_files_are_written_and_parts_stay(tmp_path, monkeypatch):
+    def no_locks(*_):
+        raise OSError(37, "No locks available")
+
+    kill_while_writing(tmp_path / "file")
+    monkeypatch.setattr(replaced.fcntl, "flock", no_locks)
+    write(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"new"
+    assert len(os.listdir(tmp_path)) == 2
+
+
+def test_a_part_that_is_a_link_is_not_followed(tmp_path):
+    (tmp_path / "precious").write_bytes(b"precious")
+    trap = tmp_path / f".file.{secrets.token_hex(8)}.treerank-part"
+    trap.symlink_to("precious")
+    write(tmp_path / "file")
+    assert (tmp_path / "precious").read_bytes() == b"precious"
+
+
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("", ValueError, "path must be the name of a file; got '.'"),
+        ("/", ValueError, "path must be the name of a file; got '/'"),
+        ("a\0", ValueError, "path must be the name of a file"),
+        ("folder", IsADirectoryError, "Is a directory: 'folder'"),
+        ("absent/file", FileNotFoundError, "No such file or directory: 'absent/file'"),
+        ("file/file", NotADirectoryError, "Not a directory: 'file/file'"),
+        ("a" * 256, OSError, "File name too long: 'aaa"),
+        ("loop", OSError, "symbolic links: 'loop'"),
+        ("/proc/new", OSError, "No such file or directory: '/proc/new'"),
+    ],
+)
+@pytest.mark.parametrize("attempt", [check_output, write])
+def test_what_cannot_be_written_is_told_by_the_users_name(
+    tmp_path, monkeypatch, name, error, message, attempt
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    before = sorted(os.listdir())
+    with pytest.raises(error, match=message):
+        attempt(name)
+    assert sorted(os.listdir()) == before
+
+
+@pytest.mark.parametrize("attempt", [check_output, write])
+def test_what_is_read_only_is_refused(tmp_path, monkeypatch, attempt):
+    monkeypatch.setattr(replaced.os, "access", lambda path, mode: False)  # root may do all
+    (tmp_path / "file").write_bytes(b"old")
+    with pytest.raises(PermissionError, match=f"Permission denied: '{tmp_path}/file'"):
+        attempt(tmp_path / "file")
+    assert (tmp_path / "file").read_bytes() == b"old"
+
+
+def test_trying_an_output_writes_nothing(tmp_path):
+    (tmp_path / "old").write_bytes(b"old")
+    for name in ("old", "new"):
+        check_output(tmp_path / name)
+    assert os.listdir(tmp_path) == ["old"]
+    assert (tmp_path / "old").read_bytes() == b"old"
+
+
+def test_errors_of_other_files_keep_their_names(tmp_path):
+    with pytest.raises(FileNotFoundError, match="absent"), replaced_file(tmp_path / "file"):
+        (tmp_path / "absent").read_bytes()
+    with pytest.raises(OSError, match=r"^of the caller$"), replaced_file(tmp_path / "file"):
+        raise OSError("of the caller")
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,125 @@
+"""States: what a fitted estimator keeps in a model file, checked before it is used.
+
+A class describes its state by rules, one per entry. A rule is a function of the name of an entry,
+its value and the sizes known so far; it raises a ``ValueError`` if the value breaks it. Rules see
+to it that no index is out of range and that all shapes agree. To add a kind of entry, write such
+a function.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import check_count, check_number
+
+#: ``rule(name, value, sizes)``; a rule adds the sizes that it is the first to see to ``sizes``.
+Rule = Callable[[str, Any, dict[str, int]], None]
+
+
+def check_state(state: Any, rules: Mapping[str, Rule], **sizes: int) -> dict[str, int]:
+    """Refuse a state that breaks a rule, lacks an entry or has another one; return all sizes.
+
+    Examples
+    --------
+    >>> rules = {"coef": array("float64", "n_features"), "n_iter": count()}
+    >>> check_state({"coef": np.zeros(3), "n_iter": 7}, rules)
+    {'n_features': 3}
+    >>> check_state({"coef": np.zeros(3), "n_iter": 7}, rules, n_features=2)
+    Traceback (most recent call last):
+    ...
+    ValueError: coef must be a float64 array of shape (n_features,) = (2,); got float64 of (3,).
+    """
+    if not isinstance(state, Mapping) or set(state) != set(rules):
+        raise ValueError(f"A state must have the entries {sorted(rules)} and no others.")
+    known = dict(sizes)
+    for name, rule in rules.items():
+        rule(name, state[name], known)
+    return known
+
+
+def array(
+    dtype: str,
+    *shape: str | int,
+    at_least: float = -math.inf,
+    at_most: float = math.inf,
+    below: str | None = None,
+    infinite: bool = False,
+) -> Rule:
+    """Return the rule of an array: its type, its shape in named sizes, bounds, no NaN.
+
+    ``below`` names the size that all entries are below. Entries may be infinite only with
+    ``infinite``.
+    """
+
+    def check(name: str, value: Any, sizes: dict[str, int]) -> None:
+        if not isinstance(value, np.ndarray):
+            raise ValueError(f"{name} must be an array; got {type(value).__name__}.")
+        named = dict(zip(shape, value.shape, strict=False))
+        expected = tuple(n if isinstance(n, int) else sizes.get(n, named.get(n)) for n in shape)
+        if value.dtype != np.dtype(dtype) or value.shape != expected:
+            axes = f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+            raise ValueError(
+                f"{name} must be a {dtype} array of shape {axes} = {expected}; "
+                f"got {value.dtype} of {value.shape}."
+            )
+        sizes.update({n: size for n, size in named.items() if isinstance(n, str)})
+        high = at_most if below is None else sizes[below] - 1
+        if value.dtype.kind == "f" and not infinite and not np.isfinite(value).all():
+            raise ValueError(f"{name} must be finite.")
+        if value.size and not (value.min() >= at_least and value.max() <= high):  # NaN fails
+            raise ValueError(f"{name} must be from {at_least} to {high}; got another value.")
+
+    return check
+
+
+def count(at_least: int = 0, at_most: int | None = None) -> Rule:
+    """Return the rule of a whole number between two bounds."""
+
+    def check(name: str, value: Any, sizes: dict[str, int]) -> None:
+        check_count(name, value, at_least=at_least, at_most=at_most)
+
+    return check
+
+
+def flag(name: str, value: Any, sizes: dict[str, int]) -> None:
+    """Refuse what is not true or false."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} must be true or false.")
+
+
+def number(**bounds: float) -> Rule:
+    """Return the rule of a finite number between bounds, as ``check_number`` takes them."""
+    return lambda name, value, sizes: check_number(name, value, **bounds)
+
+
+def optional(rule: Rule) -> Rule:
+    """Return the rule of a value that may also be ``None``."""
+    return lambda name, value, sizes: None if value is None else rule(name, value, sizes)
+
+
+def entries(rules: Mapping[str, Rule]) -> Rule:
+    """Return the rule of a dict with one rule per entry."""
+
+    def check(name: str, value: Any, sizes: dict[str, int]) -> None:
+        sizes.update(check_state(value, rules, **sizes))
+
+    return check
+
+
+def numbers(name: str, value: Any, sizes: dict[str, int]) -> None:
+    """Refuse what is not a list of numbers."""
+    if not isinstance(value, list) or not all(type(item) in (int, float) for item in value):
+        raise ValueError(f"{name} must be a list of numbers.")
+
+
+def history(name: str, value: Any, sizes: dict[str, int]) -> None:
+    """Refuse what is not ``{}`` or ``{"validation": {name of a metric: list of numbers}}``."""
+    if not isinstance(value, dict) or not set(value) <= {"validation"}:
+        raise ValueError(f"{name} must be a dict with at most the entry 'validation'.")
+    curves = value.get("validation", {})
+    if not isinstance(curves, dict):
+        raise ValueError(f"{name} must hold a dict of lists.")
+    for metric, curve in curves.items():
+        numbers(f"{name} of {metric!r:.50}", curve, sizes)

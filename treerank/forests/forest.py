@@ -1,0 +1,215 @@
+"""Forest: trees in one neutral form, which those of LightGBM, XGBoost and this package turn into.
+
+A document with value ``x`` goes left at a split if ``x <= threshold`` in double precision. The
+rules of the engines become such thresholds exactly: XGBoost's ``float32(x) < t``, for example, is
+``x <= d`` for the largest double ``d`` that rounds to a number below ``t``. So every user of a
+forest (scoring, export, explanation) knows one comparison only. What remains of an engine is how
+it sums: a score starts as the constant, and the trees are added one after the other, in single or
+double precision.
+
+To add a source of trees, write a function that returns a :class:`Forest`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from treerank.checks import check_choice
+from treerank.files.states import array, check_state, count
+from treerank.forests.structure import measure_trees
+
+#: How a value becomes the code of a category, by name; see :class:`CategorySets`.
+CODE_RULES = ("exact", "truncated", "single")
+SUM_DTYPES = ("float64", "float32")
+
+
+@dataclass(frozen=True, eq=False)
+class CategorySets:
+    """Sets of codes: a document goes left at a split by category if its code is in the set.
+
+    All other codes go right, those that no document had in training, too.
+
+    Attributes
+    ----------
+    of_node : ndarray of int32, shape (n_nodes,)
+        Number of the set of each split by category; -1 in other nodes.
+    starts : ndarray of int64, shape (n_sets + 1,)
+        First code of each set, and the number of all codes.
+    codes : ndarray of float64
+        Codes of all sets, set after set; ascending within a set.
+    rule : {"exact", "truncated", "single"}
+        How a value becomes a code: the value itself, the value without its fraction (LightGBM),
+        or the largest whole number up to the value in single precision (XGBoost).
+    """
+
+    of_node: np.ndarray
+    starts: np.ndarray
+    codes: np.ndarray
+    rule: Literal["exact", "truncated", "single"]
+
+
+@dataclass(frozen=True, eq=False)
+class Forest:
+    """Trees as arrays over all their nodes.
+
+    A forest checks itself when it is made: whatever arrays it was made from, scoring ends, reads
+    nothing outside of the arrays, and returns finite scores.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of columns of X.
+    roots : ndarray of int32, shape (n_trees,)
+        Root of each tree.
+    feature : ndarray of int32, shape (n_nodes,)
+        Feature of each split; -1 in leaves.
+    threshold : ndarray of float64, shape (n_nodes,)
+        Largest value that goes left.
+    left, right : ndarray of int32, shape (n_nodes,)
+        Children of each split; -1 in leaves.
+    missing_left : ndarray of bool, shape (n_nodes,)
+        Whether missing values (NaN) go left.
+    values : ndarray of float64, shape (n_nodes, n_values)
+        Values of the leaves: one number, or one for each output.
+    tree_output : ndarray of int32, shape (n_trees,)
+        Output that each tree is added to, where leaves have one value; else 0.
+    constant : ndarray of float64, shape (n_outputs,)
+        Scores before the first tree.
+    categories : CategorySets, default=None
+        Sets of codes, if there are splits by category.
+    missing_up_to : float, default=-1
+        Numbers up to this magnitude are missing, too; -1 for none. This is 0 for XGBoost's trees
+        that were grown on a sparse matrix. Splits by category look at it only under the rule
+        "single".
+    sum_dtype : {"float64", "float32"}
+        Precision in which trees are added.
+    feature_names : tuple of str, default=None
+        Names of the columns.
+
+    Examples
+    --------
+    >>> stump = Forest(
+    ...     n_features=1,
+    ...     roots=np.array([0], dtype=np.int32),
+    ...     feature=np.array([0, -1, -1], dtype=np.int32),
+    ...     threshold=np.array([5.0, 0.0, 0.0]),
+    ...     left=np.array([1, -1, -1], dtype=np.int32),
+    ...     right=np.array([2, -1, -1], dtype=np.int32),
+    ...     missing_left=np.array([True, False, False]),
+    ...     values=np.array([[0.0], [-1.0], [1.0]]),
+    ...     tree_output=np.array([0], dtype=np.int32),
+    ...     constant=np.array([0.5]),
+    ... )
+    >>> from treerank.forests.scoring import forest_scores
+    >>> forest_scores(stump, np.array([[5.0], [6.0], [np.nan]]))
+    array([[-0.5],
+           [ 1.5],
+           [-0.5]])
+    """
+
+    n_features: int
+    roots: np.ndarray
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    missing_left: np.ndarray
+    values: np.ndarray
+    tree_output: np.ndarray
+    constant: np.ndarray
+    categories: CategorySets | None = None
+    missing_up_to: float = -1.0
+    sum_dtype: Literal["float64", "float32"] = "float64"
+    feature_names: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse arrays that are no forest."""
+        check_choice("sum_dtype", self.sum_dtype, SUM_DTYPES)
+        state = {name: getattr(self, name) for name in _RULES}
+        check_state(state, _RULES, n_features=self.n_features)
+        self._check_splits()
+        self._check_values()
+        if self.categories is not None:
+            self._check_categories(self.categories)
+        _require("left", self.depth >= 0, "one tree below each root, without cycles")
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.roots)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all trees."""
+        return len(self.feature)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores of a document."""
+        return len(self.constant)
+
+    @property
+    def is_leaf(self) -> np.ndarray:
+        """Whether each node is a leaf."""
+        return self.feature < 0
+
+    @cached_property
+    def depth(self) -> int:
+        """Largest number of splits on a path from a root to a leaf."""
+        return measure_trees(self.roots, self.left, self.right)
+
+    def _check_splits(self) -> None:
+        is_leaf, children = self.is_leaf, np.stack([self.left, self.right])
+        _require("left", ((children == -1) == is_leaf).all(), "-1 in leaves, and only there")
+        nodes = np.concatenate([self.roots, *children[:, ~is_leaf]])
+        n_parents = np.bincount(nodes, minlength=self.n_nodes)
+        _require("left", (n_parents == 1).all(), "such that each node has one parent or is a root")
+        names = self.feature_names
+        is_whole = names is None or len(names) == self.n_features
+        _require("feature_names", is_whole, "one name for each feature")
+
+    def _check_values(self) -> None:
+        width, outputs = self.values.shape[1], self.tree_output
+        _require("values", width in (1, self.n_outputs), "one column, or one for each output")
+        _require("tree_output", (outputs <= self.n_outputs - width).all(), "an output")
+        sizes = [np.abs(part).max(initial=0.0) for part in (self.values, self.constant)]
+        with np.errstate(over="ignore"):
+            most = sizes[0] * self.n_trees + sizes[1]
+        is_finite = most < np.finfo(self.sum_dtype).max
+        _require("values", is_finite, f"small enough for finite sums in {self.sum_dtype}")
+
+    def _check_categories(self, sets: CategorySets) -> None:
+        check_choice("rule", sets.rule, CODE_RULES)
+        state = {name: getattr(sets, name) for name in _SET_RULES}
+        check_state(state, _SET_RULES, n_nodes=self.n_nodes, n_sets=len(sets.starts) - 1)
+        ends = sets.starts[[0, -1]].tolist() == [0, len(sets.codes)]
+        _require("starts", ends and (np.diff(sets.starts) >= 0).all(), "ascending ends of sets")
+        is_first = np.isin(np.arange(len(sets.codes)), sets.starts)
+        rises = np.append(True, np.diff(sets.codes) > 0)[: len(sets.codes)]
+        _require("codes", (rises | is_first).all(), "ascending in each set")
+
+
+_RULES = {
+    "n_features": count(),
+    "feature": array("int32", "n_nodes", at_least=-1, below="n_features"),
+    "threshold": array("float64", "n_nodes", infinite=True),
+    "left": array("int32", "n_nodes", at_least=-1, below="n_nodes"),
+    "right": array("int32", "n_nodes", at_least=-1, below="n_nodes"),
+    "missing_left": array("bool", "n_nodes"),
+    "values": array("float64", "n_nodes", "n_values"),
+    "roots": array("int32", "n_trees", at_least=0, below="n_nodes"),
+    "tree_output": array("int32", "n_trees", at_least=0),
+    "constant": array("float64", "n_outputs"),
+}
+_SET_RULES = {
+    "of_node": array("int32", "n_nodes", at_least=-1, below="n_sets"),
+    "starts": array("int64", "n_ends"),
+    "codes": array("float64", "n_codes", infinite=True),
+}
+
+
+def _require(name: str, holds: bool | np.bool_, rule: str) -> None:
+    if not holds:
+        raise ValueError(f"{name} must be {rule} in a forest; got something else.")

@@ -1,0 +1,346 @@
+"""Models of LightGBM, in its text format, as forests.
+
+LightGBM adds the values of leaves in double precision, tree after tree. A value up to 1e-35 is
+read as zero. A missing value is zero, too, or goes to a side of its own; and zero itself may be
+missing. Every field that LightGBM itself reads is checked, so that it can read a model that was
+accepted here: LightGBM checks little and crashes on many damaged models.
+"""
+
+import re
+from collections.abc import Iterable
+from typing import Any, NamedTuple, NoReturn
+
+import numpy as np
+
+from treerank.forests.forest import CategorySets, Forest
+from treerank.forests.thresholds import LIGHTGBM_ZERO, with_lightgbm_zero
+
+_END = "end of trees\n"
+#: What a text says after its trees if their leaves are linear: without it, LightGBM would explain
+#: such trees as if they were not.
+_LINEAR = "\nparameters:\n[linear_tree: 1]\n\nend of parameters\n"
+_HEADER = {
+    "average_output",
+    "feature_infos",
+    "feature_names",
+    "label_index",
+    "max_feature_idx",
+    "monotone_constraints",
+    "num_class",
+    "num_tree_per_iteration",
+    "objective",
+    "tree_sizes",
+    "version",
+}
+_WHOLE = r"-?[0-9]{1,10}"
+_REAL = r"-?(?:[0-9]{1,20}(?:\.[0-9]{1,25})?(?:e[-+][0-9]{1,3})?|inf|nan)"
+#: Lines of numbers of a type.
+_LINES = {
+    np.int64: re.compile(rf"(?:{_WHOLE}(?: {_WHOLE})*)?"),
+    np.float64: re.compile(rf"(?:{_REAL}(?: {_REAL})*)?"),
+}
+#: Lines of a tree with one number for each split, and with one for each leaf.
+_PER_SPLIT: dict[str, type] = {
+    "decision_type": np.int64,
+    "internal_count": np.int64,
+    "internal_value": np.float64,
+    "internal_weight": np.float64,
+    "left_child": np.int64,
+    "right_child": np.int64,
+    "split_feature": np.int64,
+    "split_gain": np.float64,
+    "threshold": np.float64,
+}
+_PER_LEAF: dict[str, type] = {
+    "leaf_count": np.int64,
+    "leaf_value": np.float64,
+    "leaf_weight": np.float64,
+}
+_OTHER = {"num_leaves", "num_cat", "cat_boundaries", "cat_threshold", "is_linear", "shrinkage"}
+_LINEAR_LEAVES = {"leaf_const", "num_features", "leaf_features", "leaf_coeff"}
+#: Bits of a decision type.
+_IS_CATEGORY, _IS_DEFAULT_LEFT, _IS_ZERO_MISSING, _IS_NAN_MISSING = 1, 2, 4, 8
+
+
+class _Tree(NamedTuple):
+    """The nodes of one tree, splits first; children and sets are counted from 0."""
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    decision: np.ndarray
+    values: np.ndarray
+    set_of_node: np.ndarray
+    sets: list[np.ndarray]
+
+
+def read_lightgbm(text: str) -> Forest:
+    """Return the trees of a model of LightGBM.
+
+    Parameters
+    ----------
+    text : str
+        The text of the model. What follows the trees is not read.
+
+    Returns
+    -------
+    Forest
+        Its scores are those of ``predict(X, raw_score=True)``, bit for bit.
+
+    Raises
+    ------
+    ValueError
+        If the model is damaged, or of a kind that a forest cannot hold: leaves that are linear
+        functions, random forests, and zeros that are missing for some splits only.
+    """
+    forest, obstacles = _parsed(text)
+    for obstacle in obstacles:
+        _refuse(f"no {obstacle} to be a forest")
+    return forest
+
+
+def checked_lightgbm(text: str) -> str:
+    """Return the part of a model's text that holds the trees, if LightGBM can safely read it.
+
+    The parameters of training, which follow the trees, are left out.
+    """
+    _parsed(text)
+    return trees_of_text(text)
+
+
+def trees_of_text(text: str) -> str:
+    r"""Return the part of a model's text that holds the trees.
+
+    Examples
+    --------
+    >>> trees_of_text("tree\n...\nend of trees\n\nparameters:\n[verbosity: -1]")
+    'tree\n...\nend of trees\n'
+    """
+    trees, end, _ = text.partition(_END)
+    return trees + end + (_LINEAR if "\nis_linear=1\n" in trees else "")
+
+
+def _parsed(text: str) -> tuple[Forest, list[str]]:
+    """Return the trees with constant leaves, and what of the model these do not hold."""
+    body, end, _ = text.partition(_END)
+    if not end or re.search(r"[\r\0]", body):
+        _refuse("an end of its trees")
+    head, *blocks = re.split(r"^Tree=", body, flags=re.MULTILINE)
+    fields = _fields(head.split("\n"), _HEADER | {"tree"})
+    n_features = _whole(fields, "max_feature_idx", least=-1) + 1
+    n_outputs = _whole(fields, "num_tree_per_iteration", least=1)
+    names = tuple(_text(fields, "feature_names").split(" "))
+    _check_header(fields, blocks, n_features, n_outputs, names)
+    linear = [number for number, block in enumerate(blocks) if "\nis_linear=1\n" in block]
+    trees = [_tree(block, number, n_features) for number, block in enumerate(blocks)]
+    obstacles = ["linear functions in leaves"] * bool(linear)
+    obstacles += ["average in place of a sum"] * ("average_output" in fields)
+    decision = np.concatenate([tree.decision for tree in trees])
+    numeric = decision & _IS_CATEGORY == 0
+    kinds = [(decision[numeric] & kind).any() for kind in (_IS_ZERO_MISSING, _IS_NAN_MISSING)]
+    obstacles += ["zeros that are missing for some splits only"] * all(kinds)
+    return _forest(trees, n_features, n_outputs, names, zero_is_missing=kinds[0]), obstacles
+
+
+def _check_header(fields, blocks, n_features, n_outputs, names):
+    for name in ("label_index", "version", "tree_sizes"):
+        _text(fields, name)
+    _whole(fields, "label_index")
+    if _whole(fields, "num_class") != n_outputs or len(blocks) % n_outputs or not blocks:
+        _refuse("the same number of trees for each class")
+    infos = _text(fields, "feature_infos").split(" ")
+    if not len(names) == len(infos) == n_features or "" in names or "" in infos:
+        _refuse("a name and an info for each feature")
+    if "monotone_constraints" in fields:
+        signs = _numbers(fields, "monotone_constraints", np.int64, n_features)
+        if not np.isin(signs, (-1, 0, 1)).all():
+            _refuse("-1, 0 or 1 as monotone constraints")
+    sizes = _numbers(fields, "tree_sizes", np.int64, len(blocks))
+    if not np.array_equal(sizes, [len("Tree=" + block) for block in blocks]):
+        _refuse("the sizes of its trees")
+
+
+def _tree(block: str, number: int, n_features: int) -> _Tree:
+    """Return the checked nodes of one tree."""
+    first, *lines = block.split("\n")
+    if first != str(number) or not block.isascii() or lines[-3:] != ["", "", ""]:
+        _refuse("numbered trees, each with two empty lines after it")
+    fields = _fields(lines[:-3], _PER_SPLIT.keys() | _PER_LEAF.keys() | _OTHER | _LINEAR_LEAVES)
+    n_leaves, n_sets = _whole(fields, "num_leaves", least=1), _whole(fields, "num_cat")
+    if n_leaves > len(block):
+        _refuse("values for all leaves")
+    splits, leaves = _arrays(fields, n_leaves)
+    if _text(fields, "is_linear", "0") not in ("0", "1"):
+        _refuse("0 or 1 as is_linear")
+    if fields.get("is_linear") == "1":
+        _check_linear(fields, n_leaves, n_features)
+    elif fields.keys() & _LINEAR_LEAVES:
+        _refuse("no linear functions without is_linear=1")
+    if len(_numbers(fields, "shrinkage", np.float64, 1, "1")) != 1:
+        _refuse("one shrinkage")
+    return _nodes(splits, leaves["leaf_value"], _sets(fields, n_sets), n_features)
+
+
+def _arrays(fields, n_leaves):
+    """Return the lines of numbers for splits, and those for leaves."""
+    splits, leaves = {}, {}
+    for name, dtype in _PER_SPLIT.items():
+        optional = (
+            None if name in ("left_child", "right_child", "split_feature", "threshold") else ""
+        )
+        splits[name] = _numbers(fields, name, dtype, n_leaves - 1, optional)
+    for name, dtype in _PER_LEAF.items():
+        leaves[name] = _numbers(fields, name, dtype, n_leaves, None if name == "leaf_value" else "")
+    return splits, leaves
+
+
+def _nodes(splits, values, sets, n_features):
+    n_splits, n_leaves = len(values) - 1, len(values)
+    decision, feature = splits["decision_type"], splits["split_feature"]
+    decision = decision if len(decision) else np.zeros(n_splits, dtype=np.int64)
+    missing = decision & (_IS_ZERO_MISSING | _IS_NAN_MISSING)
+    if ((decision < 0) | (decision > 11)).any() or (missing == 12).any():
+        _refuse("decision types that LightGBM has")
+    if ((feature < 0) | (feature >= n_features)).any():
+        _refuse("features of splits among its features")
+    children = np.stack([splits["left_child"], splits["right_child"]])
+    if ((children < -n_leaves) | (children >= n_splits)).any():
+        _refuse("children among its nodes")
+    children = np.where(children < 0, n_splits + ~children, children)
+    threshold, is_set = splits["threshold"], decision & _IS_CATEGORY == 1
+    if not np.isfinite(values).all():
+        _refuse("finite leaves")
+    of_node = np.full(n_splits, -1.0)
+    of_node[is_set] = threshold[is_set]
+    is_known = (of_node[is_set] >= 0) & (of_node[is_set] < len(sets))
+    if not (is_known & (of_node[is_set] % 1 == 0)).all():
+        _refuse("a set for each split by category")
+    leaf, zero = np.full(n_leaves, -1), np.zeros(n_leaves)
+    return _Tree(
+        np.append(feature, leaf),
+        np.append(threshold, zero),
+        np.append(children[0], leaf),
+        np.append(children[1], leaf),
+        np.append(decision, zero.astype(np.int64)),
+        np.append(np.zeros(n_splits), values),
+        np.append(of_node.astype(np.int64), leaf),
+        sets,
+    )
+
+
+def _sets(fields, n_sets):
+    """Return the codes of each set, which are stored as bits of words."""
+    if n_sets == 0:
+        return []
+    ends = _numbers(fields, "cat_boundaries", np.int64, n_sets + 1)
+    words = _numbers(fields, "cat_threshold", np.int64, int(ends[-1]))
+    if ends[0] != 0 or (np.diff(ends) < 1).any():
+        _refuse("sets of categories one after the other")
+    if ((words < 0) | (words >= 2**32)).any():
+        _refuse("words of 32 bits for sets of categories")
+    parts = np.split(words.astype("<u4"), ends[1:-1])
+    bits = (np.unpackbits(part.view(np.uint8), bitorder="little") for part in parts)
+    return [np.flatnonzero(part).astype(np.float64) for part in bits]
+
+
+def _check_linear(fields, n_leaves, n_features):
+    """Refuse linear functions in leaves that do not fit together."""
+    constants = _numbers(fields, "leaf_const", np.float64, n_leaves)
+    counts = _numbers(fields, "num_features", np.int64, n_leaves)
+    spaced = {
+        name: " ".join(_text(fields, name).split()) for name in ("leaf_features", "leaf_coeff")
+    }
+    if (counts < 0).any():
+        _refuse("at least 0 features in a leaf")
+    features = _numbers(spaced, "leaf_features", np.int64, int(counts.sum()))
+    factors = _numbers(spaced, "leaf_coeff", np.float64, int(counts.sum()))
+    if ((features < 0) | (features >= n_features)).any():
+        _refuse("features of leaves among its features")
+    if not (np.isfinite(constants).all() and np.isfinite(factors).all()):
+        _refuse("finite linear functions")
+
+
+def _forest(
+    trees: list[_Tree], n_features: int, n_outputs: int, names: Any, *, zero_is_missing: bool
+) -> Forest:
+    sizes = [len(tree.feature) for tree in trees]
+    starts = np.append(0, np.cumsum(sizes))
+    shift = np.repeat(starts[:-1], sizes)
+    feature, threshold, left, right, decision, values, of_node = (
+        np.concatenate(arrays) for arrays in zip(*(tree[:-1] for tree in trees), strict=True)
+    )
+    is_leaf, is_set = feature < 0, of_node >= 0
+    goes_by_zero = decision & (_IS_ZERO_MISSING | _IS_NAN_MISSING) == 0
+    missing_left = np.where(goes_by_zero, threshold >= 0, decision & _IS_DEFAULT_LEFT != 0)
+    missing_left &= ~is_leaf & ~is_set
+    # No number is up to NaN, which is a threshold between missing values and all others. So all
+    # numbers go right. They go left here, and the children change places.
+    swapped = np.isnan(threshold)
+    threshold = np.where(swapped, np.inf, with_lightgbm_zero(threshold))
+    left, right = np.where(swapped, right, left), np.where(swapped, left, right)
+    return Forest(
+        n_features=n_features,
+        roots=starts[:-1].astype(np.int32),
+        feature=feature.astype(np.int32),
+        threshold=np.where(is_set | is_leaf, 0.0, threshold),
+        left=np.where(is_leaf, -1, left + shift).astype(np.int32),
+        right=np.where(is_leaf, -1, right + shift).astype(np.int32),
+        missing_left=missing_left ^ swapped,
+        values=values[:, None],
+        tree_output=(np.arange(len(trees)) % n_outputs).astype(np.int32),
+        constant=np.zeros(n_outputs),
+        categories=_category_sets(trees, sizes, of_node),
+        missing_up_to=LIGHTGBM_ZERO if zero_is_missing else -1.0,
+        feature_names=names,
+    )
+
+
+def _category_sets(trees, sizes, of_node):
+    n_sets = [len(tree.sets) for tree in trees]
+    if not any(n_sets):
+        return None
+    shift = np.repeat(np.append(0, np.cumsum(n_sets)[:-1]), sizes)
+    sets = [codes for tree in trees for codes in tree.sets]
+    starts = np.append(0, np.cumsum([len(codes) for codes in sets]))
+    of_node = np.where(of_node < 0, -1, of_node + shift).astype(np.int32)
+    return CategorySets(of_node, starts.astype(np.int64), np.concatenate(sets), "truncated")
+
+
+def _fields(lines: Iterable[str], known: set[str]) -> dict[str, str]:
+    """Return the values of lines ``name=value``, each name once."""
+    fields: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition("=")
+        if name and (name not in known or name in fields):
+            _refuse("lines with known names, each name once")
+        fields[name] = value
+    return fields
+
+
+def _text(fields, name, default=None):
+    value = fields.get(name, default)
+    if value is None:
+        _refuse(f"a line {name}")
+    return value
+
+
+def _whole(fields, name, *, least=0):
+    numbers = _numbers(fields, name, np.int64, 1)
+    if not least <= numbers[0] < 2**31:
+        _refuse(f"a whole number from {least} to {2**31 - 1} as {name}")
+    return int(numbers[0])
+
+
+def _numbers(fields, name, dtype, size, default=None):
+    """Return the ``size`` numbers of a line, or none if the line is empty by ``default``."""
+    line = _text(fields, name, default)
+    if line == "" == default:
+        return np.zeros(0, dtype)
+    if not _LINES[dtype].fullmatch(line) or line.count(" ") + bool(line) != size:
+        _refuse(f"{size} numbers as {name}")
+    return np.fromstring(line, dtype=dtype, sep=" ") if line else np.zeros(0, dtype)
+
+
+def _refuse(rule: str) -> NoReturn:
+    raise ValueError(f"A model of LightGBM must have {rule}.")

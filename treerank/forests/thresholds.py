@@ -1,0 +1,52 @@
+"""Thresholds: the comparisons of the engines as ``x <= threshold`` in double precision."""
+
+import numpy as np
+
+#: LightGBM reads numbers up to this magnitude as zero.
+LIGHTGBM_ZERO = float(np.float32(1e-35))
+
+
+def below_in_single(thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest doubles that are below ``thresholds`` once rounded to single precision.
+
+    Parameters
+    ----------
+    thresholds : ndarray of float32
+        Thresholds of XGBoost.
+
+    Returns
+    -------
+    largest : ndarray of float64
+        For minus infinity, which nothing is below, infinity.
+    never : ndarray of bool
+        Whether the threshold is minus infinity.
+
+    Examples
+    --------
+    >>> largest, never = below_in_single(np.array([1.0], dtype=np.float32))
+    >>> np.float32(largest) < 1, np.float32(np.nextafter(largest, 2)) < 1
+    (array([ True]), array([False]))
+    """
+    never = thresholds == -np.inf
+    with np.errstate(over="ignore", invalid="ignore"):
+        before = np.nextafter(thresholds, np.float32(-np.inf)).astype(np.float64)
+        # Doubles from the middle to infinity, which is where 2**128 would be, round up.
+        after = np.where(thresholds == np.inf, 2.0**128, thresholds.astype(np.float64))
+        before = np.where(before == -np.inf, -(2.0**128), before)
+        middle = before + (after - before) / 2
+        rounds_up = ~(middle.astype(np.float32) < thresholds)
+        largest = np.where(rounds_up, np.nextafter(middle, -np.inf), middle)
+    return np.where(never, np.inf, largest), never
+
+
+def with_lightgbm_zero(thresholds: np.ndarray) -> np.ndarray:
+    """Return thresholds that send tiny numbers where LightGBM sends zero.
+
+    Examples
+    --------
+    >>> with_lightgbm_zero(np.array([0.0, 1.0]))
+    array([1.00000002e-35, 1.00000000e+00])
+    """
+    below = np.nextafter(-LIGHTGBM_ZERO, -np.inf)
+    tiny = np.where(thresholds >= 0, LIGHTGBM_ZERO, below)
+    return np.where(np.abs(thresholds) <= LIGHTGBM_ZERO, tiny, thresholds)

@@ -1,0 +1,328 @@
+"""Models of XGBoost, in JSON or UBJSON, as forests.
+
+XGBoost rounds a value to single precision and goes left if it is below the threshold. It adds the
+values of leaves in single precision, tree after tree, to the ``base_score``. Every field that
+XGBoost itself reads is checked, so that it can read a model that was accepted here: XGBoost checks
+little and crashes on many damaged models.
+"""
+
+import json
+import re
+from typing import Literal, NoReturn
+
+import numpy as np
+
+from treerank.forests.forest import CategorySets, Forest
+from treerank.forests.thresholds import below_in_single
+from treerank.forests.ubjson import read_ubjson
+
+#: Objectives whose ``base_score`` is a score: the others transform it.
+_OBJECTIVES = (
+    "binary:hinge",
+    "rank:map",
+    "rank:ndcg",
+    "rank:pairwise",
+    "reg:absoluteerror",
+    "reg:pseudohubererror",
+    "reg:quantileerror",
+    "reg:squarederror",
+    "reg:squaredlogerror",
+)
+_MOST_CODE = 2**24  # XGBoost treats codes from here on as unknown
+_NO_PARENT = (-1, 2**31 - 1)
+#: XGBoost makes a bit for each code up to the largest of a set. So few bytes could fill the memory.
+_MOST_SET_BYTES = 2**26
+#: XGBoost measures the depth of a tree by recursion, which ends the process in very deep trees.
+_MOST_DEPTH = 4096
+_NUMBER = re.compile(r"[-+]?[0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][-+]?[0-9]{1,3})?")
+#: Arrays of a tree with one entry for each node, and what they hold.
+_PER_NODE = {
+    "default_left": "i",
+    "left_children": "i",
+    "loss_changes": "f",
+    "parents": "i",
+    "right_children": "i",
+    "split_conditions": "f",
+    "split_indices": "i",
+    "split_type": "i",
+    "sum_hessian": "f",
+}
+_CATEGORIES = ("categories", "categories_nodes", "categories_segments", "categories_sizes")
+
+
+def read_xgboost(
+    model: bytes | str, *, zeros: Literal["numbers", "missing"] | None = None
+) -> Forest:
+    """Return the trees of a model of XGBoost.
+
+    Parameters
+    ----------
+    model : bytes or str
+        UBJSON as bytes, or JSON as bytes or text.
+    zeros : {"numbers", "missing"}, default=None
+        Whether zeros are missing values, as they are if the trees were grown on a sparse matrix;
+        ``None`` is what a model of this package says, and numbers otherwise.
+
+    Returns
+    -------
+    Forest
+        Its scores are those of ``inplace_predict(X, predict_type="margin")``, bit for bit.
+
+    Raises
+    ------
+    ValueError
+        If the model is damaged, or of a kind that a forest cannot hold: linear models, DART, and
+        objectives that transform ``base_score``.
+    """
+    learner = _entry(_document(model), "learner", dict)
+    boosted, objective = _entry(learner, "gradient_booster", dict), _objective(learner)
+    if _entry(boosted, "name", str) != "gbtree":
+        _refuse("trees of booster 'gbtree'")
+    if objective not in _OBJECTIVES:
+        _refuse(f"an objective among {', '.join(_OBJECTIVES)}")
+    sizes = _entry(learner, "learner_model_param", dict)
+    n_features = _whole(sizes, "num_feature")
+    trees, tree_output = _trees(_entry(boosted, "model", dict), n_features)
+    constant = _constant(sizes, tree_output)
+    attributes = _entry(learner, "attributes", dict, {})
+    if not all(isinstance(value, str) for value in attributes.values()):
+        _refuse("texts as attributes")
+    zeros = zeros or attributes.get("treerank_zeros")
+    _check_types(learner, n_features)
+    return _forest(
+        trees,
+        n_features=n_features,
+        constant=constant,
+        tree_output=tree_output,
+        missing_up_to=0.0 if zeros == "missing" else -1.0,
+        feature_names=_names(learner, "feature_names", n_features),
+    )
+
+
+def _document(model):
+    if isinstance(model, bytes) and not re.match(rb'\{\s*["}]', model[:64]):
+        return _as_object(read_ubjson(model))
+    try:
+        return _as_object(json.loads(model))
+    except (ValueError, RecursionError) as error:
+        raise ValueError("A model of XGBoost must be JSON or UBJSON.") from error
+
+
+def _as_object(document):
+    if not isinstance(document, dict):
+        _refuse("an object")
+    return document
+
+
+def _objective(learner):
+    objective = _entry(learner, "objective", dict)
+    for value in objective.values():
+        texts = value.values() if isinstance(value, dict) else [value]
+        if not all(isinstance(text, str) for text in texts):
+            _refuse("texts as parameters of the objective")
+    return _entry(objective, "name", str)
+
+
+def _constant(sizes, tree_output):
+    """Return ``base_score`` for each output; outputs are as many as the trees have."""
+    n_outputs = max(1, _whole(sizes, "num_target", "1"), _whole(sizes, "num_class"))
+    texts = _entry(sizes, "base_score", str).strip("[]").split(",")
+    if len(texts) not in (1, n_outputs) or not all(map(_NUMBER.fullmatch, texts)):
+        _refuse("one number for each output as base_score")
+    if n_outputs > max(1, len(texts), len(tree_output)):
+        _refuse("trees for each output")
+    with np.errstate(over="ignore"):
+        values = np.array([float(text) for text in texts]).astype(np.float32)
+    return np.resize(values.astype(np.float64), n_outputs)
+
+
+def _trees(model, n_features):
+    """Return the arrays of each tree, and the output of each tree."""
+    documents = _entry(model, "trees", list)
+    outputs = _array(model, "tree_info", "i", len(documents))
+    sizes = _entry(model, "gbtree_model_param", dict)
+    if _whole(sizes, "num_trees") != len(documents) or _whole(sizes, "num_parallel_tree") != 1:
+        _refuse("as many trees as num_trees, and one in parallel")
+    if "iteration_indptr" in model:
+        ends = _array(model, "iteration_indptr", "i")
+        if not (len(ends) and ends[0] == 0 and ends[-1] == len(documents)):
+            _refuse("iterations of all trees")
+        if (np.diff(ends) < 0).any():
+            _refuse("iterations in order")
+    categories = _entry(model, "cats", dict, {})
+    if any(len(_entry(categories, name, list | np.ndarray)) for name in categories):
+        _refuse("codes of categories in place of their names")
+    trees = [_tree(_as_object(tree), i, n_features) for i, tree in enumerate(documents)]
+    most = sum(int(tree["codes_end"].sum()) for tree in trees) // 8
+    if most > _MOST_SET_BYTES:
+        _refuse("smaller codes of categories, or fewer")
+    return trees, outputs.astype(np.int32)
+
+
+def _tree(document, number, n_features):
+    """Return the checked arrays of one tree."""
+    sizes = _entry(document, "tree_param", dict)
+    n_nodes, n_values = _whole(sizes, "num_nodes"), max(1, _whole(sizes, "size_leaf_vector", "1"))
+    if _entry(document, "id", int) != number or _whole(sizes, "num_feature") > n_features:
+        _refuse("trees in order, and of as many features")
+    if _whole(sizes, "num_deleted", "0") != 0:
+        _refuse("trees without deleted nodes")
+    tree = {name: _array(document, name, kind, n_nodes) for name, kind in _PER_NODE.items()}
+    _array(document, "base_weights", "f", n_nodes * n_values)
+    left, right = tree["left_children"], tree["right_children"]
+    is_leaf = left == -1
+    nodes = np.arange(n_nodes)[~is_leaf]
+    # XGBoost finds the right child after the left child, wherever the model says it is.
+    if n_nodes == 0 or (right[nodes] != left[nodes] + 1).any() or (left[nodes] < 1).any():
+        _refuse("right children that follow left children")
+    if (right[nodes] >= n_nodes).any() or tree["parents"][0] not in _NO_PARENT:
+        _refuse("children among the nodes, and no parent of the root")
+    is_child = (tree["parents"][left[nodes]] == nodes) & (tree["parents"][right[nodes]] == nodes)
+    if not is_child.all() or len(nodes) * 2 + 1 != n_nodes:
+        _refuse("parents of which the nodes are children")
+    feature = tree["split_indices"]
+    if ((feature[nodes] < 0) | (feature[nodes] >= n_features)).any():
+        _refuse("features of splits among its features")
+    if not np.isin(tree["default_left"], (0, 1)).all():
+        _refuse("0 or 1 as default_left")
+    tree["values"] = _leaf_values(document, tree, is_leaf, n_values)
+    tree["is_leaf"] = is_leaf
+    return tree | _categories(document, tree)
+
+
+def _leaf_values(document, tree, is_leaf, n_values):
+    """Return the values of all nodes, 0 in splits."""
+    values = np.zeros((len(is_leaf), n_values))
+    if n_values == 1:
+        values[is_leaf, 0] = tree["split_conditions"][is_leaf]
+        return values
+    # A leaf with several values has its rank among the leaves in place of a right child.
+    ranks = tree["right_children"][is_leaf]
+    weights = _array(document, "leaf_weights", "f", len(ranks) * n_values)
+    if not np.array_equal(np.sort(ranks), np.arange(len(ranks))):
+        _refuse("one vector for each leaf")
+    values[is_leaf] = weights.reshape(-1, n_values)[ranks]
+    return values
+
+
+def _categories(document, tree):
+    """Return the sets of a tree: codes, sizes and the nodes that they belong to."""
+    codes, nodes, starts, sizes = (_array(document, name, "i") for name in _CATEGORIES)
+    by_set = np.flatnonzero(tree["split_type"] == 1)
+    if not np.isin(tree["split_type"], (0, 1)).all() or not np.array_equal(nodes, by_set):
+        _refuse("sets of categories for the nodes that split by them")
+    if (tree["left_children"][nodes] == -1).any():
+        _refuse("no sets of categories in leaves")
+    ends = np.cumsum(sizes)
+    is_joined = len(starts) == len(sizes) == len(nodes) and np.array_equal(starts, ends - sizes)
+    if not is_joined or (sizes < 1).any() or (ends[-1] if len(ends) else 0) != len(codes):
+        _refuse("sets of categories one after the other")
+    rises = np.append(True, np.diff(codes) > 0)[: len(codes)]
+    rises[starts] = True
+    if not rises.all() or ((codes < 0) | (codes >= _MOST_CODE)).any():
+        _refuse("ascending codes of categories from 0 to 16777215")
+    return {
+        "codes": codes,
+        "set_nodes": nodes,
+        "set_sizes": sizes,
+        "codes_end": codes[ends - 1] + 1,
+    }
+
+
+def _forest(trees, **rest):
+    """Return the forest of all trees, one after the other."""
+    sizes = [len(tree["is_leaf"]) for tree in trees]
+    starts = np.append(0, np.cumsum(sizes))
+    shift = np.repeat(starts[:-1], sizes)
+
+    def joined(name, dtype):
+        return np.concatenate([np.zeros(0, dtype), *(tree[name] for tree in trees)]).astype(dtype)
+
+    is_leaf, by_set = joined("is_leaf", bool), joined("split_type", bool)
+    children = [joined(f"{side}_children", np.int64) + shift for side in ("left", "right")]
+    left, right = (np.where(is_leaf, -1, side).astype(np.int32) for side in children)
+    missing_left = joined("default_left", bool) & ~is_leaf
+    numeric = ~is_leaf & ~by_set
+    threshold = np.zeros(len(is_leaf))
+    threshold[numeric], never = below_in_single(joined("split_conditions", np.float32)[numeric])
+    # Codes of a set go right, and nothing is below minus infinity: children change places.
+    swapped = by_set.copy()
+    swapped[numeric] = never
+    n_values = {tree["values"].shape[1] for tree in trees} or {1}
+    if len(n_values) > 1:
+        _refuse("leaves of one kind")
+    width = n_values.pop()
+    sets = None
+    if by_set.any():
+        ends = np.append(0, np.cumsum(joined("set_sizes", np.int64)))
+        of_node = np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32)
+        sets = CategorySets(of_node, ends, joined("codes", np.float64), "single")
+    if width > 1:
+        rest["tree_output"] = np.zeros_like(rest["tree_output"])
+    forest = Forest(
+        roots=starts[:-1].astype(np.int32),
+        feature=np.where(is_leaf, -1, joined("split_indices", np.int32)).astype(np.int32),
+        threshold=threshold,
+        left=np.where(swapped, right, left),
+        right=np.where(swapped, left, right),
+        missing_left=missing_left ^ swapped,
+        values=np.concatenate([np.zeros((0, width)), *(tree["values"] for tree in trees)]),
+        categories=sets,
+        sum_dtype="float32",
+        **rest,
+    )
+    if forest.depth > _MOST_DEPTH:
+        _refuse(f"trees of at most {_MOST_DEPTH} splits on a path")
+    return forest
+
+
+def _check_types(learner, n_features):
+    types = _names(learner, "feature_types", n_features) or ()
+    if not set(types) <= {"c", "float", "i", "int", "q"}:
+        _refuse("known types of features")
+
+
+def _names(learner, key, n_features):
+    names = _entry(learner, key, list, [])
+    if not all(isinstance(name, str) for name in names) or len(names) not in (0, n_features):
+        _refuse(f"a text for each feature, or none, as {key}")
+    return tuple(names) or None
+
+
+def _whole(sizes, name, default=None):
+    """Return a whole number that is stored as a text."""
+    text = _entry(sizes, name, str, default)
+    if not re.fullmatch("[0-9]{1,9}", text):
+        _refuse(f"a whole number as {name}")
+    return int(text)
+
+
+def _array(document, name, kind, size=None):
+    """Return an array of numbers, of ``size`` entries if that is given."""
+    values = _entry(document, name, list | np.ndarray)
+    if isinstance(values, list):
+        known = int if kind == "i" else int | float
+        if not all(isinstance(value, known) for value in values):
+            _refuse(f"numbers as {name}")
+        try:
+            values = np.array(values, dtype=np.int64 if kind == "i" else np.float64)
+        except OverflowError:
+            _refuse(f"smaller numbers as {name}")
+    size = len(values) if size is None else size
+    if values.dtype.kind not in {"i": "iu", "f": "f"}[kind] or len(values) != size:
+        _refuse(f"{size} numbers as {name}")
+    if kind == "i":
+        return values.astype(np.int64)
+    with np.errstate(over="ignore"):
+        return values.astype(np.float32)
+
+
+def _entry(document, name, kind, default=None):
+    value = document.get(name, default)
+    if not isinstance(value, kind) or isinstance(value, bool):
+        _refuse(f"{name} of the right type")
+    return value
+
+
+def _refuse(rule: str) -> NoReturn:
+    raise ValueError(f"A model of XGBoost must have {rule}.")
