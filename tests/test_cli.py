@@ -91,6 +91,26 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert result.stderr.endswith(f"{written}: map of the --valid file was best there\n")
 
 
+def test_best_fits_the_best_ranker(files, tmp_path):
+    options = ["--best", "--n-jobs", 1, "--weight", "uniform", "--random-state", 3]
+    result = run("fit", files.train, "-m", tmp_path / "m", *options)
+    assert result.exit_code == 0, result.stderr
+    expected = treerank.TreeDirectRanker.best(weight="uniform", random_state=3)
+    expected.set_params(feature_part__1__n_jobs=1, feature_part__random_state=3)
+    found = treerank.load(tmp_path / "m")
+    assert repr(found) == repr(expected)
+    assert result.stderr.endswith(f"  5/5\nwrote {tmp_path / 'm'}: 5 bags of trees\n")
+
+
+@pytest.mark.parametrize(
+    "options", [["--num-leaves", 4], ["--feature-part", "xgboost"], ["--early-stopping-rounds", 5]]
+)
+def test_best_and_settings_of_trees_are_refused_together(files, tmp_path, options):
+    result = run("fit", files.train, "-m", tmp_path / "m", "--best", *options)
+    assert result.exit_code == 2
+    assert "must come without settings of trees" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "settings"),
     [

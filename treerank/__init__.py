@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from treerank.evaluation.running import compare as compare
     from treerank.feature_parts.engines.lightgbm import LightGBMTrees as LightGBMTrees
     from treerank.feature_parts.engines.xgboost import XGBoostTrees as XGBoostTrees
+    from treerank.feature_parts.ensembles.ensemble import Ensemble as Ensemble
     from treerank.feature_parts.histogram.streaming import StreamingTrees as StreamingTrees
     from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees
+    from treerank.feature_parts.linear.line import Line as Line
     from treerank.feature_parts.networks.linear import Linear as Linear
     from treerank.feature_parts.networks.mlp import MLP as MLP
     from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial
@@ -48,8 +50,10 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "AntisymmetricHead": "treerank.rankers.head:AntisymmetricHead",
+    "Ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "HistogramTrees": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "LightGBMTrees": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
+    "Line": "treerank.feature_parts.linear.line:Line",
     "Linear": "treerank.feature_parts.networks.linear:Linear",
     "MLP": "treerank.feature_parts.networks.mlp:MLP",
     "NDCG": "treerank.metrics.ndcg:NDCG",
