@@ -12,7 +12,10 @@ from typing import Literal
 import numpy as np
 
 from treerank.export.comparison import AT_MOST, Comparison
-from treerank.forests.forest import Forest
+from treerank.forests.forest import CategorySets, Forest
+from treerank.forests.scoring import forest_scores
+
+Precision = Literal["float64", "float32"]
 
 
 @dataclass(frozen=True)
@@ -26,17 +29,33 @@ class Consumer:
     missing : {"side", "zero", "right", "refused"}
         What a missing value is: it goes to a side that each split has, it is the number 0, it
         always goes right, or it is an error.
-    leaf_dtype, sum_dtype : {"float64", "float32"}
-        Precision of the values of leaves, and in which they are added, tree after tree.
-    categories : bool
-        Whether a split may be a set of categories.
+    leaf_dtype, sum_dtype, score_dtype : {"float64", "float32"}
+        Precision of the values of leaves, in which they are added, tree after tree, and of the
+        final score.
+    categories : {"exact", "truncated", "single"}, default=None
+        How a value becomes the code of a category, see
+        :class:`~treerank.forests.forest.CategorySets`; ``None`` if the program has no categories.
+    missing_category : {"side", "right"}, default="side"
+        Where missing values go at splits by category.
+    zero_up_to : float, default=-1
+        Numbers up to this magnitude are missing, if zeros are missing in the forest; -1 if the
+        program knows no such forests.
     """
 
     comparison: Comparison = AT_MOST
     missing: Literal["side", "zero", "right", "refused"] = "side"
-    leaf_dtype: Literal["float64", "float32"] = "float64"
-    sum_dtype: Literal["float64", "float32"] = "float64"
-    categories: bool = False
+    leaf_dtype: Precision = "float64"
+    sum_dtype: Precision = "float64"
+    score_dtype: Precision = "float64"
+    categories: Literal["exact", "truncated", "single"] | None = None
+    missing_category: Literal["side", "right"] = "side"
+    zero_up_to: float = -1.0
+
+    def rounded(self, forest: Forest) -> Forest:
+        """Return a forest with the values of leaves as the program reads them."""
+        with np.errstate(over="ignore"):
+            values = forest.values.astype(self.leaf_dtype).astype(np.float64)
+        return replace(forest, values=values)
 
     def evaluated(self, written: Forest, thresholds: np.ndarray) -> Forest:
         """Return the forest that this program evaluates, given the thresholds in the file.
@@ -44,7 +63,7 @@ class Consumer:
         Parameters
         ----------
         written : Forest
-            The trees in the file.
+            The trees in the file, see :meth:`rounded`.
         thresholds : ndarray of shape (n_nodes,)
             Thresholds in the file.
 
@@ -52,19 +71,31 @@ class Consumer:
         -------
         Forest
         """
-        reached = self.comparison.reaches(thresholds)
+        sets, is_leaf = written.categories, written.is_leaf
+        by_set = np.zeros_like(is_leaf) if sets is None else sets.of_node >= 0
+        reached = np.where(is_leaf | by_set, 0.0, self.comparison.reaches(thresholds))
         sides = {
             "side": written.missing_left,
             "zero": reached >= 0,
-            "right": np.zeros(written.n_nodes, dtype=bool),
+            "right": np.zeros_like(is_leaf),
             "refused": ~written.missing_left,  # then every missing value makes a difference
         }
+        missing_left = sides[self.missing] & ~is_leaf
+        if self.missing_category == "right":
+            missing_left &= ~by_set
         return replace(
             written,
-            threshold=np.where(written.is_leaf, 0.0, reached),
-            missing_left=sides[self.missing] & ~written.is_leaf,
-            values=written.values.astype(self.leaf_dtype).astype(np.float64),
-            constant=written.constant.astype(self.leaf_dtype).astype(np.float64),
-            missing_up_to=-1.0,
+            threshold=reached,
+            missing_left=missing_left,
+            missing_up_to=self.zero_up_to if written.missing_up_to >= 0 else -1.0,
             sum_dtype=self.sum_dtype,
+            categories=None if sets is None else self._read_sets(sets),
         )
+
+    def scores(self, evaluated: Forest, X: np.ndarray) -> np.ndarray:
+        """Return the scores of the program."""
+        scores = forest_scores(evaluated, X)[:, 0]
+        return scores.astype(self.score_dtype).astype(np.float64)
+
+    def _read_sets(self, sets: CategorySets) -> CategorySets:
+        return replace(sets, rule=self.categories or sets.rule)

@@ -7,6 +7,9 @@ It knows neither missing values nor categories.
 import json
 from typing import Any
 
+from treerank.export.comparison import AT_MOST_WITH_SLACK
+from treerank.export.consumer import Consumer
+from treerank.export.format import Format
 from treerank.export.written import Written
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
@@ -36,3 +39,10 @@ def write_solr(written: Written) -> str:
         "params": {"trees": trees},
     }
     return json.dumps(model)
+
+
+SOLR = Format(
+    write_solr,
+    Consumer(AT_MOST_WITH_SLACK, "right", leaf_dtype="float32", sum_dtype="float32"),
+    max_depth=200,
+)

@@ -39,6 +39,31 @@ def folded(forest: Forest, weight: np.ndarray) -> Forest:
     )
 
 
+def with_constant_tree(forest: Forest) -> Forest:
+    """Return a forest of one output whose constant is 0, and a first tree of one leaf if needed.
+
+    The scores stay as they are, bit for bit.
+    """
+    if forest.constant[0] == 0:
+        return forest
+    added = {"feature": -1, "threshold": 0.0, "left": -1, "right": -1, "missing_left": False}
+    arrays = {name: np.append(getattr(forest, name), end) for name, end in added.items()}
+    for name, array in arrays.items():
+        arrays[name] = array.astype(getattr(forest, name).dtype)
+    sets = forest.categories
+    if sets is not None:
+        sets = replace(sets, of_node=np.append(sets.of_node, np.int32(-1)))
+    return replace(
+        forest,
+        **arrays,
+        roots=np.append(np.int32(forest.n_nodes), forest.roots),
+        values=np.append(forest.values, forest.constant[:, None], axis=0),
+        tree_output=np.zeros(forest.n_trees + 1, dtype=np.int32),
+        constant=np.zeros(1),
+        categories=sets,
+    )
+
+
 def tree_of_node(forest: Forest) -> np.ndarray:
     """Return the number of the tree of each node."""
     tree = np.full(forest.n_nodes, -1)
