@@ -75,8 +75,9 @@ class Comparison:
 def _moved(thresholds: np.ndarray, steps: int) -> np.ndarray:
     """Return the numbers a few steps above or below."""
     towards = thresholds.dtype.type(np.copysign(np.inf, steps))
-    for _ in range(abs(steps)):
-        thresholds = np.nextafter(thresholds, towards)
+    with np.errstate(over="ignore"):
+        for _ in range(abs(steps)):
+            thresholds = np.nextafter(thresholds, towards)
     return thresholds
 
 

@@ -9,6 +9,7 @@ from treerank.lazy import load_object
 
 FORMATS = {
     "c": "treerank.export.c_source:C",
+    "elastic": "treerank.export.elastic:ELASTIC",
     "elasticsearch": "treerank.export.xgboost_splits:BY_SPLIT",
     "elasticsearch-2023": "treerank.export.xgboost_splits:ZEROS",
     "json": "treerank.export.forest_json:JSON",
@@ -19,6 +20,7 @@ FORMATS = {
     "opensearch-3.2": "treerank.export.xgboost_splits:RIGHT",
     "ranklib": "treerank.export.ranklib:RANKLIB",
     "solr": "treerank.export.solr:SOLR",
+    "vespa": "treerank.export.vespa:VESPA",
     "xgboost": "treerank.export.xgboost_model:XGBOOST",
 }
 

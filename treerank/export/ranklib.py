@@ -28,7 +28,7 @@ def write_ranklib(written: Written) -> str:
 
     forest = written.forest
     lines = [f"## LambdaMART\n## No. of trees = {forest.n_trees}\n\n<ensemble>"]
-    for number, root in enumerate(forest.roots.tolist(), start=1):
+    for number, root in enumerate(written.roots, start=1):
         lines.append(f'<tree id="{number}" weight="1.0"><split>')
         lines += [*written.nested(root, split, leaf), "</split></tree>"]
     return "\n".join([*lines, "</ensemble>", ""])

@@ -30,7 +30,7 @@ def write_solr(written: Written) -> str:
             "right": right,
         }
 
-    roots = written.forest.roots.tolist()
+    roots = written.roots
     trees = [{"weight": "1", "root": written.nested(root, split, leaf)} for root in roots]
     model = {
         "class": CLASS,

@@ -41,6 +41,22 @@ class Written:
         }
         return {name: array.tolist() for name, array in arrays.items()}
 
+    @property
+    def roots(self) -> list[int]:
+        """Root of each tree."""
+        return self.forest.roots.tolist()
+
+    @cached_property
+    def sets(self) -> dict[int, list[float]]:
+        """The codes of each split by category."""
+        sets = self.forest.categories
+        if sets is None:
+            return {}
+        nodes = np.flatnonzero(sets.of_node >= 0)
+        codes = np.split(sets.codes, sets.starts[1:-1])
+        numbers = sets.of_node[nodes].tolist()
+        return {n: codes[i].tolist() for n, i in zip(nodes.tolist(), numbers, strict=True)}
+
     @cached_property
     def neighbors(self) -> np.ndarray:
         """Nodes tree after tree and level after level, so that children are neighbors."""

@@ -18,7 +18,7 @@ from treerank.export.written import Written
 
 def write_xgboost_splits(written: Written) -> str:
     """Return the trees as a list of splits within splits."""
-    return json.dumps([_tree(written, root) for root in written.forest.roots.tolist()])
+    return json.dumps([_tree(written, root) for root in written.roots])
 
 
 def _tree(written: Written, root: int) -> dict[str, Any]:
