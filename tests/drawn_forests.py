@@ -28,10 +28,13 @@ def drawn_forest(
     Trees are leaves, chains and bushes. Numbers are small enough for single precision, unless
     ``huge``; ``zeros`` are missing; and all numbers are of single precision if sums are.
     """
+    single = sum_dtype == "float32"
     pool = np.array(HARD + (HUGE + ENDLESS if huge else []))
+    if single:
+        with np.errstate(over="ignore"):
+            pool = pool.astype(np.float32).astype(np.float64)
     columns = {name: [] for name in ("feature", "threshold", "left", "right", "missing_left")}
     values, roots, of_node, sets = [], [], [], []
-    single = sum_dtype == "float32"
 
     def add(feature):
         for name, column in columns.items():

@@ -135,8 +135,12 @@ def _nodes_by_feature(forest: Forest) -> list[tuple[int, np.ndarray]]:
         is_number &= forest.categories.of_node < 0
     nodes = np.flatnonzero(is_number)
     nodes = nodes[np.argsort(forest.feature[nodes], kind="stable")]
-    features, starts = np.unique(forest.feature[nodes], return_index=True)
-    return list(zip(features.tolist(), np.split(nodes, starts[1:]), strict=True))
+    features, counts = np.unique(forest.feature[nodes], return_counts=True)
+    ends = np.cumsum(counts)
+    return [
+        (feature, nodes[end - count : end])
+        for feature, count, end in zip(features.tolist(), counts, ends, strict=True)
+    ]
 
 
 def _column(X: Any, feature: int) -> np.ndarray:

@@ -60,10 +60,12 @@ static int32_t step(const double *x, int32_t at) {{
     return node.first + !is_left;
 }}
 """
-_BY_SET = (
-    "    if (node.feature_and_flags & 2u)\n"
-    "        is_left = !is_missing && is_in(value, (int32_t)node.threshold);\n"
-)
+_BY_SET = """\
+    if (node.feature_and_flags & 2u) {{
+        is_missing = {is_missing};
+        is_left = !is_missing && is_in(value, (int32_t)node.threshold);
+    }}
+"""
 _SCORE = """
 void treerank_score(const double *x, size_t n, double *scores) {{
     for (size_t begin = 0; begin < n; begin += N_TOGETHER) {{
@@ -91,12 +93,15 @@ def write_c(written: Written) -> str:
     order = written.neighbors
     parts = [_HEAD.format(n_features=forest.n_features, n_trees=forest.n_trees)]
     parts += _tables(written, order)
-    is_missing = "value != value"
+    is_missing = is_missing_code = "value != value"
     if forest.missing_up_to >= 0:
         is_missing = f"(value != value) | (fabs(value) <= {_double(forest.missing_up_to)})"
+    by_set = ""
     if forest.categories is not None:
-        parts.append(_SETS.format(code=_CODES[forest.categories.rule]))
-    by_set = _BY_SET if forest.categories is not None else ""
+        rule = forest.categories.rule
+        parts.append(_SETS.format(code=_CODES[rule]))
+        # Zeros are missing at splits by category under this rule only.
+        by_set = _BY_SET.format(is_missing=is_missing if rule == "single" else is_missing_code)
     parts.append(_STEP.format(is_missing=is_missing, by_set=by_set))
     add = "total[i] + values[at[i]]"
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add

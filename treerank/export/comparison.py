@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.forests.thresholds import below_in_single, with_lightgbm_zero
+from treerank.forests.thresholds import LIGHTGBM_ZERO, below_in_single, with_lightgbm_zero
 
 _ULPS = (0, -1, 1, -2, 2, -3, 3)
 
@@ -114,15 +114,15 @@ def _up_to_slack(thresholds: np.ndarray) -> np.ndarray:
 #: ``x <= t`` in double precision.
 AT_MOST = Comparison(lambda t: t, lambda d: d)
 #: ``x <= t`` in double precision, where numbers up to 1e-35 are zero.
-AT_MOST_LIGHTGBM = Comparison(with_lightgbm_zero, lambda d: d)
-#: ``x < t`` in double precision.
-BELOW = Comparison(lambda t: np.nextafter(t, -np.inf), lambda d: np.nextafter(d, np.inf))
+AT_MOST_LIGHTGBM = Comparison(
+    with_lightgbm_zero, lambda d: np.where(np.abs(d) <= LIGHTGBM_ZERO, 0.0, d)
+)
 #: ``x < t`` for a value of double and a threshold of single precision.
 BELOW_SINGLE_THRESHOLD = Comparison(
     lambda t: np.nextafter(t.astype(np.float64), -np.inf), _single, "float32"
 )
 #: ``x <= t`` for a value of single and a threshold of double precision.
-AT_MOST_OF_SINGLE = Comparison(lambda t: _up_to_in_single(_down_to_single(t)), lambda d: d)
+AT_MOST_OF_SINGLE = Comparison(lambda t: _up_to_in_single(_down_to_single(t)), _single)
 #: ``x <= t`` in single precision.
 AT_MOST_SINGLE = Comparison(_up_to_in_single, _single, "float32")
 #: ``x < t`` in single precision.
