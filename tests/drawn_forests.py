@@ -7,7 +7,21 @@ import numpy as np
 from treerank.forests.forest import CategorySets, Forest
 
 #: Numbers that are hard for some program: not in single precision, tiny, huge, zero of both signs.
-HARD = [0.0, -0.0, 5e-324, -5e-324, 1e-40, 1e-36, 1e-35, 1e-6, 0.1, 1 / 3, 1.0, 1 + 1e-7, 16777217.0]
+HARD = [
+    0.0,
+    -0.0,
+    5e-324,
+    -5e-324,
+    1e-40,
+    1e-36,
+    1e-35,
+    1e-6,
+    0.1,
+    1 / 3,
+    1.0,
+    1 + 1e-7,
+    16777217.0,
+]
 HUGE = [1e30, 1e300, -1e300]
 ENDLESS = [np.inf, -np.inf]
 
@@ -79,9 +93,7 @@ def drawn_forest(
     if not sets:
         return forest
     starts = np.append(0, np.cumsum([len(codes) for codes in sets])).astype(np.int64)
-    categories = CategorySets(
-        np.array(of_node, dtype=np.int32), starts, np.concatenate(sets), rule
-    )
+    categories = CategorySets(np.array(of_node, dtype=np.int32), starts, np.concatenate(sets), rule)
     return replace(forest, categories=categories)
 
 

@@ -1,6 +1,7 @@
 """Folding: a forest of several outputs, and the weights of a head, as a forest of one output."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -47,9 +48,10 @@ def with_constant_tree(forest: Forest) -> Forest:
     if forest.constant[0] == 0:
         return forest
     added = {"feature": -1, "threshold": 0.0, "left": -1, "right": -1, "missing_left": False}
-    arrays = {name: np.append(getattr(forest, name), end) for name, end in added.items()}
-    for name, array in arrays.items():
-        arrays[name] = array.astype(getattr(forest, name).dtype)
+    arrays: dict[str, Any] = {}
+    for name, last in added.items():
+        array = getattr(forest, name)
+        arrays[name] = np.append(array, array.dtype.type(last))
     sets = forest.categories
     if sets is not None:
         sets = replace(sets, of_node=np.append(sets.of_node, np.int32(-1)))

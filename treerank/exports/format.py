@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from treerank.export.consumer import Consumer
-from treerank.export.written import Written
+from treerank.exports.consumer import Consumer
+from treerank.exports.written import Written
 from treerank.forests.forest import Forest
 
 
@@ -15,7 +15,7 @@ class Format:
     Attributes
     ----------
     write : callable
-        Returns the content of the file for a :class:`~treerank.export.written.Written`.
+        Returns the content of the file for a :class:`~treerank.exports.written.Written`.
     consumer : Consumer or None
         How the program scores documents; ``None`` if it does everything as a forest does.
     single : Consumer, default=None

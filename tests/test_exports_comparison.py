@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treerank.export import comparison
-from treerank.export.comparison import Comparison
+from treerank.exports import comparison
+from treerank.exports.comparison import Comparison
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 
 single = np.float32

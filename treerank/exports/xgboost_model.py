@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from treerank.export.comparison import BELOW_SINGLE
-from treerank.export.consumer import Consumer
-from treerank.export.format import Format
-from treerank.export.written import Written
+from treerank.exports.comparison import BELOW_SINGLE
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 _NO_PARENT = 2**31 - 1
 

@@ -1,6 +1,6 @@
 """Exporting: a ranker is written for another program, which then ranks documents as it does.
 
-What the other program would compute is known exactly, see :mod:`treerank.export.consumer`. So the
+What the other program would compute is known exactly, see :mod:`treerank.exports.consumer`. So the
 documents of ``check`` are scored in its way before the file is written, and a model that it would
 score differently is refused, with the reason.
 """
@@ -13,9 +13,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, warn_user
-from treerank.export.conversion import Conversion, converted
-from treerank.export.formats import format_named
-from treerank.export.report import ExportReport, compare_scores
+from treerank.exports.conversion import Conversion, converted
+from treerank.exports.formats import format_named
+from treerank.exports.report import ExportReport, compare_scores
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
@@ -41,7 +41,7 @@ def export(
     path : str or path
         The file to write.
     format : str
-        Name of the format, see :data:`treerank.export.formats.FORMATS`.
+        Name of the format, see :data:`treerank.exports.formats.FORMATS`.
     check : X, (X, y) or (X, y, qid), default=None
         Documents that the other program must rank as the ranker does. Formats whose program
         scores some documents differently need them.
@@ -69,11 +69,11 @@ def export(
     check_is_fitted(ranker)
     target = format_named(format)
     for reason in allow:
-        check_choice("allow", reason, REASONS)
+        check_reason(reason)
     check_output(path)
     documents = None if check is None else _documents(ranker, check)
     X = None if documents is None else documents[0]
-    conversion = converted(format, ranker.forest(), _feature_names(ranker), X)
+    conversion = converted(format, ranker.forest(), feature_names(ranker), X)
     report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
@@ -85,6 +85,11 @@ def export(
     return report
 
 
+def check_reason(reason: str) -> None:
+    """Refuse what is no reason for which a program may score differently."""
+    check_choice("allow", reason, REASONS)
+
+
 def _documents(ranker: Any, check: Any) -> tuple[Any, np.ndarray | None, QueryGroups]:
     """Return features, labels and queries of the documents to check."""
     X, y, qid = (*check, None, None)[:3] if isinstance(check, tuple) else (check, None, None)
@@ -93,7 +98,8 @@ def _documents(ranker: Any, check: Any) -> tuple[Any, np.ndarray | None, QueryGr
     return X, y, QueryGroups.from_qid(qid, X.shape[0])
 
 
-def _feature_names(ranker: Any) -> list[str]:
+def feature_names(ranker: Any) -> list[str]:
+    """Return the names of the columns of a fitted ranker; f0, f1 and so on if it knows none."""
     names = getattr(ranker, "feature_names_in_", None)
     return [f"f{i}" for i in range(ranker.n_features_in_)] if names is None else list(names)
 

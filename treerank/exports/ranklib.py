@@ -4,10 +4,10 @@ RankLib reads values and thresholds as floats, and goes left if ``value <= thres
 numbered from 1. It knows neither missing values nor categories.
 """
 
-from treerank.export.comparison import AT_MOST_SINGLE
-from treerank.export.consumer import Consumer
-from treerank.export.format import Format
-from treerank.export.written import Written
+from treerank.exports.comparison import AT_MOST_SINGLE
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 
 def write_ranklib(written: Written) -> str:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from treerank.export.comparison import AT_MOST, Comparison
+from treerank.exports.comparison import AT_MOST, Comparison
 from treerank.forests.forest import CategorySets, Forest
 from treerank.forests.scoring import forest_scores
 

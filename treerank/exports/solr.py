@@ -7,10 +7,10 @@ It knows neither missing values nor categories.
 import json
 from typing import Any
 
-from treerank.export.comparison import AT_MOST_WITH_SLACK
-from treerank.export.consumer import Consumer
-from treerank.export.format import Format
-from treerank.export.written import Written
+from treerank.exports.comparison import AT_MOST_WITH_SLACK
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 

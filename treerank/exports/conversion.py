@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from treerank.export.adaptation import Difference, adapted_thresholds, find_differences
-from treerank.export.consumer import Consumer
-from treerank.export.format import Format
-from treerank.export.formats import format_named
-from treerank.export.written import Written
+from treerank.exports.adaptation import Difference, adapted_thresholds, find_differences
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.formats import format_named
+from treerank.exports.written import Written
 from treerank.forests.folding import with_constant_tree
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_scores

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from treerank.export.comparison import AT_MOST, BELOW_SINGLE
-from treerank.export.consumer import Consumer
-from treerank.export.format import Format
-from treerank.export.protobuf import message, tensor
-from treerank.export.written import Written
+from treerank.exports.comparison import AT_MOST, BELOW_SINGLE
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.protobuf import message, tensor
+from treerank.exports.written import Written
 
 _IR_VERSION, _OPSET, _ML_OPSET = 10, 21, 5
 _FLOAT, _DOUBLE = 1, 11

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.export.format import Format
-from treerank.export.written import Written
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 from treerank.forests.forest import Forest
 
 _HEAD = """\

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.export.format import Format
-from treerank.export.written import Written
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 FORMAT = "treerank forest 1"
 

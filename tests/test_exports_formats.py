@@ -12,8 +12,8 @@ from drawn_forests import drawn_documents, drawn_forest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treerank.export.conversion import converted
-from treerank.export.formats import format_named
+from treerank.exports.conversion import converted
+from treerank.exports.formats import format_named
 from treerank.forests.scoring import forest_scores
 
 NAMES = ["a", "b", "c", "d"]

@@ -7,18 +7,16 @@ doubles. The score of a document is a float.
 import json
 from typing import Any
 
-from treerank.export.comparison import AT_MOST_OF_SINGLE
-from treerank.export.consumer import Consumer
-from treerank.export.format import Format
-from treerank.export.written import Written
+from treerank.exports.comparison import AT_MOST_OF_SINGLE
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 
 def write_elastic(written: Written) -> str:
     """Return the definition as JSON."""
     head = {"feature_names": written.names, "target_type": "regression"}
-    trees = [
-        {"tree": head | {"tree_structure": _nodes(written, root)}} for root in written.roots
-    ]
+    trees = [{"tree": head | {"tree_structure": _nodes(written, root)}} for root in written.roots]
     ensemble = {"trained_models": trees, "aggregate_output": {"weighted_sum": {}}}
     model = {"ensemble": head | ensemble}
     return json.dumps({"preprocessors": [], "trained_model": model})

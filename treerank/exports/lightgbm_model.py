@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from treerank.export.comparison import AT_MOST_LIGHTGBM
-from treerank.export.consumer import Consumer
-from treerank.export.format import Format
-from treerank.export.written import Written
+from treerank.exports.comparison import AT_MOST_LIGHTGBM
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 
 _HEADER = """\

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.export.comparison import Comparison
+from treerank.exports.comparison import Comparison
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_leaves
 

@@ -7,10 +7,10 @@ double, with ``value < threshold``. They add doubles.
 import json
 from typing import Any
 
-from treerank.export.comparison import BELOW_SINGLE_THRESHOLD
-from treerank.export.consumer import Consumer
-from treerank.export.format import Format
-from treerank.export.written import Written
+from treerank.exports.comparison import BELOW_SINGLE_THRESHOLD
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 
 def write_vespa(written: Written) -> str:

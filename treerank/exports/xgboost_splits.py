@@ -10,10 +10,10 @@ import json
 from functools import partial
 from typing import Any
 
-from treerank.export.comparison import BELOW_SINGLE
-from treerank.export.consumer import Consumer
-from treerank.export.format import Format
-from treerank.export.written import Written
+from treerank.exports.comparison import BELOW_SINGLE
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 
 def write_xgboost_splits(written: Written) -> str:
