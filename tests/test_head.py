@@ -172,9 +172,9 @@ def test_too_few_iterations_are_said_so(features, objective):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2', 'positive'\]; got 'l0'"),
-        ({"alpha": -1}, "head_alpha must be a finite number of at least 0; got -1"),
-        ({"alpha": np.nan}, "head_alpha must be a finite number of at least 0; got nan"),
+        ({"penalty": "l0"}, r"penalty must be one of \['l1', 'l2'\]; got 'l0'"),
+        ({"alpha": -1}, "alpha must be a finite number of at least 0; got -1"),
+        ({"alpha": np.nan}, "alpha must be a finite number of at least 0; got nan"),
     ],
 )
 def test_a_wrong_setting_is_named(features, objective, settings, message):

@@ -359,7 +359,7 @@ def test_bad_data_and_models_are_refused():
         fitted(data=X[:, :3], init_model=fitted())
     with pytest.raises(ValueError, match="init_model must have as many outputs"):
         fitted(TARGETS, init_model=fitted())
-    with pytest.raises(TypeError, match="init_model must be HistogramTrees or their Forest"):
+    with pytest.raises(ValueError, match="init_model must be fitted trees of HistogramTrees"):
         fitted(init_model="trees.txt")
     with pytest.raises(ValueError, match="monotone_constraints must be None with several"):
         fitted(TARGETS, monotone_constraints=[1, 0, 0, 0])

@@ -42,7 +42,7 @@ def test_bad_parameters_are_refused_by_name(parameter, value):
 
 @pytest.mark.parametrize("hidden", [5, "5", None])
 def test_hidden_layers_come_as_a_sequence(hidden):
-    with pytest.raises(TypeError, match="hidden must be a sequence of integers; got"):
+    with pytest.raises(TypeError, match="hidden must be a sequence; got"):
         MLP(hidden).fit(X, OBJECTIVE)
 
 
@@ -52,7 +52,7 @@ def test_a_batch_has_room_for_a_pair():
 
 
 def test_a_learning_rate_that_blows_up_is_an_error():
-    part = Linear(optimizer="sgd", learning_rate=1e30, n_epochs=20, random_state=0)
+    part = Linear(optimizer="sgd", learning_rate=1e6, n_epochs=20, random_state=0)
     with pytest.raises(ValueError, match="learning_rate must be low enough"):
         part.fit(X, make_objective(Y, QID, loss="half_squared"))
 

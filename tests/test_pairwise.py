@@ -276,9 +276,9 @@ def test_policies_come_by_name_and_are_their_own():
     for wrong in ("some", ["all"], None):
         with pytest.raises(ValueError, match="pairs must be a Pairs or one of"):
             get_pairs(wrong)
-    with pytest.raises(ValueError, match=r"sampled must be a positive integer or None; got 0"):
+    with pytest.raises(ValueError, match=r"sampled must be a whole number .*; got 0"):
         Pairs(sampled=0)
-    with pytest.raises(ValueError, match=r"top must be a positive integer or None; got 2.0"):
+    with pytest.raises(ValueError, match=r"top must be a whole number of at least 1; got 2.0"):
         Pairs(top=2.0)
 
 

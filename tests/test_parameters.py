@@ -1,10 +1,11 @@
-"""Parameters of estimators and splitters: each is documented, with the default that holds."""
+"""Parameters: documented with the default that holds, and checked before any training."""
 
 import inspect
 import pickle
 import re
 from math import sqrt
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 
@@ -16,13 +17,19 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
-from treerank.registry import ranker_class
+from treerank.objectives import make_objective
+from treerank.registry import RANKERS, ranker_class
 
 TREES = [BoostedTrees, HistogramTrees, LightGBMTrees, StreamingTrees, XGBoostTrees]
 OTHERS = [NormalTransformer, QueryKFold, QueryShuffleSplit, RankClassifier]
 EVERY = [*TREES, *OTHERS, *map(ranker_class, BASELINES)]
 every = pytest.mark.parametrize("cls", EVERY)
+
+
+def signature_of(cls):
+    return list(inspect.signature(cls).parameters)
 
 
 def documented_defaults(cls):
@@ -55,3 +62,80 @@ def test_copies_keep_parameters_and_the_text_shows_those_that_were_changed(cls):
     text = f"{cls.__name__}(max_depth=3, n_estimators=7, warm_start=True)"
     assert [repr(p) for p in (part, clone(part), pickle.loads(pickle.dumps(part)))] == [text] * 3
     assert part != clone(part)  # two estimators, as everywhere in scikit-learn
+
+
+#: No parameter may be one of these.
+BAD = [b"x", 1 + 2j, object(), np.nan, np.zeros((2, 2)), [[[]]], int]
+X = np.random.default_rng(0).normal(size=(12, 2))
+Y, QID = np.arange(12) % 3, np.repeat([0, 1, 2], 4)
+RULES = [(name, parameter) for name in RANKERS for parameter in signature_of(ranker_class(name))]
+PARTS = [(n, parameter) for n in FEATURE_PARTS for parameter in signature_of(feature_part_class(n))]
+
+
+class Reached(Exception):
+    """Training has begun."""
+
+
+def begin(*arguments, **more):
+    raise Reached
+
+
+def refuse_each_bad_value(parameter, fit):
+    for value in BAD:
+        with pytest.raises((ValueError, TypeError), match=parameter) as caught:
+            fit(value)
+        assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize(("name", "parameter"), RULES)
+def test_a_ranker_names_a_wrong_parameter_before_training(name, parameter, monkeypatch):
+    cls = ranker_class(name)
+    monkeypatch.setattr(cls, "_learn", begin)
+    others = {"ranker": ranker_class("RankSVM")()} if name == "NestedRanker" else {}
+    refuse_each_bad_value(
+        parameter, lambda value: cls(**(others | {parameter: value})).fit(X, Y, QID)
+    )
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARTS)
+def test_a_feature_part_names_a_wrong_parameter_before_training(name, parameter, monkeypatch):
+    cls, objective = feature_part_class(name), make_objective(Y, QID)
+    monkeypatch.setattr(type(objective), "derivatives", begin)
+    refuse_each_bad_value(parameter, lambda value: cls(**{parameter: value}).fit(X, objective))
+
+
+ABSURD = [
+    ("soft_trees", {"depth": 10**10}, "depth"),
+    ("soft_trees", {"n_estimators": 10**6, "depth": 20}, "n_estimators and depth"),
+    ("mlp", {"hidden": (30000, 30000)}, "hidden must give at most 100000000 weights"),
+    ("polynomial", {"degree": 10**10}, "degree"),
+    ("lightgbm", {"subsample": 1e-5}, "subsample must draw one of 12 documents"),
+    ("lightgbm", {"engine_params": {"path_smooth": None}}, "engine_params .* got None"),
+    ("lightgbm", {"engine_params": {"path_smooth": -1}}, "engine_params must be what LightGBM"),
+    ("xgboost", {"engine_params": {"max_cat_threshold": [np.nan]}}, "engine_params .*nan"),
+    ("xgboost", {"device": "cuda" * 1000}, "device"),
+    ("mlp", {"decay": "step", "decay_rate": 2.0}, "decay_rate .* at most 1"),
+]
+
+
+@pytest.mark.parametrize(("name", "params", "message"), ABSURD)
+def test_what_no_machine_or_engine_can_do_is_refused_by_name(name, params, message):
+    part = feature_part_class(name)(**params)
+    with pytest.raises(ValueError, match=message) as caught:
+        part.fit(X, make_objective(Y, QID))
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("name", ["histogram", "lightgbm", "xgboost"])
+def test_more_threads_than_a_machine_has_change_nothing(name):
+    few, many = (
+        feature_part_class(name)(2, n_jobs=n).fit(X, make_objective(Y, QID)).transform(X)
+        for n in (1, 10**10)
+    )
+    assert np.array_equal(few, many)
+
+
+def test_a_wrong_option_of_the_trees_of_a_ranker_is_named():
+    for options in (3, {"trees": 3}, {"n_estimators": 3}, {1: 2}):
+        with pytest.raises((TypeError, ValueError), match="tree_options"):
+            ranker_class("MART")(tree_options=options).fit(X, Y, QID)

@@ -7,8 +7,7 @@ arrays that are not numbers). To add a check, write one sentence that says the r
 import math
 import sys
 import warnings
-from collections.abc import Collection
-from numbers import Integral, Real
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,25 @@ MAX_SHOWN = 200
 #: Largest weight, and one over the smallest: single precision holds products of two and a gain.
 MAX_WEIGHT = 1e15
 
+#: Largest seed of NumPy's ``RandomState``.
+MAX_SEED = 2**32 - 1
+#: Largest number, and 1 over the smallest, in single precision.
+LARGEST_NUMBER = 1e30
+#: Bounds from here on are told only where they are broken.
+MANY = 2**20
+#: Number of characters of a value that a message shows.
+MAX_SHOWN = 200
 
-def check_count(name: str, value: Any, *, at_least: int = 1, at_most: int | None = None) -> None:
-    """Refuse what is not a whole number between two bounds; both bounds are allowed.
+
+def check_count(
+    name: str,
+    value: Any,
+    *,
+    at_least: int = 1,
+    at_most: int | None = None,
+    no_limit: int | None = None,
+) -> None:
+    """Refuse what is not a whole number between two bounds, which are allowed, or ``no_limit``.
 
     Examples
     --------
@@ -30,10 +45,12 @@ def check_count(name: str, value: Any, *, at_least: int = 1, at_most: int | None
     ...
     ValueError: n_queries must be a whole number of at least 1; got 0.
     """
-    is_whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not is_whole or value < at_least or (at_most is not None and value > at_most):
-        allowed = f"at least {at_least}" + ("" if at_most is None else f" and at most {at_most}")
-        raise ValueError(f"{name} must be a whole number of {allowed}; got {value!r}.")
+    most = math.inf if at_most is None else at_most
+    if not is_whole(value) or not (at_least <= value <= most or value == no_limit):
+        is_told = most < MANY or (is_whole(value) and value > most)
+        bounds = f"at least {at_least}" + (f" and at most {most}" if is_told else "")
+        other = "" if no_limit is None else f"{no_limit} for no limit or "
+        raise ValueError(f"{name} must be {other}a whole number of {bounds}; got {shown(value)}.")
 
 
 def check_number(
@@ -43,8 +60,9 @@ def check_number(
     above: float = -math.inf,
     at_least: float = -math.inf,
     at_most: float = math.inf,
+    below: float = math.inf,
 ) -> None:
-    """Refuse what is not a finite number between bounds; ``above`` itself is not allowed.
+    """Refuse what is not a finite number between bounds, without ``above`` and ``below``.
 
     Examples
     --------
@@ -53,16 +71,141 @@ def check_number(
     ...
     ValueError: sigma must be a finite number above 0; got 0.0.
     """
-    is_finite = isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
-    if not is_finite or value <= above or not at_least <= value <= at_most:
-        rules = {"above": above, "of at least": at_least, "of at most": at_most}
+    is_number = isinstance(value, int | float | np.integer | np.floating)
+    # A whole number may be beyond the largest float.
+    is_finite = is_number and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+    if is_finite and value != 0 and not 1 / LARGEST_NUMBER <= abs(value) <= LARGEST_NUMBER:
+        raise ValueError(
+            f"{name} must be from {1 / LARGEST_NUMBER:g} to {LARGEST_NUMBER:g} in size, or 0; "
+            f"got {shown(value)}."
+        )
+    if not is_finite or not (above < value < below and at_least <= value <= at_most):
+        rules = {"above": above, "of at least": at_least, "of at most": at_most, "below": below}
         bounds = [f"{rule} {bound:g}" for rule, bound in rules.items() if math.isfinite(bound)]
         allowed = " ".join(["a finite number", " and ".join(bounds)]).strip()
-        raise ValueError(f"{name} must be {allowed}; got {value!r}.")
+        raise ValueError(f"{name} must be {allowed}; got {shown(value)}.")
+
+
+def check_flag(name: str, value: Any) -> None:
+    """Refuse what is neither true nor false.
+
+    Examples
+    --------
+    >>> check_flag("shuffle", "no")
+    Traceback (most recent call last):
+    ...
+    ValueError: shuffle must be True or False; got 'no'.
+    """
+    if not isinstance(value, bool | np.bool_):
+        raise ValueError(f"{name} must be True or False; got {shown(value)}.")
+
+
+def check_seed(name: str, value: Any) -> None:
+    """Refuse what is neither ``None`` nor a seed of NumPy's ``RandomState`` nor one itself.
+
+    Examples
+    --------
+    >>> check_seed("random_state", -1)
+    Traceback (most recent call last):
+    ...
+    ValueError: random_state must be None, a RandomState or a whole number from 0 to 4294967295; \
+got -1.
+    """
+    is_seed = value is None or isinstance(value, np.random.RandomState)
+    if not is_seed and not (is_whole(value) and 0 <= value <= MAX_SEED):
+        raise ValueError(
+            f"{name} must be None, a RandomState or a whole number from 0 to {MAX_SEED}; "
+            f"got {shown(value)}."
+        )
+
+
+def check_n_jobs(name: str, value: Any) -> None:
+    """Refuse what is neither ``None`` nor a number of workers; below 0 counts from all, as joblib.
+
+    Examples
+    --------
+    >>> check_n_jobs("n_jobs", 0)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_jobs must be None or a whole number but 0; got 0.
+    """
+    if value is not None and (not is_whole(value) or value == 0):
+        raise ValueError(f"{name} must be None or a whole number but 0; got {shown(value)}.")
+
+
+def check_text(name: str, value: Any) -> None:
+    """Refuse what is no text, or an empty one.
+
+    Examples
+    --------
+    >>> check_text("device", "")
+    Traceback (most recent call last):
+    ...
+    ValueError: device must be text; got ''.
+    """
+    if not isinstance(value, str) or not value:
+        raise ValueError(f"{name} must be text; got {shown(value)}.")
+
+
+def check_mapping(name: str, value: Any) -> None:
+    """Refuse what is no dict with names as keys.
+
+    Examples
+    --------
+    >>> check_mapping("engine_params", ["eta"])
+    Traceback (most recent call last):
+    ...
+    TypeError: engine_params must be a dict by name; got ['eta'].
+    """
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        raise TypeError(f"{name} must be a dict by name; got {shown(value)}.")
+
+
+def check_sequence(name: str, value: Any, *, or_mapping: bool = False) -> None:
+    """Refuse what has no entries, such as a number, and text.
+
+    Examples
+    --------
+    >>> check_sequence("sizes", 20)
+    Traceback (most recent call last):
+    ...
+    TypeError: sizes must be a sequence; got 20.
+    """
+    is_sized = np.iterable(value) and hasattr(value, "__len__")
+    is_allowed = or_mapping or not isinstance(value, Mapping)
+    if not is_sized or not is_allowed or isinstance(value, str | bytes):
+        other = " or a dict" if or_mapping else ""
+        raise TypeError(f"{name} must be a sequence{other}; got {shown(value)}.")
+
+
+def check_counts(
+    name: str,
+    value: Any,
+    *,
+    shortest: int = 0,
+    longest: int = 1000,
+    at_least: int = 1,
+    at_most: int | None = None,
+) -> None:
+    """Refuse what is not a sequence of ``shortest`` to ``longest`` whole numbers between bounds.
+
+    Examples
+    --------
+    >>> check_counts("hidden", [64, 0])
+    Traceback (most recent call last):
+    ...
+    ValueError: each of hidden must be a whole number of at least 1; got 0.
+    """
+    check_sequence(name, value)
+    if not shortest <= len(value) <= longest:
+        rule = f"from {shortest} to {longest} entries"
+        raise ValueError(f"{name} must have {rule}; got {shown(value)}.")
+    for entry in value:
+        check_count(f"each of {name}", entry, at_least=at_least, at_most=at_most)
 
 
 def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
-    """Refuse what is not among the values allowed.
+    """Refuse what is not among the values allowed, which are strings, numbers or ``None``.
 
     Examples
     --------
@@ -71,12 +214,10 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     ...
     ValueError: optimizer must be one of ['adam', 'sgd']; got 'adm'.
     """
-    try:
-        is_allowed = value in allowed
-    except TypeError:  # a value that cannot be hashed is in no set
-        is_allowed = False
-    if not is_allowed:
-        raise ValueError(f"{name} must be one of {_sorted(allowed)}; got {value!r}.")
+    # Arrays and many others cannot be looked up, and True would be found as 1.
+    is_plain = value is None or isinstance(value, str | int | float | np.number)
+    if not is_plain or isinstance(value, bool) or value not in allowed:
+        raise ValueError(f"{name} must be one of {_sorted(allowed)}; got {shown(value)}.")
 
 
 def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -> np.ndarray:
@@ -183,6 +324,17 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("treerank."):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
+
+
+def is_whole(value: Any) -> bool:
+    """Tell whether a value is a whole number of Python or NumPy, and no truth value.
+
+    Examples
+    --------
+    >>> is_whole(3), is_whole(3.0), is_whole(True)
+    (True, False, False)
+    """
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def shown(value: Any) -> str:

@@ -8,11 +8,10 @@ derive from :class:`QuerySplitter` and yield the test queries of each split in `
 """
 
 import math
-import numbers
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -20,8 +19,9 @@ from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, warn_user
+from treerank.checks import check_count, is_whole, shown, warn_user
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Count, Rule, Seed, check_parameters
 
 
 class QuerySplitter(BaseCrossValidator):
@@ -65,6 +65,7 @@ class QuerySplitter(BaseCrossValidator):
                 "takes its rows for one query. Pass qid to split, or call "
                 "sklearn.set_config(enable_metadata_routing=True) and pass params={'qid': qid}."
             )
+        check_parameters(self)
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(groups if qid is None else qid, n_documents)
         for queries in self._test_queries(query_groups):
@@ -110,13 +111,12 @@ class QueryKFold(QuerySplitter):
     [0 1 2] [3 4 5]
     """
 
-    n_splits: int = 5
+    n_splits: Annotated[int, Rule(check_count, at_least=2)] = 5
     _: KW_ONLY
     shuffle: bool = False
-    random_state: int | np.random.RandomState | None = None
+    random_state: Seed = None
 
     def _test_queries(self, groups):
-        check_count("n_splits", self.n_splits, at_least=2)
         if self.n_splits > groups.n_queries:
             raise ValueError(
                 f"n_splits must be at most the number of queries, {groups.n_queries}; "
@@ -161,28 +161,34 @@ class QueryShuffleSplit(QuerySplitter):
     (array([0, 1, 2, 3]), array([4]))
     """
 
-    n_splits: int = 10
+    n_splits: Count = 10
     _: KW_ONLY
     test_size: float = 0.2
-    random_state: int | np.random.RandomState | None = None
+    random_state: Seed = None
 
     def _test_queries(self, groups):
-        check_count("n_splits", self.n_splits)
-        n_test = self._n_test_queries(groups.n_queries)
+        n_test = held_out_count("test_size", self.test_size, groups.n_queries)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
             yield rng.permutation(groups.n_queries)[:n_test]
 
-    def _n_test_queries(self, n_queries):
-        size = self.test_size
-        n_test = 0
-        if isinstance(size, numbers.Integral):
-            n_test = int(size)
-        elif isinstance(size, float) and 0 < size < 1:
-            n_test = math.ceil(size * n_queries)
-        if not 1 <= n_test < n_queries:
-            raise ValueError(
-                "test_size must be a fraction between 0 and 1 or a number of queries that leaves "
-                f"both sets at least one of the {n_queries} queries; got {size!r}."
-            )
-        return n_test
+
+def held_out_count(name: str, size: Any, n_queries: int) -> int:
+    """Return how many queries a fraction or a number is; both sets must have one at least.
+
+    Examples
+    --------
+    >>> held_out_count("test_size", 0.25, 10)
+    3
+    """
+    n_test = 0
+    if is_whole(size):
+        n_test = int(size)
+    elif isinstance(size, float | np.floating) and 0 < size < 1:
+        n_test = math.ceil(size * n_queries)
+    if not 1 <= n_test < n_queries:
+        raise ValueError(
+            f"{name} must be a fraction between 0 and 1 or a number of queries that leaves "
+            f"both sets at least one of the {n_queries} queries; got {shown(size)}."
+        )
+    return n_test

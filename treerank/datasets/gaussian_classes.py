@@ -17,7 +17,12 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.checks import check_count, check_number
-from treerank.datasets.generator_arguments import RandomState, as_generator, check_shares
+from treerank.datasets.generator_arguments import (
+    RandomState,
+    as_generator,
+    check_cells,
+    check_shares,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +83,7 @@ class GaussianClasses:
         random_state: RandomState = None,
     ) -> Self:
         """Draw means between 0 and 100 and standard deviations between 50 and 100."""
-        check_count("n_features", n_features)
-        check_count("n_classes", n_classes)
+        check_cells(n_classes=n_classes, n_features=n_features)
         rng = as_generator(random_state)
         shape = (n_classes, n_features)
         means, deviations = rng.uniform(0, 100, shape), rng.uniform(50, 100, shape)
@@ -112,9 +116,9 @@ class GaussianClasses:
         qid : ndarray of shape (n_documents,)
             Query of each row, from 0.
         """
-        check_count("n_documents", n_documents)
+        check_cells(n_documents=n_documents, n_features=self.means.shape[1])
         if documents_per_query is not None:
-            check_count("documents_per_query", documents_per_query)
+            check_count("documents_per_query", documents_per_query, at_most=2**31 - 1)
         rng = as_generator(random_state)
         classes = self._sample_classes(n_documents, rng)
         X = rng.standard_normal((n_documents, self.means.shape[1]))
@@ -191,6 +195,7 @@ def make_gaussian_classes(
     ((200, 4), [0, 1, 2, 3, 4])
     """
     check_count("n_test_documents", n_test_documents, at_least=0)
+    check_cells(n_test_documents=max(1, n_test_documents), n_features=n_features)
     rng = as_generator(random_state)
     classes = GaussianClasses.drawn(
         n_features=n_features,

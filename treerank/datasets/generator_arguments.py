@@ -1,12 +1,15 @@
 """Arguments of the generators of synthetic data: the random state and the shares of classes."""
 
+import math
 from collections.abc import Sequence
-from numbers import Integral
+from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_count
+from treerank.checks import check_count, is_whole, shown
 
+#: Most numbers of a data set: 32 GB.
+MOST_CELLS = 2**32
 #: What the generators take as ``random_state``.
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
@@ -31,14 +34,32 @@ def as_generator(random_state: RandomState) -> np.random.Generator:
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(2**31 - 1))
-    if isinstance(random_state, Integral) and not isinstance(random_state, bool):
+    if is_whole(random_state):
         check_count("random_state", random_state, at_least=0)
     elif random_state is not None and not isinstance(random_state, np.random.Generator):
         raise TypeError(
             "random_state must be an int, a Generator, a RandomState or None; "
-            f"got {random_state!r}."
+            f"got {shown(random_state)}."
         )
     return np.random.default_rng(random_state)
+
+
+def check_cells(**counts: Any) -> None:
+    """Refuse what is no count, and counts whose product is beyond any memory.
+
+    Examples
+    --------
+    >>> check_cells(n_documents=10**9, n_features=70)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_documents times n_features must be at most 4294967296; got 70000000000.
+    """
+    for name, count in counts.items():
+        check_count(name, count)
+    n_cells = math.prod(map(int, counts.values()))
+    if n_cells > MOST_CELLS:
+        names = " times ".join(counts)
+        raise ValueError(f"{names} must be at most {MOST_CELLS}; got {shown(n_cells)}.")
 
 
 def check_shares(
@@ -65,10 +86,13 @@ def check_shares(
     >>> check_shares("label_shares", [3, 1])
     array([0.75, 0.25])
     """
-    values = np.asarray(shares, dtype=np.float64)
+    try:
+        values = np.asarray(shares, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{name} must be numbers; got {shown(shares)}.") from error
     if values.ndim != 1 or len(values) == 0 or (length is not None and len(values) != length):
         wanted = "one or more" if length is None else length
-        raise ValueError(f"{name} must be a sequence of {wanted} numbers; got {shares!r}.")
+        raise ValueError(f"{name} must be a sequence of {wanted} numbers; got {shown(shares)}.")
     if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
-        raise ValueError(f"{name} must be finite, non-negative and not all 0; got {shares!r}.")
+        raise ValueError(f"{name} must be finite, non-negative and not all 0; got {shown(shares)}.")
     return values / values.sum()

@@ -15,7 +15,7 @@ References
 import numpy as np
 
 from treerank.checks import check_count
-from treerank.datasets.generator_arguments import RandomState, as_generator
+from treerank.datasets.generator_arguments import RandomState, as_generator, check_cells
 
 
 def make_random_network(
@@ -61,7 +61,7 @@ def make_random_network(
     >>> X.shape, np.bincount(y)
     ((30, 50), array([5, 5, 5, 5, 5, 5]))
     """
-    check_count("n_hidden", n_hidden)
+    check_cells(n_features=n_features, n_hidden=n_hidden)
     X, qid, rng = _uniform_documents(
         n_queries, documents_per_query, n_features, n_levels, random_state
     )
@@ -128,11 +128,10 @@ def make_random_polynomial(
 
 def _uniform_documents(n_queries, documents_per_query, n_features, n_levels, random_state):
     """Return features, query ids and the random generator for the target function."""
-    check_count("n_queries", n_queries)
-    check_count("documents_per_query", documents_per_query)
-    check_count("n_features", n_features)
+    counts = {"n_queries": n_queries, "documents_per_query": documents_per_query}
+    check_cells(**counts, n_features=n_features)
     if n_levels is not None:
-        check_count("n_levels", n_levels, at_least=2)
+        check_count("n_levels", n_levels, at_least=2, at_most=2**31 - 1)
     rng = as_generator(random_state)
     qid = np.repeat(np.arange(n_queries), documents_per_query)
     return rng.uniform(-1, 1, (len(qid), n_features)), qid, rng

@@ -23,7 +23,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from treerank.checks import check_choice, check_count, check_number
-from treerank.datasets.generator_arguments import RandomState, as_generator, check_shares
+from treerank.datasets.generator_arguments import (
+    RandomState,
+    as_generator,
+    check_cells,
+    check_shares,
+)
 from treerank.datasets.web_search_features import FEATURE_NAMES, STREAMS, feature_columns
 
 #: Approximate shares of the labels 0 to 4 in MSLR-WEB30K.
@@ -97,8 +102,8 @@ def make_web_search(
     >>> X.shape, np.bincount(y)
     ((1200, 136), array([624, 384, 156,  24,  12]))
     """
-    check_count("n_queries", n_queries)
-    check_count("documents_per_query", documents_per_query)
+    counts = {"n_queries": n_queries, "documents_per_query": documents_per_query}
+    check_cells(**counts, n_features=n_features)
     check_count("n_features", n_features, at_most=len(FEATURE_NAMES))
     check_number("missing_rate", missing_rate, at_least=0, at_most=1)
     check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))

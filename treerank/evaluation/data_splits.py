@@ -19,7 +19,7 @@ from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.columns import as_frame
 from treerank.inputs.grouping import check_qid
-from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter
+from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter, held_out_count
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +203,9 @@ def _row_splits(
             )
         validation = None
         if validation_size is not None:
-            splitter = QueryShuffleSplit(1, test_size=validation_size, random_state=random_state)
+            n_queries = len(np.unique(data.qid[train]))
+            size = held_out_count("validation_size", validation_size, n_queries)
+            splitter = QueryShuffleSplit(1, test_size=size, random_state=random_state)
             kept, held_out = next(splitter.split(train, qid=data.qid[train]))
             train, validation = train[kept], train[held_out]
         yield RowSplit(f"{number:0{width}d}", data, train, test, validation)

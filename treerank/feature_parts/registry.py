@@ -54,7 +54,8 @@ def make_feature_part(feature_part: Any) -> Any:
         return feature_part_class("ensemble")(parts)
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
         return feature_part_class(feature_part)()
-    if isinstance(feature_part, str) or not hasattr(feature_part, "transform"):
+    is_part = all(hasattr(feature_part, name) for name in ("fit", "transform", "get_params"))
+    if not is_part or isinstance(feature_part, type):
         raise ValueError(
             "feature_part must have fit and transform, or be a list of parts or one of "
             f"{sorted(FEATURE_PARTS)}; got {feature_part!r}."

@@ -11,19 +11,36 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from treerank.checks import check_choice, check_column, check_count, check_number, warn_user
+from treerank.checks import check_column, check_count, check_number, shown, warn_user
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import threads_for
+from treerank.parameters import Rule, check_parameters
 
 #: The discounts of a metric that has none.
 NO_DISCOUNTS = np.empty(0)
+
+
+def check_no_relevant(name: str, value: Any) -> None:
+    """Refuse what is neither "exclude" nor a number.
+
+    Examples
+    --------
+    >>> check_no_relevant("no_relevant", "skip")
+    Traceback (most recent call last):
+    ...
+    ValueError: no_relevant must be 'exclude' or a number; got 'skip'.
+    """
+    if not isinstance(value, str):
+        check_number(name, value)
+    elif value != "exclude":
+        raise ValueError(f"{name} must be 'exclude' or a number; got {shown(value)}.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,24 +78,15 @@ class Metric(ABC):
     array([0.815, 1.   ])
     """
 
-    k: int | None = None
-    ties: str = "average"
-    no_relevant: str | float = "exclude"
+    k: Annotated[int, Rule(check_count, at_most=NO_CUTOFF)] | None = None
+    ties: Annotated[str, Rule.one_of(TIES)] = "average"
+    no_relevant: Annotated[str | float, Rule(check_no_relevant)] = "exclude"
 
     stem: ClassVar[str]
     list_total: ClassVar[Callable[..., float]]
 
     def __post_init__(self) -> None:
-        if self.k is not None:
-            check_count("k", self.k)
-        check_choice("ties", self.ties, TIES)
-        if isinstance(self.no_relevant, str):
-            if self.no_relevant != "exclude":
-                raise ValueError(
-                    f"no_relevant must be 'exclude' or a number; got {self.no_relevant!r}."
-                )
-        else:
-            check_number("no_relevant", self.no_relevant)
+        check_parameters(self)
 
     @property
     def name(self) -> str:

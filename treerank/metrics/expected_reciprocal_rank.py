@@ -17,10 +17,10 @@ from typing import ClassVar
 import numpy as np
 from numba.extending import register_jitable
 
-from treerank.checks import check_number
 from treerank.metrics.base import Metric
-from treerank.metrics.relevance import check_gain, count_relevant, label_gains
+from treerank.metrics.relevance import Gain, check_gain, count_relevant, label_gains
 from treerank.numerics.compiling import njit
+from treerank.parameters import NotNegative
 
 #: Logarithm of a number that is too small to change a number near 1.
 NEGLIGIBLE = math.log(1e-20)
@@ -72,8 +72,8 @@ class ExpectedReciprocalRank(Metric):
     0.25
     """
 
-    gain: str | tuple[float, ...] = "exponential"
-    max_label: float | None = None
+    gain: Gain = "exponential"
+    max_label: NotNegative | None = None
 
     stem: ClassVar[str] = "err"
     list_total: ClassVar[Callable[..., float]] = _expected_reciprocal_rank
@@ -81,8 +81,6 @@ class ExpectedReciprocalRank(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "gain", check_gain(self.gain))
-        if self.max_label is not None:
-            check_number("max_label", self.max_label)
 
     def worth(self, y: np.ndarray) -> np.ndarray:
         """Return the chance that a document satisfies the user."""

@@ -9,14 +9,14 @@ add a discount, list it in ``DISCOUNTS``.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numba.extending import register_jitable
 
-from treerank.checks import check_choice
 from treerank.metrics.base import Metric
-from treerank.metrics.relevance import check_gain, label_gains
+from treerank.metrics.relevance import Gain, check_gain, label_gains
+from treerank.parameters import Rule
 
 
 def log2_discount(positions: np.ndarray) -> np.ndarray:
@@ -85,9 +85,9 @@ class NDCG(Metric):
     0.815
     """
 
-    gain: str | tuple[float, ...] = "exponential"
-    discount: str = "log2"
-    short_lists: str = "as_is"
+    gain: Gain = "exponential"
+    discount: Annotated[str, Rule.one_of(DISCOUNTS)] = "log2"
+    short_lists: Annotated[str, Rule.one_of(SHORT_LISTS)] = "as_is"
 
     stem: ClassVar[str] = "ndcg"
     list_total: ClassVar[Callable[..., float]] = _dcg
@@ -95,8 +95,6 @@ class NDCG(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "gain", check_gain(self.gain))
-        check_choice("discount", self.discount, DISCOUNTS)
-        check_choice("short_lists", self.short_lists, SHORT_LISTS)
 
     def worth(self, y: np.ndarray) -> np.ndarray:
         """Return the gain of each label."""

@@ -4,8 +4,10 @@ To add a metric, list it in ``METRICS``: everything that takes a metric, and the
 for all metrics, find it there.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Annotated
 
 from treerank.checks import shown
 from treerank.metrics.average_precision import AveragePrecision
@@ -16,6 +18,7 @@ from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
 from treerank.metrics.precision import Precision
 from treerank.metrics.reciprocal_rank import ReciprocalRank
+from treerank.parameters import Rule
 
 #: Longer numbers are no cutoff; Python itself refuses to read some of them.
 MAX_DIGITS = 100
@@ -52,13 +55,17 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     """
     if isinstance(metric, Metric | FunctionMetric):
         return metric
-    if callable(metric):
+    if callable(metric) and not isinstance(metric, type):
         return FunctionMetric(metric)
     if not isinstance(metric, str):
         raise TypeError(f"metric must be a name, a Metric or callable; got {shown(metric)}.")
     stem, at, cutoff = metric.partition("@")
-    is_cutoff = cutoff.isdecimal() and len(cutoff) <= MAX_DIGITS
-    if stem not in METRICS or (at and not is_cutoff):
+    # A longer number than any list needs, or digits of other alphabets, are no cutoff.
+    if stem not in METRICS or (at and not re.fullmatch("[0-9]{1,18}", cutoff)):
         known = ", ".join(METRICS)
         raise ValueError(f"metric must be one of {known}, or one with @k; got {shown(metric)}.")
     return replace(METRICS[stem], k=int(cutoff)) if at else METRICS[stem]
+
+
+#: A metric by name, a metric, or a function that is used like one.
+AnyMetric = Annotated[str | Callable[..., float], Rule(lambda _, metric: get_metric(metric))]

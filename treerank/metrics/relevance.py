@@ -5,12 +5,14 @@ reaches a threshold and else 0 (MAP, MRR, precision). To add a gain by name, lis
 """
 
 from collections.abc import Callable, Sequence
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column
+from treerank.checks import check_column, shown
 from treerank.numerics.compiling import njit
+from treerank.parameters import Rule
 
 #: Largest gain that is accepted: larger ones could overflow in the sum over a query.
 MAX_GAIN = 2.0**1000
@@ -93,12 +95,17 @@ def check_gain(gain: str | Sequence[float]) -> str | tuple[float, ...]:
     """Return the name of a gain, or its table as a tuple, which can be compared and hashed."""
     if isinstance(gain, str):
         if gain not in GAINS:
-            raise ValueError(f"gain must be an array or one of {sorted(GAINS)}; got {gain!r}.")
+            allowed = f"an array or one of {sorted(GAINS)}"
+            raise ValueError(f"gain must be {allowed}; got {shown(gain)}.")
         return gain
     table = check_column("gain", gain)
     if table.min() < 0:
         raise ValueError(f"gain must not be negative; got {table.min()}.")
     return tuple(table.tolist())
+
+
+#: Gain of a label.
+Gain = Annotated[Any, Rule(lambda _, gain: check_gain(gain))]
 
 
 def is_relevant(y: np.ndarray, threshold: float) -> np.ndarray:

@@ -7,20 +7,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.checks import check_number
 from treerank.metrics.base import Metric
 from treerank.metrics.relevance import is_relevant
+from treerank.parameters import Finite
 
 
 @dataclass(frozen=True, kw_only=True)
 class ThresholdMetric(Metric):
     """A metric for which a document is relevant if its label reaches a threshold."""
 
-    threshold: float = 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_number("threshold", self.threshold)
+    threshold: Finite = 1
 
     def worth(self, y: np.ndarray) -> np.ndarray:
         """Return 1 for relevant documents, 0 for others."""

@@ -17,6 +17,8 @@ import numba as nb
 
 #: A kernel gets one thread for fewer documents.
 FEW_DOCUMENTS = 20_000
+#: More threads than this only wait for each other.
+MOST_THREADS_PER_CORE = 4
 _few_documents: ContextVar[int] = ContextVar("few_documents", default=FEW_DOCUMENTS)
 #: Where joblib and users limit the number. OpenMP allows a list, of which the first number counts.
 _ENVIRONMENT_VARIABLES = ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -30,6 +32,21 @@ def threads_allowed() -> int:
     """
     limits = (os.environ.get(name, "").split(",")[0].strip() for name in _ENVIRONMENT_VARIABLES)
     return min([joblib.cpu_count(), *(int(n) for n in limits if n.isdecimal() and int(n) > 0)])
+
+
+def threads_of(n_jobs: int | None) -> int:
+    """Return the threads that ``n_jobs`` asks for: -1 and ``None`` are all, -2 is one less.
+
+    Engines end the process if they cannot start all threads, so there is a largest number.
+
+    Examples
+    --------
+    >>> threads_of(3), threads_of(10**10) < 10**5
+    (3, True)
+    """
+    if n_jobs is None or n_jobs < 0:
+        return max(1, threads_allowed() + 1 + int(n_jobs or -1))
+    return min(int(n_jobs), MOST_THREADS_PER_CORE * joblib.cpu_count())
 
 
 @contextmanager

@@ -5,56 +5,62 @@ listwise loss, a pointwise one or a factory of the user's own. To add a loss by 
 the table of its kind.
 """
 
+import functools
 from dataclasses import dataclass, fields
-from typing import Any
+from types import FunctionType
+from typing import Annotated, Any
 
+import numba
 import numpy as np
+from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, check_count, check_number, shown
+from treerank.checks import shown
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.relevance import check_gain
+from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import SummableObjective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.listwise import LISTWISE
 from treerank.objectives.losses import PAIR_LOSSES, PairLoss, check_compiles
 from treerank.objectives.normalization import NORMALIZATIONS
-from treerank.objectives.pairs import GivenPairs, Pairs, get_pairs
+from treerank.objectives.pairs import GivenPairs, PairRule, Pairs, get_pairs
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.per_level import PerLevelObjective
 from treerank.objectives.pointwise import POINTWISE
-from treerank.objectives.weights import PAIR_WEIGHTS, PairWeight, WeightOptions, get_pair_weight
+from treerank.objectives.weights import (
+    PAIR_WEIGHTS,
+    PairWeight,
+    Weight,
+    WeightOptions,
+    get_pair_weight,
+)
+from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
 TARGET_MARGINS = ("unit", "label_gap")
+TargetMargin = Annotated[str, Rule.one_of(TARGET_MARGINS)]
+Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
 
 
 @dataclass(frozen=True)
 class PairSettings:
     """What only losses over pairs look at; for the meanings see :func:`make_objective`."""
 
-    weight: str | PairWeight | None = None
-    pairs: str | Pairs | GivenPairs | None = None
-    sigma: float = 1.0
-    target_margin: str = "unit"
-    k: int | None = None
-    gain: Any = "exponential"
-    threshold: float = 1.0
-    smoothing: float = 0.0
-    query_normalization: str | None = None
+    weight: Weight | None = None
+    pairs: PairRule | GivenPairs | None = None
+    sigma: Positive = 1.0
+    target_margin: TargetMargin = "unit"
+    k: Size | None = None
+    gain: Gain = "exponential"
+    threshold: Finite = 1.0
+    smoothing: NotNegative = 0.0
+    query_normalization: Normalization = None
     per_level: bool = False
 
     def __post_init__(self) -> None:
         """Check the settings."""
-        check_number("sigma", self.sigma, above=0)
-        check_number("smoothing", self.smoothing, at_least=0)
-        check_number("threshold", self.threshold)
-        check_choice("target_margin", self.target_margin, TARGET_MARGINS)
-        check_choice("query_normalization", self.query_normalization, NORMALIZATIONS)
-        if self.k is not None:
-            check_count("k", self.k)
-        check_gain(self.gain)
+        check_parameters(self)
 
     def refuse_for(self, loss: Any) -> None:
         """Refuse settings other than the defaults for a loss that would ignore them."""
@@ -69,7 +75,7 @@ class PairSettings:
             if not is_default:
                 raise ValueError(
                     f"{field.name} must be {field.default!r} for loss={loss!r}, which has no "
-                    f"pairs; got {value!r}."
+                    f"pairs; got {shown(value)}."
                 )
 
 
@@ -106,7 +112,7 @@ def make_objective(
     qid : array-like of shape (n_documents,) or QueryGroups, default=None
         Query of each row, of any dtype and in any order; None is a single query.
     loss : str or object, default="logistic"
-        A name of ``LOSSES``; a :class:`~treerank.objectives.losses.PairLoss` or a jitted function
+        A name of ``LOSSES``; a :class:`~treerank.objectives.losses.PairLoss` or a function
         of the margin; a loss such as ``ApproxNDCG(temperature=0.5)``; or any object with a method
         ``bind(judgments)`` that returns an objective.
     weight : str or PairWeight, default=None
@@ -188,12 +194,29 @@ def get_loss(loss: Any) -> Any:
     elif hasattr(loss, "bind") and not isinstance(loss, type):
         return loss
     elif callable(loss) and not isinstance(loss, type):
-        check_compiles(loss)
-        return PairLoss(loss)
+        return PairLoss(_compiled(loss))
     raise ValueError(
-        "loss must be a jitted function of the margin, have a method bind, or be one of "
+        "loss must be a function of the margin, have a method bind, or be one of "
         f"{sorted(LOSSES)}; got {shown(loss)}."
     )
+
+
+@functools.cache
+def _compiled(loss: Any) -> Any:
+    """Return a user's loss compiled; refuse what numba does not compile to three numbers."""
+    try:
+        compiled: Any = numba.njit(loss) if isinstance(loss, FunctionType) else loss
+        _value, _gradient, _hessian = map(float, compiled(0.5))
+    except (NumbaError, TypeError, ValueError) as error:
+        raise ValueError(
+            "loss must be a function of the margin that numba compiles and that returns value, "
+            f"gradient and hessian; got {shown(loss)}."
+        ) from error
+    return compiled
+
+
+#: A loss, or its name.
+Loss = Annotated[Any, Rule(lambda _, loss: get_loss(loss))]
 
 
 def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> SummableObjective:
@@ -222,9 +245,10 @@ def _which_pairs(
     pairs: str | Pairs | None, given_pairs: ArrayLike | None, groups: QueryGroups
 ) -> str | Pairs | GivenPairs | None:
     if given_pairs is None:
-        return None if pairs == "all" else pairs
-    if pairs not in (None, "all"):
-        raise ValueError(f"pairs must be None or 'all' when given_pairs lists them; got {pairs!r}.")
+        return None if isinstance(pairs, str) and pairs == "all" else pairs
+    if pairs is not None and not (isinstance(pairs, str) and pairs == "all"):
+        rule = "None or 'all' when given_pairs lists them"
+        raise ValueError(f"pairs must be {rule}; got {shown(pairs)}.")
     return GivenPairs.from_table(given_pairs, groups)
 
 

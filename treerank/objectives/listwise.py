@@ -9,11 +9,10 @@ To add one, derive from :class:`~treerank.objectives.listwise_objective.Listwise
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
-from treerank.checks import check_choice, check_number
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.kernels.listwise_queries import (
@@ -22,6 +21,7 @@ from treerank.objectives.kernels.listwise_queries import (
     grouped_plackett_luce,
 )
 from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
+from treerank.parameters import Positive, Rule
 
 TARGETS = ("softmax", "gain")
 
@@ -52,11 +52,7 @@ class ListNet(ListwiseLoss):
     (0.6931, array([-0.5,  0.5]), array([0.25, 0.25]))
     """
 
-    target: str = "softmax"
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        check_choice("target", self.target, TARGETS)
+    target: Annotated[str, Rule.one_of(TARGETS)] = "softmax"
 
     def check_labels(self, y: np.ndarray) -> None:
         """Refuse labels without a gain, where the target asks for gains."""
@@ -185,13 +181,9 @@ class ApproxNDCG(ListwiseLoss):
     0.2435
     """
 
-    temperature: float = 1.0
+    temperature: Positive = 1.0
 
     approximate_hessian: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        """Check the settings."""
-        check_number("temperature", self.temperature, above=0)
 
     def check_labels(self, y: np.ndarray) -> None:
         """Refuse labels without a gain."""

@@ -22,6 +22,7 @@ from treerank.objectives.pairs import Pairs
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.weighted_sum import Summable
 from treerank.objectives.weights import PAIR_WEIGHTS, WeightOptions
+from treerank.parameters import check_parameters
 
 #: Values of the queries or documents, gradients and hessians of the documents.
 PricedQueries = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -40,6 +41,10 @@ class ListwiseLoss(ABC):
 
     approximate_hessian: ClassVar[bool] = False
     head_weight: ClassVar[str] = "query"
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        check_parameters(self)
 
     def bind(self, judgments: Judgments) -> "ListwiseObjective":
         """Return the objective of judged documents; refuse labels that have no meaning here."""

@@ -8,14 +8,17 @@ by label, the less relevant partners of a document are one run of places.
 To name a rule, list it in ``PAIRS``.
 """
 
-import numbers
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from treerank.checks import MAX_WEIGHT, as_numbers
+from treerank.checks import MAX_WEIGHT, as_numbers, check_count, shown
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Rule, Size, check_parameters
+
+#: More partners of each document would not fit into memory.
+MOST_PARTNERS = 10_000
 
 
 @dataclass(frozen=True)
@@ -44,15 +47,12 @@ class Pairs:
     """
 
     adjacent: bool = False
-    top: int | None = None
-    sampled: int | None = None
+    top: Size | None = None
+    sampled: Annotated[int, Rule(check_count, at_most=MOST_PARTNERS)] | None = None
     ties: bool = False
 
     def __post_init__(self):
-        for name in "top", "sampled":
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, numbers.Integral) or value < 1):
-                raise ValueError(f"{name} must be a positive integer or None; got {value!r}.")
+        check_parameters(self)
         if self.ties and self.sampled:
             raise ValueError(
                 f"ties must be False when pairs are sampled; got ties={self.ties!r}, "
@@ -84,7 +84,11 @@ def get_pairs(pairs: "str | Pairs | GivenPairs") -> "Pairs | GivenPairs":
         return pairs
     if isinstance(pairs, str) and pairs in PAIRS:
         return PAIRS[pairs]
-    raise ValueError(f"pairs must be a Pairs or one of {sorted(PAIRS)}; got {pairs!r}.")
+    raise ValueError(f"pairs must be a Pairs or one of {sorted(PAIRS)}; got {shown(pairs)}.")
+
+
+#: A rule for pairs, or its name.
+PairRule = Annotated[str | Pairs, Rule(lambda _, pairs: get_pairs(pairs))]
 
 
 @dataclass(frozen=True, eq=False)

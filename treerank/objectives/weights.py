@@ -13,14 +13,16 @@ To add one, write its functions and list it in ``PAIR_WEIGHTS``.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numba.extending import register_jitable
 
+from treerank.checks import shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import is_relevant, label_gains
 from treerank.objectives.position_values import err_values, map_values, mrr_values, ndcg_values
+from treerank.parameters import Rule
 
 
 @register_jitable
@@ -187,5 +189,9 @@ def get_pair_weight(weight: str | PairWeight) -> PairWeight:
     if isinstance(weight, str) and weight in PAIR_WEIGHTS:
         return PAIR_WEIGHTS[weight]
     raise ValueError(
-        f"weight must be a PairWeight or one of {sorted(PAIR_WEIGHTS)}; got {weight!r}."
+        f"weight must be a PairWeight or one of {sorted(PAIR_WEIGHTS)}; got {shown(weight)}."
     )
+
+
+#: A pair weight, or its name.
+Weight = Annotated[str | PairWeight, Rule(lambda _, weight: get_pair_weight(weight))]

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from treerank.boundaries.neighbors import find_boundaries
+from treerank.checks import check_count
 from treerank.inputs.grouping import QueryGroups
 from treerank.plots.style import GRAY, legend, line_styles, make_axes, shown, tidy
 
@@ -94,6 +95,7 @@ def pair_calibration(
     >>> ax.get_xlabel()
     'probability that a beats b'
     """
+    check_count("random_state", random_state, at_least=0)
     ax = make_axes(ax, height=2.9)
     y = np.asarray(y, dtype=float)
     i, j = _pairs(y, QueryGroups.from_qid(qid, len(y)), np.random.default_rng(random_state))

@@ -6,14 +6,39 @@ One number, the steepness T >= 0, is fitted to pairs that the scores were not fi
 no second number: with a bias, p(a, b) + p(b, a) would not be 1.
 """
 
+from typing import Annotated, Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
-from treerank.checks import warn_user
+from treerank.checks import shown, warn_user
 from treerank.inputs.canonical import canonical_order
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.factory import make_objective
+from treerank.parameters import Rule
+
+
+def check_calibration(name: str, value: Any) -> None:
+    """Refuse what says nothing about the documents that pair probabilities are calibrated on.
+
+    Examples
+    --------
+    >>> check_calibration("calibration", 0.2)
+    >>> check_calibration("calibration", 1)
+    Traceback (most recent call last):
+    ...
+    ValueError: calibration must be 'eval_set', None or a share between 0 and 1; got 1.
+    """
+    is_share = isinstance(value, float | np.floating) and 0 < value < 1
+    if not is_share and value is not None and not (isinstance(value, str) and value == "eval_set"):
+        raise ValueError(
+            f"{name} must be 'eval_set', None or a share between 0 and 1; got {shown(value)}."
+        )
+
+
+#: Documents that pair probabilities are calibrated on.
+Calibration = Annotated[str | float | None, Rule(check_calibration)]
 
 
 def pair_probability(margin: ArrayLike, steepness: float = 1.0) -> np.ndarray:

@@ -7,7 +7,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 
 from collections.abc import Iterable
 from dataclasses import fields, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -16,7 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, warn_user
-from treerank.feature_parts.linear.head_fitting import check_penalty, fit_head
+from treerank.feature_parts.linear.head_fitting import HeadPenalty, fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
@@ -26,12 +26,20 @@ from treerank.forests.shapley import margin_parts
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
+from treerank.metrics.relevance import Gain
 from treerank.objectives.base import Objective
-from treerank.objectives.factory import PairSettings, get_loss
+from treerank.objectives.factory import (
+    Loss,
+    Normalization,
+    PairSettings,
+    TargetMargin,
+    get_loss,
+)
 from treerank.objectives.losses import PairLoss
-from treerank.objectives.pairs import Pairs
+from treerank.objectives.pairs import PairRule
 from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
-from treerank.objectives.weights import PairWeight
+from treerank.objectives.weights import Weight
+from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.label_limits import limited_sum
@@ -77,21 +85,21 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     }
 
     feature_part: Any = "lightgbm"
-    loss: Any = "logistic"
-    weight: str | PairWeight | None = "uniform"
-    pairs: str | Pairs | None = "all"
-    sigma: float = 1.0
-    target_margin: str = "unit"
-    k: int | None = None
-    gain: str | ArrayLike = "exponential"
-    threshold: float = 1.0
-    smoothing: str | float = 0.0
-    query_normalization: str | None = None
+    loss: Loss = "logistic"
+    weight: Literal["auto"] | Weight | None = "uniform"
+    pairs: PairRule | None = "all"
+    sigma: Positive = 1.0
+    target_margin: TargetMargin = "unit"
+    k: Size | None = None
+    gain: Gain = "exponential"
+    threshold: Finite = 1.0
+    smoothing: Literal["auto"] | NotNegative = 0.0
+    query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Any = None
     label_limits: Any = None
-    head_penalty: str = "l2"
-    head_alpha: float | None = None
+    head_penalty: HeadPenalty = "l2"
+    head_alpha: NotNegative | None = None
     warm_start: bool = False
 
     def set_params(self, **params: Any) -> Self:
@@ -121,6 +129,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def make_objective(self, y: ArrayLike, qid: ArrayLike | None = None) -> Objective:
         """Return the objective that ``fit`` would lower for these labels, in the order of rows."""
+        self._check_settings()
         labels = self._labels_of(y)
         first = check_column("y", y if labels is None else next(iter(labels.values())))
         groups = QueryGroups.from_qid(qid, len(first))
@@ -186,7 +195,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        check_penalty(self.head_penalty, self.head_alpha)
+        part = self.feature_part
+        check_parameters(part)  # before it is copied: not every wrong value can be
+        make_feature_part(part)
 
     def _make_objective(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of the label, or the weighted sum over several labels."""

@@ -9,13 +9,13 @@ bit for bit.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from treerank.checks import check_choice
+from treerank.parameters import Rule, check_parameters
 
 
 def identity(margin: np.ndarray) -> np.ndarray:
@@ -42,6 +42,10 @@ TAUS: dict[str, Callable[..., np.ndarray]] = {
 }
 
 
+#: Name of a tau.
+Tau = Annotated[str, Rule.one_of(TAUS)]
+
+
 @dataclass(frozen=True, eq=False)
 class AntisymmetricHead:
     """One output neuron without bias over the difference of two documents.
@@ -62,10 +66,10 @@ class AntisymmetricHead:
     """
 
     weight: np.ndarray
-    tau: str = "identity"
+    tau: Tau = "identity"
 
     def __post_init__(self) -> None:
-        check_choice("tau", self.tau, TAUS)
+        check_parameters(self)
 
     def score(self, features: Any) -> np.ndarray:
         """Return <w, f(x)> of each row of the outputs f(x), an array or a sparse matrix.

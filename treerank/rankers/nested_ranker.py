@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from inspect import signature
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
 
+from treerank.checks import check_counts, shown
 from treerank.files.states import numbers
+from treerank.parameters import Rule, Seed
+from treerank.rankers.calibration import Calibration
 from treerank.rankers.ranker import Ranker
 
 
@@ -74,9 +77,9 @@ class NestedRanker(Ranker):
 
     ranker: Any
     _: KW_ONLY
-    sizes: Sequence[int] = (20,)
-    calibration: str | float | None = "eval_set"
-    random_state: int | np.random.RandomState | None = None
+    sizes: Annotated[Sequence[int], Rule(check_counts, at_least=2)] = (20,)
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def _learn(self, data, held_out, seed):
         first = _fitted(self._make_ranker(seed), data, held_out)
@@ -116,10 +119,12 @@ class NestedRanker(Ranker):
 
     def _check_settings(self) -> None:
         super()._check_settings()
-        sizes: list[Any] = list(self.sizes) if np.iterable(self.sizes) else [None]
-        whole = all(isinstance(n, int | np.integer) and n >= 2 for n in sizes)
-        if not whole or sizes != sorted(set(sizes), reverse=True):
-            raise ValueError(f"sizes must be falling integers of at least 2; got {self.sizes!r}.")
+        sizes = list(self.sizes)
+        if sizes != sorted(set(sizes), reverse=True):
+            raise ValueError(f"sizes must be falling; got {shown(self.sizes)}.")
+        for verb in ("fit", "predict", "get_params"):
+            if isinstance(self.ranker, type) or not hasattr(self.ranker, verb):
+                raise TypeError(f"ranker must have {verb}; got {shown(self.ranker)}.")
 
 
 def _fitted(ranker, data, held_out):

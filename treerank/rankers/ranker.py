@@ -8,7 +8,6 @@ fits a feature part to an objective, derive it from
 :class:`~treerank.rankers.direct_ranker.DirectRanker` instead.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -30,10 +29,11 @@ from treerank.inputs.documents import (
 )
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import mean_value
-from treerank.metrics.registry import get_metric
-from treerank.rankers.calibration import fit_steepness, pair_probability
+from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Seed, check_parameters
+from treerank.rankers.calibration import Calibration, fit_steepness, pair_probability
 from treerank.rankers.explanation import check_n_pairs, explain_pairs
-from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
@@ -97,10 +97,10 @@ class Ranker(BaseEstimator):
     #: Rules of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
     _learned: ClassVar[dict[str, Rule]] = {}
 
-    tau: str = "identity"
-    metric: str | Callable[..., float] = "ndcg@10"
-    calibration: str | float | None = "eval_set"
-    random_state: int | np.random.RandomState | None = None
+    tau: Tau = "identity"
+    metric: AnyMetric = "ndcg@10"
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def fit(
         self,
@@ -243,6 +243,7 @@ class Ranker(BaseEstimator):
         """
         check_is_fitted(self)
         check_count("n_orders", n_orders)
+        check_count("random_state", random_state, at_least=0)
         X_a, X_b = check_features(self, X_a), check_features(self, X_b)
         check_n_pairs(X_a.shape[0], X_b.shape[0])
         exact = self._exact_parts(X_a, X_b)
@@ -319,13 +320,7 @@ class Ranker(BaseEstimator):
 
     def _check_settings(self) -> None:
         """Refuse wrong settings before training, also those that are used after it."""
-        AntisymmetricHead(np.ones(1), self.tau)
-        get_metric(self.metric)
-        share = self.calibration
-        if share not in (None, "eval_set") and (isinstance(share, str) or not 0 < share < 1):
-            raise ValueError(
-                f"calibration must be 'eval_set', None or a share between 0 and 1; got {share!r}."
-            )
+        check_parameters(self)
 
     def _set_aside(self, data, eval_set, seed):
         """Return the documents for training, for early stopping and for calibration."""

@@ -5,18 +5,22 @@ To add a setting, add a field to :class:`TreeDirectRanker`, document it, give it
 feature part, the head or the calibration.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
-
-import numpy as np
-from numpy.typing import ArrayLike
+from typing import Any, Literal, Self
 
 from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.linear.head_fitting import HeadPenalty
 from treerank.feature_parts.registry import feature_part_class
-from treerank.objectives.pairs import Pairs
-from treerank.objectives.weights import PairWeight
+from treerank.metrics.registry import AnyMetric
+from treerank.metrics.relevance import Gain
+from treerank.objectives.factory import Loss, Normalization, TargetMargin
+from treerank.objectives.pairs import PairRule
+from treerank.objectives.weights import Weight
+from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
+from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.head import Tau
 
 
 @dataclass(eq=False, repr=False)
@@ -41,7 +45,7 @@ class TreeDirectRanker(DirectRanker):
         of the parts in it. For the best ranker see :meth:`best`.
     loss : str or object, default="logistic"
         Price of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
-        "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own jitted
+        "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own
         function of the margin, see :mod:`treerank.objectives.losses`. Or a loss without pairs:
         "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object with a
         method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The parameters
@@ -144,26 +148,26 @@ class TreeDirectRanker(DirectRanker):
 
     feature_part: str | FeaturePart | Sequence[str | FeaturePart] = "lightgbm"
     _: KW_ONLY
-    loss: Any = "logistic"
-    weight: str | PairWeight | None = "auto"
-    pairs: str | Pairs | None = "all"
-    tau: str = "identity"
-    sigma: float = 1.0
-    target_margin: str = "unit"
-    k: int | None = None
-    gain: str | ArrayLike = "exponential"
-    threshold: float = 1.0
-    smoothing: str | float = "auto"
-    query_normalization: str | None = None
+    loss: Loss = "logistic"
+    weight: Literal["auto"] | Weight | None = "auto"
+    pairs: PairRule | None = "all"
+    tau: Tau = "identity"
+    sigma: Positive = 1.0
+    target_margin: TargetMargin = "unit"
+    k: Size | None = None
+    gain: Gain = "exponential"
+    threshold: Finite = 1.0
+    smoothing: Literal["auto"] | NotNegative = "auto"
+    query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Mapping[str, float] | Sequence[float] | None = None
     label_limits: Mapping[str, float] | None = None
-    metric: str | Callable[..., float] = "ndcg@10"
-    head_penalty: str = "l2"
-    head_alpha: float | None = None
-    calibration: str | float | None = "eval_set"
+    metric: AnyMetric = "ndcg@10"
+    head_penalty: HeadPenalty = "l2"
+    head_alpha: NotNegative | None = None
+    calibration: Calibration = "eval_set"
     warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
+    random_state: Seed = None
 
     @classmethod
     def best(cls, **settings: Any) -> Self:

@@ -52,6 +52,7 @@ def randomization_test(
     """
     differences = paired_differences(a, b)
     check_count("n_resamples", n_resamples)
+    check_count("random_state", random_state, at_least=0)
     result = stats.permutation_test(
         (differences,),
         np.mean,
@@ -104,6 +105,7 @@ def bootstrap_interval(
         )
     check_level("level", level)
     check_count("n_resamples", n_resamples)
+    check_count("random_state", random_state, at_least=0)
     found = stats.bootstrap(
         (values,),
         np.mean,

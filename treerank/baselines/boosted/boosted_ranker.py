@@ -4,13 +4,12 @@ To add one, derive a dataclass from :class:`BoostedRanker`, name the objective i
 and list it in :mod:`treerank.baselines`.
 """
 
-from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from dataclasses import KW_ONLY, dataclass, fields
 
-import numpy as np
-
+from treerank.checks import check_choice
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.metrics.registry import AnyMetric
+from treerank.parameters import Count, Jobs, Options, Seed
 from treerank.rankers.direct_ranker import DirectRanker
 
 #: Parameters that go to the trees as they are.
@@ -63,7 +62,7 @@ class BoostedRanker(DirectRanker):
         Number of trees kept.
     """
 
-    n_estimators: int = 100
+    n_estimators: Count = 100
     _: KW_ONLY
     num_leaves: int = 31
     max_depth: int = -1
@@ -71,15 +70,18 @@ class BoostedRanker(DirectRanker):
     min_child_samples: int = 20
     subsample_queries: float = 1.0
     precision: str = "float32"
-    early_stopping_rounds: int | None = None
-    metric: str | Callable[..., float] = "ndcg@10"
-    tree_options: dict[str, Any] | None = None
+    early_stopping_rounds: Count | None = None
+    metric: AnyMetric = "ndcg@10"
+    tree_options: Options | None = None
     warm_start: bool = False
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
+    n_jobs: Jobs = None
+    random_state: Seed = None
 
     @property
     def feature_part(self) -> HistogramTrees:
         """The trees, unfitted."""
         shared = {name: getattr(self, name) for name in _OF_TREES}
+        free = {field.name for field in fields(HistogramTrees)} - {f.name for f in fields(self)}
+        for name in self.tree_options or {}:
+            check_choice("each name in tree_options", name, free)
         return HistogramTrees(**shared, **(self.tree_options or {}))

@@ -3,6 +3,8 @@
 from dataclasses import KW_ONLY, dataclass
 
 from treerank.baselines.boosted.boosted_ranker import BoostedRanker
+from treerank.objectives.weights import Weight
+from treerank.parameters import NotNegative, Positive, Size
 
 
 @dataclass(eq=False, repr=False)
@@ -78,7 +80,7 @@ class LambdaMART(BoostedRanker):
     loss, pairs = "logistic", "all"
 
     _: KW_ONLY
-    weight: str = "ndcg"
-    k: int | None = None
-    smoothing: float = 1.0
-    sigma: float = 1.0
+    weight: Weight = "ndcg"
+    k: Size | None = None
+    smoothing: NotNegative = 1.0
+    sigma: Positive = 1.0

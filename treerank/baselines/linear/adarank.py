@@ -12,9 +12,8 @@ once, as in Algorithm 1 of Köppel et al., and a round is a matrix-vector produc
 evaluation of f_t.
 """
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -27,10 +26,11 @@ from treerank.baselines.training_checks import (
     refuse_weights_within_queries,
     start_progress,
 )
-from treerank.checks import check_choice, check_count, check_number
 from treerank.files.states import array, count, entries, history
 from treerank.metrics.query_measure import measure_of
-from treerank.metrics.registry import get_metric
+from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Count, Positive, Rule, Size
+from treerank.rankers.calibration import Calibration
 
 
 @dataclass(eq=False, repr=False)
@@ -107,14 +107,14 @@ class AdaRank(LinearRanker):
     }
 
     _: KW_ONLY
-    metric: str | Callable[..., float] = "ndcg@10"
-    n_estimators: int = 500
-    weak_ranker: str = "feature"
-    n_thresholds: int = 10
-    tolerance: float | None = 0.002
-    max_consecutive: int | None = 5
-    early_stopping_rounds: int | None = None
-    calibration: str | float | None = "eval_set"
+    metric: AnyMetric = "ndcg@10"
+    n_estimators: Count = 500
+    weak_ranker: Annotated[str, Rule.one_of(WEAK_RANKERS)] = "feature"
+    n_thresholds: Count = 10
+    tolerance: Positive | None = 0.002
+    max_consecutive: Size | None = 5
+    early_stopping_rounds: Count | None = None
+    calibration: Calibration = "eval_set"
 
     def _weigh(self, data, scale, held_out, seed):
         refuse_weights_within_queries(self, data)
@@ -161,13 +161,3 @@ class AdaRank(LinearRanker):
             ):
                 scores += weight * (columns[feature] > threshold)
         return scores
-
-    def _check_settings(self):
-        super()._check_settings()
-        check_count("n_estimators", self.n_estimators)
-        check_count("n_thresholds", self.n_thresholds)
-        check_choice("weak_ranker", self.weak_ranker, WEAK_RANKERS)
-        if self.max_consecutive is not None:
-            check_count("max_consecutive", self.max_consecutive)
-        if self.tolerance is not None:
-            check_number("tolerance", self.tolerance, above=0)

@@ -7,7 +7,6 @@ by one column only, and most documents of a query take one comparison
 (:mod:`treerank.metrics.query_measure`).
 """
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
@@ -15,9 +14,10 @@ import numpy as np
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.products import linear_scores, moved_scores
 from treerank.baselines.training_checks import measurable_queries, refuse_weights_within_queries
-from treerank.checks import check_count, check_number
 from treerank.metrics.query_measure import measure_of
-from treerank.metrics.registry import get_metric
+from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Count, NotNegative, Seed
+from treerank.rankers.calibration import Calibration
 
 
 @dataclass(eq=False, repr=False)
@@ -67,13 +67,13 @@ class CoordinateAscent(LinearRanker):
     """
 
     _: KW_ONLY
-    metric: str | Callable[..., float] = "ndcg@10"
-    n_restarts: int = 3
-    n_sweeps: int = 25
-    n_steps: int = 10
-    tolerance: float = 0.001
-    calibration: str | float | None = "eval_set"
-    random_state: int | np.random.RandomState | None = None
+    metric: AnyMetric = "ndcg@10"
+    n_restarts: Count = 3
+    n_sweeps: Count = 25
+    n_steps: Count = 10
+    tolerance: NotNegative = 0.001
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
         refuse_weights_within_queries(self, data)
@@ -121,12 +121,6 @@ class CoordinateAscent(LinearRanker):
             if trial > value:
                 best, value = step, trial
         return best, value
-
-    def _check_settings(self):
-        super()._check_settings()
-        for name in ("n_restarts", "n_sweeps", "n_steps"):
-            check_count(name, getattr(self, name))
-        check_number("tolerance", self.tolerance, at_least=0)
 
 
 def _single(feature, step):

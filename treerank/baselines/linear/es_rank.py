@@ -6,7 +6,6 @@ the metric is better, and then the same move is tried once more. A child's score
 its parent's scores and the move, and measured by :mod:`treerank.metrics.query_measure`.
 """
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
@@ -19,10 +18,11 @@ from treerank.baselines.training_checks import (
     refuse_weights_within_queries,
     start_progress,
 )
-from treerank.checks import check_count
 from treerank.files.states import history
 from treerank.metrics.query_measure import measure_of
-from treerank.metrics.registry import get_metric
+from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Count, Seed
+from treerank.rankers.calibration import Calibration
 
 #: Logarithm of the largest factor of a step; a Cauchy number has no bound.
 _LARGEST = 10.0
@@ -76,11 +76,11 @@ class ESRank(LinearRanker):
     _learned: ClassVar = LinearRanker._learned | {"evals_result_": history}
 
     _: KW_ONLY
-    n_generations: int = 1300
-    metric: str | Callable[..., float] = "ndcg@10"
-    early_stopping_rounds: int | None = None
-    calibration: str | float | None = "eval_set"
-    random_state: int | np.random.RandomState | None = None
+    n_generations: Count = 1300
+    metric: AnyMetric = "ndcg@10"
+    early_stopping_rounds: Count | None = None
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
         refuse_weights_within_queries(self, data)
@@ -119,10 +119,6 @@ class ESRank(LinearRanker):
                 break
             best = weight if progress.best_iteration in (0, generation) else best
         return weight if progress.kept() is None else best
-
-    def _check_settings(self):
-        super()._check_settings()
-        check_count("n_generations", self.n_generations)
 
 
 def _of_unit_size(weight):

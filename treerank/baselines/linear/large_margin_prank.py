@@ -5,9 +5,11 @@ point machine (OAP-BPM, online aggregate PRank).
 """
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 from treerank.baselines.linear.prank import PRank
-from treerank.checks import check_count, check_number
+from treerank.checks import check_count
+from treerank.parameters import Rule, Share
 
 
 @dataclass(eq=False, repr=False)
@@ -67,10 +69,5 @@ class LargeMarginPRank(PRank):
     """
 
     _: KW_ONLY
-    n_perceptrons: int = 100
-    share: float = 0.3
-
-    def _check_settings(self):
-        super()._check_settings()
-        check_count("n_perceptrons", self.n_perceptrons)
-        check_number("share", self.share, above=0, at_most=1)
+    n_perceptrons: Annotated[int, Rule(check_count, at_most=2**16)] = 100
+    share: Share = 0.3

@@ -4,7 +4,6 @@ It compares no documents: queries do not matter to it, and its scores are compar
 Epochs are repeated until the errors no longer fall, and the best epoch is kept.
 """
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -14,9 +13,11 @@ from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
-from treerank.checks import check_count
 from treerank.files.states import array, history
+from treerank.metrics.registry import AnyMetric
+from treerank.parameters import Count, Seed
 from treerank.progress import Progress
+from treerank.rankers.calibration import Calibration
 
 _ONE_BY_ONE = "documents are shown one by one, each as often as any other"
 _NO_WEIGHTS = dict.fromkeys(("sample_weight", "query_weight", "given_pairs"), _ONE_BY_ONE)
@@ -85,11 +86,11 @@ class PRank(LinearRanker):
     share = 1.0
 
     _: KW_ONLY
-    n_epochs: int = 100
-    early_stopping_rounds: int = 10
-    metric: str | Callable[..., float] = "ndcg@10"
-    calibration: str | float | None = "eval_set"
-    random_state: int | np.random.RandomState | None = None
+    n_epochs: Count = 100
+    early_stopping_rounds: Count = 10
+    metric: AnyMetric = "ndcg@10"
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def predict_level(self, X: Any) -> np.ndarray:
         """Return the label of each document, by the thresholds that its score exceeds."""
@@ -147,11 +148,6 @@ class PRank(LinearRanker):
         if self._quadratic:
             return quadratic_scores(Z, weight)
         return linear_scores(Z, weight, np.zeros(len(weight)))
-
-    def _check_settings(self):
-        super()._check_settings()
-        check_count("n_epochs", self.n_epochs)
-        check_count("early_stopping_rounds", self.early_stopping_rounds)
 
 
 def _refuse_many(levels):

@@ -11,15 +11,15 @@ import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from treerank.baselines.linear.active_pairs import PairSides
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.pair_hinge_problem import PairHingeProblem
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
-from treerank.checks import check_count, check_number
 from treerank.files.states import count, number
+from treerank.parameters import Count, Positive, Seed
+from treerank.rankers.calibration import Calibration
 
 
 @dataclass(eq=False, repr=False)
@@ -77,13 +77,13 @@ class RankSVM(LinearRanker):
 
     _learned: ClassVar = LinearRanker._learned | {"objective_": number(), "n_iter_": count()}
 
-    C: float = 1.0
+    C: Positive = 1.0
     _: KW_ONLY
     normalized: bool = True
-    tolerance: float = 1e-3
-    max_iter: int = 100
-    calibration: str | float | None = "eval_set"
-    random_state: int | np.random.RandomState | None = None
+    tolerance: Positive = 1e-3
+    max_iter: Count = 100
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
         refuse_weights(self, data, {"given_pairs": "it knows pairs by their documents' labels"})
@@ -100,9 +100,3 @@ class RankSVM(LinearRanker):
                 stacklevel=4,
             )
         return weight
-
-    def _check_settings(self):
-        super()._check_settings()
-        check_count("max_iter", self.max_iter)
-        check_number("C", self.C, above=0)
-        check_number("tolerance", self.tolerance, above=0)

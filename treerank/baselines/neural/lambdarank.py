@@ -3,6 +3,8 @@
 from dataclasses import KW_ONLY, dataclass
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
+from treerank.objectives.weights import Weight
+from treerank.parameters import Finite, Size
 
 
 @dataclass(eq=False, repr=False)
@@ -85,6 +87,6 @@ class LambdaRank(NeuralRanker):
     loss, pairs = "logistic", "all"
 
     _: KW_ONLY
-    weight: str = "ndcg"
-    k: int | None = None
-    threshold: float = 1.0
+    weight: Weight = "ndcg"
+    k: Size | None = None
+    threshold: Finite = 1.0

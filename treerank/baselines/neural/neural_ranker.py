@@ -5,13 +5,14 @@ one, derive a dataclass from :class:`NeuralRanker`, name the objective in class 
 the fields that have another default, and list it in :mod:`treerank.baselines`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
-import numpy as np
-
 from treerank.feature_parts.registry import feature_part_class
+from treerank.metrics.registry import AnyMetric
+from treerank.parameters import Count, Seed
+from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
 
 
@@ -84,7 +85,7 @@ class NeuralRanker(DirectRanker):
     activation: str = "tanh"
     dropout: float = 0.0
     start: str = "small"
-    n_epochs: int = 50
+    n_epochs: Count = 50
     batch_size: int = 512
     optimizer: str = "adam"
     learning_rate: float = 1e-3
@@ -96,11 +97,11 @@ class NeuralRanker(DirectRanker):
     gradient_clip: float | None = None
     standardize: bool = True
     device: str = "auto"
-    early_stopping_rounds: int | None = None
-    metric: str | Callable[..., float] = "ndcg@10"
-    calibration: str | float | None = "eval_set"
+    early_stopping_rounds: Count | None = None
+    metric: AnyMetric = "ndcg@10"
+    calibration: Calibration = "eval_set"
     warm_start: bool = False
-    random_state: int | np.random.RandomState | None = None
+    random_state: Seed = None
 
     @property
     def feature_part(self) -> Any:

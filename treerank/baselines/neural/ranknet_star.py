@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
+from treerank.checks import check_counts
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Rule
 
 
 @dataclass(eq=False, repr=False)
@@ -96,7 +98,7 @@ class RankNetStar(NeuralRanker):
 
     loss, weight, pairs, tau = "half_squared_tanh", "uniform", "adjacent", "tanh"
 
-    hidden: Sequence[int] = (200, 50, 30, 10, 5)
+    hidden: Annotated[Sequence[int], Rule(check_counts, shortest=1)] = (200, 50, 30, 10, 5)
     _: KW_ONLY
     across_queries: bool = True
     decay: str | None = "step"
@@ -107,11 +109,6 @@ class RankNetStar(NeuralRanker):
         """The network that these parameters describe, unfitted."""
         shape = {"hidden": tuple(self.hidden[:-1]), "n_outputs": self.hidden[-1]}
         return super().feature_part.set_params(**shape, output_activation=self.activation)
-
-    def _check_settings(self):
-        super()._check_settings()
-        if not isinstance(self.hidden, Sequence | np.ndarray) or len(self.hidden) == 0:
-            raise ValueError(f"hidden must name at least one layer; got {self.hidden!r}.")
 
     def _make_objective(self, data, seed):
         return super()._make_objective(_merged(data) if self.across_queries else data, seed)

@@ -1,19 +1,27 @@
 """SortNet: a neural comparator, trained on the pairs that sorting by it gets wrong."""
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
+from treerank.metrics.registry import AnyMetric
+from treerank.parameters import Count, LearningRate, Rule, Seed, Size
+from treerank.rankers.calibration import Calibration
+
+try:
+    from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
+except ImportError as error:
+    raise ImportError("SortNet needs torch: pip install treerank[torch]") from error
+
 from treerank.baselines.sortnet.compared_documents import ComparedDocuments
 from treerank.baselines.sortnet.comparison_sort import Preference, sort_by_comparison
 from treerank.baselines.sortnet.transitivity import TransitivityReport, measure_transitivity
 from treerank.baselines.training_checks import refuse_weights
-from treerank.checks import check_count, check_number
+from treerank.checks import check_count
 from treerank.feature_parts.networks.standardization import (
     STANDARDIZATION_RULES,
     Standardization,
@@ -97,15 +105,15 @@ class SortNet(Ranker):
         "references_": array("float64", "n_references", "n_features"),
     }
 
-    n_hidden: int = 20
+    n_hidden: Annotated[int, Rule(check_count, at_most=2**16)] = 20
     _: KW_ONLY
-    max_iter: int = 20
-    n_epochs: int = 20
-    batch_size: int = 128
-    learning_rate: float = 1e-2
-    metric: str | Callable[..., float] = "map"
-    calibration: str | float | None = "eval_set"
-    random_state: int | np.random.RandomState | None = None
+    max_iter: Count = 20
+    n_epochs: Count = 20
+    batch_size: Size = 128
+    learning_rate: LearningRate = 1e-2
+    metric: AnyMetric = "map"
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     def score(
         self,
@@ -160,6 +168,8 @@ class SortNet(Ranker):
             QueryGroups.from_qid(qid, len(X)),
             self._preference(check_features(self, X)),
         )
+        check_count("n_triples", n_triples)
+        check_count("random_state", random_state, at_least=0)
         return measure_transitivity(groups, prefer, n_triples, np.random.default_rng(random_state))
 
     @property
@@ -218,7 +228,7 @@ class SortNet(Ranker):
             train.weight[wrong].prod(axis=0),
             lambda now: judge.error(now, wrong_to_judge),
             n_epochs=self.n_epochs,
-            batch_size=self.batch_size,
+            batch_size=int(self.batch_size),
             learning_rate=self.learning_rate,
             seed=seed,
         )
@@ -245,12 +255,6 @@ class SortNet(Ranker):
 
     def _standard(self, X):
         return Standardization(**self.inputs_)(Rows(X), np.float64)
-
-    def _check_settings(self):
-        super()._check_settings()
-        for name in ("n_hidden", "max_iter", "n_epochs", "batch_size"):
-            check_count(name, getattr(self, name))
-        check_number("learning_rate", self.learning_rate, above=0)
 
 
 def _union(pairs, more):

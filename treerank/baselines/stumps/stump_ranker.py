@@ -6,9 +6,8 @@ loss falls at first. To add such a ranker, subclass :class:`StumpRanker` with it
 length of step, and list it in :mod:`treerank.baselines`.
 """
 
-from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -16,8 +15,11 @@ from treerank.baselines.stumps.stumps import MAX_THRESHOLDS, BinnedFeatures, Stu
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
 from treerank.checks import check_count
 from treerank.files.states import array, count, entries, history
+from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Objective
+from treerank.parameters import Count, Rule, Seed
+from treerank.rankers.calibration import Calibration
 from treerank.rankers.ranker import Ranker
 
 
@@ -72,12 +74,12 @@ class StumpRanker(Ranker):
     _objective: ClassVar[dict[str, str]]
 
     _: KW_ONLY
-    n_estimators: int = 300
-    n_thresholds: int = MAX_THRESHOLDS
-    metric: str | Callable[..., float] = "ndcg@10"
-    early_stopping_rounds: int | None = None
-    calibration: str | float | None = "eval_set"
-    random_state: int | np.random.RandomState | None = None
+    n_estimators: Count = 300
+    n_thresholds: Annotated[int, Rule(check_count, at_most=MAX_THRESHOLDS)] = MAX_THRESHOLDS
+    metric: AnyMetric = "ndcg@10"
+    early_stopping_rounds: Count | None = None
+    calibration: Calibration = "eval_set"
+    random_state: Seed = None
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -125,11 +127,6 @@ class StumpRanker(Ranker):
     def _scores(self, X):
         with threads_for(len(X)):
             return Stumps(**self.stumps_).scores(np.ascontiguousarray(X))
-
-    def _check_settings(self):
-        super()._check_settings()
-        check_count("n_estimators", self.n_estimators)
-        check_count("n_thresholds", self.n_thresholds, at_most=MAX_THRESHOLDS)
 
 
 class Descent:

@@ -9,8 +9,7 @@ early stopping and the forms of output are here.
 
 from collections.abc import Collection, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from numbers import Integral
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -18,15 +17,25 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice, check_count, shown
+from treerank.checks import check_count, check_sequence, shown
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
-from treerank.numerics.threads import kernel_threads, threads_allowed
+from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.objectives.base import Objective
+from treerank.parameters import (
+    Count,
+    Jobs,
+    LearningRate,
+    NotNegative,
+    Rule,
+    Seed,
+    Share,
+    check_parameters,
+)
 from treerank.progress import Progress
 
 #: Parameters of trees that engines have, too, mostly under the same names.
@@ -43,6 +52,10 @@ TREE_PARAMETERS = (
     "subsample",
 )
 IMPORTANCE_TYPES = ("gain", "split")
+#: Engines store counts in 32 bits.
+MOST = 2**31 - 1
+#: More bins than this would not fit into memory.
+MOST_BINS = 2**20
 
 
 class GrowthTask(NamedTuple):
@@ -147,27 +160,29 @@ class BoostedTrees(BaseEstimator):
     #: Whether X may be a sparse matrix.
     accepts_sparse: ClassVar[bool] = False
 
-    n_estimators: int = 100
+    n_estimators: Count = 100
     _: KW_ONLY
-    learning_rate: float = 0.1
-    num_leaves: int = 31
-    max_depth: int = -1
-    min_child_weight: float = 1e-3
-    subsample: float = 1.0
-    colsample_bytree: float = 1.0
-    reg_alpha: float = 0.0
-    reg_lambda: float = 0.0
-    min_split_gain: float = 0.0
-    max_bin: int = 255
-    monotone_constraints: Signs | None = None
-    categorical_features: Sequence[int | str] | np.ndarray | None = None
-    early_stopping_rounds: int | None = None
+    learning_rate: LearningRate = 0.1
+    num_leaves: Annotated[int, Rule(check_count, at_least=2, at_most=MOST)] = 31
+    max_depth: Annotated[int, Rule(check_count, no_limit=-1, at_most=MOST)] = -1
+    min_child_weight: NotNegative = 1e-3
+    subsample: Share = 1.0
+    colsample_bytree: Share = 1.0
+    reg_alpha: NotNegative = 0.0
+    reg_lambda: NotNegative = 0.0
+    min_split_gain: NotNegative = 0.0
+    max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
+    monotone_constraints: Annotated[Signs, Rule(check_sequence, or_mapping=True)] | None = None
+    categorical_features: (
+        Annotated[Sequence[int | str] | np.ndarray, Rule(check_sequence)] | None
+    ) = None
+    early_stopping_rounds: Count | None = None
     warm_start: bool = False
     init_model: Any = None
-    output: str = "score"
-    importance_type: str = "gain"
-    n_jobs: int | None = None
-    random_state: int | np.random.RandomState | None = None
+    output: Annotated[str, Rule.one_of(OUTPUTS)] = "score"
+    importance_type: Annotated[str, Rule.one_of(IMPORTANCE_TYPES)] = "gain"
+    n_jobs: Jobs = None
+    random_state: Seed = None
 
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
     _leaf_table: LeafTable | None = field(init=False)
@@ -192,6 +207,10 @@ class BoostedTrees(BaseEstimator):
         """
         rows = self._as_rows(X)
         self._check_parameters(validation)
+        if self.subsample * len(rows) < 1:
+            raise ValueError(
+                f"subsample must draw one of {len(rows)} documents; got {self.subsample!r}."
+            )
         earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.count_iterations(earlier, objective.n_outputs)
         n_new = self._count_new(start)
@@ -236,8 +255,7 @@ class BoostedTrees(BaseEstimator):
     @property
     def n_threads(self) -> int:
         """Largest number of threads of engine and kernels, as ``n_jobs`` says."""
-        n_jobs = -1 if self.n_jobs is None else self.n_jobs
-        return n_jobs if n_jobs >= 0 else max(1, threads_allowed() + 1 + n_jobs)
+        return threads_of(self.n_jobs)
 
     def leaf_table(self) -> LeafTable:
         """Return the values of all leaves."""
@@ -252,7 +270,7 @@ class BoostedTrees(BaseEstimator):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
-        check_choice("output", self.output, OUTPUTS)
+        check_parameters(self)
         history("evals_result_", state["evals_result_"], {})
         return self._set_booster(self.restore_booster(state["model"]), state["evals_result_"])
 
@@ -282,22 +300,22 @@ class BoostedTrees(BaseEstimator):
         return self.warm_start and hasattr(self, "booster_")
 
     def _check_parameters(self, validation: Validation | None) -> None:
-        check_count("n_estimators", self.n_estimators)
-        if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or self.n_jobs == 0):
-            raise ValueError(f"n_jobs must be None or a whole number but 0; got {self.n_jobs!r}.")
-        check_choice("output", self.output, OUTPUTS)
-        check_choice("importance_type", self.importance_type, IMPORTANCE_TYPES)
-        if self.early_stopping_rounds is not None:
-            check_count("early_stopping_rounds", self.early_stopping_rounds)
-            if validation is None:
-                raise ValueError(
-                    "validation must be given where early_stopping_rounds is; got None. "
-                    "A ranker takes it as eval_set."
-                )
+        check_parameters(self)
+        if self.early_stopping_rounds is not None and validation is None:
+            raise ValueError(
+                "validation must be given where early_stopping_rounds is; got None. "
+                "A ranker takes it as eval_set."
+            )
 
-    def _check_engine_params(self, names: Collection[str], taken: Collection[str]) -> None:
-        """Refuse ``engine_params`` that are arguments of their own or that ``fit`` sets."""
-        for name in names:
+    def _check_engine_params(self, params: dict[str, Any], taken: Collection[str]) -> None:
+        """Refuse ``engine_params`` that are arguments of their own, or that no engine can read."""
+        for name, value in params.items():
+            entries = value if isinstance(value, list | tuple) else [value]
+            if not entries or not all(map(_is_readable, entries)):
+                raise ValueError(
+                    "engine_params must be finite numbers, text, True or False, or lists of these; "
+                    f"got {shown(value)} for {name!r}."
+                )
             if name in taken:
                 raise ValueError(
                     f"engine_params must not hold what has an argument of its own or is set by the "
@@ -323,8 +341,13 @@ class BoostedTrees(BaseEstimator):
         else:
             return None
         if isinstance(earlier, BoostedTrees):
-            check_is_fitted(earlier)
-        booster = self.load_booster(getattr(earlier, "booster_", earlier))
+            check_is_fitted(earlier, msg=f"{name} must be fitted; got %(name)s.")
+        try:
+            booster = self.load_booster(getattr(earlier, "booster_", earlier))
+        except Exception as error:  # of many kinds: engines have their own
+            raise ValueError(
+                f"{name} must be fitted trees of {type(self).__name__}; got {shown(earlier)}."
+            ) from error
         counts = self.count_features_and_scores(booster)
         kinds = ("features as X", rows.shape[1]), ("outputs as the objective", n_scores)
         for found, (what, needed) in zip(counts, kinds, strict=True):
@@ -372,3 +395,10 @@ class BoostedTrees(BaseEstimator):
         self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
         self.best_iteration_ = self.count_iterations(booster, self.n_scores_)
         return self
+
+
+def _is_readable(value: Any) -> bool:
+    """Tell whether engines can read a value: text, or a finite number."""
+    return isinstance(value, str) or (
+        isinstance(value, bool | int | float | np.number | np.bool_) and bool(np.isfinite(value))
+    )

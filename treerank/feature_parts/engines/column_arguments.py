@@ -6,9 +6,12 @@ Engines get numbers.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+
+from treerank.checks import check_sequence, is_whole, shown
+from treerank.parameters import Rule
 
 #: Characters of JSON, of XGBoost's dumps and of lines of text, and halves of characters.
 _NOT_IN_NAMES = re.compile(r'[",:=\[\]{}<\s\x00-\x1f\x7f-\x9f\ud800-\udfff]')
@@ -16,6 +19,8 @@ _NOT_IN_NAMES = re.compile(r'[",:=\[\]{}<\s\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 Names = Sequence[str] | None
 #: Monotone constraints: a sign for each column, or signs for some columns.
 Signs = Sequence[int] | Mapping[int | str, int]
+#: Interaction constraints: groups of columns.
+Groups = Annotated[Iterable[Iterable[int | str]], Rule(check_sequence)]
 
 
 def column_indices(
@@ -46,6 +51,7 @@ def column_indices(
     >>> column_indices("categorical_features", [False, False, True], 3)
     (2,)
     """
+    check_sequence(name, columns)
     columns = list(columns)
     if columns and all(isinstance(column, bool | np.bool_) for column in columns):
         if len(columns) != n_features:
@@ -74,9 +80,11 @@ def monotone_signs(
             signs[_index(name, column, n_features, feature_names)] = sign
     else:
         signs = list(constraints)
-    if len(signs) != n_features or any(sign not in (-1, 0, 1) for sign in signs):
+    are_numbers = all(isinstance(sign, float | np.number) or is_whole(sign) for sign in signs)
+    if len(signs) != n_features or not are_numbers or not set(signs) <= {-1, 0, 1}:
         raise ValueError(
-            f"{name} must be -1, 0 or 1 for each of {n_features} features; got {constraints!r}."
+            f"{name} must be -1, 0 or 1 for each of {n_features} features; "
+            f"got {shown(constraints)}."
         )
     return tuple(int(sign) for sign in signs)
 
@@ -114,8 +122,9 @@ def engine_names(feature_names: Names) -> list[str] | None:
 def _index(name: str, column: Any, n_features: int, feature_names: Names) -> int:
     if isinstance(column, str):
         if column not in (feature_names or ()):
-            raise ValueError(f"{name} must name features of X; got {column!r}.")
+            raise ValueError(f"{name} must name features of X; got {shown(column)}.")
         return list(feature_names or ()).index(column)
-    if not (isinstance(column, int | np.integer) and 0 <= column < n_features):
-        raise ValueError(f"{name} must be columns from 0 to {n_features - 1}; got {column!r}.")
+    if not (is_whole(column) and 0 <= column < n_features):
+        rule = f"columns from 0 to {n_features - 1}"
+        raise ValueError(f"{name} must be {rule}; got {shown(column)}.")
     return int(column)

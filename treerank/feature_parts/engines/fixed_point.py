@@ -56,9 +56,11 @@ class FixedPointDerivatives:
         gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
         (largest_gradient, _), (largest, smallest) = extremes(gradient), extremes(hessian)
         if not np.isfinite(largest_gradient):
-            raise ValueError(f"gradient must be finite; got {_first_infinite(gradient)!r}.")
+            value = _first_infinite(gradient)
+            raise ValueError(f"gradient must be finite; got {value!r}. Lower learning_rate?")
         if not np.isfinite(largest):
-            raise ValueError(f"hessian must be finite; got {_first_infinite(hessian)!r}.")
+            value = _first_infinite(hessian)
+            raise ValueError(f"hessian must be finite; got {value!r}. Lower learning_rate?")
         if smallest < 0 or (largest == 0 and largest_gradient > 0):
             raise ValueError(
                 "hessian must be non-negative, and positive somewhere if the gradient is not zero; "

@@ -1,25 +1,26 @@
 """Feature part of trees grown by LightGBM."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice
+from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, BoostedTrees, GrowthTask
+from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.column_arguments import (
+    Groups,
     engine_names,
     interaction_groups,
     monotone_signs,
 )
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
+from treerank.parameters import Options, Rule
 
 if TYPE_CHECKING:
     import lightgbm
@@ -145,11 +146,12 @@ class LightGBMTrees(BoostedTrees):
 
     accepts_sparse = True
 
-    min_child_samples: int = 20
-    subsample_freq: int = 0
-    boosting: str = "gbdt"
-    interaction_constraints: Iterable[Iterable[int | str]] | None = None
-    engine_params: dict[str, Any] | None = None
+    num_leaves: Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = 31
+    min_child_samples: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 20
+    subsample_freq: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
+    boosting: Annotated[str, Rule.one_of(_BOOSTING)] = "gbdt"
+    interaction_constraints: Groups | None = None
+    engine_params: Options | None = None
 
     def grow(self, task: GrowthTask) -> "lightgbm.Booster":
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
@@ -258,7 +260,7 @@ class LightGBMTrees(BoostedTrees):
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
-        check_choice("boosting", self.boosting, _BOOSTING)
+        self._engine_parameters()
         if self.boosting == "dart" and self.early_stopping_rounds is not None:
             raise ValueError(
                 "early_stopping_rounds must be None with boosting='dart', where later trees "
@@ -292,14 +294,16 @@ class LightGBMTrees(BoostedTrees):
         """Return ``engine_params`` under LightGBM's main names."""
         if not self.engine_params:
             return {}
-        from treerank.feature_parts.engines.lightgbm_boundary import main_names
+        from treerank.feature_parts.engines.lightgbm_boundary import check_values, main_names
 
         main_name = main_names()
         for name in self.engine_params:
             if name not in main_name:
                 raise ValueError(f"engine_params must be known to LightGBM; got {name!r}.")
         params = {main_name[name]: value for name, value in self.engine_params.items()}
-        self._check_engine_params(params, {main_name[name] for name in (*_SHARED, *_OWN)})
+        taken = {main_name[name] for name in (*_SHARED, *_OWN)}
+        self._check_engine_params(params, taken)
+        check_values(params)
         if "goss" in params.values():  # GOSS scales gradients, so their sums are not exact
             params = {"deterministic": True, "force_col_wise": True} | params
         return params

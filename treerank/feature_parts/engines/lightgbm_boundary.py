@@ -18,10 +18,12 @@ import numpy as np
 from lightgbm.callback import EarlyStopException
 from scipy.sparse import csr_matrix, issparse
 
+from treerank.checks import shown
 from treerank.feature_parts.engines.bin_sample import ZERO, nonzero_columns
 from treerank.feature_parts.rows import Rows
 from treerank.progress import Progress
 
+_QUIET = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False}
 _BATCH = 16_384
 _KEPT_PARAMETERS = ("num_threads", "verbosity")
 
@@ -106,6 +108,18 @@ def progress_callback(progress: Progress, n_outputs: int) -> Callable[[Any], Non
             raise EarlyStopException(env.iteration, [])
 
     return record
+
+
+def check_values(engine_params: dict[str, Any]) -> None:
+    """Refuse values that LightGBM does not take; it has no other check than to make a model."""
+    data = lightgbm.Dataset(np.zeros((2, 1)), label=np.zeros(2))
+    try:
+        lightgbm.Booster({**_QUIET, **engine_params}, data)
+    except (lightgbm.basic.LightGBMError, TypeError) as error:
+        reason = str(error).partition(" at /")[0]  # without the place in LightGBM's code
+        raise ValueError(
+            f"engine_params must be what LightGBM takes; got {shown(engine_params)}: {reason}"
+        ) from error
 
 
 def main_names() -> dict[str, str]:

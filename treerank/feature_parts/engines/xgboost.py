@@ -1,19 +1,26 @@
 """Feature part of trees grown by XGBoost."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from scipy.sparse import issparse
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice
+from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, BoostedTrees, GrowthTask
+from treerank.feature_parts.engines.boosting import (
+    MOST,
+    MOST_BINS,
+    TREE_PARAMETERS,
+    BoostedTrees,
+    GrowthTask,
+)
 from treerank.feature_parts.engines.column_arguments import (
+    Groups,
     engine_names,
     interaction_groups,
     monotone_signs,
@@ -21,6 +28,7 @@ from treerank.feature_parts.engines.column_arguments import (
 from treerank.feature_parts.rows import stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
+from treerank.parameters import LearningRate, NotNegative, Options, Rule
 
 if TYPE_CHECKING:
     import xgboost
@@ -28,6 +36,8 @@ if TYPE_CHECKING:
 _GROW_POLICIES = ("depthwise", "lossguide")
 #: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
+#: Smallest number above 0 of normal single precision.
+_SMALLEST = float(np.finfo(np.float32).tiny)
 #: Rows of a sparse matrix that are converted to an array at a time.
 _DENSE_ROWS = 4096
 _MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
@@ -166,18 +176,18 @@ class XGBoostTrees(BoostedTrees):
     #: call and delay those of the other, so a second numba thread pays off later than elsewhere.
     few_documents = 500_000
 
-    learning_rate: float = 0.3
-    max_depth: int = 6
-    num_leaves: int = 0
-    grow_policy: str = "depthwise"
-    min_child_weight: float = 1.0
-    reg_lambda: float = 1.0
-    max_bin: int = 256
-    tree_method: str = "hist"
-    device: str = "cpu"
-    multi_strategy: str = "one_output_per_tree"
-    interaction_constraints: Iterable[Iterable[int | str]] | None = None
-    engine_params: dict[str, Any] | None = None
+    learning_rate: LearningRate = 0.3
+    max_depth: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 6
+    num_leaves: Annotated[int, Rule(check_count, no_limit=0, at_least=2, at_most=MOST)] = 0
+    grow_policy: Annotated[str, Rule.one_of(_GROW_POLICIES)] = "depthwise"
+    min_child_weight: NotNegative = 1.0
+    reg_lambda: NotNegative = 1.0
+    max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
+    tree_method: Annotated[str, Rule.one_of(["hist"])] = "hist"
+    device: Annotated[str, Rule(check_text)] = "cpu"
+    multi_strategy: Annotated[str, Rule.one_of(_MULTI_STRATEGIES)] = "one_output_per_tree"
+    interaction_constraints: Groups | None = None
+    engine_params: Options | None = None
 
     def grow(self, task: GrowthTask) -> "xgboost.Booster":
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
@@ -318,9 +328,6 @@ class XGBoostTrees(BoostedTrees):
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
-        check_choice("tree_method", self.tree_method, ("hist",))
-        check_choice("grow_policy", self.grow_policy, _GROW_POLICIES)
-        check_choice("multi_strategy", self.multi_strategy, _MULTI_STRATEGIES)
         from treerank.feature_parts.engines.xgboost_boundary import check_device, check_known
 
         if self.engine_params:
@@ -333,7 +340,7 @@ class XGBoostTrees(BoostedTrees):
     def _parameters(self, task: GrowthTask) -> dict[str, Any]:
         rows, derivatives = task.rows, task.derivatives
         n_features, names = rows.shape[1], rows.feature_names
-        params = {_RENAMED.get(name, name): getattr(self, name) for name in _SHARED}
+        params = {_RENAMED.get(name, name): _legible(getattr(self, name)) for name in _SHARED}
         params |= {
             "num_target": derivatives.n_outputs,
             "nthread": self.n_threads_for(rows),
@@ -352,6 +359,11 @@ class XGBoostTrees(BoostedTrees):
             groups = interaction_groups(self.interaction_constraints, n_features, names)
             params["interaction_constraints"] = json.dumps(groups)
         return params | (self.engine_params or {})
+
+
+def _legible(value: Any) -> Any:
+    """Return a parameter as XGBoost can read it: it refuses numbers near 0 as out of range."""
+    return _SMALLEST if isinstance(value, float) and 0 < value < _SMALLEST else value
 
 
 def _treatment_of_zeros(rows, earlier):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import shown
 from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.lazy import naming_the_extra
@@ -127,7 +128,7 @@ def check_known(engine_params: dict[str, Any]) -> None:
         messages = _warnings_of(engine_params)
     except xgboost.core.XGBoostError as error:
         raise ValueError(
-            f"engine_params must be what XGBoost takes; got {engine_params!r}: {error}"
+            f"engine_params must be what XGBoost takes; got {shown(engine_params)}: {shown(error)}"
         ) from error
     for unused in (text for text in messages if "are not used" in text):
         names = re.findall(r'"(\w+)"', unused)
@@ -139,9 +140,9 @@ def check_device(device: str) -> None:
     try:
         messages = _warnings_of({"device": device})
     except xgboost.core.XGBoostError as error:
-        raise ValueError(f"device must be one that XGBoost knows; got {device!r}.") from error
+        raise ValueError(f"device must be one that XGBoost knows; got {shown(device)}.") from error
     if messages:
-        raise ValueError(f"device must be one that is there; got {device!r}.")
+        raise ValueError(f"device must be one that is there; got {shown(device)}.")
 
 
 def _warnings_of(params: dict[str, Any]) -> list[str]:

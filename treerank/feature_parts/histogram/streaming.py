@@ -7,14 +7,15 @@ objective over queries. Batches of few queries make poor trees.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from treerank.checks import check_count
+from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.histogram.forest import Forest
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
 from treerank.objectives.base import Objective
+from treerank.parameters import Count, Rule
 
 
 @dataclass(eq=False, repr=False)
@@ -110,10 +111,10 @@ class StreamingTrees(HistogramTrees):
            [1.]])
     """
 
-    n_estimators: int = 20
+    n_estimators: Count = 20
     _: KW_ONLY
-    max_estimators: int = 400
-    forgetting: float = 0.0
+    max_estimators: Count = 400
+    forgetting: Annotated[float, Rule(check_number, at_least=0, below=1)] = 0.0
 
     def partial_fit(
         self, X: Any, objective: Objective, *, validation: Validation | None = None
@@ -128,8 +129,6 @@ class StreamingTrees(HistogramTrees):
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
         check_count("max_estimators", self.max_estimators, at_least=self.n_estimators)
-        if not 0 <= self.forgetting < 1:
-            raise ValueError(f"forgetting must be from 0 to below 1; got {self.forgetting!r}.")
 
     def _count_new(self, start: int) -> int:
         return self.n_estimators

@@ -1,13 +1,12 @@
 """Feature part of histogram trees, which are grown by this package's own engine."""
 
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Annotated, Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice, check_count, check_number
-from treerank.feature_parts.base import NO_VALIDATION, Validation
+from treerank.checks import check_count
 from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
@@ -21,20 +20,8 @@ from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest as NeutralForest
 from treerank.numerics.threads import kernel_threads
+from treerank.parameters import NotNegative, Rule, Share, Size
 
-#: Bounds of parameters that are numbers, as :func:`treerank.checks.check_number` takes them.
-_BOUNDS: dict[str, dict[str, float]] = {
-    "learning_rate": {"above": 0},
-    "subsample": {"above": 0, "at_most": 1},
-    "subsample_queries": {"above": 0, "at_most": 1},
-    "colsample_bytree": {"above": 0, "at_most": 1},
-    "min_child_weight": {"at_least": 0},
-    "min_split_gain": {"at_least": 0},
-    "reg_alpha": {"at_least": 0},
-    "reg_lambda": {"at_least": 0},
-    "cat_smooth": {"at_least": 0},
-    "cat_l2": {"at_least": 0},
-}
 #: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15
 
@@ -138,12 +125,13 @@ class HistogramTrees(BoostedTrees):
            [1.]])
     """
 
-    grow_policy: str = "leafwise"
-    min_child_samples: int = 20
-    subsample_queries: float = 1.0
-    precision: str = "float32"
-    cat_smooth: float = 10.0
-    cat_l2: float = 10.0
+    grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"
+    min_child_samples: Size = 20
+    subsample_queries: Share = 1.0
+    max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
+    precision: Annotated[str, Rule.one_of(PRECISIONS)] = "float32"
+    cat_smooth: NotNegative = 10.0
+    cat_l2: NotNegative = 10.0
 
     def grow(self, task: GrowthTask) -> Forest:
         """Return a forest with ``n_new`` more trees than ``earlier``."""
@@ -186,11 +174,6 @@ class HistogramTrees(BoostedTrees):
         weight = forest.gain[split] if kind == "gain" else None
         return np.bincount(forest.feature[split], weight, minlength=forest.n_features)
 
-    def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned, and refuse anything else."""
-        self._check_parameters(NO_VALIDATION)
-        return super().set_state(state)
-
     def dump_booster(self, booster: Forest) -> dict[str, Any]:
         """Return the trees as plain numbers and arrays."""
         return booster.as_state()
@@ -214,18 +197,6 @@ class HistogramTrees(BoostedTrees):
     def count_features_and_scores(self, booster: Forest) -> tuple[int, int]:
         """Return the number of features the trees were grown on, and that of their outputs."""
         return booster.n_features, booster.n_outputs
-
-    def _check_parameters(self, validation: Validation | None) -> None:
-        super()._check_parameters(validation)
-        check_choice("grow_policy", self.grow_policy, GROW_POLICIES)
-        check_choice("precision", self.precision, PRECISIONS)
-        check_count("num_leaves", self.num_leaves)
-        check_count("min_child_samples", self.min_child_samples)
-        check_count("max_bin", self.max_bin, at_least=2, at_most=MOST_BINS)
-        if not (self.max_depth == -1 or self.max_depth >= 1):
-            raise ValueError(f"max_depth must be -1 or at least 1; got {self.max_depth!r}.")
-        for name, bounds in _BOUNDS.items():
-            check_number(name, getattr(self, name), **bounds)
 
     def _settings(self, is_monotone: bool) -> Settings:
         least = max(float(self.min_child_weight), _LEAST_WEIGHT)

@@ -6,7 +6,7 @@ usual strength in ``USUAL_ALPHA``.
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from scipy import optimize, sparse
@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from treerank.checks import check_choice, check_number, warn_user
 from treerank.objectives.base import Objective
+from treerank.parameters import Rule
 
 
 def fit_head(
@@ -69,8 +70,9 @@ def fit_head(
     >>> fit_head(features, objective, penalty="l1", alpha=0.1).round(2)
     array([5.19, 0.  ])
     """
-    check_penalty(penalty, alpha)
+    check_choice("penalty", penalty, PENALTIES)
     alpha = USUAL_ALPHA[penalty] if alpha is None else alpha
+    check_number("alpha", alpha, at_least=0)
     scale = _common_scale(features)
     start_value = objective(np.zeros(features.shape[0]))[0]
     if scale == 0 or start_value == 0:  # nothing to weigh, or no pair to weigh it by
@@ -82,13 +84,6 @@ def fit_head(
         return value / start_value, slope
 
     return PENALTIES[penalty](relative_value, features.shape[1], alpha, tolerance, max_iter) / scale
-
-
-def check_penalty(penalty: str, alpha: float | None) -> None:
-    """Refuse an unknown penalty and a negative strength; ``None`` is the usual strength."""
-    check_choice("head_penalty", penalty, PENALTIES)
-    if alpha is not None:
-        check_number("head_alpha", alpha, at_least=0)
 
 
 def _minimize_l2(relative_value, n_outputs, alpha, tolerance, max_iter, lowest=None):
@@ -115,6 +110,8 @@ PENALTIES: dict[str, Callable[..., np.ndarray]] = {
     "l1": _minimize_l1,
     "positive": partial(_minimize_l2, lowest=0),
 }
+#: Name of a penalty.
+HeadPenalty = Annotated[str, Rule.one_of(PENALTIES)]
 
 #: Strengths of the penalties where none is given.
 USUAL_ALPHA = {"l2": 10.0, "l1": 0.1, "positive": 10.0}

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.parameters import LearningRate
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -66,7 +67,7 @@ class Linear(NetworkPart):
     ((2,), True)
     """
 
-    learning_rate: float = 1e-2
+    learning_rate: LearningRate = 1e-2
 
     @property
     def coef_(self) -> np.ndarray:

@@ -4,13 +4,20 @@ To add an activation or a way to draw the first weights, list it in ``ACTIVATION
 """
 
 import itertools
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import Annotated
 
 import torch
 
-from treerank.checks import check_choice, check_count, check_number
-from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.checks import check_counts, check_number
+from treerank.feature_parts.networks.network_part import (
+    MOST_UNITS,
+    NetworkPart,
+    check_n_weights,
+)
+from treerank.parameters import Rule
 
 ACTIVATIONS = {
     "tanh": torch.nn.Tanh,
@@ -40,7 +47,6 @@ def _draw_small(layers, generator, first=0.01):
 
 #: Ways to draw the weights before training.
 STARTS = {"small": _draw_small, "glorot": _draw_glorot, "zero": _draw_zero}
-_MOST_LAYERS = 1000
 
 
 @dataclass(eq=False, repr=False)
@@ -109,16 +115,18 @@ class MLP(NetworkPart):
     np.int64(0)
     """
 
-    hidden: Sequence[int] = (64, 32)
+    hidden: Annotated[Sequence[int], Rule(check_counts, at_most=MOST_UNITS)] = (64, 32)
     _: KW_ONLY
-    activation: str = "tanh"
-    output_activation: str = "linear"
-    dropout: float = 0.0
-    start: str = "small"
+    activation: Annotated[str, Rule.one_of(ACTIVATIONS)] = "tanh"
+    output_activation: Annotated[str, Rule.one_of(ACTIVATIONS)] = "linear"
+    dropout: Annotated[float, Rule(check_number, at_least=0, below=1)] = 0.0
+    start: Annotated[str, Rule.one_of(STARTS)] = "small"
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         layers: list[torch.nn.Module] = []
-        sizes = [n_features, *self.hidden]
+        sizes = [n_features, *map(int, self.hidden)]
+        n_weights = sum(map(math.prod, itertools.pairwise([*sizes, n_outputs])))
+        check_n_weights("hidden", self.hidden, n_weights)
         for n_in, n_out in itertools.pairwise(sizes):
             layers += [_linear(n_in, n_out)]
             layers += [ACTIVATIONS[self.activation]()]
@@ -128,21 +136,6 @@ class MLP(NetworkPart):
         layers += [_linear(sizes[-1], n_outputs, bias=bias)]
         STARTS[self.start]([layer for layer in layers if hasattr(layer, "weight")], generator)
         return torch.nn.Sequential(*layers, ACTIVATIONS[self.output_activation]())
-
-    def _check_parameters(self, validation):
-        super()._check_parameters(validation)
-        if isinstance(self.hidden, str) or not isinstance(self.hidden, Iterable):
-            raise TypeError(f"hidden must be a sequence of integers; got {self.hidden!r}.")
-        if len(list(self.hidden)) > _MOST_LAYERS:
-            raise ValueError(f"hidden must be at most {_MOST_LAYERS} layers.")
-        for n_units in self.hidden:
-            check_count("hidden", n_units)
-        check_choice("start", self.start, STARTS)
-        check_choice("activation", self.activation, ACTIVATIONS)
-        check_choice("output_activation", self.output_activation, ACTIVATIONS)
-        check_number("dropout", self.dropout, at_least=0)
-        if self.dropout >= 1:
-            raise ValueError(f"dropout must be below 1; got {self.dropout!r}.")
 
 
 def _linear(n_in, n_out, *, bias=True):

@@ -8,7 +8,7 @@ stopping, continuation, the state in model files.
 
 import copy
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
@@ -16,8 +16,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice, check_count, check_number
-from treerank.feature_parts.base import NO_VALIDATION, Validation
+from treerank.checks import check_count, check_number, shown
+from treerank.feature_parts.base import Validation
 from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.networks.state import KEPT, check_network_state, checked_weights
 from treerank.feature_parts.networks.training import (
@@ -36,8 +36,19 @@ from treerank.feature_parts.networks.training import (
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
+from treerank.parameters import (
+    Count,
+    LearningRate,
+    NotNegative,
+    Positive,
+    Rule,
+    Seed,
+    check_parameters,
+)
 from treerank.progress import Progress
 
+#: Most units of a layer, and most weights of a network: more would not fit into memory.
+MOST_UNITS, MOST_WEIGHTS = 2**16, 10**8
 #: Number of rows that a network may look at before it is trained.
 _SAMPLE = 4096
 #: Number of rows computed at a time. It is fixed: a product's last bits depend on its shape.
@@ -131,23 +142,24 @@ class NetworkPart(BaseEstimator):
     np.int64(1)
     """
 
-    n_outputs: int = 1
-    n_epochs: int = 50
-    batch_size: int = 512
-    batches: str = "queries"
-    optimizer: str = "adam"
-    learning_rate: float = 1e-3
-    decay: str | None = None
-    decay_rate: float = 0.5
-    decay_epochs: float = 10
-    momentum: float = 0.0
-    weight_decay: float = 0.0
-    gradient_clip: float | None = None
+    n_outputs: Annotated[int, Rule(check_count, at_most=MOST_UNITS)] = 1
+    n_epochs: Count = 50
+    # A single document makes no pair.
+    batch_size: Annotated[int, Rule(check_count, at_least=2, at_most=2**31 - 1)] = 512
+    batches: Annotated[str, Rule.one_of(BATCHES)] = "queries"
+    optimizer: Annotated[str, Rule.one_of(OPTIMIZERS)] = "adam"
+    learning_rate: LearningRate = 1e-3
+    decay: Annotated[str | None, Rule.one_of(DECAYS)] = None
+    decay_rate: LearningRate = 0.5
+    decay_epochs: LearningRate = 10
+    momentum: Annotated[float, Rule(check_number, at_least=0, below=1)] = 0.0
+    weight_decay: NotNegative = 0.0
+    gradient_clip: Positive | None = None
     standardize: bool = True
-    early_stopping_rounds: int | None = None
+    early_stopping_rounds: Count | None = None
     warm_start: bool = False
-    device: str = "auto"
-    random_state: int | np.random.RandomState | None = None
+    device: Annotated[str, Rule.one_of(DEVICES)] = "auto"
+    random_state: Seed = None
 
     network_: torch.nn.Module = field(init=False)
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
@@ -220,7 +232,7 @@ class NetworkPart(BaseEstimator):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
-        self._check_parameters(NO_VALIDATION)
+        check_parameters(self)
         check_network_state(state)
         for name in KEPT:
             setattr(self, name, state[name])
@@ -372,22 +384,26 @@ class NetworkPart(BaseEstimator):
         return rows
 
     def _check_parameters(self, validation: Validation | None) -> None:
-        check_count("n_outputs", self.n_outputs)
-        check_count("n_epochs", self.n_epochs)
-        check_count("batch_size", self.batch_size, at_least=2)  # a single document makes no pair
-        for name in ("learning_rate", "decay_rate", "decay_epochs"):
-            check_number(name, getattr(self, name), above=0)
-        for name in ("momentum", "weight_decay"):
-            check_number(name, getattr(self, name), at_least=0)
-        if self.gradient_clip is not None:
-            check_number("gradient_clip", self.gradient_clip, above=0)
-        check_choice("batches", self.batches, BATCHES)
-        check_choice("optimizer", self.optimizer, OPTIMIZERS)
-        check_choice("decay", self.decay, DECAYS)
-        check_choice("device", self.device, DEVICES)  # a GPU is not needed to read a model
-        if self.early_stopping_rounds is not None:
-            check_count("early_stopping_rounds", self.early_stopping_rounds)
-            if validation is None:
-                raise ValueError(
-                    "validation must be given where early_stopping_rounds is; got None."
-                )
+        check_parameters(self)
+        if self.decay in ("step", "exponential"):
+            check_number("decay_rate", self.decay_rate, at_most=1)
+        if self.early_stopping_rounds is not None and validation is None:
+            raise ValueError("validation must be given where early_stopping_rounds is; got None.")
+
+
+def check_n_weights(name: str, value: Any, n_weights: int) -> None:
+    """Refuse a parameter that makes a network too large for any memory.
+
+    Examples
+    --------
+    >>> check_n_weights("hidden", (30000, 30000), 900_000_000)
+    Traceback (most recent call last):
+    ...
+    ValueError: hidden must give at most 100000000 weights; got (30000, 30000), which gives \
+900000000.
+    """
+    if n_weights > MOST_WEIGHTS:
+        raise ValueError(
+            f"{name} must give at most {MOST_WEIGHTS} weights; got {shown(value)}, which gives "
+            f"{n_weights}."
+        )

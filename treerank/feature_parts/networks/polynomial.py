@@ -8,15 +8,19 @@ polynomials are a simple model to compare networks with.
 import itertools
 from dataclasses import KW_ONLY, dataclass
 from math import comb
+from typing import Annotated
 
 import torch
 
 from treerank.checks import check_count
 from treerank.feature_parts.networks.linear import bias_free_layer
 from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.parameters import LearningRate, Rule
 
 #: Most monomials allowed, for the sake of memory.
 MAX_MONOMIALS = 100_000
+#: Higher powers of a feature are beyond single precision.
+MAX_DEGREE = 100
 
 
 @dataclass(eq=False, repr=False)
@@ -74,9 +78,9 @@ class Polynomial(NetworkPart):
     np.int64(0)
     """
 
-    degree: int = 2
+    degree: Annotated[int, Rule(check_count, at_most=MAX_DEGREE)] = 2
     _: KW_ONLY
-    learning_rate: float = 1e-2
+    learning_rate: LearningRate = 1e-2
 
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         n_monomials = comb(n_features + self.degree, self.degree) - 1
@@ -87,10 +91,6 @@ class Polynomial(NetworkPart):
             )
         layer = bias_free_layer(n_monomials, n_outputs, generator)
         return torch.nn.Sequential(Monomials(n_features, self.degree), layer)
-
-    def _check_parameters(self, validation):
-        super()._check_parameters(validation)
-        check_count("degree", self.degree, at_most=100)
 
 
 class Monomials(torch.nn.Module):

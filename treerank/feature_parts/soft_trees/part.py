@@ -1,27 +1,31 @@
 """Soft trees as a feature part: trees whose splits are hyperplanes learned by gradient."""
 
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice, check_count, check_number
+from treerank.checks import check_count, check_number, shown
 from treerank.feature_parts.engines.boosting import BoostedTrees
-from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.feature_parts.networks.network_part import NetworkPart, check_n_weights
 from treerank.feature_parts.networks.training import one_thread
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.soft_trees.conditional import conditional_outputs, conditional_pays
 from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 from treerank.feature_parts.soft_trees.start import start_layer
 from treerank.files.states import check_state, count, flag
+from treerank.parameters import Rule, Size
 
 #: Number of rows that tell whether conditional evaluation pays.
 _SAMPLE = 256
 #: Number of rows that conditional evaluation takes at a time.
 _BLOCK = 4096
+#: A tree of more levels would not fit into memory.
+MOST_LEVELS = 20
+Width = Annotated[float, Rule(check_number, above=0, at_most=1e9)]
 _CONDITIONAL = ("auto", "always", "never")
 #: Attributes of a layer that a model file needs to make the layer again.
 _SHAPE = {"n_trees": count(1), "depth": count(1, at_most=30), "oblivious": flag}
@@ -162,17 +166,17 @@ class SoftTrees(NetworkPart):
     np.int64(0)
     """
 
-    n_estimators: int = 64
+    n_estimators: Size = 64
     _: KW_ONLY
-    depth: int = 3
-    gamma: float = 50.0
-    final_gamma: float | None = None
+    depth: Annotated[int, Rule(check_count, at_most=MOST_LEVELS)] = 3
+    gamma: Width = 50.0
+    final_gamma: Width | None = None
     oblivious: bool = False
     batch_norm: bool = False
-    spread: float = 0.2
+    spread: Width = 0.2
     init_model: BoostedTrees | None = None
-    softness: float = 0.2
-    conditional: str = "auto"
+    softness: Annotated[float, Rule(check_number, at_least=0, at_most=1)] = 0.2
+    conditional: Annotated[str, Rule.one_of(_CONDITIONAL)] = "auto"
 
     network_: SoftTreeNetwork = field(init=False)
 
@@ -206,6 +210,8 @@ class SoftTrees(NetworkPart):
         if X_sample is None:
             layer = SoftTreeLayer(n_features, n_outputs, **self._shape)
         elif self.init_model is None:
+            n_weights = self.n_estimators * 2**self.depth * (n_features + n_outputs)
+            check_n_weights("n_estimators and depth", (self.n_estimators, self.depth), n_weights)
             options: dict[str, Any] = {"oblivious": self.oblivious, "gamma": self.gamma}
             options |= {"n_trees": self.n_estimators, "depth": self.depth}
             layer = SoftTreeLayer(n_features, n_outputs, **options)
@@ -246,16 +252,8 @@ class SoftTrees(NetworkPart):
 
     def _check_parameters(self, validation):
         super()._check_parameters(validation)
-        check_count("n_estimators", self.n_estimators)
-        check_count("depth", self.depth)
-        check_number("gamma", self.gamma, above=0)
-        check_number("spread", self.spread, above=0)
-        if self.final_gamma is not None:
-            check_number("final_gamma", self.final_gamma, above=0)
-        check_number("softness", self.softness, at_least=0, at_most=1)
-        check_choice("conditional", self.conditional, _CONDITIONAL)
         if self.init_model is not None and (self.oblivious or self.batch_norm):
             raise ValueError(
                 "init_model must be None with oblivious or batch_norm, which cannot hold its "
-                f"splits; got {self.init_model!r}."
+                f"splits; got {shown(self.init_model)}."
             )

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import torch
 
+from treerank.checks import shown
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 
@@ -65,9 +66,9 @@ def hard_trees(model: BoostedTrees) -> list[Node]:
     (0, True, True)
     """
     if not isinstance(model, BoostedTrees) or type(model).__name__ not in ENGINES:
-        raise TypeError(f"init_model must be one of {sorted(ENGINES)}, fitted; got {model!r}.")
+        raise TypeError(f"init_model must be one of {sorted(ENGINES)}, fitted; got {shown(model)}.")
     if not hasattr(model, "booster_"):
-        raise ValueError(f"init_model must be fitted; got {model!r}.")
+        raise ValueError(f"init_model must be fitted; got {shown(model)}.")
     return ENGINES[type(model).__name__](model)
 
 
