@@ -91,6 +91,26 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert result.stderr.endswith(f"{written}: map of the --valid file was best there\n")
 
 
+def test_best_fits_the_best_ranker(files, tmp_path):
+    options = ["--best", "--n-jobs", 1, "--weight", "uniform", "--random-state", 3]
+    result = run("fit", files.train, "-m", tmp_path / "m", *options)
+    assert result.exit_code == 0, result.stderr
+    expected = treerank.TreeDirectRanker.best(weight="uniform", random_state=3)
+    expected.set_params(feature_part__1__n_jobs=1, feature_part__random_state=3)
+    found = treerank.load(tmp_path / "m")
+    assert repr(found) == repr(expected)
+    assert result.stderr.endswith(f"  5/5\nwrote {tmp_path / 'm'}: 5 bags of trees\n")
+
+
+@pytest.mark.parametrize(
+    "options", [["--num-leaves", 4], ["--feature-part", "xgboost"], ["--early-stopping-rounds", 5]]
+)
+def test_best_and_settings_of_trees_are_refused_together(files, tmp_path, options):
+    result = run("fit", files.train, "-m", tmp_path / "m", "--best", *options)
+    assert result.exit_code == 2
+    assert "must come without settings of trees" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "settings"),
     [
@@ -299,3 +319,45 @@ def test_demo_goes_on_without_xgboost_and_catboost(monkeypatch):
         "TreeDirectRanker, LightGBM",
         "LGBMRanker, lambdarank",
     ]
+
+
+# -- export --------------------------------------------------------------------------------
+
+
+def test_export_writes_what_the_library_would_and_reports(files, loaded, tmp_path):
+    ranker, data = loaded
+    outputs = tmp_path / "by_command", tmp_path / "by_library"
+    result = run("export", files.model, outputs[0], "--format", "solr", "--check", files.test)
+    check = (data.X, data.y, data.qid)
+    report = treerank.export(ranker, outputs[1], format="solr", check=check)
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    assert result.stdout == f"{report}\n"
+    assert "0 pairs change order" in result.stdout
+
+
+@pytest.mark.parametrize("format", ["opensearch", "solr"])
+def test_export_writes_a_feature_set_with_the_names_of_the_model(files, tmp_path, format):
+    paths = tmp_path / "model.json", tmp_path / "features.json"
+    options = ["--format", format, "--check", files.test, "--features", paths[1]]
+    assert run("export", files.model, paths[0], *options).exit_code == 0
+    features = json.loads(paths[1].read_text())
+    features = features if format == "solr" else features["featureset"]["features"]
+    assert [feature["name"] for feature in features] == [f"f{i}" for i in range(8)]
+    assert '"f0"' in paths[0].read_text()
+
+
+def test_export_refuses_before_it_writes(files, tmp_path):
+    output = tmp_path / "model"
+    unchecked = run("export", files.model, output, "--format", "solr")
+    assert unchecked.exit_code == 1
+    assert "allow='unchecked'" in unchecked.stderr
+    assert run("export", files.model, output, "--format", "word").exit_code == 2
+    assert run("export", files.model, output, "--format", "c", "--allow", "all").exit_code == 2
+    features = tmp_path / "features.json"
+    wrong = run("export", files.model, output, "--format", "c", "--features", features)
+    assert "format must be one of" in wrong.stderr
+    assert not output.exists()
+    assert not features.exists()
+    allowed = run("export", files.model, output, "--format", "solr", "--allow", "unchecked")
+    assert "warning: Format 'solr' may score some documents differently" in allowed.stderr
+    assert output.exists()

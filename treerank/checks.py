@@ -152,7 +152,8 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
     """
     if weight is None:
         return None
-    if np.ndim(weight) == 0:
+    weight = as_numbers(name, weight)
+    if weight.ndim == 0:
         weight = np.full(n_documents, weight)
     values = check_column(name, weight, n_documents)
     if values.min() < 0:

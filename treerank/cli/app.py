@@ -77,6 +77,16 @@ COMMANDS = {
             "treerank compare all.txt --ranker TreeDirectRanker --hold-outs 15 --store fits",
         ],
     ),
+    "export": Command(
+        "treerank.cli.export:export",
+        "Write a model in the format of another program, such as a search engine.",
+        [
+            "treerank export web.treerank model.json --format solr --check test.txt",
+            "treerank export web.treerank model.json --format opensearch --check test.txt "
+            "--features features.json",
+            "treerank export web.treerank model.c --format c",
+        ],
+    ),
 }
 _SETTINGS: dict[str, Any] = {
     "rich_markup_mode": "markdown",

@@ -1,6 +1,7 @@
 """Folding: a forest of several outputs, and the weights of a head, as a forest of one output."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +37,32 @@ def folded(forest: Forest, weight: np.ndarray) -> Forest:
         tree_output=np.zeros(forest.n_trees, dtype=np.int32),
         constant=np.array([forest.constant @ weight]),
         sum_dtype="float64",
+    )
+
+
+def with_constant_tree(forest: Forest) -> Forest:
+    """Return a forest of one output whose constant is 0, and a first tree of one leaf if needed.
+
+    The scores stay as they are, bit for bit.
+    """
+    if forest.constant[0] == 0:
+        return forest
+    added = {"feature": -1, "threshold": 0.0, "left": -1, "right": -1, "missing_left": False}
+    arrays: dict[str, Any] = {}
+    for name, last in added.items():
+        array = getattr(forest, name)
+        arrays[name] = np.append(array, array.dtype.type(last))
+    sets = forest.categories
+    if sets is not None:
+        sets = replace(sets, of_node=np.append(sets.of_node, np.int32(-1)))
+    return replace(
+        forest,
+        **arrays,
+        roots=np.append(np.int32(forest.n_nodes), forest.roots),
+        values=np.append(forest.values, forest.constant[:, None], axis=0),
+        tree_output=np.zeros(forest.n_trees + 1, dtype=np.int32),
+        constant=np.zeros(1),
+        categories=sets,
     )
 
 

@@ -153,6 +153,8 @@ def _check_header(fields, blocks, n_features, n_outputs, names):
     _whole(fields, "label_index")
     if _whole(fields, "num_class") != n_outputs or len(blocks) % n_outputs or not blocks:
         _refuse("the same number of trees for each class")
+    if any("=" in value for name, value in fields.items() if name != "feature_names"):
+        _refuse("one = in each line")
     infos = _text(fields, "feature_infos").split(" ")
     if not len(names) == len(infos) == n_features or "" in names or "" in infos:
         _refuse("a name and an info for each feature")

@@ -16,6 +16,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, warn_user
+from treerank.feature_parts.linear.head_fitting import check_penalty, fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
@@ -32,7 +33,6 @@ from treerank.objectives.pairs import Pairs
 from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
 from treerank.objectives.weights import PairWeight
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.head_fitting import check_penalty, fit_head
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.label_limits import limited_sum
 from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_labels, split_labels
@@ -97,11 +97,12 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def set_params(self, **params: Any) -> Self:
         """Set parameters of the ranker, and parameters of its feature part as ``feature_part__*``.
 
-        Where the feature part is a name and its parameters are set, an instance replaces the name.
+        Where the feature part is a name or a list and its parameters are set, an instance replaces
+        it.
         """
         if any(name.startswith("feature_part__") for name in params):
             part = params.get("feature_part", self.feature_part)
-            if isinstance(part, str):
+            if isinstance(part, str | list | tuple):
                 params = params | {"feature_part": make_feature_part(part)}
         return super().set_params(**params)
 
@@ -177,7 +178,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _dense_reader(self) -> str | None:
         part = self.feature_part
-        part = make_feature_part(part) if isinstance(part, str) else part
+        part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
         return None if reads_sparse(part) else type(part).__name__
 
     def _continues(self) -> bool:
@@ -211,8 +212,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         def best(name, objective, alone):
             watched = held_out and replace(held_out, metric=held_out.metric.metrics[name])
             part = self._fit_part(self._make_feature_part(seed), alone, objective, watched)
-            scores = np.asarray(part.transform(alone.features)).reshape(len(alone.y), -1)
-            return float(metric.prepared(alone.y, alone.groups)(scores.sum(axis=1)))
+            outputs = np.asarray(part.transform(alone.features)).reshape(len(alone.y), -1)
+            weight = getattr(part, "head_weight_", np.ones(outputs.shape[1]))
+            scores = (outputs * weight).sum(axis=1)
+            return float(metric.prepared(alone.y, alone.groups)(scores))
 
         return limited_sum(whole, data, self.label_limits, metric, best)
 

@@ -223,7 +223,11 @@ class LightGBMTrees(BoostedTrees):
 
         if not isinstance(model, str):
             raise ValueError(f"A model of LightGBM must be a text; got {type(model)}.")
-        return lightgbm.Booster(model_str=checked_lightgbm(model))
+        text = checked_lightgbm(model)
+        try:
+            return lightgbm.Booster(model_str=text)
+        except lightgbm.basic.LightGBMError as error:
+            raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 
     def load_booster(self, model: "lightgbm.Booster | str | Path") -> "lightgbm.Booster":
         """Return a booster from a booster, the text of a model or the path of its file."""

@@ -1,6 +1,6 @@
 """Exporting: a ranker is written for another program, which then ranks documents as it does.
 
-What the other program would compute is known exactly, see :mod:`treerank.export.consumer`. So the
+What the other program would compute is known exactly, see :mod:`treerank.exports.consumer`. So the
 documents of ``check`` are scored in its way before the file is written, and a model that it would
 score differently is refused, with the reason.
 """
@@ -13,13 +13,10 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, warn_user
-from treerank.export.adaptation import adapted_thresholds, find_differences
-from treerank.export.formats import Format, format_named
-from treerank.export.report import ExportReport, compare_scores
-from treerank.export.written import Written
+from treerank.exports.conversion import Conversion, converted
+from treerank.exports.formats import format_named
+from treerank.exports.report import ExportReport, compare_scores
 from treerank.files.replaced import check_output, replaced_file
-from treerank.forests.forest import Forest
-from treerank.forests.scoring import forest_scores
 from treerank.inputs.documents import check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
 
@@ -44,7 +41,7 @@ def export(
     path : str or path
         The file to write.
     format : str
-        Name of the format, see :data:`treerank.export.formats.FORMATS`.
+        Name of the format, see :data:`treerank.exports.formats.FORMATS`.
     check : X, (X, y) or (X, y, qid), default=None
         Documents that the other program must rank as the ranker does. Formats whose program
         scores some documents differently need them.
@@ -72,22 +69,25 @@ def export(
     check_is_fitted(ranker)
     target = format_named(format)
     for reason in allow:
-        check_choice("allow", reason, REASONS)
+        check_reason(reason)
     check_output(path)
-    forest = ranker.forest()
-    _check_can_say(format, target, forest)
-    names = _feature_names(ranker)
     documents = None if check is None else _documents(ranker, check)
-    written, read = _written(target, forest, names, None if documents is None else documents[0])
-    report, obstacles = _compared(format, forest, read, names, documents)
+    X = None if documents is None else documents[0]
+    conversion = converted(format, ranker.forest(), feature_names(ranker), X)
+    report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
             raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
         warn_user(f"Format {format!r} {obstacle}.")
-    content = target.write(written)
+    content = target.write(conversion.written)
     with replaced_file(path) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
     return report
+
+
+def check_reason(reason: str) -> None:
+    """Refuse what is no reason for which a program may score differently."""
+    check_choice("allow", reason, REASONS)
 
 
 def _documents(ranker: Any, check: Any) -> tuple[Any, np.ndarray | None, QueryGroups]:
@@ -98,44 +98,22 @@ def _documents(ranker: Any, check: Any) -> tuple[Any, np.ndarray | None, QueryGr
     return X, y, QueryGroups.from_qid(qid, X.shape[0])
 
 
-def _feature_names(ranker: Any) -> list[str]:
+def feature_names(ranker: Any) -> list[str]:
+    """Return the names of the columns of a fitted ranker; f0, f1 and so on if it knows none."""
     names = getattr(ranker, "feature_names_in_", None)
     return [f"f{i}" for i in range(ranker.n_features_in_)] if names is None else list(names)
 
 
-def _check_can_say(format: str, target: Format, forest: Forest) -> None:
-    """Refuse a forest that has what a format has no words for."""
-    consumer = target.consumer
-    if consumer is not None and not consumer.categories and forest.categories is not None:
-        feature = int(forest.feature[np.argmax(forest.categories.of_node >= 0)])
-        raise ValueError(f"format {format!r} has no categories; got some in column {feature}.")
-    if target.max_depth is not None and forest.depth > target.max_depth:
-        raise ValueError(
-            f"format {format!r} takes trees of at most {target.max_depth} splits on a path; got "
-            f"{forest.depth}."
-        )
-
-
-def _written(target: Format, forest: Forest, names: list[str], X: Any) -> tuple[Written, Forest]:
-    """Return what is written, and the forest that the program evaluates then."""
-    if target.consumer is None:
-        return Written(forest, forest.threshold, names), forest
-    thresholds = adapted_thresholds(forest, target.consumer.comparison, X)
-    return Written(forest, thresholds, names), target.consumer.evaluated(forest, thresholds)
-
-
 def _compared(
-    format: str, forest: Forest, read: Forest, names: list[str], documents: Any
+    format: str, conversion: Conversion, documents: Any
 ) -> tuple[ExportReport, dict[str, str]]:
     """Return the report, and what the program does differently by reason."""
     if documents is None:
-        unchecked = "scores some documents differently, so check must be given"
-        return ExportReport(format, 0), {} if read is forest else {"unchecked": unchecked}
+        unchecked = "may score some documents differently, so check must be given"
+        return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
     X, y, groups = documents
-    scores, others = (forest_scores(each, X)[:, 0] for each in (forest, read))
-    report = compare_scores(format, scores, others, y, groups)
-    found = [] if read is forest else find_differences(forest, read, X, names)
-    obstacles = {}
+    report = compare_scores(format, *conversion.scores(X), y, groups)
+    found, obstacles = conversion.differences(X), {}
     for reason in ("missing", "rounding"):
         clauses = [str(difference) for difference in found if difference.reason == reason]
         if clauses:

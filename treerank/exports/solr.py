@@ -7,7 +7,10 @@ It knows neither missing values nor categories.
 import json
 from typing import Any
 
-from treerank.export.written import Written
+from treerank.exports.comparison import AT_MOST_WITH_SLACK
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 
@@ -27,7 +30,7 @@ def write_solr(written: Written) -> str:
             "right": right,
         }
 
-    roots = written.forest.roots.tolist()
+    roots = written.roots
     trees = [{"weight": "1", "root": written.nested(root, split, leaf)} for root in roots]
     model = {
         "class": CLASS,
@@ -36,3 +39,10 @@ def write_solr(written: Written) -> str:
         "params": {"trees": trees},
     }
     return json.dumps(model)
+
+
+SOLR = Format(
+    write_solr,
+    Consumer(AT_MOST_WITH_SLACK, "right", leaf_dtype="float32", sum_dtype="float32"),
+    max_depth=200,
+)

@@ -27,6 +27,11 @@ class ExportReport:
         Pairs of documents of one query whose order changes; ties are an order of their own.
     ndcg, ndcg_of_program : float or None
         NDCG@10 of the ranker and of the program, given labels.
+
+    Examples
+    --------
+    >>> print(ExportReport("solr", 200, 1e-7, 3.5))
+    solr: 200 documents, scores differ by at most 1e-07 of a range of 3.5, 0 pairs change order.
     """
 
     format: str

@@ -41,6 +41,36 @@ class Written:
         }
         return {name: array.tolist() for name, array in arrays.items()}
 
+    @property
+    def roots(self) -> list[int]:
+        """Root of each tree."""
+        return self.forest.roots.tolist()
+
+    @cached_property
+    def sets(self) -> dict[int, list[float]]:
+        """The codes of each split by category."""
+        sets = self.forest.categories
+        if sets is None:
+            return {}
+        nodes = np.flatnonzero(sets.of_node >= 0)
+        codes = np.split(sets.codes, sets.starts[1:-1])
+        numbers = sets.of_node[nodes].tolist()
+        return {n: codes[i].tolist() for n, i in zip(nodes.tolist(), numbers, strict=True)}
+
+    @cached_property
+    def neighbors(self) -> np.ndarray:
+        """Nodes tree after tree and level after level, so that children are neighbors."""
+        forest = self.forest
+        level, tree = forest.roots, np.arange(forest.n_trees)
+        found = [(tree, level)]
+        while len(level):
+            is_split = ~forest.is_leaf[level]
+            parents, tree = level[is_split], np.repeat(tree[is_split], 2)
+            level = np.stack([forest.left[parents], forest.right[parents]], axis=1).ravel()
+            found.append((tree, level))
+        trees, nodes = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return nodes[np.argsort(trees, kind="stable")]
+
     def nested(self, root: int, split: Any, leaf: Any) -> Any:
         """Return a tree of nested values, made from its leaves upwards.
 
@@ -72,14 +102,3 @@ class Written:
             if left[node] >= 0:
                 waiting += [right[node], left[node]]
         return nodes
-
-
-def shortest(number: float, *, single: bool = False) -> str:
-    """Return the shortest text that is read as this number again.
-
-    Examples
-    --------
-    >>> shortest(0.1), shortest(0.1, single=True)
-    ('0.1', '0.1')
-    """
-    return repr(float(number)) if not single else str(np.float32(number))

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.export.written import Written, shortest
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 from treerank.forests.forest import Forest
 
 _HEAD = """\
@@ -59,10 +60,12 @@ static int32_t step(const double *x, int32_t at) {{
     return node.first + !is_left;
 }}
 """
-_BY_SET = (
-    "    if (node.feature_and_flags & 2u)\n"
-    "        is_left = !is_missing && is_in(value, (int32_t)node.threshold);\n"
-)
+_BY_SET = """\
+    if (node.feature_and_flags & 2u) {{
+        is_missing = {is_missing};
+        is_left = !is_missing && is_in(value, (int32_t)node.threshold);
+    }}
+"""
 _SCORE = """
 void treerank_score(const double *x, size_t n, double *scores) {{
     for (size_t begin = 0; begin < n; begin += N_TOGETHER) {{
@@ -87,15 +90,18 @@ void treerank_score(const double *x, size_t n, double *scores) {{
 def write_c(written: Written) -> str:
     """Return the source."""
     forest = written.forest
-    order = _order(forest)
+    order = written.neighbors
     parts = [_HEAD.format(n_features=forest.n_features, n_trees=forest.n_trees)]
     parts += _tables(written, order)
-    is_missing = "value != value"
+    is_missing = is_missing_code = "value != value"
     if forest.missing_up_to >= 0:
         is_missing = f"(value != value) | (fabs(value) <= {_double(forest.missing_up_to)})"
+    by_set = ""
     if forest.categories is not None:
-        parts.append(_SETS.format(code=_CODES[forest.categories.rule]))
-    by_set = _BY_SET if forest.categories is not None else ""
+        rule = forest.categories.rule
+        parts.append(_SETS.format(code=_CODES[rule]))
+        # Zeros are missing at splits by category under this rule only.
+        by_set = _BY_SET.format(is_missing=is_missing if rule == "single" else is_missing_code)
     parts.append(_STEP.format(is_missing=is_missing, by_set=by_set))
     add = "total[i] + values[at[i]]"
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
@@ -136,20 +142,6 @@ def _tables(written: Written, order: np.ndarray) -> list[str]:
     return tables
 
 
-def _order(forest: Forest) -> np.ndarray:
-    """Return the nodes, tree after tree and level after level, so that children are neighbors."""
-    level, tree = forest.roots, np.arange(forest.n_trees)
-    found = []
-    while len(level):
-        found.append((tree, level))
-        is_split = ~forest.is_leaf[level]
-        parents = level[is_split]
-        level = np.stack([forest.left[parents], forest.right[parents]], axis=1).ravel()
-        tree = np.repeat(tree[is_split], 2)
-    trees, nodes = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    return nodes[np.argsort(trees, kind="stable")]
-
-
 def _depths(forest: Forest) -> np.ndarray:
     """Return the depth of each tree."""
     depths = np.zeros(forest.n_trees, dtype=np.int64)
@@ -169,7 +161,7 @@ def _table(name: str, rows: Iterable[str]) -> str:
 def _double(number: float) -> str:
     if np.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
-    return shortest(number)
+    return repr(number)
 
 
 def _text(name: Any) -> str:
@@ -177,3 +169,6 @@ def _text(name: Any) -> str:
     plain = (chr(byte) if (chr(byte).isalnum() and byte < 128) or byte in b" _-.,:;()[]@+*/" else
              f"\\{byte:03o}" for byte in str(name).encode())  # fmt: skip
     return '"' + "".join(plain) + '"'
+
+
+C = Format(write_c)

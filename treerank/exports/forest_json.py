@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.export.written import Written
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 FORMAT = "treerank forest 1"
 
@@ -49,3 +50,6 @@ def write_forest_json(written: Written) -> str:
 
 def _numbers(values: np.ndarray) -> list[Any]:
     return [value if np.isfinite(value) else str(value) for value in values.tolist()]
+
+
+JSON = Format(write_forest_json)

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.export.comparison import Comparison
+from treerank.exports.comparison import Comparison
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_leaves
+
+_BLOCK = 4096  # documents that are compared together, which bounds the memory
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ def adapted_thresholds(forest: Forest, comparison: Comparison, X: Any = None) ->
         The trees.
     comparison : Comparison
         How the program compares.
-    X : ndarray or sparse matrix of shape (n_documents, n_features), default=None
+    X : ndarray or sparse matrix of shape (n_documents, n_features)
         Documents for which it must decide as the forest does.
 
     Returns
@@ -86,32 +88,44 @@ def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) ->
     Returns
     -------
     list of Difference
-        By reason and feature.
+        By reason and feature. A document counts for a feature if the value of this feature is the
+        first that another side is taken for, in some tree.
     """
-    differs = (forest_leaves(forest, X) != forest_leaves(other, X)).any(axis=1)
-    if not differs.any():
-        return []
-    rows, found = X[np.flatnonzero(differs)], []
-    for feature, nodes in _nodes_by_feature(forest):
-        values = _column(rows, feature)
-        missing = np.isnan(values) | (np.abs(values) <= forest.missing_up_to)
-        sides = forest.missing_left[nodes] != other.missing_left[nodes]
-        n_missing = int(missing.sum()) if sides.any() or forest.missing_up_to >= 0 else 0
-        n_rounded = int((_is_between(values, forest, other, nodes) & ~missing).sum())
-        for reason, count in (("missing", n_missing), ("rounding", n_rounded)):
-            if count:
-                found.append(Difference(reason, names[feature], count))
-    return found
+    tree = _parents_and_depths(forest)
+    parts = [_parted(forest, other, X, begin, *tree) for begin in range(0, X.shape[0], _BLOCK)]
+    rows, features = np.unique(np.concatenate([np.zeros((2, 0), int), *parts], axis=1), axis=1)
+    found = []
+    for feature in np.unique(features).tolist():
+        values = _column(X, feature)[rows[features == feature]]
+        n_missing = int((np.isnan(values) | (np.abs(values) <= forest.missing_up_to)).sum())
+        counts = {"missing": n_missing, "rounding": len(values) - n_missing}
+        found += [Difference(why, names[feature], n) for why, n in counts.items() if n]
+    return sorted(found, key=lambda difference: difference.reason)
 
 
-def _is_between(values: np.ndarray, forest: Forest, other: Forest, nodes: np.ndarray) -> np.ndarray:
-    """Return whether each value is between the two thresholds of any of the nodes."""
-    pair = np.stack([forest.threshold[nodes], other.threshold[nodes]])
-    lower, upper = pair.min(axis=0), pair.max(axis=0)
-    apart = lower < upper
-    lower, upper = np.sort(lower[apart]), np.sort(upper[apart])
-    # More intervals began below the value than ended below it.
-    return np.searchsorted(lower, values, "left") > np.searchsorted(upper, values, "left")
+def _parted(forest, other, X, begin, parent, depth):
+    """Return documents of a block and the features of the splits where the two paths part."""
+    rows = X[begin : begin + _BLOCK]
+    leaves, others = forest_leaves(forest, rows), forest_leaves(other, rows)
+    row, tree = np.nonzero(leaves != others)
+    one, two = leaves[row, tree], others[row, tree]
+    while (apart := one != two).any():
+        goes_up = apart & (depth[one] >= depth[two])
+        one, two = np.where(goes_up, parent[one], one), np.where(apart & ~goes_up, parent[two], two)
+    return np.unique(np.stack([row + begin, forest.feature[one]]), axis=1)
+
+
+def _parents_and_depths(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parent of each node, -1 for roots, and the number of splits above it."""
+    parent, depth = np.full(forest.n_nodes, -1), np.zeros(forest.n_nodes, dtype=np.int64)
+    splits = np.flatnonzero(~forest.is_leaf)
+    parent[forest.left[splits]] = parent[forest.right[splits]] = splits
+    nodes = forest.roots
+    while len(nodes):
+        splits = nodes[~forest.is_leaf[nodes]]
+        nodes = np.concatenate([forest.left[splits], forest.right[splits]])
+        depth[nodes] = depth[parent[nodes]] + 1
+    return parent, depth
 
 
 def _nodes_by_feature(forest: Forest) -> list[tuple[int, np.ndarray]]:
@@ -121,8 +135,12 @@ def _nodes_by_feature(forest: Forest) -> list[tuple[int, np.ndarray]]:
         is_number &= forest.categories.of_node < 0
     nodes = np.flatnonzero(is_number)
     nodes = nodes[np.argsort(forest.feature[nodes], kind="stable")]
-    features, starts = np.unique(forest.feature[nodes], return_index=True)
-    return list(zip(features.tolist(), np.split(nodes, starts[1:]), strict=True))
+    features, counts = np.unique(forest.feature[nodes], return_counts=True)
+    ends = np.cumsum(counts)
+    return [
+        (feature, nodes[end - count : end])
+        for feature, count, end in zip(features.tolist(), counts, ends, strict=True)
+    ]
 
 
 def _column(X: Any, feature: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.forests.thresholds import below_in_single, with_lightgbm_zero
+from treerank.forests.thresholds import LIGHTGBM_ZERO, below_in_single, with_lightgbm_zero
 
 _ULPS = (0, -1, 1, -2, 2, -3, 3)
 
@@ -53,7 +53,7 @@ class Comparison:
             Thresholds in the precision of the rule. Where nothing parts ``low`` and ``high``, the
             first guess.
         """
-        first = self.guess(wanted).astype(self.dtype)
+        first = self._first(wanted)
         best, quality = first.copy(), np.full(len(wanted), -1)
         for steps in _ULPS:
             tried = _moved(first, steps)
@@ -62,16 +62,22 @@ class Comparison:
             if low is not None and high is not None:
                 parts = (low <= reached) & (reached < high)
                 found = np.where(parts, found + 1, 0)
-            better = found > quality
+            better = (found > quality) & np.isfinite(tried)
             best, quality = np.where(better, tried, best), np.where(better, found, quality)
         return best
+
+    def _first(self, wanted: np.ndarray) -> np.ndarray:
+        """Return the first guess; files have no infinite numbers, and neither have documents."""
+        limit = np.finfo(self.dtype).max
+        return np.clip(self.guess(wanted).astype(self.dtype), -limit, limit)
 
 
 def _moved(thresholds: np.ndarray, steps: int) -> np.ndarray:
     """Return the numbers a few steps above or below."""
     towards = thresholds.dtype.type(np.copysign(np.inf, steps))
-    for _ in range(abs(steps)):
-        thresholds = np.nextafter(thresholds, towards)
+    with np.errstate(over="ignore"):
+        for _ in range(abs(steps)):
+            thresholds = np.nextafter(thresholds, towards)
     return thresholds
 
 
@@ -82,10 +88,18 @@ def _single(wanted: np.ndarray) -> np.ndarray:
 
 def _up_to_in_single(thresholds: np.ndarray) -> np.ndarray:
     """Return the largest doubles that are at most ``thresholds`` once rounded."""
+    single = thresholds.astype(np.float32)
     with np.errstate(over="ignore"):
-        above = np.nextafter(thresholds.astype(np.float32), np.float32(np.inf))
+        above = np.nextafter(single, np.float32(np.inf))
     largest, _ = below_in_single(above)
-    return np.where(thresholds == np.inf, np.inf, largest)
+    return np.where(single == np.inf, np.inf, largest)
+
+
+def _down_to_single(thresholds: np.ndarray) -> np.ndarray:
+    """Return the largest number of single precision up to each threshold."""
+    nearest = _single(thresholds)
+    below = np.nextafter(nearest, np.float32(-np.inf))
+    return np.where(nearest > thresholds, below, nearest)
 
 
 def _below_in_single(thresholds: np.ndarray) -> np.ndarray:
@@ -100,13 +114,15 @@ def _up_to_slack(thresholds: np.ndarray) -> np.ndarray:
 #: ``x <= t`` in double precision.
 AT_MOST = Comparison(lambda t: t, lambda d: d)
 #: ``x <= t`` in double precision, where numbers up to 1e-35 are zero.
-AT_MOST_LIGHTGBM = Comparison(with_lightgbm_zero, lambda d: d)
-#: ``x < t`` in double precision.
-BELOW = Comparison(lambda t: np.nextafter(t, -np.inf), lambda d: np.nextafter(d, np.inf))
+AT_MOST_LIGHTGBM = Comparison(
+    with_lightgbm_zero, lambda d: np.where(np.abs(d) <= LIGHTGBM_ZERO, 0.0, d)
+)
 #: ``x < t`` for a value of double and a threshold of single precision.
 BELOW_SINGLE_THRESHOLD = Comparison(
     lambda t: np.nextafter(t.astype(np.float64), -np.inf), _single, "float32"
 )
+#: ``x <= t`` for a value of single and a threshold of double precision.
+AT_MOST_OF_SINGLE = Comparison(lambda t: _up_to_in_single(_down_to_single(t)), _single)
 #: ``x <= t`` in single precision.
 AT_MOST_SINGLE = Comparison(_up_to_in_single, _single, "float32")
 #: ``x < t`` in single precision.

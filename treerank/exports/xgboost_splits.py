@@ -1,24 +1,24 @@
-"""Trees of XGBoost's dump in JSON: for OpenSearch and Elasticsearch LTR, and for Vespa.
+"""Trees of XGBoost's dump in JSON, for the plugins of OpenSearch and Elasticsearch.
 
 The plugins read ``model/xgboost+json``, a list of trees with the keys below and no others. They
-compare floats and go left if ``value < split_condition``. Missing values differ by version: those
-that know ``missing`` for each split follow it; before, a missing value was 0.
+compare floats and go left if ``value < split_condition``. Missing values differ by version: in
+OpenSearch from 3.8 on, and in Elasticsearch's plugin since February 2024, they go to ``missing``;
+in OpenSearch 3.2 to 3.7 they go right; before, a missing value was 0.
 """
 
 import json
+from functools import partial
 from typing import Any
 
-from treerank.export.written import Written, shortest
+from treerank.exports.comparison import BELOW_SINGLE
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.written import Written
 
 
 def write_xgboost_splits(written: Written) -> str:
     """Return the trees as a list of splits within splits."""
-    roots = written.forest.roots.tolist()
-    trees = [_tree(written, root) for root in roots]
-    constant = float(written.forest.constant[0])
-    if constant:
-        trees.insert(0, {"nodeid": 0, "leaf": constant})
-    return json.dumps(trees)
+    return json.dumps([_tree(written, root) for root in written.roots])
 
 
 def _tree(written: Written, root: int) -> dict[str, Any]:
@@ -37,7 +37,7 @@ def _tree(written: Written, root: int) -> dict[str, Any]:
             "nodeid": number[node],
             "depth": depth[node],
             "split": written.names[nodes["feature"][node]],
-            "split_condition": float(shortest(nodes["threshold"][node], single=True)),
+            "split_condition": nodes["threshold"][node],
             "yes": left["nodeid"],
             "no": right["nodeid"],
             "missing": left["nodeid"] if nodes["missing_left"][node] else right["nodeid"],
@@ -45,3 +45,9 @@ def _tree(written: Written, root: int) -> dict[str, Any]:
         }
 
     return written.nested(root, split, leaf)
+
+
+_consumer = partial(Consumer, BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32")
+BY_SPLIT = Format(write_xgboost_splits, _consumer(missing="side"), max_depth=200)
+RIGHT = Format(write_xgboost_splits, _consumer(missing="right"), max_depth=200)
+ZEROS = Format(write_xgboost_splits, _consumer(missing="zero"), max_depth=200)
