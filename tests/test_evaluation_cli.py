@@ -72,6 +72,13 @@ def test_folds_of_a_folder_are_not_split_again(tmp_path):
     assert result.stderr == ("treerank: cv must be None for data that come in folds; got 2.\n")
 
 
+def test_an_output_for_which_the_disk_is_full_is_named(letor_file, tmp_path):
+    (tmp_path / "table.md").symlink_to("/dev/full")
+    result = run(letor_file[0], "--ranker", "PRank", "--output", tmp_path / "table.md", "--quiet")
+    assert result.exit_code == 1
+    assert result.stderr == f"treerank: {tmp_path / 'table.md'}: No space left on device\n"
+
+
 def test_the_ending_of_the_output_is_checked_before_the_work(letor_file):
     result = run(letor_file[0], "--ranker", "PRank", "--output", "table.doc")
     assert result.exit_code == 1

@@ -22,6 +22,7 @@ from typer.testing import CliRunner
 from treerank.cli.app import COMMANDS, app
 from treerank.lazy import load_object
 
+SECONDS = 300  # a comparison compiles what it uses for the first time
 #: Longest line on stderr; help texts of choices are of this order.
 LONGEST_LINE = 1500
 #: Values for any option, most of them wrong.
@@ -245,4 +246,5 @@ def check(words, result, printed, before, after) -> None:
     )
     if words[0] != "compare":  # whose store keeps what was finished
         changed = {name for name in after if before.get(name) != after[name]}
+        changed = {name for name in changed if not name.endswith(".treerank-cache")}
         assert not changed, f"{about}\nchanged: {changed}"
