@@ -15,7 +15,7 @@ SMALL = ["--n-estimators", "6", "--num-leaves", "4", "--n-jobs", "1"]
 
 
 def run(*arguments, env=None):
-    # In a wide terminal, rich does not break the lines of its error boxes.
+    # In a wide terminal, rich does not break the lines of help texts.
     return CliRunner().invoke(
         app, [str(a) for a in arguments], env={"COLUMNS": "300"} | (env or {})
     )

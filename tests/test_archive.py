@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from treerank.files import replaced
+from treerank.files import archive, replaced
 from treerank.files.archive import FORMAT_VERSION, read_archive, write_archive
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.binary()
@@ -209,3 +210,117 @@ def test_who_reads_the_old_file_keeps_reading_it_whole(tmp_path):
     with path.open("rb") as reader:
         write_archive(path, {"generation": 2})
         assert reader.read() == before
+
+
+def test_a_pipe_and_a_device_are_refused_and_not_opened(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero")):
+        with pytest.raises(ValueError, match="path must be a regular file"):
+            read_archive(path)
+    with pytest.raises(IsADirectoryError):
+        read_archive(tmp_path)
+
+
+def forged(path, manifest, members):
+    """Write an archive of any content; a member is bytes, or bytes and a method."""
+    manifest = {"format": "treerank model", "format_version": 1, "content": {}} | manifest
+    with zipfile.ZipFile(path, "w") as target:
+        target.writestr("treerank.json", json.dumps(manifest), zipfile.ZIP_DEFLATED)
+        for name, data in members.items():
+            data, method = data if isinstance(data, tuple) else (data, zipfile.ZIP_DEFLATED)
+            target.writestr(name, data, method)
+    return path
+
+
+def peak_of_reading(path):
+    """Return the most memory that reading takes, and the error if there is one."""
+    tracemalloc.start()
+    try:
+        read_archive(path)
+        return tracemalloc.get_traced_memory()[1], None
+    except ValueError as error:
+        return tracemalloc.get_traced_memory()[1], str(error)
+    finally:
+        tracemalloc.stop()
+
+
+def test_a_member_that_nobody_names_is_not_read(tmp_path):
+    path = forged(tmp_path / "unnamed", {}, {"bomb": bytes(10**8)})
+    assert peak_of_reading(path)[0] < 10**7
+    assert read_archive(path) == {}
+
+
+def test_a_small_file_of_large_members_is_refused_before_they_are_inflated(tmp_path):
+    array = {"a": {"$array": "a.npy"}}
+    path = forged(tmp_path / "bomb", {"content": array}, {"a.npy": bytes(10**8)})
+    peak, error = peak_of_reading(path)
+    assert peak < 10**7
+    assert str(path) in error
+    assert "too large" in error
+
+
+def test_a_member_larger_than_it_says_is_not_inflated(tmp_path):
+    array = {"a": {"$array": "a.npy"}}
+    path = forged(tmp_path / "lie", {"content": array}, {"a.npy": bytes(10**8)})
+    data = bytearray(path.read_bytes())
+    place = data.rindex(b"PK\x01\x02")
+    data[place + 24 : place + 28] = (100).to_bytes(4, "little")
+    path.write_bytes(data)
+    peak, error = peak_of_reading(path)
+    assert peak < 10**7
+    assert str(path) in error
+
+
+def test_a_manifest_of_endless_values_is_refused(tmp_path):
+    path = forged(tmp_path / "many", {"content": {"a": [[]] * 1_500_000}}, {})
+    peak, error = peak_of_reading(path)
+    assert peak < 5 * 10**7
+    assert "values beside arrays" in error
+
+
+def npy(header, data=b"", version=b"\x01\x00"):
+    return b"\x93NUMPY" + version + len(header).to_bytes(2, "little") + header.encode() + data
+
+
+HEADER = "{{'descr': {}, 'fortran_order': False, 'shape': {}, }}\n"
+ARRAYS = {
+    "more than there is": npy(HEADER.format("'<f8'", "(10**9,)")),
+    "huge": npy(HEADER.format("'<f8'", "(1000000000000,)"), bytes(8)),
+    "beyond integers": npy(HEADER.format("'<f8'", f"({'9' * 400},)"), bytes(8)),
+    "negative": npy(HEADER.format("'<f8'", "(-1,)"), bytes(8)),
+    "no tokens": npy("{'descr'", bytes(8)),
+    "nested": npy("(" * 900, bytes(8)),
+    "long": npy(" " * 60_000, bytes(8)),
+    "objects": npy(HEADER.format("'|O'", "(1,)"), bytes(8)),
+    "records": npy(HEADER.format("[('a', '<f8')]", "(1,)"), bytes(8)),
+    "empty": b"",
+    "version": npy(HEADER.format("'<f8'", "(1,)"), bytes(8), b"\x09\x00"),
+    "lzma": (npy(HEADER.format("'<f8'", "(1,)"), bytes(8)), zipfile.ZIP_LZMA),
+}
+
+
+@pytest.mark.parametrize("member", ARRAYS.values(), ids=ARRAYS)
+def test_an_array_that_is_none_is_one_clear_error(tmp_path, member):
+    content = {"a": {"$array": "a.npy"}}
+    path = forged(tmp_path / "forged", {"content": content}, {"a.npy": member})
+    with pytest.raises(ValueError, match=r"must be an undamaged file; .*forged is damaged; got"):
+        read_archive(path)
+
+
+def test_a_member_is_read_once(tmp_path, whole):
+    write_archive(tmp_path / "one", {"a": np.arange(3)})
+    twice = {"a": {"$array": "0.npy"}, "b": {"$array": "0.npy"}}
+    with pytest.raises(ValueError, match=r"KeyError: '0.npy'"):
+        read_archive(rewritten(tmp_path / "one", tmp_path / "two", content=twice))
+
+
+def test_what_compresses_too_well_is_stored_as_it_is_and_comes_back(tmp_path, monkeypatch):
+    monkeypatch.setattr(archive, "_MOST_BYTES", 1000)
+    write_archive(tmp_path / "zeros", {"a": np.zeros(10_000)})
+    assert not read_archive(tmp_path / "zeros")["a"].any()
+
+
+@pytest.mark.parametrize("version", [-1, 0, True, "1", None, 1.0])
+def test_a_version_that_never_was_is_something_else(tmp_path, version):
+    with pytest.raises(ValueError, match="is something else"):
+        read_archive(forged(tmp_path / "old", {"format_version": version}, {}))

@@ -4,8 +4,11 @@ import os
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from noting_rankers import FITS, Weigher, lines, ranking_data
+from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
@@ -247,6 +250,29 @@ def test_failures_are_recorded_and_keep_the_ranker_out_of_tests(data):
         compare(rankers, data, cv=3, on_error="raise")
 
 
+@pytest.mark.parametrize("frames", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_text_and_infinite_values_of_data_frames(data, frames):
+    X, y, qid = data
+    names = np.where(X[:, 0] > 0, "yes", "no")
+    frame = frames({"text": names, "first": X[:, 0], "second": X[:, 1]})
+    options = {"cv": 3, "grid": {"trees": {"loss": ["hinge"]}}, "validation_size": 0.2}
+    ranker = TreeDirectRanker(LightGBMTrees(n_estimators=2))
+    found = compare({"trees": ranker}, (frame, y, qid), on_error="raise", **options)
+    assert found.fits["best_params"].tolist() == ["{'loss': 'hinge'}"] * 3
+    infinite = frames({"text": names, "first": np.where(X[:, 0] > 2, np.inf, X[:, 0])})
+    with pytest.raises(ValueError, match=r"Column 'first' of X must not be infinite\."):
+        compare({"trees": ranker}, (infinite, y, qid), **options)
+
+
+def test_sparse_features_are_searched_with_a_validation_set(data):
+    X, y, qid = data
+    grid = {"trees": {"loss": ["hinge"]}}
+    options = {"cv": 2, "grid": grid, "validation_size": 0.2, "on_error": "raise"}
+    rankers = {"trees": TreeDirectRanker(LightGBMTrees(n_estimators=2))}
+    sparse = compare(rankers, (csr_matrix(X), y, qid), **options).by_query("map")
+    np.testing.assert_array_equal(sparse, compare(rankers, (X, y, qid), **options).by_query("map"))
+
+
 def test_a_ranker_that_always_fails_is_a_row_of_its_own(data):
     rankers = {"none": Weigher(weight=0.0), "first": Weigher()}
     with pytest.warns(UserWarning, match="none failed on split"):
@@ -275,7 +301,34 @@ def test_scores_that_rank_nothing_are_refused(data, weight, message):
         ({"rankers": {"a": 5}}, TypeError, "rankers must have fit; 'a' is 5"),
         ({"grid": {"b": {}}}, ValueError, r"grid must be by name of ranker, .*; got \['b'\]"),
         ({"on_error": "skip"}, ValueError, "on_error must be one of .*; got 'skip'"),
-        ({"random_state": None}, TypeError, "random_state must be an integer; got None"),
+        ({"random_state": None}, ValueError, "random_state must be a whole number .*; got None"),
+        ({"n_jobs": 0}, ValueError, "n_jobs must be a whole number of at least 1; got 0"),
+        ({"rankers": {"a": Weigher}}, TypeError, "rankers must be objects by name; got 'a'"),
+        ({"rankers": {1: Weigher()}}, TypeError, "rankers must be objects by name; got 1"),
+        (
+            {"rankers": {"a": TreeDirectRanker(tau="x")}},
+            ValueError,
+            r"rankers\['a'\]: tau must be one of .*; got 'x'",
+        ),
+        ({"grid": {"a": {"wieght": [1.0]}}}, ValueError, "Invalid parameter 'wieght'"),
+        (
+            {"rankers": {"a": TreeDirectRanker()}, "grid": {"a": {"metric": ["x"]}}},
+            ValueError,
+            r"rankers\['a'\]: metric must be one of .*; got 'x'",
+        ),
+        ({"inner_cv": 0}, ValueError, "inner_cv must be a whole number of at least 2; got 0"),
+        ({"inner_cv": "x"}, TypeError, "inner_cv must be a number, a splitter or .*; got 'x'"),
+        ({"cv": 1}, ValueError, "cv must be a whole number of at least 2; got 1"),
+        ({"cv": 2.5}, ValueError, "cv must be a whole number of at least 2; got 2.5"),
+        ({"cv": "x"}, TypeError, "cv must be a number, a splitter or pairs of rows; got 'x'"),
+        ({"cv": [(np.arange(5), [10**6])]}, ValueError, "cv must hold pairs of rows of the data"),
+        ({"cv": [3]}, ValueError, "cv must hold pairs of rows of the data"),
+        ({"metrics": "ndcg@10"}, TypeError, r"metrics must be a list, .*; got 'ndcg@10'"),
+        ({"data": ([["a"], ["b"]], [0, 1], [1, 2])}, ValueError, "could not convert|[Dd]type"),
+        ({"data": ([[1.0], [np.inf]], [0, 1], [1, 2])}, ValueError, "Input X contains infinity"),
+        ({"data": ([[1.0], [2.0]], ["a", "b"], [1, 2])}, TypeError, "y must be numbers"),
+        ({"store": __file__}, ValueError, "store must be a folder; got the file"),
+        ({"store": "/dev/null/fits"}, OSError, "/dev/null/fits"),
         ({"metrics": ()}, ValueError, r"metrics must be at least one; got \(\)"),
         ({"metrics": ("mrr",), "convention": "letor4"}, ValueError, "metric must be one of"),
         ({"data": 5}, TypeError, "data must be a folder, folds or"),

@@ -12,6 +12,7 @@ import pytest
 from noting_rankers import FITS, Weigher, lines, ranking_data
 
 from treerank.evaluation import compare
+from treerank.evaluation.store import Store
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +60,18 @@ def test_damaged_files_are_done_again(tmp_path, data):
     )
     assert len(FITS) == 4
     assert sorted(tmp_path.iterdir()) == files
+
+
+def test_a_store_that_fails_later_is_an_error_and_no_failure_of_the_ranker(
+    tmp_path, data, monkeypatch
+):
+    def full(*_):
+        raise OSError(28, "No space left on device", "fits/first.npz")
+
+    monkeypatch.setattr(Store, "write", full)
+    with pytest.raises(OSError, match=r"No space left on device: 'fits/first\.npz'"):
+        compare({"first": Weigher()}, data, cv=3, store=tmp_path)
+    assert len(FITS) == 1
 
 
 KILLED = """

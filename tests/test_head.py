@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from treerank.feature_parts.linear.head_fitting import PENALTIES, fit_head
 from treerank.rankers.head import TAUS, AntisymmetricHead
-from treerank.rankers.head_fitting import PENALTIES, fit_head
 
 every_tau = pytest.mark.parametrize("tau", TAUS)
 finite = st.floats(-1e100, 1e100)
@@ -172,7 +172,7 @@ def test_too_few_iterations_are_said_so(features, objective):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2'\]; got 'l0'"),
+        ({"penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2', 'positive'\]; got 'l0'"),
         ({"alpha": -1}, "head_alpha must be a finite number of at least 0; got -1"),
         ({"alpha": np.nan}, "head_alpha must be a finite number of at least 0; got nan"),
     ],

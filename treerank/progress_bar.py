@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 #: About so many lines show the progress of one fit in a pipe.
 N_LINES = 5
-COMPILING = "compiling"
+COMPILING = "compiling, for the first use only"
 
 
 @contextmanager
@@ -44,7 +44,7 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
 def progress_bar(
     text: str, total: int | None = None, console: "Console | None" = None
 ) -> Iterator[Listener]:
-    """Show a bar on a terminal, or lines elsewhere.
+    """Show a bar on a terminal, or lines elsewhere, and that numba compiles while it does.
 
     Parameters
     ----------
@@ -66,7 +66,8 @@ def progress_bar(
             yield show
         return
     console.print(text, markup=False)
-    yield _lines(console)
+    with event.install_listener("numba:compile", CompilingNote(_one_line(console))):
+        yield _lines(console)
 
 
 def make_console(quiet: bool = False) -> "Console":
@@ -125,6 +126,19 @@ class CompilingNote(event.Listener):
         self.depth -= 1
         if self.depth == 0:
             self.exchange_note(self.before)
+
+
+def _one_line(console):
+    """Return a function that prints its first note; they are all about compiling."""
+    said: list[str] = []
+
+    def exchange_note(note):
+        if not said:
+            console.print(f"  {note}", markup=False)
+            said.append(note)
+        return note
+
+    return exchange_note
 
 
 def _lines(console):

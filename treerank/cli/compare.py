@@ -6,19 +6,33 @@ from typing import Annotated, Any
 import typer
 
 from treerank.cli.console import Reporter
-from treerank.cli.options import Cache, Quiet, RandomState, choice, metric_option, read_data
+from treerank.cli.options import (
+    Cache,
+    Quiet,
+    RandomState,
+    check_written,
+    choice,
+    metric_option,
+    read_data,
+)
 from treerank.datasets.formats import format_names
+from treerank.evaluation.data_splits import make_splits
+from treerank.evaluation.running import compare as compare_rankers
+from treerank.evaluation.summary import check_path
 from treerank.metrics.conventions import CONVENTIONS
+from treerank.model_selection import QueryShuffleSplit
 from treerank.progress import listening
 from treerank.registry import RANKERS, ranker_class
 
 DEFAULT_METRICS = ("ndcg@10", "map")
-
+#: Rankers that can be made without settings; a nested ranker needs the ranker of its stages.
+NAMES = sorted(RANKERS.keys() - {"NestedRanker"})
 
 _HELP = {
-    "data": f"Folder with Fold1, Fold2 and so on, or a data file: {format_names()}.",
+    "data": f"Folder with Fold1, Fold2 and so on, or a data file, - for stdin: {format_names()}.",
     "ranker": "Ranker with its default settings; may be repeated. One of",
     "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
+    "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
     "store": "Folder that keeps the fits, to continue after a stop.",
     "output": "File to write: .txt, .md, .tex or .html.",
@@ -27,12 +41,12 @@ _HELP = {
 
 def compare(
     data: Annotated[Path, typer.Argument(help=_HELP["data"])],
-    ranker: Annotated[list[str], choice("ranker", RANKERS, _HELP["ranker"])],
+    ranker: Annotated[list[str], choice("ranker", NAMES, _HELP["ranker"])],
     metric: Annotated[list[str] | None, metric_option(_HELP["metric"])] = None,
     convention: Annotated[
         str, choice("convention", CONVENTIONS, "How metrics are computed")
     ] = "treerank",
-    folds: Annotated[int, typer.Option(min=2, help="Folds of a data file, by query.")] = 5,
+    folds: Annotated[int | None, typer.Option(min=2, help=_HELP["folds"])] = None,
     hold_outs: Annotated[int | None, typer.Option(min=2, help=_HELP["hold_outs"])] = None,
     store: Annotated[Path | None, typer.Option(help=_HELP["store"])] = None,
     output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
@@ -41,20 +55,19 @@ def compare(
     cache: Cache = False,
     quiet: Quiet = False,
 ) -> None:
-    """Fit rankers to the same splits, compare them, and say which differences are significant."""
-    from treerank.evaluation.data_splits import make_splits
-    from treerank.evaluation.running import compare as compare_rankers
-    from treerank.evaluation.summary import check_path
-    from treerank.model_selection import QueryShuffleSplit
+    """Fit rankers to the same splits, compare them, and say which differences are significant.
 
+    A ranker that fails on a split is reported, and the others continue.
+    """
+    if folds is not None and hold_outs is not None:
+        raise typer.BadParameter("must come without --folds.", param_hint="--hold-outs")
     if output is not None:
-        check_path(output)
+        check_written(check_path(output), data)
     reporter = Reporter(quiet)
-    documents: Any = data
-    cv: Any = None
-    if not data.is_dir():
-        documents = read_data(reporter, data, cache=cache)
-        cv = QueryShuffleSplit(hold_outs, random_state=random_state) if hold_outs else folds
+    documents: Any = data if data.is_dir() else read_data(reporter, data, cache=cache)
+    cv: Any = folds
+    if hold_outs is not None:
+        cv = QueryShuffleSplit(hold_outs, random_state=random_state)
     rankers = {name: ranker_class(name)() for name in ranker}
     n_fits = len(rankers) * len(make_splits(documents, cv, random_state=random_state))
     with reporter.counting(f"comparing {', '.join(rankers)}", n_fits) as show, listening(show):
@@ -68,6 +81,8 @@ def compare(
             store=store,
             random_state=random_state,
         )
+    if not comparison.outcomes:
+        raise ValueError("no ranker could be fitted; the warnings above say why.")
     summary = comparison.summary()
     typer.echo(summary)
     if output is not None:

@@ -45,13 +45,14 @@ def evaluate(
     nan, or null in JSON.
     """
     reading = {"sparse": sparse, "cache": cache}
-    ranker, documents = read_model_and_data(Reporter(quiet), model, data, **reading)
-    X, y, qid = documents
-    scores = ranker.predict(X)
+    reporter = Reporter(quiet)
+    ranker, (X, y, qid) = read_model_and_data(reporter, model, data, **reading)
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]
     queries = np.unique(qid).tolist()
-    columns = {m.name: m.per_query(y, scores, qid).tolist() for m in chosen}
-    means = {m.name: m(y, scores, qid) for m in chosen}
+    with reporter.counting("measuring"):
+        scores = ranker.predict(X)
+        columns = {m.name: m.per_query(y, scores, qid).tolist() for m in chosen}
+        means = {m.name: m(y, scores, qid) for m in chosen}
     rows = dict(zip(queries, zip(*columns.values(), strict=True), strict=True)) if per_query else {}
     if as_json:
         about = {"model": str(model), "data": str(data), "documents": len(y)}

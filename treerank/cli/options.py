@@ -10,6 +10,7 @@ from treerank.checks import check_choice, check_number
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import format_names, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
+from treerank.files.replaced import check_output
 from treerank.metrics.registry import get_metric
 from treerank.registry import load
 
@@ -57,7 +58,7 @@ def metric_option(help: str) -> Any:
 
 
 ModelFile = Annotated[Path, typer.Argument(help="Model that `treerank fit` wrote.")]
-DataFile = Annotated[Path, typer.Argument(help=f"Data file: {format_names()}.")]
+DataFile = Annotated[Path, typer.Argument(help=f"Data file, or - for stdin: {format_names()}.")]
 Cache = Annotated[
     bool, typer.Option("--cache", help="Store a binary copy beside the data, to read it faster.")
 ]
@@ -66,6 +67,14 @@ Sparse = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]
 RandomState = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+
+
+def check_written(path: Path, *read: Path | None) -> None:
+    """Refuse before any work a file that cannot be written, or that the command reads."""
+    check_output(path)
+    for other in read:
+        if other is not None and path.is_file() and other.exists() and path.samefile(other):
+            raise ValueError(f"{path}: a file that is read must not be replaced.")
 
 
 def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:

@@ -17,6 +17,7 @@ from treerank.cli.options import (
     ModelFile,
     Quiet,
     Sparse,
+    check_written,
     choice,
     read_model_and_data,
 )
@@ -25,6 +26,7 @@ from treerank.inputs.grouping import QueryGroups
 
 #: A line of each format: query, document, rank and score. To add a format, add a line and a header.
 LINES = {"tsv": "{}\t{}\t{}\t{!r}\n", "trec": "{} Q0 {} {} {!r} treerank\n"}
+STDOUT = Path("-")
 HEADERS = {"tsv": "qid\tdocument\trank\tscore\n", "trec": ""}
 
 
@@ -32,8 +34,8 @@ def rank(
     model: ModelFile,
     data: DataFile,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; by default stdout.")
-    ] = None,
+        Path, typer.Option("--output", "-o", help="File to write; - is stdout.")
+    ] = Path("-"),
     top: Annotated[
         int | None, typer.Option(min=1, help="Print only so many documents of each query.")
     ] = None,
@@ -50,10 +52,14 @@ def rank(
     `docid =` of its comment or else its number in the file, from 1. Queries are in the order of the
     file, and so are documents with equal scores.
     """
+    if output != STDOUT:
+        check_written(output, model, data)
+    reporter = Reporter(quiet)
     options = {"comments": True, "sparse": sparse, "cache": cache}
-    ranker, documents = read_model_and_data(Reporter(quiet), model, data, **options)
-    scores = ranker.predict(documents.X)
-    rows, ranks = best_first(scores, documents.qid)
+    ranker, documents = read_model_and_data(reporter, model, data, **options)
+    with reporter.counting("ranking"):
+        scores = ranker.predict(documents.X)
+        rows, ranks = best_first(scores, documents.qid)
     is_shown = ranks <= (top or len(ranks))
     rows, ranks = rows[is_shown], ranks[is_shown]
     columns = documents.qid[rows], _names(documents.doc_ids)[rows], ranks, scores[rows]
@@ -87,12 +93,13 @@ def _names(doc_ids):
 
 
 @contextlib.contextmanager
-def _text_output(path: Path | None) -> Iterator[Any]:
-    """Open stdout, or a file that is replaced once it is whole."""
-    if path is None:
+def _text_output(path: Path) -> Iterator[Any]:
+    """Open stdout, or a file that is replaced once it is whole; ids may be any bytes."""
+    if path == STDOUT:
+        sys.stdout.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
         yield sys.stdout
         return
     with replaced_file(path) as file:
-        text = io.TextIOWrapper(file, "utf-8", "surrogateescape")
+        text = io.TextIOWrapper(file, "utf-8", "surrogateescape", newline="\n")
         yield text
         text.detach()  # writes what is buffered, but leaves the file open

@@ -12,12 +12,14 @@ from typing import Any, Protocol
 
 import joblib
 import numpy as np
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, check_array
 
+from treerank.checks import check_column, check_count
 from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.ranking_data import RankingData
+from treerank.inputs.columns import as_frame
 from treerank.inputs.grouping import check_qid
-from treerank.model_selection import QueryKFold, QueryShuffleSplit
+from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,10 +162,21 @@ def _check_data(data):
     """Return the data with labels and query ids as arrays of equal length."""
     X, y, qid = data
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
-    y = np.asarray(y, dtype=np.float64)
-    if y.shape != (n_documents,):
-        raise ValueError(f"y must have one entry per row of X; got {y.shape} for {n_documents}.")
-    return RankingData(X, y, check_qid(qid, n_documents))
+    _check_features(X)
+    return RankingData(X, check_column("y", y, n_documents), check_qid(qid, n_documents))
+
+
+def _check_features(X):
+    """Refuse what most rankers cannot read: infinite values, and text outside of data frames."""
+    frame = as_frame(X)
+    if frame is None:
+        check_array(
+            X, accept_sparse=True, dtype="numeric", ensure_all_finite="allow-nan", input_name="X"
+        )
+        return
+    for column in frame.iter_columns():
+        if column.dtype.is_float() and np.isinf(column.to_numpy().astype(float)).any():
+            raise ValueError(f"Column {column.name!r} of X must not be infinite.")
 
 
 def _as_split(fold: Any) -> Split:
@@ -196,11 +209,25 @@ def _row_splits(
         yield RowSplit(f"{number:0{width}d}", data, train, test, validation)
 
 
+def check_cv(name: str, cv: Any) -> None:
+    """Refuse what is no number of folds, no splitter and no pairs of rows."""
+    if isinstance(cv, numbers.Number):
+        check_count(name, cv, at_least=2)
+    elif isinstance(cv, str | bytes) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
+        raise TypeError(f"{name} must be a number, a splitter or pairs of rows; got {cv!r}.")
+
+
 def _index_pairs(data, cv, random_state):
     """Return the rows of each training set and of its test set."""
-    if cv is None or isinstance(cv, numbers.Integral):
-        cv = QueryKFold(5 if cv is None else int(cv), shuffle=True, random_state=random_state)
+    cv = 5 if cv is None else cv
+    check_cv("cv", cv)
+    if isinstance(cv, numbers.Integral):
+        cv = QueryKFold(int(cv), shuffle=True, random_state=random_state)
     if hasattr(cv, "split"):
-        # scikit-learn's splitters call the query ids groups, and ours accept that name.
-        return list(cv.split(data.y.reshape(-1, 1), data.y, groups=data.qid))
-    return [(np.asarray(train), np.asarray(test)) for train, test in cv]
+        # scikit-learn's splitters call the query ids groups.
+        name = "qid" if isinstance(cv, QuerySplitter) else "groups"
+        return list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
+    try:
+        return [tuple(np.arange(len(data))[np.asarray(part)] for part in pair) for pair in cv]
+    except (IndexError, TypeError) as error:
+        raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error

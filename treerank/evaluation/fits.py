@@ -16,6 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
@@ -27,6 +28,7 @@ from sklearn.utils.metadata_routing import get_routing_for_object
 
 from treerank.datasets.ranking_data import RankingData
 from treerank.evaluation.data_splits import Split
+from treerank.inputs.columns import as_frame
 from treerank.metrics.base import Metric
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.scorer import RankingScorer
@@ -176,9 +178,16 @@ def _eval_set(ranker, validation):
 
 def _stacked(train, validation):
     """Return both sets as one, and the one split of it into the two."""
-    X = train.X, validation.X
-    stacked = sparse_vstack(X, format="csr") if any(map(issparse, X)) else np.vstack(X)
     y = np.append(train.y, validation.y)
     qid = np.append(train.qid, validation.qid)  # ids may be in both sets: no fit sees both
     rows = np.arange(len(y))
-    return (stacked, y, qid), [(rows[: len(train)], rows[len(train) :])]
+    X = _stacked_features(train.X, validation.X)
+    return (X, y, qid), [(rows[: len(train)], rows[len(train) :])]
+
+
+def _stacked_features(first, second):
+    """Return the rows of two arrays, sparse matrices or data frames of one kind."""
+    if issparse(first):
+        return sparse_vstack((first, second), format="csr")
+    frames = [frame for frame in (as_frame(first), as_frame(second)) if frame is not None]
+    return nw.concat(frames).to_native() if frames else np.vstack((first, second))

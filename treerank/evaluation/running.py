@@ -10,9 +10,11 @@ from typing import Any
 import joblib
 import numpy as np
 from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
+from sklearn.utils import get_tags
 
-from treerank.checks import check_choice
-from treerank.evaluation.data_splits import Split, SplitSource, make_splits
+from treerank.checks import check_choice, check_count
+from treerank.evaluation.data_splits import Split, SplitSource, check_cv, make_splits
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, key_of
@@ -20,6 +22,7 @@ from treerank.metrics.base import Metric
 from treerank.metrics.conventions import with_convention
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.progress import current_listener, ignore_progress, listening
+from treerank.rankers.ranker import Ranker
 
 #: What to do about a ranker that fails.
 ON_ERROR = ("record", "raise")
@@ -68,8 +71,8 @@ def compare(
         Fraction or number of training queries for a validation set, for the search and for early
         stopping, if the data have none.
     n_jobs : int, default=1
-        Number of processes. Each fits one ranker to one split at a time, on its part of the
-        cores.
+        Number of processes, -1 for one per core. Each fits one ranker to one split at a time, on
+        its part of the cores.
     store : str or Path, default=None
         Folder for finished fits. If the call is killed, the same call continues from there.
     on_error : {"record", "raise"}, default="record"
@@ -93,7 +96,10 @@ def compare(
     >>> comparison.by_split("ndcg@10").shape
     (4, 2)
     """
-    _check(rankers, grid, on_error, random_state)
+    _check(rankers, on_error, random_state, n_jobs)
+    _check_search(rankers, grid or {}, inner_cv)
+    if isinstance(metrics, str) or not isinstance(metrics, Iterable):
+        raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {metrics!r}.")
     by_name = {_name(metric): with_convention(metric, convention) for metric in metrics}
     if not by_name:
         raise ValueError(f"metrics must be at least one; got {metrics!r}.")
@@ -103,6 +109,8 @@ def compare(
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
     seeded = {name: _seeded(ranker, random_state) for name, ranker in rankers.items()}
     folder = None if store is None else Store(Path(store))
+    if folder is not None:
+        folder.check()
     jobs = [
         Job(name, ranker, split, searches.get(name), by_name, folder, on_error)
         for split in splits
@@ -128,13 +136,9 @@ class Job:
 def run_job(job: Job) -> Outcome | Failure:
     """Return the results of a job, from its store if they are there, or its failure."""
     split = job.split.split()
-    try:
-        fitted = _load_or_fit(job, split)
-    except Exception as error:
-        if job.on_error == "raise":
-            raise
-        trace = traceback.format_exc()
-        return Failure(job.name, split.name, f"{type(error).__name__}: {error}", trace)
+    fitted = _load_or_fit(job, split)
+    if isinstance(fitted, Failure):
+        return fitted
     _, y, qid = split.test
     values = {name: metric.per_query(y, fitted.scores, qid) for name, metric in job.metrics.items()}
     return Outcome(
@@ -149,23 +153,35 @@ def run_job(job: Job) -> Outcome | Failure:
     )
 
 
-def _load_or_fit(job: Job, split: Split) -> Fitted:
-    """Return the stored fit of a job, or fit and store it."""
+def _load_or_fit(job: Job, split: Split) -> Fitted | Failure:
+    """Return the stored fit of a job, or fit and store it. An error of the store is raised."""
     if job.store is None:
-        return fit_and_predict(job.ranker, split, job.search)
+        return _fit(job, split)
     configuration = configuration_of(job.ranker, job.search, split)
     key = key_of(configuration)
     stored = job.store.read(job, key)
     if stored is not None and len(stored.scores) == len(split.test):
         return stored
-    fitted = fit_and_predict(job.ranker, split, job.search)
-    job.store.write(job, key, fitted, configuration)
+    fitted = _fit(job, split)
+    if isinstance(fitted, Fitted):
+        job.store.write(job, key, fitted, configuration)
     return fitted
+
+
+def _fit(job: Job, split: Split) -> Fitted | Failure:
+    """Return the fit of a job, or its failure."""
+    try:
+        return fit_and_predict(job.ranker, split, job.search)
+    except Exception as error:
+        if job.on_error == "raise":
+            raise
+        trace = traceback.format_exc()
+        return Failure(job.name, split.name, f"{type(error).__name__}: {error}", trace)
 
 
 def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     """Run jobs in parallel and return their results in the order of the jobs."""
-    parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+    parallel = joblib.Parallel(n_jobs=min(n_jobs, len(jobs)), return_as="generator_unordered")
     outcomes: list[Outcome | Failure] = []
     tell = current_listener()
     with listening(ignore_progress):  # whole fits are counted here, not the iterations of each
@@ -178,7 +194,7 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
     return sorted(outcomes, key=lambda outcome: place[outcome.ranker, outcome.split])
 
 
-def _check(rankers, grid, on_error, random_state):
+def _check(rankers, on_error, random_state, n_jobs):
     """Refuse wrong arguments before the work begins."""
     if not isinstance(rankers, Mapping) or not rankers:
         raise TypeError(f"rankers must be a dict from name to estimator; got {rankers!r}.")
@@ -186,14 +202,36 @@ def _check(rankers, grid, on_error, random_state):
         missing = [verb for verb in ("fit", "predict", "get_params") if not hasattr(ranker, verb)]
         if missing:
             raise TypeError(f"rankers must have {missing[0]}; {name!r} is {ranker!r}.")
-    unknown = set(grid or {}) - set(rankers)
-    if unknown:
+        if isinstance(ranker, type) or not isinstance(name, str):
+            raise TypeError(f"rankers must be objects by name; got {name!r}: {ranker!r}.")
+        _check_settings(name, ranker)
+    check_choice("on_error", on_error, ON_ERROR)
+    if n_jobs != -1:
+        check_count("n_jobs", n_jobs)
+    check_count("random_state", random_state, at_least=0, at_most=2**32 - 1)
+
+
+def _check_search(rankers, grid, inner_cv):
+    """Refuse a grid that names no ranker, or settings that its ranker does not take."""
+    unknown = set(grid) - set(rankers)
+    if unknown or not isinstance(grid, Mapping):
         raise ValueError(
             f"grid must be by name of ranker, {list(rankers)}; got {sorted(unknown)!r}."
         )
-    check_choice("on_error", on_error, ON_ERROR)
-    if not isinstance(random_state, int | np.integer):
-        raise TypeError(f"random_state must be an integer; got {random_state!r}.")
+    check_cv("inner_cv", inner_cv)
+    for name, parameters in grid.items():
+        for candidate in ParameterGrid(parameters):
+            _check_settings(name, clone(rankers[name]).set_params(**candidate))
+
+
+def _check_settings(name, ranker):
+    """Refuse settings of a ranker of this package, and one whose packages are not installed."""
+    if isinstance(ranker, Ranker):
+        try:
+            get_tags(ranker)  # imports the feature part
+            ranker._check_settings()
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"rankers[{name!r}]: {error}") from error
 
 
 def _check_splits(splits):

@@ -24,7 +24,7 @@ import numpy as np
 
 from treerank.evaluation.data_splits import Split
 from treerank.evaluation.fits import Fitted, Search
-from treerank.files.replaced import replaced_file
+from treerank.files.replaced import check_output, replaced_file
 
 #: Characters that do not go into file names.
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
@@ -41,10 +41,17 @@ class Store:
     Parameters
     ----------
     folder : Path
-        Created when the first fit is finished.
+        Created if it does not exist.
     """
 
     folder: Path
+
+    def check(self) -> None:
+        """Refuse before any fit a folder that cannot be written."""
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"store must be a folder; got the file {str(self.folder)!r}.")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        check_output(self.folder / "fit.npz")
 
     def read(self, job: Any, key: str) -> Fitted | None:
         """Return the stored fit, or None if there is none or its file is damaged."""
@@ -63,7 +70,6 @@ class Store:
         about |= {"configuration": configuration, "versions": versions()}
         content = io.BytesIO()
         np.savez_compressed(content, scores=fitted.scores, about=json.dumps(about))
-        self.folder.mkdir(parents=True, exist_ok=True)
         with replaced_file(self._path(job, key)) as file:
             file.write(content.getvalue())
 

@@ -18,6 +18,8 @@ FEATURE_PARTS = {
     "streaming": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "mlp": "treerank.feature_parts.networks.mlp:MLP",
     "linear": "treerank.feature_parts.networks.linear:Linear",
+    "line": "treerank.feature_parts.linear.line:Line",
+    "ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",
     "soft_trees": "treerank.feature_parts.soft_trees.part:SoftTrees",
 }
@@ -40,18 +42,21 @@ def feature_part_class(name: str) -> type[Any]:
 
 
 def make_feature_part(feature_part: Any) -> Any:
-    """Return a new feature part of a name; an instance is copied, unfitted.
+    """Return a new feature part of a name; an instance is copied, unfitted; a list is an ensemble.
 
     Examples
     --------
     >>> make_feature_part("lightgbm")
     LightGBMTrees()
     """
+    if isinstance(feature_part, list | tuple):
+        parts = [make_feature_part(part) for part in feature_part]
+        return feature_part_class("ensemble")(parts)
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
         return feature_part_class(feature_part)()
     if isinstance(feature_part, str) or not hasattr(feature_part, "transform"):
         raise ValueError(
-            "feature_part must have fit and transform or be one of "
+            "feature_part must have fit and transform, or be a list of parts or one of "
             f"{sorted(FEATURE_PARTS)}; got {feature_part!r}."
         )
     return clone(feature_part)

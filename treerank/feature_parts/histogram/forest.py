@@ -143,7 +143,9 @@ class Forest:
         forest = cls(**state)
         forest._check_paths()
         forest._check_sets()
-        if not np.isfinite(np.abs(forest.values).sum()):
+        with np.errstate(over="ignore"):
+            total = np.abs(forest.values).sum()
+        if not np.isfinite(total):
             raise ValueError("The sum of all values must be finite.")
         return forest
 

@@ -1,0 +1,382 @@
+"""Forged model files: the content of a saved model is changed, and zipped again.
+
+Drawn are a kind of ranker and one to three changes: JSON values are replaced, removed, added or
+nested deeply; entries, types, shapes and headers of arrays are changed; members are removed, added,
+repeated, renamed or enormous; sizes are lies, and compression methods others. A good answer is one
+ValueError that names the file, or a ranker whose scores and probabilities are finite. Loading may
+take 20 times the size of the file and 200 MB of memory.
+"""
+
+import copy
+import io
+import json
+import struct
+import tempfile
+import warnings
+import zipfile
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from treerank.feature_parts.registry import feature_part_class
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.registry import RANKERS, load, ranker_class
+
+SECONDS, GIGABYTES = 60, 6
+
+#: Parameters that keep rankers small, as far as they have them.
+_SMALL = {
+    **{"n_estimators": 4, "n_epochs": 2, "max_iter": 2, "n_generations": 20, "n_restarts": 1},
+    **{"hidden": (4, 3), "n_sweeps": 1, "n_jobs": 1, "min_child_samples": 5, "depth": 2},
+}
+_MANIFEST = "treerank.json"
+#: Feature parts under TreeDirectRanker, by name: a name in the registry and parameters.
+_PARTS = {
+    "histogram": ("histogram", {}),
+    "histogram trees": ("histogram", {"output": "trees"}),
+    "histogram leaves": ("histogram", {"output": "leaves"}),
+    "histogram sets": ("histogram", {"categorical_features": [3], "min_child_samples": 2}),
+    "histogram large": ("histogram", {"num_leaves": 600, "min_child_samples": 1}),
+    "mlp": ("mlp", {}),
+    "mlp with a head": ("mlp", {"n_outputs": 3, "activation": "relu", "dropout": 0.1}),
+    "linear": ("linear", {}),
+    "polynomial": ("polynomial", {}),
+    "soft trees": ("soft_trees", {}),
+    "soft trees followed": ("soft_trees", {"conditional": "always", "batch_norm": True}),
+    "lightgbm": ("lightgbm", {}),
+    "xgboost": ("xgboost", {}),
+}
+KINDS = (*_PARTS, "categories", *(name for name in RANKERS if name != "TreeDirectRanker"))
+
+_NUMBERS = (0, 1, -1, 2, 3, 5, 255, 256, 10**4, 2**31, -(2**31), 2**63, 10**30, 10**400, 0.5)
+_FLOATS = ("nan", "inf", "-inf", "1e999", "__import__('os')")
+_TEXTS = ("", "x", "\ud83d\ude00", "/etc/passwd", "tanh", "linear", "my_loss (not saved)", "cuda")
+_DTYPES = ("bool", "int8", "uint8", "int32", "uint32", "int64", "float32", "float64", ">f8")
+_ENTRIES = (0, 1, -1, 2, 7, 255, 2**31, 2**32 - 1, -(2**31), 2**62, 1e30, 1e300, np.nan, np.inf)
+
+
+def case(random: np.random.Generator) -> None:
+    """Load a forged file and score with it."""
+    kind = str(random.choice(KINDS))
+    if kind in ("lightgbm", "xgboost") and random.random() < 0.5:  # checked by themselves, too
+        kind = "histogram"
+    manifest, members = copy.deepcopy(_model(kind))
+    forge = _Forge(random, manifest, members)
+    for _ in range(random.integers(1, 4)):
+        getattr(forge, random.choice(_CHANGES))()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "forged.treerank"
+        path.write_bytes(forge.file())
+        _check(path)
+
+
+def _check(path):
+    """Load a file and refuse any other answer than one clear error or finite scores."""
+    before = _reset_peak()
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ranker = load(path)
+            rows = _rows(ranker)
+            scores = None if rows is None else ranker.predict(rows)
+            proba = None if rows is None else ranker.predict_pair_proba(rows, rows[:1])
+    except ValueError as error:
+        refusal = str(error)
+    else:
+        refusal = None
+    if refusal is not None:
+        assert str(path) in refusal, f"no path in {refusal[:300]}"
+        assert len(refusal) < 3000, f"a message of {len(refusal)} characters"
+    elif scores is not None:
+        assert np.isfinite(scores).all(), f"scores are {scores[:5]}"
+        assert np.isfinite(proba).all(), f"probabilities are {proba[:5]}"
+    taken, most = _peak() - before, 20 * path.stat().st_size + 200 * 2**20
+    assert taken <= most, f"{taken / 2**20:.0f} MB for a file of {path.stat().st_size} bytes"
+
+
+def _reset_peak():
+    """Let Linux forget the peak of this process's memory; return what is taken now."""
+    Path("/proc/self/clear_refs").write_text("5")
+    return _peak()
+
+
+def _peak():
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
+
+
+def _rows(ranker):
+    """Return documents for a ranker, or None where they would be too wide."""
+    n_features = ranker.n_features_in_
+    if n_features > 10_000:
+        return None
+    rows = np.random.default_rng(1).normal(size=(40, n_features))
+    rows[::7] = np.nan
+    if not ranker.columns_.categories:
+        return rows
+    table = pd.DataFrame(rows, columns=getattr(ranker, "feature_names_in_", None))
+    for place, found in ranker.columns_.categories.items():
+        values = [str(value) for value in found] or ["x"]
+        table.isetitem(place, [values[i % len(values)] for i in range(len(rows))])
+    return table
+
+
+@cache
+def _model(kind):
+    """Return manifest and members of a saved model."""
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(120, 4)), np.repeat(np.arange(6), 20)
+    y = np.clip(np.round(X[:, 0] + 1), 0, 3)
+    X[::7, 1] = np.nan
+    X[:, 3] = rng.integers(0, 4, 120)
+    if kind == "categories":
+        X = pd.DataFrame({"a": X[:, 0], "b": np.where(X[:, 3] > 1, "red", "blue")})
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings(action="ignore"):
+        _ranker(kind).fit(X, y, qid).save(Path(folder) / "model")
+        with zipfile.ZipFile(Path(folder) / "model") as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    return json.loads(members.pop(_MANIFEST)), members
+
+
+def _ranker(kind):
+    if kind in _PARTS or kind == "categories":
+        name, settings = _PARTS.get(kind, ("histogram", {}))
+        part = _small(feature_part_class(name)()).set_params(**settings)
+        return TreeDirectRanker(part, random_state=0)
+    if kind == "NestedRanker":
+        return ranker_class(kind)(_ranker("histogram"), sizes=(10,), random_state=0)
+    return _small(ranker_class(kind)())
+
+
+def _small(estimator):
+    known = estimator.get_params(deep=False)
+    return estimator.set_params(**{name: v for name, v in _SMALL.items() if name in known})
+
+
+class _Forge:
+    """The content of a file, and changes to it."""
+
+    def __init__(self, random, manifest, members):
+        self.random, self.manifest, self.members = random, manifest, members
+        self.repeated, self.text_changes = [], []
+        self.methods = [zipfile.ZIP_DEFLATED]
+        self.lies = False
+
+    def file(self):
+        """Return the bytes of the file."""
+        text = json.dumps(self.manifest)
+        for old, new in self.text_changes:
+            text = text.replace(old, new, 1)
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w") as archive, warnings.catch_warnings(action="ignore"):
+            members = [(_MANIFEST, text.encode()), *self.members.items(), *self.repeated]
+            for name, data in members:
+                archive.writestr(name, data, self._pick(self.methods))
+        data = bytearray(buffer.getvalue())
+        if self.lies:
+            self._lie(data)
+        return bytes(data)
+
+    def replace_value(self):
+        """Replace, remove, add or repeat a JSON value somewhere."""
+        inside = self._container()
+        if isinstance(inside, dict):
+            key = self._pick(list(inside) or ["x"])
+            change = self.random.integers(8)
+            if change == 0:
+                inside.pop(key, None)
+            elif change == 1:
+                inside[self._pick(["x", "$x", "$array", "__class__", "params"])] = self._value()
+            else:
+                inside[key] = self._value()
+        elif inside and self.random.random() < 0.6:
+            inside[self.random.integers(len(inside))] = self._value()
+        else:
+            inside.append(self._value())
+
+    def nest_value(self):
+        """Nest a value deeply."""
+        depth, value = int(10 ** self.random.uniform(0, 2)), 0
+        for _ in range(depth):
+            value = [value] if self.random.random() < 0.5 else {"$tuple": [value]}
+        inside = self._container()
+        if isinstance(inside, dict):
+            inside[self._pick(list(inside) or ["x"])] = value
+        else:
+            inside.append(value)
+
+    def change_text(self):
+        """Change the JSON text: constants, endless brackets, huge numbers, text that is none."""
+        depth = int(10 ** self.random.uniform(2, 5))
+        deep = "[" * depth + "]" * self._pick([0, depth])
+        news = ["NaN", "-Infinity", deep, "1" * 5000, '"' + "ä" * 100 + '"', "{" * 9, "[]," * 10**6]
+        self.text_changes.append((self._pick(["null", "true", "0", "{", '"']), self._pick(news)))
+
+    def change_entries(self):
+        """Change one entry of an array or all, and keep its type."""
+        name, array = self._array()
+        if array is None or array.dtype.kind not in "biuf" or not array.size:
+            return
+        value = self._pick(_ENTRIES)
+        with np.errstate(all="ignore"):
+            new = np.array(value).astype(array.dtype)
+            array = array.copy()
+            if self.random.random() < 0.3:
+                array[...] = new
+            elif array.ndim and self.random.random() < 0.3:
+                array = self.random.permutation(array)
+            else:
+                array.flat[self.random.integers(array.size)] = new
+        self.members[name] = _npy(array)
+
+    def change_array(self):
+        """Change type or shape of an array."""
+        name, array = self._array()
+        if array is None:
+            return
+        match self.random.integers(6):
+            case 0:
+                with np.errstate(all="ignore"):
+                    array = array.astype(self._pick(_DTYPES))
+            case 1:
+                array = array.reshape(-1)
+            case 2:
+                array = array[: self.random.integers(len(array) + 1)] if array.ndim else array
+            case 3:
+                array = np.concatenate([array, array]) if array.ndim else array[None]
+            case 4:
+                array = np.asfortranarray(np.stack([array, array], axis=-1))
+            case 5:
+                array = np.zeros(self.random.integers(0, 5, size=self.random.integers(4)))
+        self.members[name] = _npy(array)
+
+    def change_header(self):
+        """Change the header of an array: shape, type or text."""
+        name, array = self._array()
+        if array is None:
+            return
+        shapes = ["(10**9,)", "(1000000000,)", "(-1,)", "(2, -3)", "(0, 9999999999999)", "(True,)"]
+        shapes += ["(" * 300, "-" * 900 + "1", "(9" + "9" * 300 + ",)", "x", "'"]
+        types = ["'|O'", "'<f8'", "'|V1000000000'", "'|S0'", "[('a', '<f8')]", "'x'", "'<U99999'"]
+        dtype = self._pick(types) if self.random.random() < 0.5 else repr(array.dtype.str)
+        shape = self._pick(shapes) if self.random.random() < 0.7 else str(array.shape)
+        order = self._pick(["False", "True", "3"])
+        header = f"{{'descr': {dtype}, 'fortran_order': {order}, 'shape': {shape}, }}"
+        version = self._pick([b"\x01\x00", b"\x01\x00", b"\x02\x00", b"\x09\x00"])
+        length = self._pick([len(header) + 1, len(header) + 1, 0, 65535])
+        start = b"\x93NUMPY" + version + struct.pack("<H", length)
+        self.members[name] = start + header.encode() + b"\n" + array.tobytes()
+
+    def change_members(self):
+        """Remove, add, repeat, rename, cut or exchange members."""
+        names = list(self.members) or ["0.npy"]
+        name, other = self._pick(names), self._pick(names)
+        data = self.members.get(name, b"")
+        match self.random.integers(7):
+            case 0:
+                self.members.pop(name, None)
+            case 1:
+                self.members[self._pick(["9.npy", "../../x", "/etc/x", "a" * 5000])] = data
+            case 2:
+                self.repeated.append((self._pick([name, _MANIFEST]), self._pick([data, b"{}"])))
+            case 3:
+                self.members[name] = data[: self.random.integers(len(data) + 1)]
+            case 4:
+                self.members[name], self.members[other] = self.members.get(other, b""), data
+            case 5:
+                at = self.random.integers(len(data) + 1)
+                self.members[name] = data[:at] + self.random.bytes(3) + data[at + 3 :]
+            case 6:
+                self.members["b" + name] = self.members.pop(name, b"")
+
+    def add_bomb(self):
+        """Add a member that is enormous once inflated, or make a member so."""
+        if self.random.random() < 0.8:  # they take long to make
+            return
+        n = int(10 ** self.random.uniform(6, 7))
+        names = [*self.members, "bomb.npy"]
+        bombs = [_npy(np.zeros(n)), bytes(8 * n), b"[" + b"[]," * (2 * n) + b"0]"]
+        self.members[self._pick(names)] = self._pick(bombs)
+
+    def change_method(self):
+        """Use other methods of compression."""
+        self.methods = [zipfile.ZIP_DEFLATED, zipfile.ZIP_STORED, zipfile.ZIP_BZIP2]
+        self.methods.append(zipfile.ZIP_LZMA)
+
+    def lie_about_sizes(self):
+        """Change numbers in the headers of the zip file."""
+        self.lies = True
+
+    def _lie(self, data):
+        places = [i for i in range(len(data) - 46) if data[i : i + 4] == b"PK\x01\x02"]
+        place = self._pick(places)
+        # method, CRC, compressed size, size, lengths of name and of extra data, offset
+        field, form = self._pick(
+            [(10, "<H"), (16, "<I"), (20, "<I"), (24, "<I"), (28, "<H"), (30, "<H"), (42, "<I")]
+        )
+        value = self._pick([0, 1, 100, 2**16 - 1, 2**31, 2**32 - 1])
+        struct.pack_into(form, data, place + field, value & (2 ** (8 * struct.calcsize(form)) - 1))
+
+    def _pick(self, values):
+        return values[self.random.integers(len(values))]
+
+    def _container(self):
+        """Return a dict or a list of the manifest, mostly one of the content."""
+        start = self.manifest if self.random.random() < 0.05 else self.manifest.get("content")
+        found, places = [], [start]
+        while places:
+            place = places.pop()
+            if isinstance(place, dict | list):
+                found.append(place)
+                if len(found) < 1000:
+                    places += place.values() if isinstance(place, dict) else place
+        return self._pick(found) if found else self.manifest
+
+    def _value(self):
+        """Return some JSON value."""
+        match self.random.integers(10):
+            case 0 | 1 | 2:
+                return self._pick(_NUMBERS)
+            case 3:
+                return {"$float": self._pick(_FLOATS)}
+            case 4:
+                return self._pick(_TEXTS)
+            case 5:
+                return self._pick([None, True, False, [], {}, [[]], {"$tuple": []}, "x" * 10**5])
+            case 6:
+                return {"$array": self._pick([*self.members, "none"])}
+            case 7:
+                return {"$bytes": self._pick([*self.members, "none"])}
+            case 8:
+                return {"$tuple": [self._pick(_NUMBERS) for _ in range(self.random.integers(4))]}
+        return copy.deepcopy(self._container())
+
+    def _array(self):
+        """Return the name and the values of an array member; None if it cannot be read."""
+        names = [name for name in self.members if name.endswith(".npy")]
+        if not names:
+            return "0.npy", None
+        name = self._pick(names)
+        if len(self.members[name]) > 10**6:
+            return name, None
+        try:
+            return name, np.load(io.BytesIO(self.members[name]))
+        except Exception:
+            return name, None
+
+
+def _npy(array):
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+#: Changes by name; those of states are the most likely.
+_CHANGES = (
+    *("replace_value",) * 8,
+    *("change_entries",) * 8,
+    *("change_array",) * 4,
+    *("change_header", "change_members", "change_members", "nest_value", "change_text"),
+    *("add_bomb", "change_method", "lie_about_sizes"),
+)
