@@ -138,6 +138,17 @@ def test_a_text_may_have_splits_that_treat_zeros_in_two_ways_but_is_then_no_fore
         part.forest()
 
 
+@pytest.mark.parametrize("name", ["lightgbm", "lightgbm, NaN"])
+@pytest.mark.parametrize("threshold", ["nan", "inf", "-inf"])
+def test_thresholds_that_are_no_numbers_are_read_as_lightgbm_reads_them(name, threshold):
+    state = fitted_part(name).get_state()
+    forged = with_line(state["model"], "threshold", threshold)
+    assert forged != state["model"]
+    part = LightGBMTrees().set_state(state | {"model": forged})
+    rows = documents_for(part.forest())
+    assert forest_scores(part.forest(), rows).tobytes() == part.predict_scores(rows).tobytes()
+
+
 @pytest.mark.parametrize("objective", ["lambdarank", "regression"])
 def test_a_model_that_lightgbm_trained_itself_is_read(objective):
     data = lightgbm.Dataset(X, (TARGET > 0).astype(int), group=[20] * 30)
@@ -273,3 +284,11 @@ def test_a_restored_part_goes_on_from_its_trees():
     restored.set_state(part.get_state()).fit(X, HalfSquare(TARGET))
     longer = fitted(LightGBMTrees, n_estimators=18)
     np.testing.assert_array_equal(restored.transform(X), longer.transform(X))
+
+
+def test_classes_of_xgboost_are_outputs():
+    data = xgboost.DMatrix(X, np.arange(len(X)) % 3)
+    booster = xgboost.train({"objective": "multi:softprob", "num_class": 3}, data, 1)
+    part = XGBoostTrees(init_model=booster, n_jobs=1)
+    with pytest.raises(ValueError, match=r"as many outputs as the objective, 1; got 3"):
+        part.fit(X, HalfSquare(TARGET))

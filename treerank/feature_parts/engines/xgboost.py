@@ -295,7 +295,8 @@ class XGBoostTrees(BoostedTrees):
     def count_features_and_scores(self, booster: "xgboost.Booster") -> tuple[int, int]:
         """Return the number of features the trees were grown on, and that of their outputs."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
-        return booster.num_features(), max(1, int(config["num_target"]))
+        n_scores = max(1, int(config["num_target"]), int(config["num_class"]))
+        return booster.num_features(), n_scores
 
     def feature_names_of(self, booster: "xgboost.Booster") -> list[str] | None:
         """Return the names of the columns, if X had names."""
