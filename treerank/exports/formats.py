@@ -20,6 +20,7 @@ FORMATS = {
     "opensearch-3.2": "treerank.exports.xgboost_splits:RIGHT",
     "ranklib": "treerank.exports.ranklib:RANKLIB",
     "solr": "treerank.exports.solr:SOLR",
+    "treelite": "treerank.exports.treelite:TREELITE",
     "vespa": "treerank.exports.vespa:VESPA",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
 }
