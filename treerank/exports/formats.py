@@ -18,8 +18,10 @@ FORMATS = {
     "opensearch": "treerank.exports.xgboost_splits:BY_SPLIT",
     "opensearch-2": "treerank.exports.xgboost_splits:ZEROS",
     "opensearch-3.2": "treerank.exports.xgboost_splits:RIGHT",
+    "pmml": "treerank.exports.pmml:PMML",
     "ranklib": "treerank.exports.ranklib:RANKLIB",
     "solr": "treerank.exports.solr:SOLR",
+    "treelite": "treerank.exports.treelite:TREELITE",
     "vespa": "treerank.exports.vespa:VESPA",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
 }
