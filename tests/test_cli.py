@@ -49,6 +49,7 @@ def test_every_command_shows_its_summary_its_examples_and_exit_codes(name):
 
 def test_the_version_is_that_of_the_package():
     assert run("--version").stdout == f"treerank {version('treerank')}\n"
+    assert treerank.__version__ == version("treerank")
 
 
 # -- fit -----------------------------------------------------------------------------------
@@ -86,9 +87,28 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     model = treerank.load(tmp_path / "m")
     assert model.metric == "map"
     assert model.best_iteration_ < 50
-    assert result.stderr.endswith(
-        f"wrote {tmp_path / 'm'}: {model.best_iteration_} of 50 trees: map of the --valid file was best there\n"
-    )
+    written = f"wrote {tmp_path / 'm'}: {model.best_iteration_} of 50 trees"
+    assert result.stderr.endswith(f"{written}: map of the --valid file was best there\n")
+
+
+def test_best_fits_the_best_ranker(files, tmp_path):
+    options = ["--best", "--n-jobs", 1, "--weight", "uniform", "--random-state", 3]
+    result = run("fit", files.train, "-m", tmp_path / "m", *options)
+    assert result.exit_code == 0, result.stderr
+    expected = treerank.TreeDirectRanker.best(weight="uniform", random_state=3)
+    expected.set_params(feature_part__1__n_jobs=1, feature_part__random_state=3)
+    found = treerank.load(tmp_path / "m")
+    assert repr(found) == repr(expected)
+    assert result.stderr.endswith(f"  5/5\nwrote {tmp_path / 'm'}: 5 bags of trees\n")
+
+
+@pytest.mark.parametrize(
+    "options", [["--num-leaves", 4], ["--feature-part", "xgboost"], ["--early-stopping-rounds", 5]]
+)
+def test_best_and_settings_of_trees_are_refused_together(files, tmp_path, options):
+    result = run("fit", files.train, "-m", tmp_path / "m", "--best", *options)
+    assert result.exit_code == 2
+    assert "must come without settings of trees" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -252,6 +272,25 @@ def test_labels_without_relevance_end_in_a_warning_and_nan(files, tmp_path):
     assert "treerank: warning: map is undefined: no query has anything to find." in result.stderr
 
 
+# -- sample ------------------------------------------------------------------------------
+
+
+def test_a_sample_is_the_same_again_and_replaces_nothing(tmp_path):
+    options = ("--queries", 10, "--random-state", 3)
+    assert run("sample", tmp_path / "a" / "b", *options).exit_code == 0
+    run("sample", tmp_path / "c", *options)
+    sets = {name: read_letor(tmp_path / "c" / f"{name}.txt") for name in ("train", "vali", "test")}
+    for name, data in sets.items():
+        file = f"{name}.txt"
+        assert (tmp_path / "c" / file).read_bytes() == (tmp_path / "a/b" / file).read_bytes()
+        assert len(np.unique(data.y)) > 1
+    assert [len(np.unique(data.qid)) for data in sets.values()] == [6, 2, 2]
+    assert len(set().union(*(data.qid.tolist() for data in sets.values()))) == 10
+    again = run("sample", tmp_path / "c", *options)
+    assert again.exit_code == 1
+    assert again.stderr == f"treerank: {tmp_path / 'c' / 'train.txt'}: File exists\n"
+
+
 # -- demo ----------------------------------------------------------------------------------
 
 
@@ -280,3 +319,45 @@ def test_demo_goes_on_without_xgboost_and_catboost(monkeypatch):
         "TreeDirectRanker, LightGBM",
         "LGBMRanker, lambdarank",
     ]
+
+
+# -- export --------------------------------------------------------------------------------
+
+
+def test_export_writes_what_the_library_would_and_reports(files, loaded, tmp_path):
+    ranker, data = loaded
+    outputs = tmp_path / "by_command", tmp_path / "by_library"
+    result = run("export", files.model, outputs[0], "--format", "solr", "--check", files.test)
+    check = (data.X, data.y, data.qid)
+    report = treerank.export(ranker, outputs[1], format="solr", check=check)
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    assert result.stdout == f"{report}\n"
+    assert "0 pairs change order" in result.stdout
+
+
+@pytest.mark.parametrize("format", ["opensearch", "solr"])
+def test_export_writes_a_feature_set_with_the_names_of_the_model(files, tmp_path, format):
+    paths = tmp_path / "model.json", tmp_path / "features.json"
+    options = ["--format", format, "--check", files.test, "--features", paths[1]]
+    assert run("export", files.model, paths[0], *options).exit_code == 0
+    features = json.loads(paths[1].read_text())
+    features = features if format == "solr" else features["featureset"]["features"]
+    assert [feature["name"] for feature in features] == [f"f{i}" for i in range(8)]
+    assert '"f0"' in paths[0].read_text()
+
+
+def test_export_refuses_before_it_writes(files, tmp_path):
+    output = tmp_path / "model"
+    unchecked = run("export", files.model, output, "--format", "solr")
+    assert unchecked.exit_code == 1
+    assert "allow='unchecked'" in unchecked.stderr
+    assert run("export", files.model, output, "--format", "word").exit_code == 2
+    assert run("export", files.model, output, "--format", "c", "--allow", "all").exit_code == 2
+    features = tmp_path / "features.json"
+    wrong = run("export", files.model, output, "--format", "c", "--features", features)
+    assert "format must be one of" in wrong.stderr
+    assert not output.exists()
+    assert not features.exists()
+    allowed = run("export", files.model, output, "--format", "solr", "--allow", "unchecked")
+    assert "warning: Format 'solr' may score some documents differently" in allowed.stderr
+    assert output.exists()

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from treerank.feature_parts.linear.head_fitting import PENALTIES, fit_head
 from treerank.rankers.head import TAUS, AntisymmetricHead
-from treerank.rankers.head_fitting import PENALTIES, fit_head
 
 every_tau = pytest.mark.parametrize("tau", TAUS)
 finite = st.floats(-1e100, 1e100)

@@ -4,6 +4,7 @@ from unittest import SkipTest
 
 import pytest
 
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
@@ -12,12 +13,14 @@ from treerank.testing import LAWS, make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
+SMALL_TREES = LightGBMTrees(n_estimators=3, min_child_samples=5, n_jobs=1)
 #: Settings that make a feature part quick; others are as they are by default.
 PART_SETTINGS = {
     "lightgbm": {"n_estimators": 3, "min_child_samples": 5, "n_jobs": 1},
     "xgboost": {"n_estimators": 3, "n_jobs": 1},
     "histogram": {"n_estimators": 3, "min_child_samples": 5},
     "streaming": {"n_estimators": 3, "min_child_samples": 5},
+    "ensemble": {"parts": ("line", SMALL_TREES), "n_bags": 2},
     "mlp": {"hidden": (4,), "n_epochs": 1},
     "linear": {"n_epochs": 1},
     "polynomial": {"n_epochs": 1},
@@ -57,10 +60,6 @@ EXCEPTIONS = {
     "MART": {"shifted_scores": "regression looks at scores, not at their differences"},
     "RankProp": {"shifted_scores": "regression looks at scores, not at their differences"},
     "RankNetStar": {"shifted_scores": "its pairs are of different queries"},
-    "NestedRanker": dict.fromkeys(
-        ["one_by_one", "ranks_agree_with_predict", "score_is_ndcg"],
-        "what is on top depends on the list",
-    ),
 }
 DATA = make_ranking_sample()
 

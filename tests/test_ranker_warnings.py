@@ -7,9 +7,9 @@ import pytest
 from example_rankers import ranking_data, some_ranker
 
 from treerank.feature_parts.histogram.streaming import StreamingTrees
+from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.objectives import make_objective
 from treerank.rankers.calibration import fit_steepness
-from treerank.rankers.head_fitting import fit_head
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.streaming_ranker import StreamingRanker
 

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from treerank.baselines import PRank, QuadraticPRank, RankBoost, RankSVM, SortNet
+from treerank.feature_parts.ensembles.ensemble import Ensemble
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.linear.line import Line
 from treerank.feature_parts.networks.linear import Linear
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.feature_parts.networks.polynomial import Polynomial
@@ -23,6 +25,8 @@ RANKERS = {
     "linear": TreeDirectRanker(Linear(n_epochs=1, n_outputs=2), random_state=0),
     "polynomial": TreeDirectRanker(Polynomial(n_epochs=1), random_state=0),
     "soft_trees": TreeDirectRanker(SoftTrees(2, depth=2, n_epochs=1), random_state=0),
+    "line": TreeDirectRanker(Line()),
+    "ensemble": TreeDirectRanker(Ensemble([Line(), Line()], n_bags=2), random_state=0),
     "nested": NestedRanker(RankSVM(), sizes=(5,)),
     "rankboost": RankBoost(n_estimators=3),
     "ranksvm": RankSVM(),
@@ -115,8 +119,17 @@ PART_CHANGES = [
     ("histogram", ("model", "n_codes"), filled(256)),
     ("histogram", ("model", "sets"), filled(2)),
     ("histogram", ("model", "n_features"), lambda old: 2),
-    ("histogram", ("n_scores_",), lambda old: 2),
-    ("histogram", ("best_iteration_",), lambda old: 2),
+    ("histogram", ("evals_result_",), lambda old: [1]),
+    ("line", ("coef_",), shorter),
+    ("line", ("mean_",), filled(np.nan)),
+    ("ensemble", ("bags_",), lambda old: []),
+    ("ensemble", ("bags_",), lambda old: 3),
+    ("ensemble", ("bags_",), lambda old: [bag[:1] for bag in old]),
+    ("ensemble", ("bags_",), lambda old: [[3, 4]]),
+    ("ensemble", ("n_features_in_",), lambda old: 2),
+    ("ensemble", ("head_weight_",), shorter),
+    ("ensemble", ("head_weight_",), filled(-1)),
+    ("ensemble", ("spread_",), filled(np.inf)),
     ("mlp", ("mean",), shorter),
     ("mlp", ("scale",), filled(-1)),
     ("mlp", ("n_features_in_",), lambda old: 30_000),

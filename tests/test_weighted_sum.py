@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.inputs.grouping import QueryGroups
@@ -198,6 +199,8 @@ SMALL_PARTS = {
     "xgboost": {"n_estimators": 4, "n_jobs": 1},
     "histogram": {"n_estimators": 4, "min_child_samples": 5},
     "streaming": {"n_estimators": 4, "min_child_samples": 5},
+    "line": {},
+    "ensemble": {"parts": ("line", LightGBMTrees(n_estimators=4, n_jobs=1)), "n_bags": 2},
     "mlp": {"hidden": (4,), "n_epochs": 2, "batch_size": 32},
     "linear": {"n_epochs": 2, "batch_size": 32},
     "polynomial": {"n_epochs": 2, "batch_size": 32},
@@ -206,7 +209,9 @@ SMALL_PARTS = {
 
 
 def outputs(name, objective):
-    part = feature_part_class(name)(**SMALL_PARTS[name], random_state=0)
+    part = feature_part_class(name)(**SMALL_PARTS[name])
+    if "random_state" in part.get_params():
+        part.set_params(random_state=0)
     return np.asarray(part.fit(X, objective).transform(X))
 
 

@@ -4,8 +4,8 @@ Start with :class:`TreeDirectRanker`. The rankers of the literature are in
 :mod:`treerank.baselines`, metrics in :mod:`treerank.metrics`, readers and synthetic data in
 :mod:`treerank.datasets`, losses and weights in :mod:`treerank.objectives`, comparisons in
 :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`, plots in
-:mod:`treerank.plots`, and the laws that a ranker of your own should obey in
-:mod:`treerank.testing`.
+:mod:`treerank.plots`, files for other programs in :mod:`treerank.exports`, and the laws that a
+ranker of your own should obey in :mod:`treerank.testing`.
 
 What a package exports is public. Modules are imported when a name is asked for, so torch and
 xgboost are loaded by those who use them.
@@ -20,10 +20,14 @@ if TYPE_CHECKING:
     from treerank.datasets.letor import write_letor as write_letor
     from treerank.datasets.web_search import make_web_search as make_web_search
     from treerank.evaluation.running import compare as compare
+    from treerank.exports.exporting import export as export
+    from treerank.exports.report import ExportReport as ExportReport
     from treerank.feature_parts.engines.lightgbm import LightGBMTrees as LightGBMTrees
     from treerank.feature_parts.engines.xgboost import XGBoostTrees as XGBoostTrees
+    from treerank.feature_parts.ensembles.ensemble import Ensemble as Ensemble
     from treerank.feature_parts.histogram.streaming import StreamingTrees as StreamingTrees
     from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees
+    from treerank.feature_parts.linear.line import Line as Line
     from treerank.feature_parts.networks.linear import Linear as Linear
     from treerank.feature_parts.networks.mlp import MLP as MLP
     from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial
@@ -48,8 +52,11 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "AntisymmetricHead": "treerank.rankers.head:AntisymmetricHead",
+    "Ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
+    "ExportReport": "treerank.exports.report:ExportReport",
     "HistogramTrees": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "LightGBMTrees": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
+    "Line": "treerank.feature_parts.linear.line:Line",
     "Linear": "treerank.feature_parts.networks.linear:Linear",
     "MLP": "treerank.feature_parts.networks.mlp:MLP",
     "NDCG": "treerank.metrics.ndcg:NDCG",
@@ -67,6 +74,7 @@ _EXPORTS = {
     "TreeDirectRanker": "treerank.rankers.tree_direct_ranker:TreeDirectRanker",
     "XGBoostTrees": "treerank.feature_parts.engines.xgboost:XGBoostTrees",
     "compare": "treerank.evaluation.running:compare",
+    "export": "treerank.exports.exporting:export",
     "get_metric": "treerank.metrics.registry:get_metric",
     "load": "treerank.registry:load",
     "make_objective": "treerank.objectives.factory:make_objective",
@@ -78,6 +86,7 @@ _EXPORTS = {
     "write_letor": "treerank.datasets.letor:write_letor",
 }
 
+__version__ = "0.1.0"
 __all__ = sorted(_EXPORTS)
 if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows
     __getattr__, __dir__ = lazy_names(__name__, _EXPORTS)

@@ -13,6 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+#: Number of characters of a value that a message shows.
+MAX_SHOWN = 200
+#: Largest weight, and one over the smallest: single precision holds products of two and a gain.
+MAX_WEIGHT = 1e15
+
 #: Largest seed of NumPy's ``RandomState``.
 MAX_SEED = 2**32 - 1
 #: Largest number, and 1 over the smallest, in single precision.
@@ -223,17 +228,14 @@ def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -
     >>> check_column("y", [1, 0])
     array([1., 0.])
     """
-    try:
-        column = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise TypeError(f"{name} must be numbers; got {shown(values)}.") from error
-    if np.ndim(values) != 1:
-        raise ValueError(f"{name} must be one-dimensional; got shape {np.shape(values)}.")
+    column = as_numbers(name, values)
+    if column.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got shape {column.shape}.")
     if n_documents is not None and len(column) != n_documents:
         raise ValueError(
             f"{name} must have one entry per document; got {len(column)} for {n_documents}."
         )
-    if len(column) == 0:
+    if len(column) == 0 and n_documents != 0:
         raise ValueError(f"{name} must have at least one entry; got {shown(values)}.")
     with np.errstate(over="ignore", invalid="ignore"):
         # If the sum is finite, so are all entries; otherwise each entry is tested.
@@ -242,6 +244,43 @@ def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -
         row = int(np.argmin(np.isfinite(column)))
         raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")
     return column
+
+
+def as_numbers(name: str, values: Any) -> np.ndarray:
+    """Return an array of float64; refuse text, dates, complex numbers and masked entries.
+
+    Examples
+    --------
+    >>> as_numbers("y", [1, None])
+    array([ 1., nan])
+    >>> as_numbers("y", ["good", "bad"])
+    Traceback (most recent call last):
+    ...
+    TypeError: y must be numbers; got ['good', 'bad'].
+    """
+    refuse_masked(name, values)
+    try:
+        found = np.asarray(values)
+        if found.dtype.kind not in "cmM":
+            return np.asarray(found, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):  # refused below
+        pass
+    raise TypeError(f"{name} must be numbers; got {shown(values)}.")
+
+
+def refuse_masked(name: str, values: Any) -> None:
+    """Refuse masked entries: NumPy would read the values below the mask.
+
+    Examples
+    --------
+    >>> refuse_masked("y", np.ma.array([1.0, 2.0], mask=[False, True]))
+    Traceback (most recent call last):
+    ...
+    ValueError: y must have no masked entries; got 1 of 2.
+    """
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        count = int(np.ma.getmaskarray(values).sum())
+        raise ValueError(f"{name} must have no masked entries; got {count} of {values.size}.")
 
 
 def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.ndarray | None:
@@ -254,13 +293,20 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
     """
     if weight is None:
         return None
-    weight = np.asarray(weight)
+    weight = as_numbers(name, weight)
     if weight.ndim == 0:
         weight = np.full(n_documents, weight)
     values = check_column(name, weight, n_documents)
     if values.min() < 0:
         row = int(np.argmin(values))
         raise ValueError(f"{name} must not be negative; got {float(values[row])!r} in row {row}.")
+    wrong = (values > MAX_WEIGHT) | ((values < 1 / MAX_WEIGHT) & (values > 0))
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"{name} must be 0 or from {1 / MAX_WEIGHT:g} to {MAX_WEIGHT:g}; "
+            f"got {float(values[row])!r} in row {row}."
+        )
     return values
 
 

@@ -36,6 +36,7 @@ _HELP = {
     "smoothing": "Scale of the noise when scores are ranked; by default 1 where ranks count.",
     "valid": f"Data file for early stopping and pair probabilities: {format_names()}.",
     "stopping": "Stop after so many trees without a better metric on the --valid file.",
+    "best": "Rank best, at several times the cost; see TreeDirectRanker.best.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 
@@ -53,6 +54,7 @@ def fit(
     train: DataFile,
     model: Annotated[Path, typer.Option("--model", "-m", help="Model file to write.")],
     valid: Annotated[Path | None, typer.Option(help=_HELP["valid"])] = None,
+    best: Annotated[bool, typer.Option("--best", help=_HELP["best"])] = False,
     feature_part: FeaturePart = _DEFAULTS["feature_part"],
     loss: Loss = _DEFAULTS["loss"],
     weight: Weight = None,
@@ -76,7 +78,15 @@ def fit(
 
     An existing model file is replaced only once the new one is whole.
     """
-    part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
+    part: Any
+    if best:
+        _refuse_trees(feature_part, n_estimators, num_leaves, learning_rate, early_stopping_rounds)
+        part = make_feature_part(TreeDirectRanker.best().feature_part)
+        part.set_params(**{"1__n_jobs": n_jobs})
+    else:
+        part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
+        part.set_params(early_stopping_rounds=early_stopping_rounds, n_jobs=n_jobs)
+    part.set_params(random_state=random_state)
     if sparse and not reads_sparse(part):
         raise typer.BadParameter(
             "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
@@ -87,20 +97,26 @@ def fit(
     given: dict[str, Any] = {"weight": weight, "pairs": pairs, "smoothing": smoothing}
     settings = {name: value for name, value in given.items() if value is not None}
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
-    part.set_params(
-        early_stopping_rounds=early_stopping_rounds, random_state=random_state, n_jobs=n_jobs
-    )
     reporter = Reporter(quiet)
     reading: dict[str, Any] = {"sparse": sparse, "cache": cache}
     data = read_data(reporter, train, n_features=n_features, **reading)
     held_out = None
     if valid is not None:
         held_out = tuple(read_data(reporter, valid, n_features=data.X.shape[1], **reading))
-    growing = reporter.counting(f"growing {n_estimators} trees", n_estimators)
+    steps = part.n_bags if best else n_estimators
+    growing = reporter.counting(f"growing {steps} {'bags of ' if best else ''}trees", steps)
     with growing as show, listening(show):
         ranker.fit(*data, eval_set=held_out)
     ranker.save(model)
-    reporter.say(f"wrote {model}: {_n_trees(ranker, n_estimators, early_stopping_rounds)}")
+    n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
+    reporter.say(f"wrote {model}: {f'{steps} bags of trees' if best else n_trees}")
+
+
+def _refuse_trees(feature_part, *sizes):
+    """Refuse settings of trees next to --best."""
+    usual = (*(_TREES[name] for name in ("n_estimators", "num_leaves", "learning_rate")), None)
+    if feature_part != _DEFAULTS["feature_part"] or sizes != usual:
+        raise typer.BadParameter("must come without settings of trees.", param_hint="--best")
 
 
 def _n_trees(ranker, n_asked, early_stopping_rounds):

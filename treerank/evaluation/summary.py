@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from treerank.evaluation.layouts import LAYOUTS, SUFFIXES
+from treerank.files.replaced import replaced_file
 from treerank.metrics.conventions import CONVENTIONS
 from treerank.statistics.adjustment import adjust_holm
 from treerank.statistics.paired import PairedTest
@@ -128,7 +129,9 @@ class Summary:
     def save(self, path: str | Path) -> None:
         """Write the table to a file that ends in ``.txt``, ``.md``, ``.tex`` or ``.html``."""
         path = check_path(path)
-        path.write_text(LAYOUTS[SUFFIXES[path.suffix]](self) + "\n", encoding="utf-8")
+        text = LAYOUTS[SUFFIXES[path.suffix]](self) + "\n"
+        with replaced_file(path) as file:
+            file.write(text.encode())
 
 
 def check_path(path: str | Path) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice, shown
+from treerank.checks import check_choice
 from treerank.lazy import load_object
 
 FEATURE_PARTS = {
@@ -18,6 +18,8 @@ FEATURE_PARTS = {
     "streaming": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "mlp": "treerank.feature_parts.networks.mlp:MLP",
     "linear": "treerank.feature_parts.networks.linear:Linear",
+    "line": "treerank.feature_parts.linear.line:Line",
+    "ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",
     "soft_trees": "treerank.feature_parts.soft_trees.part:SoftTrees",
 }
@@ -40,20 +42,23 @@ def feature_part_class(name: str) -> type[Any]:
 
 
 def make_feature_part(feature_part: Any) -> Any:
-    """Return a new feature part of a name; an instance is copied, unfitted.
+    """Return a new feature part of a name; an instance is copied, unfitted; a list is an ensemble.
 
     Examples
     --------
     >>> make_feature_part("lightgbm")
     LightGBMTrees()
     """
+    if isinstance(feature_part, list | tuple):
+        parts = [make_feature_part(part) for part in feature_part]
+        return feature_part_class("ensemble")(parts)
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
         return feature_part_class(feature_part)()
     is_part = all(hasattr(feature_part, name) for name in ("fit", "transform", "get_params"))
     if not is_part or isinstance(feature_part, type):
         raise ValueError(
-            "feature_part must have fit, transform and get_params or be one of "
-            f"{sorted(FEATURE_PARTS)}; got {shown(feature_part)}."
+            "feature_part must have fit and transform, or be a list of parts or one of "
+            f"{sorted(FEATURE_PARTS)}; got {feature_part!r}."
         )
     return clone(feature_part)
 

@@ -20,6 +20,9 @@ from treerank.metrics.precision import Precision
 from treerank.metrics.reciprocal_rank import ReciprocalRank
 from treerank.parameters import Rule
 
+#: Longer numbers are no cutoff; Python itself refuses to read some of them.
+MAX_DIGITS = 100
+
 METRICS: dict[str, Metric] = {
     "ndcg": NDCG(),
     "map": AveragePrecision(),

@@ -59,6 +59,12 @@ class Objective(Protocol):
         ...
 
 
+def convex_form(objective: Any) -> Objective:
+    """Return the convex form of an objective, or the objective itself if it has none."""
+    form: Objective = objective.convex() if hasattr(objective, "convex") else objective
+    return form
+
+
 class SummableObjective(Objective, Protocol):
     """An objective that can be added to others and multiplied by numbers."""
 

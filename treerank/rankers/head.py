@@ -2,8 +2,9 @@ r"""The head: r(a, b) = tau(<w, f(a) - f(b)>), the comparison of two documents.
 
 A head has no bias, and tau is odd and keeps the sign. So for every feature part f the relation "a
 is at least as good as b", r(a, b) >= 0, is reflexive, total and transitive. How w is found is in
-:mod:`treerank.rankers.head_fitting`. To add a tau, list it in ``TAUS``. Only its values at margins
-of at least 0 are used; the others follow from r(b, a) = -r(a, b), which holds bit for bit.
+:mod:`treerank.feature_parts.linear.head_fitting`. To add a tau, list it in ``TAUS``. Only its
+values at margins of at least 0 are used; the others follow from r(b, a) = -r(a, b), which holds
+bit for bit.
 """
 
 from collections.abc import Callable
@@ -77,10 +78,10 @@ class AntisymmetricHead:
         """
         if features.ndim == 1:
             features = features[:, None]
-        if len(self.weight) == 1 and self.weight[0] == 1:
-            return features[:, 0]
         if sparse.issparse(features):
             return features @ self.weight
+        if len(self.weight) == 1 and self.weight[0] == 1:
+            return features[:, 0]
         # Not `@`: BLAS lets the last bits of a row depend on how many rows come with it.
         return (np.ascontiguousarray(features) * self.weight).sum(axis=1)
 

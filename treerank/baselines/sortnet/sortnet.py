@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, LearningRate, Rule, Seed, Size
 from treerank.rankers.calibration import Calibration

@@ -21,6 +21,7 @@ from treerank.feature_parts.engines.boosting import (
 )
 from treerank.feature_parts.engines.column_arguments import (
     Groups,
+    engine_names,
     interaction_groups,
     monotone_signs,
 )
@@ -200,6 +201,7 @@ class XGBoostTrees(BoostedTrees):
             "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
             "whole": earlier is not None,
+            "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
             "max_bin": self.max_bin,
             "n_threads": self.n_threads_for(rows),
             "seed": seed,
@@ -293,18 +295,27 @@ class XGBoostTrees(BoostedTrees):
     def count_features_and_scores(self, booster: "xgboost.Booster") -> tuple[int, int]:
         """Return the number of features the trees were grown on, and that of their outputs."""
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
-        return booster.num_features(), max(1, int(config["num_target"]))
+        n_scores = max(1, int(config["num_target"]), int(config["num_class"]))
+        return booster.num_features(), n_scores
+
+    def feature_names_of(self, booster: "xgboost.Booster") -> list[str] | None:
+        """Return the names of the columns, if X had names."""
+        names = booster.feature_names
+        return None if names is None else list(names)
 
     def _nodes(self, values: Any) -> np.ndarray:
         import xgboost
 
-        matrix = xgboost.DMatrix(
-            values,
-            feature_names=self.booster_.feature_names,
-            feature_types=self.booster_.feature_types,
-            nthread=self.n_threads,
-            enable_categorical=True,
-        )
+        from treerank.feature_parts.engines.xgboost_boundary import single_precision
+
+        with single_precision():
+            matrix = xgboost.DMatrix(
+                values,
+                feature_names=self.booster_.feature_names,
+                feature_types=self.booster_.feature_types,
+                nthread=self.n_threads,
+                enable_categorical=True,
+            )
         return self.booster_.predict(matrix, pred_leaf=True)
 
     def _as_fitted(self, values: Any) -> Iterator[Any]:

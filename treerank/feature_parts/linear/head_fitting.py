@@ -4,6 +4,8 @@ To add a penalty, write a minimizer like ``_minimize_l2``, and list it in ``PENA
 usual strength in ``USUAL_ALPHA``.
 """
 
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -39,11 +41,12 @@ def fit_head(
     objective : Objective
         Convex in the scores and with a gradient everywhere, such as the logistic pair loss
         with weights that do not depend on the scores.
-    penalty : {"l2", "l1"}, default="l2"
+    penalty : {"l2", "l1", "positive"}, default="l2"
         Penalty on the weight. "l1" makes some entries exactly zero, which prunes outputs.
+        "positive" is "l2" for a weight without negative entries.
     alpha : float, default=None
-        Strength of the penalty; None is 10 under "l2" and 0.1 under "l1", which suits single
-        trees and leaves.
+        Strength of the penalty; None is 10 under "l2" and "positive" and 0.1 under "l1", which
+        suits single trees and leaves.
     tolerance : float, default=1e-5
         Largest violation of the condition of optimality that any entry may have.
     max_iter : int, default=1000
@@ -83,12 +86,12 @@ def fit_head(
     return PENALTIES[penalty](relative_value, features.shape[1], alpha, tolerance, max_iter) / scale
 
 
-def _minimize_l2(relative_value, n_outputs, alpha, tolerance, max_iter):
+def _minimize_l2(relative_value, n_outputs, alpha, tolerance, max_iter, lowest=None):
     def penalized(v):
         value, slope = relative_value(v)
         return value + 0.5 * alpha * (v @ v), slope + alpha * v
 
-    return _minimize(penalized, np.zeros(n_outputs), None, tolerance, max_iter)
+    return _minimize(penalized, np.zeros(n_outputs), lowest, tolerance, max_iter)
 
 
 def _minimize_l1(relative_value, n_outputs, alpha, tolerance, max_iter):
@@ -97,22 +100,26 @@ def _minimize_l1(relative_value, n_outputs, alpha, tolerance, max_iter):
         value, slope = relative_value(parts[:n_outputs] - parts[n_outputs:])
         return value + alpha * parts.sum(), np.concatenate([alpha + slope, alpha - slope])
 
-    bounds = optimize.Bounds(0, np.inf)
-    parts = _minimize(penalized, np.zeros(2 * n_outputs), bounds, tolerance, max_iter)
+    parts = _minimize(penalized, np.zeros(2 * n_outputs), 0, tolerance, max_iter)
     return parts[:n_outputs] - parts[n_outputs:]
 
 
 #: Minimizers by penalty: the smooth part, the number of weights, alpha, tolerance and iterations.
-PENALTIES = {"l2": _minimize_l2, "l1": _minimize_l1}
+PENALTIES: dict[str, Callable[..., np.ndarray]] = {
+    "l2": _minimize_l2,
+    "l1": _minimize_l1,
+    "positive": partial(_minimize_l2, lowest=0),
+}
 #: Name of a penalty.
 HeadPenalty = Annotated[str, Rule.one_of(PENALTIES)]
 
 #: Strengths of the penalties where none is given.
-USUAL_ALPHA = {"l2": 10.0, "l1": 0.1}
+USUAL_ALPHA = {"l2": 10.0, "l1": 0.1, "positive": 10.0}
 
 
-def _minimize(function, start, bounds, tolerance, max_iter):
-    """Minimize a smooth function; warn if it stops far from the minimum."""
+def _minimize(function, start, lowest, tolerance, max_iter):
+    """Minimize a smooth function over numbers from ``lowest``; warn if it stops far from there."""
+    bounds = None if lowest is None else optimize.Bounds(lowest, np.inf)
     options = {"gtol": tolerance, "ftol": 0.0, "maxiter": max_iter, "maxfun": 2 * max_iter}
     found = optimize.minimize(
         function, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options

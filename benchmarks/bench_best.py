@@ -1,0 +1,96 @@
+"""Is TreeDirectRanker.best ahead of other boosted rankers, and what does it cost?
+
+NDCG@10 of every test query, for several seeds; queries without a relevant document are left out.
+Sets are LETOR folds, ``clueweb09`` or an ``msrd.npz``, where folds 0 and 1 train, 2 validates and
+the others test. All rankers get the same trees and stop early on the validation part, except the
+best one, which stops on queries that it leaves out. Results go to a folder, and a second run
+measures only what is missing there. CPU times are ratios to LGBMRanker.
+"""
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+import quality_rankers
+from bench_quality import NDCG_AT_10, folds_of
+from quality_rankers import PEERS, fit_ours
+from timing import say_versions
+
+from treerank import TreeDirectRanker
+from treerank.statistics import bootstrap_interval, randomization_test
+
+MSRD = "msrd"
+
+
+def fit_best(train, valid, seed):
+    """Fit the best ranker, on one thread."""
+    ranker = TreeDirectRanker.best(random_state=seed)
+    ranker.set_params(feature_part__1__n_jobs=quality_rankers.JOBS)
+    return ranker.fit(*train, eval_set=valid).predict
+
+
+RANKERS = PEERS | {"TreeDirectRanker()": lambda *data: fit_ours({}, *data), "best": fit_best}
+
+
+def parts_of(name, folder):
+    """Yield (train, validation, test), each X, y, qid."""
+    if name != MSRD:
+        yield from folds_of(name, folder)
+        return
+    data = np.load(folder / MSRD / "msrd.npz")
+    fold = data["fold"]
+    cuts = fold < 2, fold == 2, fold > 2
+    yield tuple(tuple(data[column][cut] for column in ("X", "y", "qid")) for cut in cuts)
+
+
+def measure(name, parts, label, seed):
+    """Return NDCG@10 of each test query, followed by the CPU seconds of all fits."""
+    quality_rankers.LEAVES = 31 if name == MSRD else 15
+    values, seconds = [], 0.0
+    for train, valid, test in parts:
+        start = time.process_time()
+        predict = RANKERS[label](train, valid, seed)
+        seconds += time.process_time() - start
+        values.append(NDCG_AT_10.per_query(test[1], predict(test[0]), test[2]))
+    return np.append(np.concatenate(values), seconds)
+
+
+def stored(arguments, name, label, seed):
+    """Return what was measured, now or earlier."""
+    path = arguments.results / f"{name}-{''.join(filter(str.isalnum, label))}-{seed}.npy"
+    if not path.exists():
+        np.save(path, measure(name, parts_of(name, arguments.data), label, seed))
+    return np.load(path)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--sets", nargs="+", default=["mq2008", "ohsumed", "clueweb09"])
+    parser.add_argument("--rankers", nargs="+", default=list(RANKERS), choices=list(RANKERS))
+    parser.add_argument("--seeds", type=int, default=3)
+    arguments = parser.parse_args()
+    arguments.results.mkdir(exist_ok=True)
+    say_versions("lightgbm", "xgboost", "catboost")
+    found = {label: {} for label in arguments.rankers}
+    for name in arguments.sets:
+        for label in arguments.rankers:
+            seeds = [stored(arguments, name, label, seed) for seed in range(arguments.seeds)]
+            found[label][name] = np.mean(seeds, axis=0)
+            mean, seconds = np.nanmean(found[label][name][:-1]), found[label][name][-1]
+            print(f"{name:10} {label:24} {mean:.4f} {seconds:8.1f} s CPU", flush=True)
+    for label in arguments.rankers:
+        means = [np.nanmean(values[:-1]) for values in found[label].values()]
+        print(f"mean       {label:24} {np.mean(means):.4f}")
+    pooled = {k: np.concatenate([v[:-1] for v in sets.values()]) for k, sets in found.items()}
+    kept = ~np.isnan(next(iter(pooled.values())))
+    for label in set(pooled) - {"best"} if "best" in pooled else ():
+        a, b = pooled["best"][kept], pooled[label][kept]
+        difference, test = bootstrap_interval(a - b), randomization_test(a, b)
+        print(f"best - {label:24} {np.mean(a - b):+.4f} {difference}, p = {test.p_value:.4f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,232 @@
+"""Ensembles: bags by queries, weights from documents that were left out, parameters of parts."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import GridSearchCV
+
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.ensembles.bags import deal_bags
+from treerank.feature_parts.ensembles.ensemble import Ensemble
+from treerank.feature_parts.linear.line import Line
+from treerank.feature_parts.registry import make_feature_part
+from treerank.feature_parts.rows import as_rows
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives import make_objective
+from treerank.progress import listening
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.testing import make_ranking_sample
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+DATA = make_ranking_sample()
+X, Y, QID = DATA.X, DATA.y, DATA.qid
+OBJECTIVE = make_objective(Y, QID)
+TREES = LightGBMTrees(n_estimators=3, min_child_samples=5, n_jobs=1)
+
+
+class Memory(BaseEstimator):
+    """Knows the direction of the gradient in each row it was fitted to, and nothing else."""
+
+    n_outputs_ = 1
+
+    def fit(self, X, objective, *, validation=None):
+        rows, slope = as_rows(X).array(), objective.derivatives(np.zeros(len(X)))[0]
+        self.known_ = {row.tobytes(): -value for row, value in zip(rows, slope, strict=True)}
+        self.sizes_, self.validation_ = objective.groups.sizes, validation
+        return self
+
+    def transform(self, X):
+        rows = as_rows(X).array()
+        return np.array([[self.known_.get(row.tobytes(), 0.0)] for row in rows])
+
+
+class Twice(Memory):
+    """A part of two outputs, with or without trained weights of them."""
+
+    n_outputs_ = 2
+
+    def transform(self, X):
+        return np.asarray(as_rows(X).array())[:, :2]
+
+
+class Weighed(Twice):
+    head_weight_ = np.array([2.0, -1.0])
+
+
+@pytest.mark.parametrize("n_bags", [2, 5, 12])
+def test_every_query_is_left_out_by_one_bag_and_kept_by_the_others(n_bags):
+    groups = QueryGroups.from_qid(np.random.default_rng(0).permutation(QID))
+    bags = deal_bags(groups, n_bags, np.random.RandomState(1))
+    assert len(bags) == n_bags
+    left_out = np.concatenate([bag.left_out for bag in bags])
+    np.testing.assert_array_equal(np.sort(left_out), np.arange(len(QID)))
+    for bag in bags:
+        assert not set(groups.codes[bag.kept]) & set(groups.codes[bag.left_out])
+        assert len(bag.kept) + len(bag.left_out) == len(QID)
+
+
+def test_an_objective_of_one_query_leaves_out_documents():
+    bags = deal_bags(QueryGroups.from_qid(None, 7), 5, np.random.RandomState(0))
+    assert sorted(len(bag.left_out) for bag in bags) == [1, 1, 1, 2, 2]
+    alone = deal_bags(QueryGroups.from_qid(None, 1), 5, np.random.RandomState(0))
+    assert [bag.kept.tolist() for bag in alone] == [[0]]
+
+
+def test_a_part_that_only_remembers_its_training_rows_gets_no_weight():
+    part = Ensemble([Line(), Memory()], random_state=0).fit(X, OBJECTIVE)
+    assert part.head_weight_[0] > 0
+    assert part.head_weight_[1] == 0 or part.spread_[1] == 0
+    assert np.ptp(part.transform(X)[:, 1]) > 0
+
+
+def test_a_part_that_ranks_backwards_gets_no_weight():
+    class Backwards(Line):
+        def transform(self, X):
+            return -super().transform(X)
+
+    part = Ensemble([Line(), Backwards()], random_state=0).fit(X, OBJECTIVE)
+    assert part.head_weight_[0] > 0
+    assert part.head_weight_[1] == 0
+
+
+def test_where_no_part_helps_all_parts_count():
+    part = Ensemble([Memory(), Memory()], random_state=0).fit(X, OBJECTIVE)
+    np.testing.assert_array_equal(part.head_weight_, [1, 1])
+
+
+def test_a_bag_sees_its_own_queries_and_stops_on_what_it_leaves_out():
+    part = Ensemble([Memory()], n_bags=3, random_state=0).fit(X, OBJECTIVE)
+    sizes = [sorted(memory.sizes_) for (memory,) in part.bags_]
+    assert [len(kept) for kept in sizes] == [8, 8, 8]
+    rows, metric = part.bags_[0][0].validation_
+    assert len(rows) + sum(sizes[0]) == len(X)
+    assert metric(np.zeros(len(rows))) < 0
+
+
+def test_validation_is_measured_and_chooses_nothing():
+    ranker = TreeDirectRanker(["line", TREES], random_state=0)
+    scores = ranker.fit(X, Y, QID).predict(X)
+    assert ranker.evals_result_ == {}
+    np.testing.assert_array_equal(ranker.fit(X, Y, QID, eval_set=(X, Y, QID)).predict(X), scores)
+    assert ranker.evals_result_ == {"validation": {"ndcg@10": [ranker.score(X, Y, QID)]}}
+
+
+def test_a_bag_stops_early_without_an_eval_set():
+    trees = LightGBMTrees(n_estimators=300, early_stopping_rounds=3, n_jobs=1)
+    ranker = TreeDirectRanker([trees], random_state=0).fit(X, Y, QID)
+    kept = [part.best_iteration_ for (part,) in ranker.feature_part_.bags_]
+    assert len(set(kept)) > 1
+    assert max(kept) < 300
+
+
+def test_scores_are_the_weighted_means_over_bags():
+    ranker = TreeDirectRanker(["line", TREES], random_state=0).fit(X, Y, QID)
+    part = ranker.feature_part_
+    means = [
+        np.mean([fit.transform(X)[:, 0] for fit in fits], axis=0)
+        for fits in zip(*part.bags_, strict=True)
+    ]
+    np.testing.assert_allclose(ranker.predict(X), part.head_weight_ @ means, rtol=1e-12)
+
+
+def test_weights_of_outputs_that_a_part_has_trained_count():
+    part = Ensemble([Line(), Weighed()], random_state=0).fit(X, OBJECTIVE)
+    np.testing.assert_allclose(part.transform(X)[:, 1], 2 * X[:, 0] - X[:, 1])
+    with pytest.raises(ValueError, match=r"parts must have a single output or .* got 2 of Twice"):
+        Ensemble([Twice()]).fit(X, OBJECTIVE)
+
+
+@pytest.mark.filterwarnings("ignore:No pair")
+@pytest.mark.parametrize(
+    "settings",
+    [{"per_level": True}, {"loss": "listnet"}, {"loss": "half_squared_error"}, {"pairs": "top_10"}],
+)
+def test_any_objective_fits_an_ensemble(settings):
+    ranker = TreeDirectRanker(["line", TREES], random_state=0, **settings).fit(X, Y, QID)
+    assert ranker.score(X, Y, QID) > 0.7
+    assert ranker.transform(X).shape == (len(X), 2)
+
+
+def test_several_labels_with_a_limit_fit_an_ensemble():
+    labels = {"clicks": Y, "price": (X[:, 2] > 0).astype(int)}
+    settings = {"label_limits": {"clicks": 0.1}, "random_state": 0}
+    ranker = TreeDirectRanker(["line", TREES], **settings).fit(X, labels, QID)
+    assert np.isfinite(ranker.predict(X)).all()
+
+
+def test_a_list_of_parts_is_an_ensemble_of_copies():
+    part = make_feature_part([TREES, "line"])
+    assert isinstance(part, Ensemble)
+    assert part.parts[0] is not TREES
+    assert isinstance(part.parts[1], Line)
+
+
+def test_parameters_of_parts_are_named_by_their_places():
+    ranker = TreeDirectRanker(["line", "lightgbm"])
+    ranker.set_params(
+        feature_part__1__num_leaves=7, feature_part__0__alpha=3, feature_part__n_bags=2
+    )
+    params = ranker.get_params()
+    assert params["feature_part__1__num_leaves"] == 7
+    assert params["feature_part__0__alpha"] == 3
+    assert ranker.feature_part.n_bags == 2
+    with pytest.raises(ValueError, match="place must be one of"):
+        ranker.set_params(feature_part__2__num_leaves=7)
+    with pytest.raises(ValueError, match="Invalid parameter 'leaves'"):
+        ranker.set_params(feature_part__1__leaves=7)
+
+
+def test_a_grid_search_chooses_parameters_of_parts():
+    grid = {"feature_part__1__num_leaves": [2, 5], "feature_part__n_bags": [2]}
+    search = GridSearchCV(TreeDirectRanker(["line", TREES], random_state=0), grid, cv=2)
+    search.fit(X, Y)
+    assert search.best_params_["feature_part__1__num_leaves"] in (2, 5)
+
+
+def test_sparse_matrices_are_read_if_all_parts_read_them():
+    sparse = csr_matrix(X)
+    trees = TreeDirectRanker([TREES, TREES], random_state=0)
+    dense_scores = trees.fit(X, Y, QID).predict(X)
+    np.testing.assert_array_equal(trees.fit(sparse, Y, QID).predict(sparse), dense_scores)
+    with pytest.raises(TypeError, match="dense"):
+        TreeDirectRanker(["line", TREES]).fit(sparse, Y, QID)
+
+
+def test_importances_sum_to_one_and_are_those_of_the_parts():
+    ranker = TreeDirectRanker(["line", TREES], random_state=0).fit(X, Y, QID)
+    assert ranker.feature_importances_.sum() == pytest.approx(1)
+    part = Ensemble([Line()], random_state=0).fit(X, OBJECTIVE)
+    lines = [line.feature_importances_ for (line,) in part.bags_]
+    np.testing.assert_allclose(part.feature_importances_, np.mean(lines, axis=0))
+
+
+def test_progress_counts_bags():
+    steps = []
+    with listening(lambda *step: steps.append(step)):
+        Ensemble([TREES], n_bags=3, random_state=0).fit(X, OBJECTIVE)
+    assert steps == [(1, 3, ""), (2, 3, ""), (3, 3, "")]
+
+
+@pytest.mark.parametrize("parts", [["forest"], [3], ["line", None]])
+def test_what_is_no_feature_part_is_refused(parts):
+    with pytest.raises(ValueError, match="feature_part must have fit and transform"):
+        TreeDirectRanker(parts).fit(X, Y, QID)
+
+
+def test_settings_that_cannot_work_are_refused():
+    with pytest.raises(ValueError, match="n_bags must be a whole number of at least 2; got 1"):
+        Ensemble(n_bags=1).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match="parts must hold a feature part; got none"):
+        Ensemble([]).fit(X, OBJECTIVE)
+    ranker = TreeDirectRanker([TREES], warm_start=True).fit(X, Y, QID)
+    with pytest.raises(ValueError, match="warm_start"):
+        ranker.fit(X, Y, QID)
+
+
+def test_the_best_ranker_takes_the_settings_of_a_ranker():
+    ranker = TreeDirectRanker.best(metric="map", random_state=0)
+    assert isinstance(ranker.feature_part, Ensemble)
+    assert ranker.metric == "map"
+    assert ranker.fit(X, Y, QID).score(X, Y, QID) > 0.5

@@ -1,0 +1,221 @@
+"""Export: reports and refusals against brute force and cases worked by hand."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+from drawn_forests import drawn_documents, drawn_forest
+
+from treerank import (
+    HistogramTrees,
+    LightGBMTrees,
+    Linear,
+    QueryGroups,
+    TreeDirectRanker,
+    XGBoostTrees,
+    make_web_search,
+)
+from treerank.exports import export
+from treerank.exports.adaptation import find_differences
+from treerank.exports.conversion import converted
+from treerank.exports.formats import FORMATS, format_named
+from treerank.exports.report import compare_scores
+from treerank.forests.folding import with_constant_tree
+from treerank.forests.forest import Forest
+from treerank.forests.scoring import forest_leaves, forest_scores
+
+NAMES = ["a", "b", "c", "d"]
+every_format = pytest.mark.parametrize("format", FORMATS)
+PARTS = {
+    "lightgbm": LightGBMTrees(n_estimators=8),
+    "xgboost": XGBoostTrees(n_estimators=8),
+    "histogram": HistogramTrees(n_estimators=8),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_web_search(n_queries=12, documents_per_query=20, n_features=10, random_state=0)
+
+
+@pytest.fixture(scope="module", params=PARTS)
+def ranker(request, data):
+    return TreeDirectRanker(PARTS[request.param], random_state=0).fit(*data)
+
+
+def stump(threshold, *, missing_left=True):
+    leaf = [-1, -1]
+    return Forest(
+        n_features=1,
+        roots=np.array([0], dtype=np.int32),
+        feature=np.array([0, *leaf], dtype=np.int32),
+        threshold=np.array([threshold, 0.0, 0.0]),
+        left=np.array([1, *leaf], dtype=np.int32),
+        right=np.array([2, *leaf], dtype=np.int32),
+        missing_left=np.array([missing_left, False, False]),
+        values=np.array([[0.0], [-1.0], [1.0]]),
+        tree_output=np.array([0], dtype=np.int32),
+        constant=np.array([0.0]),
+    )
+
+
+@every_format
+def test_dense_documents_of_every_engine_keep_their_order(format, ranker, data, tmp_path):
+    path = tmp_path / "model"
+    report = export(ranker, path, format=format, check=data)
+    assert path.stat().st_size > 0
+    assert report.n_documents == len(data[0])
+    assert report.n_changed_pairs == 0
+    assert report.largest_difference <= 1e-6 * report.score_range
+    assert report.ndcg == report.ndcg_of_program
+
+
+@every_format
+def test_no_document_that_a_program_scores_differently_is_silent(format):
+    random = np.random.default_rng(0)
+    for _ in range(15):
+        knows_categories = getattr(format_named(format).consumer, "categories", "exact")
+        rule = random.choice(["exact", "truncated", "single"]) if knows_categories else None
+        single = random.choice(["float64", "float32"])
+        zeros = random.random() < 0.3
+        forest = drawn_forest(random, rule=rule, sum_dtype=single, zeros=zeros, constant=True)
+        X = drawn_documents(random, forest, 60)
+        conversion = converted(format, forest, NAMES, X)
+        scores, others = conversion.scores(X)
+        is_off = np.abs(scores - others) > 1e-5
+        found = conversion.differences(X)
+        assert sum(each.n_documents for each in found) >= is_off.sum()
+        assert not conversion.is_exact or np.array_equal(scores, others)
+
+
+def test_differences_are_counted_where_paths_part():
+    forest = stump(0.5)
+    X = np.array([[np.nan], [0.4], [0.5], [0.6], [np.nan], [2.0]])
+    other = stump(0.6, missing_left=False)
+    found = find_differences(forest, other, X, ["price"])
+    assert [(each.reason, each.n_documents) for each in found] == [("missing", 2), ("rounding", 1)]
+    assert str(found[0]) == "feature 'price' is missing in 2"
+
+
+def test_a_document_counts_once_for_a_feature_and_only_for_the_first_that_differs():
+    random = np.random.default_rng(3)
+    forest = drawn_forest(random, n_trees=3)
+    X = drawn_documents(random, forest, 100)
+    other = drawn_forest(np.random.default_rng(3), n_trees=3)
+    other.threshold[~other.is_leaf & (other.feature == 1)] += 0.3
+    other.missing_left[~other.is_leaf & (other.feature == 2)] ^= True
+    expected = {}
+    for row, x in enumerate(X):
+        for root in forest.roots:
+            node = root
+            while forest.feature[node] >= 0:
+                feature = forest.feature[node]
+                sides = [goes_left(each, node, x[feature]) for each in (forest, other)]
+                if sides[0] != sides[1]:
+                    reason = "missing" if np.isnan(x[feature]) else "rounding"
+                    expected.setdefault((reason, NAMES[feature]), set()).add(row)
+                    break
+                node = forest.left[node] if sides[0] else forest.right[node]
+    found = find_differences(forest, other, X, NAMES)
+    assert {(each.reason, each.feature): each.n_documents for each in found} == {
+        key: len(rows) for key, rows in expected.items()
+    }
+    assert len(found) >= 2
+
+
+def goes_left(forest, node, value):
+    return forest.missing_left[node] if np.isnan(value) else value <= forest.threshold[node]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_changed_pairs_are_those_of_brute_force(seed):
+    random = np.random.default_rng(seed)
+    scores, others = random.integers(6, size=(2, 40)).astype(float)
+    qid = random.integers(3, size=40)
+    changed = sum(
+        np.sign(scores[i] - scores[j]) != np.sign(others[i] - others[j])
+        for i in range(40)
+        for j in range(i)
+        if qid[i] == qid[j]
+    )
+    report = compare_scores("c", scores, others, None, QueryGroups.from_qid(qid, 40))
+    assert report.n_changed_pairs == changed
+    assert report.largest_difference == np.abs(scores - others).max()
+
+
+def test_a_constant_as_a_tree_changes_no_score():
+    random = np.random.default_rng(0)
+    for rule in (None, "exact"):
+        forest = drawn_forest(random, constant=True, rule=rule)
+        X = drawn_documents(random, forest, 50)
+        changed = with_constant_tree(forest)
+        assert changed.constant[0] == 0
+        np.testing.assert_array_equal(forest_scores(changed, X), forest_scores(forest, X))
+        assert forest_leaves(changed, X).shape[1] == forest.n_trees + 1
+
+
+def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_warning(
+    data, tmp_path
+):
+    X, y, qid = data
+    X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(X, y, qid)
+    path = tmp_path / "model.json"
+    refusal = r"format 'solr' differs: feature 'f\d+' is missing in \d+; .* of 240 documents"
+    with pytest.raises(ValueError, match=refusal):
+        export(ranker, path, format="solr", check=X)
+    assert not path.exists()
+    with pytest.warns(UserWarning, match="is missing in"):
+        report = export(ranker, path, format="solr", check=(X, y, qid), allow={"missing"})
+    assert report.n_changed_pairs > 0
+    assert report.ndcg != report.ndcg_of_program
+    assert "pairs change order, NDCG@10" in str(report)
+
+
+def test_what_may_differ_is_checked_and_what_cannot_differ_needs_no_check(data, tmp_path):
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+    for format in ("c", "json", "lightgbm", "onnx"):
+        report = export(ranker, tmp_path / format, format=format)
+        assert str(report) == f"{format}: no documents were checked."
+    with pytest.raises(ValueError, match="check must be given; allow='unchecked' accepts this"):
+        export(ranker, tmp_path / "solr", format="solr")
+    with pytest.warns(UserWarning, match="check must be given"):
+        export(ranker, tmp_path / "solr", format="solr", allow=["unchecked"])
+
+
+def test_what_cannot_be_exported_is_refused(data, tmp_path):
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0)
+    path = tmp_path / "model"
+    with pytest.raises(ValueError, match="not fitted"):
+        export(ranker, path, format="c")
+    ranker.fit(*data)
+    with pytest.raises(ValueError, match="format must be one of"):
+        export(ranker, path, format="word")
+    with pytest.raises(ValueError, match="allow must be one of"):
+        export(ranker, path, format="c", allow=["everything"])
+    with pytest.raises(FileNotFoundError):
+        export(ranker, tmp_path / "none" / "model", format="c")
+    network = TreeDirectRanker(Linear(), random_state=0).fit(*data)
+    with pytest.raises(ValueError, match="feature_part must be trees"):
+        export(network, path, format="c")
+    deep = drawn_forest(np.random.default_rng(2), n_trees=8, most_splits=500)
+    with pytest.raises(ValueError, match=r"takes trees of at most 200 splits on a path; got \d+"):
+        converted("solr", deep, NAMES)
+    with pytest.raises(ValueError, match="has no categories; got some in column 3"):
+        converted("solr", drawn_forest(np.random.default_rng(1), rule="exact"), NAMES)
+    assert not path.exists()
+
+
+def test_names_of_columns_are_the_names_of_features(data, tmp_path):
+    pandas = pytest.importorskip("pandas")
+    X, y, qid = data
+    frame = pandas.DataFrame(X, columns=[f"price {i}" for i in range(X.shape[1])])
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(frame, y, qid)
+    path = tmp_path / "model.json"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        export(ranker, path, format="solr", check=(frame, y, qid))
+    model = json.loads(path.read_text())
+    assert model["features"][3] == {"name": "price 3"}
+    assert f"price {model['params']['trees'][0]['root']['feature'].split()[1]}" in frame

@@ -1,0 +1,201 @@
+"""Files of each format, scored by the real programs: equal to what is said of them, bit for bit."""
+
+import ctypes
+import json
+import shutil
+import subprocess
+
+import lightgbm
+import numpy as np
+import pytest
+from drawn_forests import drawn_documents, drawn_forest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treerank.exports.conversion import converted
+from treerank.exports.formats import format_named
+from treerank.forests.scoring import forest_scores
+
+NAMES = ["a", "b", "c", "d"]
+drawn = settings(deadline=None, derandomize=True, max_examples=25)
+seeds = st.integers(0, 2**32 - 1)
+
+
+def written(format, forest, X=None):
+    conversion = converted(format, forest, NAMES, X)
+    return conversion, format_named(format).write(conversion.written)
+
+
+def drawn_case(seed, rule, *, huge=True):
+    """Return a forest and documents; everything that may be hard for a program is drawn."""
+    random = np.random.default_rng(seed)
+    forest = drawn_forest(
+        random,
+        n_trees=int(random.integers(1, 8)),
+        huge=huge and random.random() < 0.3,
+        rule=rule if random.random() < 0.5 else None,
+        zeros=random.random() < 0.2,
+        sum_dtype=random.choice(["float64", "float32"]),
+        constant=random.random() < 0.5,
+    )
+    return forest, drawn_documents(random, forest, 100)
+
+
+@given(seed=seeds)
+@drawn
+def test_lightgbm_scores_its_text_as_expected(seed):
+    forest, X = drawn_case(seed, "truncated")
+    conversion, text = written("lightgbm", forest, X)
+    scores = lightgbm.Booster(model_str=text).predict(X, raw_score=True)
+    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+
+
+@given(seed=seeds)
+@drawn
+def test_xgboost_scores_its_json_as_expected(seed):
+    xgboost = pytest.importorskip("xgboost")
+    forest, X = drawn_case(seed, "single", huge=False)
+    conversion, text = written("xgboost", forest, X)
+    booster = xgboost.Booster()
+    booster.load_model(bytearray(text.encode()))
+    scores = booster.inplace_predict(X, predict_type="margin")
+    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+
+
+@given(seed=seeds)
+@drawn
+def test_onnxruntime_scores_the_graph_as_expected(seed):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    forest, X = drawn_case(seed, "exact")
+    conversion, content = written("onnx", forest, X)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
+    scores = session.run(None, {"X": X})[0][:, 0]
+    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+
+
+def test_the_checker_of_onnx_accepts_the_graph():
+    onnx = pytest.importorskip("onnx")
+    forest = drawn_forest(np.random.default_rng(0), rule="exact")
+    model = onnx.load_from_string(written("onnx", forest)[1])
+    onnx.checker.check_model(model)
+    assert {entry.key: entry.value for entry in model.metadata_props} == {
+        "feature_names": "\n".join(NAMES)
+    }
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+@pytest.mark.parametrize("sum_dtype", ["float64", "float32"])
+@pytest.mark.parametrize("rule", [None, "exact", "truncated", "single"])
+def test_compiled_c_scores_as_the_forest_bit_for_bit(rule, sum_dtype, tmp_path):
+    random = np.random.default_rng(0)
+    for zeros in (False, True):
+        options = {"rule": rule, "zeros": zeros, "sum_dtype": sum_dtype, "constant": True}
+        forest = drawn_forest(random, n_trees=60, huge=sum_dtype == "float64", **options)
+        X = drawn_documents(random, forest, 1001)
+        scores = compiled(written("c", forest)[1], tmp_path / f"model{zeros}")
+        np.testing.assert_array_equal(scores(X), forest_scores(forest, X)[:, 0])
+        np.testing.assert_array_equal(scores(X[:1]), forest_scores(forest, X[:1])[:, 0])
+
+
+def compiled(source, path):
+    path.with_suffix(".c").write_text(source)
+    flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-shared", "-fPIC"]
+    command = ["gcc", *flags, "-o", f"{path}.so", f"{path}.c", "-lm"]
+    subprocess.run(command, check=True)
+    function = ctypes.CDLL(f"{path}.so").treerank_score
+    numbers = np.ctypeslib.ndpointer(np.float64, flags="C_CONTIGUOUS")
+    function.argtypes, function.restype = [numbers, ctypes.c_size_t, numbers], None
+
+    def scores(X):
+        found = np.empty(len(X))
+        function(np.ascontiguousarray(X), len(X), found)
+        return found
+
+    return scores
+
+
+def evaluated_vespa(node, x):
+    """Return the leaf of a document by Vespa's rules, with floats as its search nodes keep them."""
+    while "leaf_value" not in node:
+        value, limit = x[node["split_feature"]], node["threshold"]
+        if node["decision_type"] == "==":
+            is_left = np.isnan(value) if node["default_left"] else False
+            is_left = is_left or str(int(value)) in limit.split("||") if value == value else is_left
+        else:
+            limit = float(np.float32(limit))
+            is_left = not (value >= limit) if node["default_left"] else value < limit
+        node = node["left_child" if is_left else "right_child"]
+    return float(np.float32(node["leaf_value"]))
+
+
+def evaluated_elastic(nodes, x):
+    """Return the leaf of a document by the rules of Elastic's trained models."""
+    node = nodes[0]
+    while "leaf_value" not in node:
+        value = float(np.float32(x[node["split_feature"]]))
+        is_left = node["default_left"] if np.isnan(value) else value <= node["threshold"]
+        node = nodes[node["left_child" if is_left else "right_child"]]
+    return node["leaf_value"]
+
+
+def evaluated_splits(node, x, missing):
+    """Return the leaf of a document by the rules of OpenSearch's plugin."""
+    while "leaf" not in node:
+        value = np.float32(x[NAMES.index(node["split"])])
+        value = np.float32(0) if missing == "zero" and np.isnan(value) else value
+        goes = "yes" if np.float32(node["split_condition"]) > value else "no"
+        goes = "missing" if missing == "side" and np.isnan(value) else goes
+        node = next(child for child in node["children"] if child["nodeid"] == node[goes])
+    return np.float32(node["leaf"])
+
+
+def evaluated_solr(node, x):
+    """Return the leaf of a document by the rules of Solr's model."""
+    while "value" not in node:
+        limit = np.float32(node["threshold"]) + np.float32(1e-6)
+        goes = "left" if np.float32(x[NAMES.index(node["feature"])]) <= limit else "right"
+        node = node[goes]
+    return np.float32(node["value"])
+
+
+#: The arithmetic of programs that are no test dependency, one document at a time.
+PROGRAMS = {
+    "elastic": lambda model, x: np.float64(
+        np.float32(
+            sum(
+                evaluated_elastic(tree["tree"]["tree_structure"], x)
+                for tree in model["trained_model"]["ensemble"]["trained_models"]
+            )
+        )
+    ),
+    "opensearch": lambda model, x: added(evaluated_splits(tree, x, "side") for tree in model),
+    "opensearch-2": lambda model, x: added(evaluated_splits(tree, x, "zero") for tree in model),
+    "opensearch-3.2": lambda model, x: added(evaluated_splits(tree, x, "right") for tree in model),
+    "solr": lambda model, x: added(
+        evaluated_solr(tree["root"], x) for tree in model["params"]["trees"]
+    ),
+    "vespa": lambda model, x: sum(
+        evaluated_vespa(tree["tree_structure"], x) for tree in model["tree_info"]
+    ),
+}
+
+
+def added(leaves):
+    total = np.float32(0)
+    for leaf in leaves:
+        total += leaf
+    return float(total)
+
+
+@pytest.mark.parametrize("format", PROGRAMS)
+def test_the_arithmetic_of_other_programs_gives_the_scores_expected(format):
+    random = np.random.default_rng(0)
+    for trial in range(12):
+        forest = drawn_forest(random, sum_dtype=["float64", "float32"][trial % 2], constant=True)
+        X = drawn_documents(random, forest, 40)
+        conversion, content = written(format, forest, X)
+        model = json.loads(content)
+        scores = [PROGRAMS[format](model, x) for x in X]
+        np.testing.assert_array_equal(scores, conversion.scores(X)[1])

@@ -1,0 +1,61 @@
+"""Lines: the optimum, and what counts as a feature."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treerank.feature_parts.linear.head_fitting import fit_head
+from treerank.feature_parts.linear.line import Line
+from treerank.feature_parts.rows import Rows
+from treerank.objectives import make_objective
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.testing import make_ranking_sample
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+DATA = make_ranking_sample()
+X, Y, QID = DATA.X, DATA.y, DATA.qid
+OBJECTIVE = make_objective(Y, QID)
+
+
+def test_a_line_is_the_convex_fit_of_features_of_deviation_one():
+    scaled = (X - X.mean(axis=0)) / X.std(axis=0)
+    weight = fit_head(scaled, OBJECTIVE.convex(), alpha=0.5)
+    line = Line(alpha=0.5).fit(X, OBJECTIVE)
+    np.testing.assert_allclose(line.coef_, weight / X.std(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(line.transform(X)[:, 0], scaled @ weight, rtol=1e-3, atol=1e-6)
+
+
+def test_the_unit_of_a_feature_does_not_matter():
+    unit = np.array([1e-6, 1.0, 1e6, 2.0, 1.0])
+    scores = Line().fit(X, OBJECTIVE).transform(X)
+    np.testing.assert_allclose(Line().fit(X * unit, OBJECTIVE).transform(X * unit), scores, 1e-3)
+
+
+def test_a_missing_value_counts_as_the_mean():
+    line = Line().fit(X, OBJECTIVE)
+    missing, mean = X[:1].copy(), X[:1].copy()
+    missing[0, 1], mean[0, 1] = np.nan, X[:, 1].mean()
+    np.testing.assert_allclose(line.transform(missing), line.transform(mean))
+
+
+def test_categories_are_left_out():
+    line = Line().fit(Rows(X, categorical=[0]), OBJECTIVE)
+    assert line.coef_[0] == 0
+    assert line.coef_[1] != 0
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(color=np.where(Y > 0, "red", "blue"))
+    ranker = TreeDirectRanker(Line()).fit(frame, Y, QID)
+    assert ranker.feature_part_.coef_[5] == 0
+
+
+def test_features_that_say_nothing_give_a_constant_line():
+    line = Line().fit(np.ones_like(X), OBJECTIVE)
+    assert not line.transform(X).any()
+    assert not line.feature_importances_.any()
+
+
+def test_wrong_input_is_refused():
+    with pytest.raises(ValueError, match="alpha must be a finite number of at least 0; got -1"):
+        Line(alpha=-1).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match="X must have 5 features; got 4"):
+        Line().fit(X, OBJECTIVE).transform(X[:, :4])

@@ -1,0 +1,66 @@
+"""``treerank export``: a model for another program."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treerank.checks import check_choice
+from treerank.cli.console import Reporter
+from treerank.cli.options import (
+    ModelFile,
+    Quiet,
+    Sparse,
+    check_written,
+    checked,
+    choice,
+    read_data,
+)
+from treerank.exports.exporting import REASONS, check_reason
+from treerank.exports.exporting import export as export_ranker
+from treerank.exports.feature_sets import FEATURE_SETS, write_feature_set
+from treerank.exports.formats import FORMATS
+from treerank.registry import load
+
+
+def export(
+    model: ModelFile,
+    output: Annotated[Path, typer.Argument(help="File to write.")],
+    format: Annotated[str, choice("format", FORMATS, "Format of the file")],
+    check: Annotated[
+        Path | None,
+        typer.Option(help="Data file with documents that the other program must rank equally."),
+    ] = None,
+    allow: Annotated[
+        list[str] | None,
+        typer.Option(
+            callback=checked(check_reason),
+            metavar="NAME",
+            help=f"Warn of such a difference; may be repeated: {', '.join(REASONS)}.",
+        ),
+    ] = None,
+    features: Annotated[
+        Path | None,
+        typer.Option(help=f"Also write a draft of the feature set; for {', '.join(FEATURE_SETS)}."),
+    ] = None,
+    sparse: Sparse = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write a model in the format of another program, such as a search engine.
+
+    The documents of --check are scored as the other program would score them. A model that would
+    rank them differently is refused with the reason, or written with a warning by --allow.
+    """
+    check_written(output, model, check)
+    if features is not None:
+        check_choice("format", format, FEATURE_SETS)
+        check_written(features, model, check)
+    reporter, ranker = Reporter(quiet), load(model)
+    documents = None
+    if check is not None:
+        data = read_data(reporter, check, n_features=ranker.n_features_in_, sparse=sparse)
+        documents = data.X, data.y, data.qid
+    report = export_ranker(ranker, output, format=format, check=documents, allow=allow or ())
+    if features is not None:
+        write_feature_set(ranker, features, format=format)
+    typer.echo(str(report))

@@ -1,0 +1,148 @@
+"""Adaptation: thresholds with which a program decides as the model does, and what stays different.
+
+Thresholds are chosen for each split: the one that decides equally for all values, if the program
+has such a number, or one that decides equally for the documents given. What no threshold can mend
+is found by sending the documents through both forests.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from treerank.exports.comparison import Comparison
+from treerank.forests.forest import Forest
+from treerank.forests.scoring import forest_leaves
+
+_BLOCK = 4096  # documents that are compared together, which bounds the memory
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Documents that a program would score differently, and why.
+
+    Attributes
+    ----------
+    reason : {"missing", "rounding"}
+        Whether missing values or rounded numbers go to another side.
+    feature : str
+        Name of the feature.
+    n_documents : int
+        Number of these documents.
+    """
+
+    reason: str
+    feature: str
+    n_documents: int
+
+    def __str__(self) -> str:
+        """Return the difference as a clause."""
+        what = "is missing" if self.reason == "missing" else "is rounded over a threshold"
+        return f"feature {self.feature!r} {what} in {self.n_documents}"
+
+
+def adapted_thresholds(forest: Forest, comparison: Comparison, X: Any = None) -> np.ndarray:
+    """Return one threshold per node, for a program that compares in its own way.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    comparison : Comparison
+        How the program compares.
+    X : ndarray or sparse matrix of shape (n_documents, n_features)
+        Documents for which it must decide as the forest does.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes,)
+        Zeros in leaves and in splits by category.
+    """
+    thresholds = np.zeros(forest.n_nodes, dtype=comparison.dtype)
+    for feature, nodes in _nodes_by_feature(forest):
+        wanted = forest.threshold[nodes]
+        if X is None:
+            thresholds[nodes] = comparison.thresholds(wanted)
+            continue
+        values = np.unique(_column(X, feature))
+        values = np.concatenate([[-np.inf], values[~np.isnan(values)], [np.inf]])
+        place = np.searchsorted(values[:-1], wanted, side="right")
+        low, high = values[np.maximum(place - 1, 0)], values[place]
+        thresholds[nodes] = comparison.thresholds(wanted, low, high)
+    return thresholds
+
+
+def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) -> list[Difference]:
+    """Return where documents reach other leaves in another forest of the same structure.
+
+    Parameters
+    ----------
+    forest, other : Forest
+        The model, and what a program evaluates.
+    X : ndarray or sparse matrix of shape (n_documents, n_features)
+        Documents.
+    names : list of str
+        Names of the features.
+
+    Returns
+    -------
+    list of Difference
+        By reason and feature. A document counts for a feature if the value of this feature is the
+        first that another side is taken for, in some tree.
+    """
+    tree = _parents_and_depths(forest)
+    parts = [_parted(forest, other, X, begin, *tree) for begin in range(0, X.shape[0], _BLOCK)]
+    rows, features = np.unique(np.concatenate([np.zeros((2, 0), int), *parts], axis=1), axis=1)
+    found = []
+    for feature in np.unique(features).tolist():
+        values = _column(X, feature)[rows[features == feature]]
+        n_missing = int((np.isnan(values) | (np.abs(values) <= forest.missing_up_to)).sum())
+        counts = {"missing": n_missing, "rounding": len(values) - n_missing}
+        found += [Difference(why, names[feature], n) for why, n in counts.items() if n]
+    return sorted(found, key=lambda difference: difference.reason)
+
+
+def _parted(forest, other, X, begin, parent, depth):
+    """Return documents of a block and the features of the splits where the two paths part."""
+    rows = X[begin : begin + _BLOCK]
+    leaves, others = forest_leaves(forest, rows), forest_leaves(other, rows)
+    row, tree = np.nonzero(leaves != others)
+    one, two = leaves[row, tree], others[row, tree]
+    while (apart := one != two).any():
+        goes_up = apart & (depth[one] >= depth[two])
+        one, two = np.where(goes_up, parent[one], one), np.where(apart & ~goes_up, parent[two], two)
+    return np.unique(np.stack([row + begin, forest.feature[one]]), axis=1)
+
+
+def _parents_and_depths(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parent of each node, -1 for roots, and the number of splits above it."""
+    parent, depth = np.full(forest.n_nodes, -1), np.zeros(forest.n_nodes, dtype=np.int64)
+    splits = np.flatnonzero(~forest.is_leaf)
+    parent[forest.left[splits]] = parent[forest.right[splits]] = splits
+    nodes = forest.roots
+    while len(nodes):
+        splits = nodes[~forest.is_leaf[nodes]]
+        nodes = np.concatenate([forest.left[splits], forest.right[splits]])
+        depth[nodes] = depth[parent[nodes]] + 1
+    return parent, depth
+
+
+def _nodes_by_feature(forest: Forest) -> list[tuple[int, np.ndarray]]:
+    """Return the splits by number of each feature that has some."""
+    is_number = ~forest.is_leaf
+    if forest.categories is not None:
+        is_number &= forest.categories.of_node < 0
+    nodes = np.flatnonzero(is_number)
+    nodes = nodes[np.argsort(forest.feature[nodes], kind="stable")]
+    features, counts = np.unique(forest.feature[nodes], return_counts=True)
+    ends = np.cumsum(counts)
+    return [
+        (feature, nodes[end - count : end])
+        for feature, count, end in zip(features.tolist(), counts, ends, strict=True)
+    ]
+
+
+def _column(X: Any, feature: int) -> np.ndarray:
+    column = X[:, [feature]].toarray().ravel() if issparse(X) else X[:, feature]
+    return np.asarray(column, dtype=np.float64)

@@ -1,0 +1,101 @@
+"""Consumer: how the program that reads an exported model scores a document.
+
+What a program computes is described by a few facts: how it compares, where missing values go, and
+in which precision it adds. From them follows, for any forest and its thresholds in the file, the
+forest that the program in fact evaluates. Scoring documents with this second forest emulates the
+program exactly.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from treerank.exports.comparison import AT_MOST, Comparison
+from treerank.forests.forest import CategorySets, Forest
+from treerank.forests.scoring import forest_scores
+
+Precision = Literal["float64", "float32"]
+
+
+@dataclass(frozen=True)
+class Consumer:
+    """A program that scores documents with a model.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        Which values go left.
+    missing : {"side", "zero", "right", "refused"}
+        What a missing value is: it goes to a side that each split has, it is the number 0, it
+        always goes right, or it is an error.
+    leaf_dtype, sum_dtype, score_dtype : {"float64", "float32"}
+        Precision of the values of leaves, in which they are added, tree after tree, and of the
+        final score.
+    categories : {"exact", "truncated", "single"}, default=None
+        How a value becomes the code of a category, see
+        :class:`~treerank.forests.forest.CategorySets`; ``None`` if the program has no categories.
+    missing_category : {"side", "right"}, default="side"
+        Where missing values go at splits by category.
+    zero_up_to : float, default=-1
+        Numbers up to this magnitude are missing, if zeros are missing in the forest; -1 if the
+        program knows no such forests.
+    """
+
+    comparison: Comparison = AT_MOST
+    missing: Literal["side", "zero", "right", "refused"] = "side"
+    leaf_dtype: Precision = "float64"
+    sum_dtype: Precision = "float64"
+    score_dtype: Precision = "float64"
+    categories: Literal["exact", "truncated", "single"] | None = None
+    missing_category: Literal["side", "right"] = "side"
+    zero_up_to: float = -1.0
+
+    def rounded(self, forest: Forest) -> Forest:
+        """Return a forest with the values of leaves as the program reads them."""
+        with np.errstate(over="ignore"):
+            values = forest.values.astype(self.leaf_dtype).astype(np.float64)
+        return replace(forest, values=values)
+
+    def evaluated(self, written: Forest, thresholds: np.ndarray) -> Forest:
+        """Return the forest that this program evaluates, given the thresholds in the file.
+
+        Parameters
+        ----------
+        written : Forest
+            The trees in the file, see :meth:`rounded`.
+        thresholds : ndarray of shape (n_nodes,)
+            Thresholds in the file.
+
+        Returns
+        -------
+        Forest
+        """
+        sets, is_leaf = written.categories, written.is_leaf
+        by_set = np.zeros_like(is_leaf) if sets is None else sets.of_node >= 0
+        reached = np.where(is_leaf | by_set, 0.0, self.comparison.reaches(thresholds))
+        sides = {
+            "side": written.missing_left,
+            "zero": reached >= 0,
+            "right": np.zeros_like(is_leaf),
+            "refused": ~written.missing_left,  # then every missing value makes a difference
+        }
+        missing_left = sides[self.missing] & ~is_leaf
+        if self.missing_category == "right":
+            missing_left &= ~by_set
+        return replace(
+            written,
+            threshold=reached,
+            missing_left=missing_left,
+            missing_up_to=self.zero_up_to if written.missing_up_to >= 0 else -1.0,
+            sum_dtype=self.sum_dtype,
+            categories=None if sets is None else self._read_sets(sets),
+        )
+
+    def scores(self, evaluated: Forest, X: np.ndarray) -> np.ndarray:
+        """Return the scores of the program."""
+        scores = forest_scores(evaluated, X)[:, 0]
+        return scores.astype(self.score_dtype).astype(np.float64)
+
+    def _read_sets(self, sets: CategorySets) -> CategorySets:
+        return replace(sets, rule=self.categories or sets.rule)

@@ -1,0 +1,126 @@
+"""Exporting: a ranker is written for another program, which then ranks documents as it does.
+
+What the other program would compute is known exactly, see :mod:`treerank.exports.consumer`. So the
+documents of ``check`` are scored in its way before the file is written, and a model that it would
+score differently is refused, with the reason.
+"""
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.checks import check_choice, warn_user
+from treerank.exports.conversion import Conversion, converted
+from treerank.exports.formats import format_named
+from treerank.exports.report import ExportReport, compare_scores
+from treerank.files.replaced import check_output, replaced_file
+from treerank.inputs.documents import check_features, check_labels
+from treerank.inputs.grouping import QueryGroups
+
+#: Reasons for which a program may score differently; ``allow`` takes them.
+REASONS = ("missing", "rounding", "order", "unchecked")
+
+
+def export(
+    ranker: Any,
+    path: str | Path,
+    *,
+    format: str,
+    check: Any = None,
+    allow: Collection[str] = (),
+) -> ExportReport:
+    """Write a fitted ranker in the format of another program.
+
+    Parameters
+    ----------
+    ranker : ranker
+        A fitted ranker with trees.
+    path : str or path
+        The file to write.
+    format : str
+        Name of the format, see :data:`treerank.exports.formats.FORMATS`.
+    check : X, (X, y) or (X, y, qid), default=None
+        Documents that the other program must rank as the ranker does. Formats whose program
+        scores some documents differently need them.
+    allow : collection of {"missing", "rounding", "order", "unchecked"}, default=()
+        Differences that are warned of instead of refused: documents with missing values, values
+        that are rounded over a threshold, pairs of documents that change their order since sums
+        are rounded, and a model that was not checked.
+
+    Returns
+    -------
+    ExportReport
+        How the scores of the other program differ on the documents of ``check``.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from treerank import TreeDirectRanker, make_web_search
+    >>> X, y, qid = make_web_search(20, random_state=0)
+    >>> ranker = TreeDirectRanker(random_state=0).fit(X, y, qid)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = export(ranker, folder + "/model.json", format="solr", check=(X, y, qid))
+    >>> report.n_changed_pairs
+    0
+    """
+    check_is_fitted(ranker)
+    target = format_named(format)
+    for reason in allow:
+        check_reason(reason)
+    check_output(path)
+    documents = None if check is None else _documents(ranker, check)
+    X = None if documents is None else documents[0]
+    conversion = converted(format, ranker.forest(), feature_names(ranker), X)
+    report, obstacles = _compared(format, conversion, documents)
+    for reason, obstacle in obstacles.items():
+        if reason not in allow:
+            raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
+        warn_user(f"Format {format!r} {obstacle}.")
+    content = target.write(conversion.written)
+    with replaced_file(path) as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+    return report
+
+
+def check_reason(reason: str) -> None:
+    """Refuse what is no reason for which a program may score differently."""
+    check_choice("allow", reason, REASONS)
+
+
+def _documents(ranker: Any, check: Any) -> tuple[Any, np.ndarray | None, QueryGroups]:
+    """Return features, labels and queries of the documents to check."""
+    X, y, qid = (*check, None, None)[:3] if isinstance(check, tuple) else (check, None, None)
+    X = check_features(ranker, X)
+    y = None if y is None else check_labels(y, X.shape[0], "y of check")
+    return X, y, QueryGroups.from_qid(qid, X.shape[0])
+
+
+def feature_names(ranker: Any) -> list[str]:
+    """Return the names of the columns of a fitted ranker; f0, f1 and so on if it knows none."""
+    names = getattr(ranker, "feature_names_in_", None)
+    return [f"f{i}" for i in range(ranker.n_features_in_)] if names is None else list(names)
+
+
+def _compared(
+    format: str, conversion: Conversion, documents: Any
+) -> tuple[ExportReport, dict[str, str]]:
+    """Return the report, and what the program does differently by reason."""
+    if documents is None:
+        unchecked = "may score some documents differently, so check must be given"
+        return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
+    X, y, groups = documents
+    report = compare_scores(format, *conversion.scores(X), y, groups)
+    found, obstacles = conversion.differences(X), {}
+    for reason in ("missing", "rounding"):
+        clauses = [str(difference) for difference in found if difference.reason == reason]
+        if clauses:
+            more = f" and {len(clauses) - 5} more features" if len(clauses) > 5 else ""
+            listed = "; ".join(clauses[:5]) + more
+            obstacles[reason] = f"differs: {listed} of {report.n_documents} documents"
+    if report.n_changed_pairs and not obstacles:
+        changed = f"changes the order of {report.n_changed_pairs} pairs by rounding sums"
+        obstacles["order"] = changed
+    return report, obstacles

@@ -1,0 +1,49 @@
+"""treelite: a checkpoint that treelite and tl2cgen read; needs the package ``treelite``.
+
+treelite itself reads the text of LightGBM, and XGBoost's JSON for trees that are added in single
+precision. It does not take tiny numbers for zero as LightGBM does, but cannot read numbers below
+2.3e-308. They are 0 here.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from treerank.exports.comparison import BELOW_SINGLE, Comparison
+from treerank.exports.consumer import Consumer
+from treerank.exports.format import Format
+from treerank.exports.lightgbm_model import write_lightgbm
+from treerank.exports.written import Written
+from treerank.exports.xgboost_model import write_xgboost
+
+
+def _without_subnormal(numbers: np.ndarray) -> np.ndarray:
+    return np.where(np.abs(numbers) < np.finfo(np.float64).tiny, 0.0, numbers)
+
+
+def write_treelite(written: Written) -> bytes:
+    """Return the checkpoint."""
+    from treelite import frontend
+
+    if written.thresholds.dtype == "float32":
+        model = frontend.from_xgboost_json(write_xgboost(written))
+        return model.serialize_bytes()
+    forest = replace(written.forest, values=_without_subnormal(written.forest.values))
+    thresholds = _without_subnormal(written.thresholds)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.txt"
+        path.write_text(write_lightgbm(Written(forest, thresholds, written.names)))
+        return frontend.load_lightgbm_model(path).serialize_bytes()
+
+
+TREELITE = Format(
+    write_treelite,
+    Consumer(
+        Comparison(_without_subnormal, _without_subnormal),
+        categories="truncated",
+        missing_category="right",
+    ),
+    single=Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="single"),
+)

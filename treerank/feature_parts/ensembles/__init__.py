@@ -1,0 +1,1 @@
+"""Several feature parts as one."""

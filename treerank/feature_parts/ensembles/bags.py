@@ -1,0 +1,60 @@
+"""Bags: shares of the queries of an objective, each with the queries that it leaves out."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from treerank.feature_parts.base import Validation
+from treerank.feature_parts.rows import Rows
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.base import Objective, convex_form
+from treerank.objectives.batches import taken
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """Rows that one fit of each part learns from, and rows that it does not see.
+
+    Attributes
+    ----------
+    kept : ndarray of shape (n_kept,)
+        Rows to learn from.
+    left_out : ndarray of shape (n_left_out,)
+        All other rows.
+    """
+
+    kept: np.ndarray
+    left_out: np.ndarray
+
+    def loss_left_out(self, rows: Rows, objective: Objective) -> Validation:
+        """Return the rows that are left out, with the convex form of their loss as the metric."""
+        convex = convex_form(taken(objective, self.left_out))
+
+        def negative_loss(scores: np.ndarray) -> float:
+            return -float(convex(scores.reshape(len(scores), -1).sum(axis=1))[0])
+
+        return rows.take(self.left_out), negative_loss
+
+
+def deal_bags(groups: QueryGroups, n_bags: int, rng: Any) -> list[Bag]:
+    """Return bags that leave out each query once, or each row if there are too few queries.
+
+    Examples
+    --------
+    >>> groups = QueryGroups.from_qid(["a", "a", "b", "b", "b", "c"])
+    >>> bags = deal_bags(groups, 3, np.random.RandomState(0))
+    >>> [bag.left_out.tolist() for bag in bags]
+    [[5], [2, 3, 4], [0, 1]]
+    """
+    has_enough = groups.n_queries >= n_bags
+    unit = groups.codes if has_enough else np.arange(groups.n_documents)
+    n_units = groups.n_queries if has_enough else groups.n_documents
+    bag_of_unit = rng.permutation(n_units) % n_bags
+    bag_of_row = bag_of_unit[unit[groups.order]]
+    if n_units == 1:  # nothing can be left out
+        return [Bag(groups.order, groups.order)]
+    return [
+        Bag(groups.order[bag_of_row != bag], groups.order[bag_of_row == bag])
+        for bag in range(min(n_bags, n_units))
+    ]

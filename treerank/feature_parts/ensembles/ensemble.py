@@ -1,0 +1,237 @@
+"""Ensemble: several feature parts as one, each fitted several times.
+
+Every feature part is fitted once per bag. A bag is a share of the queries and leaves out the
+others. The fits stop early on what their bag leaves out, and the scores that they give there are
+scores of documents they were not trained on. From these scores, which cover all documents, the
+weights of the feature parts are fitted.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.checks import check_choice, check_count
+from treerank.feature_parts.base import FeaturePart, Validation
+from treerank.feature_parts.ensembles.bags import deal_bags
+from treerank.feature_parts.linear.head_fitting import fit_head
+from treerank.feature_parts.registry import make_feature_part, reads_sparse
+from treerank.feature_parts.rows import as_rows
+from treerank.files.states import Rule, array, check_state, count, history
+from treerank.objectives.base import Objective, convex_form
+from treerank.objectives.batches import taken
+from treerank.progress import Progress, current_listener, ignore_progress, listening
+
+#: Penalty on the weights of the parts, chosen on validation parts of real data.
+_ALPHA = 0.03
+
+
+@dataclass(eq=False, repr=False)
+class Ensemble(BaseEstimator):
+    """Several feature parts side by side, each the mean of several fits.
+
+    A fit of a part leaves out some queries. All parts see the same objective. A part that stops
+    early watches the loss of the queries that are left out, and needs no others. The weight of
+    each part in the score is fitted to the scores of left-out queries only, and is not negative: a
+    part that does not help gets the weight 0. An objective with a single query leaves out
+    documents.
+
+    Parameters
+    ----------
+    parts : sequence of str or feature part, default=("line", "lightgbm")
+        The feature parts, by name or as instances, which are copied. Their parameters are named by
+        their places: ``set_params(1__num_leaves=15)`` changes the second one.
+    n_bags : int, default=5
+        Number of fits of each part; each leaves out another one of so many shares of the queries.
+        The time of ``fit`` and of ``transform`` is proportional to it.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the shares, and of the parts that have no seed of their own.
+
+    Attributes
+    ----------
+    bags_ : list of list of feature part
+        The fitted parts of each bag.
+    head_weight_ : ndarray of shape (n_parts,)
+        Weight of each part in the score.
+    feature_importances_ : ndarray of shape (n_features,)
+        Mean importance over parts, weighed by the share of each part in the spread of the scores.
+    spread_ : ndarray of shape (n_parts,)
+        Standard deviation of the scores of each part over the documents, each left out once.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: [value]}}`` of the whole, given ``validation``.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X and of ``transform``, which has one per part.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker
+    >>> from treerank.feature_parts.linear.line import Line
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
+    >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    >>> ranker = TreeDirectRanker([Line(), "lightgbm"], random_state=0).fit(X, y, qid)
+    >>> ranker.transform(X).shape
+    (200, 2)
+    """
+
+    parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
+    _: KW_ONLY
+    n_bags: int = 5
+    random_state: int | np.random.RandomState | None = None
+
+    def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
+        """Fit all parts and their weights; row ``i`` of ``X`` gets score ``i`` of ``objective``.
+
+        The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
+        """
+        check_count("n_bags", self.n_bags, at_least=2)
+        if len(self.parts) == 0:
+            raise ValueError("parts must hold a feature part; got none.")
+        rows = as_rows(X, sparse=reads_sparse(self))
+        rng = check_random_state(self.random_state)
+        bags = deal_bags(objective.groups, self.n_bags, rng)
+        listener = current_listener()
+        self.n_features_in_, self.bags_ = rows.shape[1], []
+        scores = np.empty((len(rows), len(self.parts)))
+        for bag in bags:
+            parts = [_seeded(part, rng) for part in self.parts]
+            with listening(ignore_progress):
+                self.bags_.append(_fit_parts(parts, rows, objective, bag))
+            scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
+            listener(len(self.bags_), len(bags), "")
+        self._weigh(scores, objective)
+        progress = Progress(validation and validation[1], None)
+        if validation is not None:
+            columns = self.transform(validation[0])
+            progress.measure((columns * self.head_weight_).sum(axis=1))
+        self.evals_result_ = progress.history()
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the mean scores of each part, of shape (n_documents, n_parts)."""
+        check_is_fitted(self)
+        return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
+
+    @property
+    def n_outputs_(self) -> int:
+        """Number of columns of :meth:`transform`, one per part."""
+        check_is_fitted(self)
+        return len(self.head_weight_)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """Mean importance of each feature over parts, weighed by the share of each part."""
+        check_is_fitted(self)
+        by_part = [
+            np.mean([part.feature_importances_ for part in fits], axis=0)
+            for fits in zip(*self.bags_, strict=True)
+        ]
+        share = self.head_weight_ * self.spread_
+        return share @ by_part / max(share.sum(), np.finfo(np.float64).tiny)
+
+    def get_state(self) -> dict[str, Any]:
+        """Return the fitted parts and their weights."""
+        check_is_fitted(self)
+        return {name: getattr(self, name) for name in _STATE}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        n_features = state["n_features_in_"]
+        check_state(state, _STATE, n_parts=len(self.parts), n_features=n_features)
+        for name in _STATE:
+            setattr(self, name, state[name])
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters by name, those of the parts as ``"0__..."``, ``"1__..."``."""
+        params: dict[str, Any] = super().get_params(deep=False)
+        for place, part in enumerate(self.parts if deep else ()):
+            if not isinstance(part, str):
+                params |= {f"{place}__{name}": value for name, value in part.get_params().items()}
+        return params
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name; ``"1__num_leaves"`` is one of the second part."""
+        nested = {name: name.partition("__") for name in params}
+        nested = {name: split for name, split in nested.items() if split[0].isdigit()}
+        super().set_params(**{name: params[name] for name in params if name not in nested})
+        parts: list[Any] = [make_feature_part(part) for part in self.parts]
+        self.parts = parts if nested else self.parts
+        for name, (place, _, name_in_part) in nested.items():
+            check_choice("place", int(place), range(len(parts)))
+            parts[int(place)].set_params(**{name_in_part: params[name]})
+        return self
+
+    def __sklearn_tags__(self) -> Tags:
+        """Return scikit-learn's tags: X may be sparse if all parts read sparse matrices."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = all(reads_sparse(make_feature_part(part)) for part in self.parts)
+        return tags
+
+    def _weigh(self, scores: np.ndarray, objective: Objective) -> None:
+        """Fit the weights of the parts to the scores of documents that were left out."""
+        self.spread_ = scores.std(axis=0)
+        scale = np.where(self.spread_ > 0, self.spread_, 1)
+        weight = fit_head(scores / scale, convex_form(objective), penalty="positive", alpha=_ALPHA)
+        # Where no part helps alone, as with two queries, all of them do.
+        self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
+
+
+def _check_bags(name, bags, sizes):
+    """Refuse what is not a list of bags with one fitted part per place."""
+    n_parts, n_features = sizes["n_parts"], sizes["n_features"]
+    lists = bags if isinstance(bags, list) else []
+    if not lists or any(not isinstance(parts, list) or len(parts) != n_parts for parts in lists):
+        raise ValueError(f"{name} must be a list of bags of {n_parts} parts.")
+    for part in itertools.chain(*bags):
+        width = getattr(part, "n_features_in_", n_features)
+        if not hasattr(part, "transform") or width != n_features:
+            raise ValueError(f"{name} must hold fitted feature parts of {n_features} features.")
+
+
+#: What ``fit`` has learned, with the rules of a model file.
+_STATE: dict[str, Rule] = {
+    "n_features_in_": count(at_least=1),
+    "bags_": _check_bags,
+    "head_weight_": array("float64", "n_parts", at_least=0),
+    "spread_": array("float64", "n_parts", at_least=0),
+    "evals_result_": history,
+}
+
+
+def _seeded(part: Any, rng: np.random.RandomState) -> Any:
+    """Return an unfitted copy with a seed."""
+    copy = make_feature_part(part)
+    if "random_state" in copy.get_params() and copy.random_state is None:
+        copy.set_params(random_state=int(rng.randint(2**31 - 1)))
+    return copy
+
+
+def _columns(parts, X):
+    """Return the scores of the parts of one bag, side by side."""
+    return np.stack([_scores(part, X) for part in parts], axis=1)
+
+
+def _fit_parts(parts, rows, objective, bag):
+    """Fit the parts to what a bag keeps, and return them."""
+    inside, kept = taken(objective, bag.kept), rows.take(bag.kept)
+    watched = bag.loss_left_out(rows, objective)
+    for part in parts:
+        part.fit(kept, inside, validation=watched)
+        if part.n_outputs_ not in (1, objective.n_outputs) and not hasattr(part, "head_weight_"):
+            raise ValueError(
+                f"parts must have a single output or weights of their outputs; got "
+                f"{part.n_outputs_} of {type(part).__name__}."
+            )
+    return parts
+
+
+def _scores(part, X):
+    """Return the scores of a fitted part."""
+    outputs = np.ascontiguousarray(part.transform(X))
+    return (outputs * getattr(part, "head_weight_", 1.0)).reshape(len(outputs), -1).sum(axis=1)

@@ -1,0 +1,78 @@
+"""Folding: a forest of several outputs, and the weights of a head, as a forest of one output."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from treerank.forests.forest import Forest
+
+
+def folded(forest: Forest, weight: np.ndarray) -> Forest:
+    """Return a forest of one output, the weighted sum of the outputs of a forest.
+
+    A single output of weight 1 stays as it is, bit for bit. Otherwise trees are added in double
+    precision, so the last bits of the sum may differ.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    weight : ndarray of shape (n_outputs,)
+        Weight of each output.
+
+    Returns
+    -------
+    Forest
+    """
+    if len(weight) == 1 and weight[0] == 1:
+        return forest
+    if forest.values.shape[1] > 1:
+        values = forest.values @ weight
+    else:
+        values = forest.values[:, 0] * weight[forest.tree_output[tree_of_node(forest)]]
+    return replace(
+        forest,
+        values=values[:, None],
+        tree_output=np.zeros(forest.n_trees, dtype=np.int32),
+        constant=np.array([forest.constant @ weight]),
+        sum_dtype="float64",
+    )
+
+
+def with_constant_tree(forest: Forest) -> Forest:
+    """Return a forest of one output whose constant is 0, and a first tree of one leaf if needed.
+
+    The scores stay as they are, bit for bit.
+    """
+    if forest.constant[0] == 0:
+        return forest
+    added = {"feature": -1, "threshold": 0.0, "left": -1, "right": -1, "missing_left": False}
+    arrays: dict[str, Any] = {}
+    for name, last in added.items():
+        array = getattr(forest, name)
+        arrays[name] = np.append(array, array.dtype.type(last))
+    sets = forest.categories
+    if sets is not None:
+        sets = replace(sets, of_node=np.append(sets.of_node, np.int32(-1)))
+    return replace(
+        forest,
+        **arrays,
+        roots=np.append(np.int32(forest.n_nodes), forest.roots),
+        values=np.append(forest.values, forest.constant[:, None], axis=0),
+        tree_output=np.zeros(forest.n_trees + 1, dtype=np.int32),
+        constant=np.zeros(1),
+        categories=sets,
+    )
+
+
+def tree_of_node(forest: Forest) -> np.ndarray:
+    """Return the number of the tree of each node."""
+    tree = np.full(forest.n_nodes, -1)
+    nodes, numbers = forest.roots, np.arange(forest.n_trees)
+    while len(nodes):
+        tree[nodes] = numbers
+        is_split = ~forest.is_leaf[nodes]
+        nodes, numbers = nodes[is_split], np.tile(numbers[is_split], 2)
+        nodes = np.concatenate([forest.left[nodes], forest.right[nodes]])
+    return tree
