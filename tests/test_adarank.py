@@ -224,3 +224,10 @@ def test_threads_change_no_bit():
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     check_ranker(AdaRank(n_estimators=5), laws=["threads"])
     numba.set_num_threads(1)
+
+
+@pytest.mark.parametrize("weak_ranker", WEAK_RANKERS)
+def test_features_that_do_not_vary_make_a_constant_model(weak_ranker):
+    y, qid = np.tile([0, 1], 20), np.repeat([0, 1], 20)
+    scores = AdaRank(weak_ranker=weak_ranker).fit(np.zeros((40, 2)), y, qid).predict(np.eye(2))
+    np.testing.assert_array_equal(scores, 0)

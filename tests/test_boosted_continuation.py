@@ -1,6 +1,7 @@
 """Boosted trees go on where a fit ended, and stop where more of them do not help."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from boosted_regression import (
     HELD_OUT,
@@ -16,6 +17,7 @@ from boosted_regression import (
 )
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
 @pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
@@ -38,6 +40,18 @@ def test_a_continued_fit_equals_one_long_fit(part_class, how, tmp_path):
     assert [iteration for iteration, _, _ in objective.seen] == list(range(9, 15))
     assert part.best_iteration_ == 15
     np.testing.assert_array_equal(part.transform(X), fitted(part_class).transform(X))
+
+
+def test_trees_of_other_columns_are_not_continued(part_class):
+    table = pd.DataFrame(X, columns=["a b", "a_b", "", "ü\n"])
+    y, qid = np.digitize(TARGET, [0.0]), np.repeat(np.arange(60), 10)
+    part = part_class(**SMALL)
+    ranker = TreeDirectRanker(part, random_state=0).fit(table, y, qid, eval_set=(table, y, qid))
+    goes_on = TreeDirectRanker(part_class(**SMALL, init_model=ranker.feature_part_))
+    for form in (table, X):
+        goes_on.fit(form, y, qid)
+    with pytest.raises(ValueError, match="init_model must have been fitted to the columns of X"):
+        goes_on.fit(table.iloc[:, ::-1], y, qid)
 
 
 def test_several_outputs_can_be_continued(part_class):

@@ -49,6 +49,7 @@ def test_every_command_shows_its_summary_its_examples_and_exit_codes(name):
 
 def test_the_version_is_that_of_the_package():
     assert run("--version").stdout == f"treerank {version('treerank')}\n"
+    assert treerank.__version__ == version("treerank")
 
 
 # -- fit -----------------------------------------------------------------------------------
@@ -86,9 +87,8 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     model = treerank.load(tmp_path / "m")
     assert model.metric == "map"
     assert model.best_iteration_ < 50
-    assert result.stderr.endswith(
-        f"wrote {tmp_path / 'm'}: {model.best_iteration_} of 50 trees: map of the --valid file was best there\n"
-    )
+    written = f"wrote {tmp_path / 'm'}: {model.best_iteration_} of 50 trees"
+    assert result.stderr.endswith(f"{written}: map of the --valid file was best there\n")
 
 
 def test_best_fits_the_best_ranker(files, tmp_path):
@@ -270,6 +270,25 @@ def test_labels_without_relevance_end_in_a_warning_and_nan(files, tmp_path):
     assert result.exit_code == 0
     assert json.loads(result.stdout)["metrics"] == {"map": None}
     assert "treerank: warning: map is undefined: no query has anything to find." in result.stderr
+
+
+# -- sample ------------------------------------------------------------------------------
+
+
+def test_a_sample_is_the_same_again_and_replaces_nothing(tmp_path):
+    options = ("--queries", 10, "--random-state", 3)
+    assert run("sample", tmp_path / "a" / "b", *options).exit_code == 0
+    run("sample", tmp_path / "c", *options)
+    sets = {name: read_letor(tmp_path / "c" / f"{name}.txt") for name in ("train", "vali", "test")}
+    for name, data in sets.items():
+        file = f"{name}.txt"
+        assert (tmp_path / "c" / file).read_bytes() == (tmp_path / "a/b" / file).read_bytes()
+        assert len(np.unique(data.y)) > 1
+    assert [len(np.unique(data.qid)) for data in sets.values()] == [6, 2, 2]
+    assert len(set().union(*(data.qid.tolist() for data in sets.values()))) == 10
+    again = run("sample", tmp_path / "c", *options)
+    assert again.exit_code == 1
+    assert again.stderr == f"treerank: {tmp_path / 'c' / 'train.txt'}: File exists\n"
 
 
 # -- demo ----------------------------------------------------------------------------------

@@ -3,11 +3,14 @@
 import re
 import signal
 import subprocess
+import sys
 
+import numba
 import pytest
 from command_line import ESCAPE, SMALL, letor_files, run, start
 
 from treerank.cli import console
+from treerank.progress_bar import COMPILING
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +51,61 @@ def test_a_reader_that_leaves_early_is_no_traceback(files):
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(timeout=120) == 1
+
+
+INTERRUPTED = """
+import os, signal, sys
+
+class Interrupter:
+    def find_spec(self, name, path=None, target=None):
+        if name == sys.argv[-1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+from treerank.cli import main
+sys.meta_path.insert(0, Interrupter())
+main()
+"""
+
+
+@pytest.mark.parametrize("name", ["typer", "numpy", "numba", "sklearn"])
+def test_an_interrupt_while_modules_are_imported_is_one_line(name):
+    command = [sys.executable, "-c", INTERRUPTED, "evaluate", "model", name]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.stderr == "treerank: interrupted\n"
+    assert done.returncode == 130
+
+
+@pytest.mark.parametrize("redirection", [">/dev/full", ">&-"])
+@pytest.mark.parametrize("command", ["--help", "rank MODEL DATA --quiet"])
+def test_output_that_cannot_be_written_is_one_line(files, command, redirection):
+    command = command.replace("MODEL", str(files.model)).replace("DATA", str(files.test))
+    line = f'"{sys.executable}" -m treerank.cli {command} {redirection}'
+    done = subprocess.run(line, shell=True, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 1
+    error = "No space left on device" if "full" in redirection else "Bad file descriptor"
+    assert done.stderr == f"treerank: stdout: {error}\n"
+
+
+def test_a_pipe_is_told_that_kernels_are_compiled(capsys):
+    double = numba.njit(lambda x: 2 * x)
+    triple = numba.njit(lambda x: 3 * x)
+    with console.Reporter().counting("growing"):
+        double(1)
+        triple(1)
+    assert capsys.readouterr().err == f"growing\n  {COMPILING}\n"
+    with console.Reporter(quiet=True).counting("growing"):
+        double(1.0)
+    assert capsys.readouterr().err == ""
+
+
+def test_help_and_version_import_no_large_packages():
+    script = (
+        "import sys; from typer.testing import CliRunner; from treerank.cli.app import app\n"
+        "print([CliRunner().invoke(app, [word]).exit_code for word in ('--help', '--version')])\n"
+        "print(sorted({'numpy', 'numba', 'sklearn', 'lightgbm'} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == "[0, 0]\n[]\n"
 
 
 def test_an_interrupt_exits_with_130_and_leaves_the_old_model(files, tmp_path):

@@ -1,7 +1,15 @@
 """Bad input exits with 1 and one line that names the place, wrong usage with 2."""
 
+import re
+import sys
+from unittest.mock import Mock
+
 import pytest
 from command_line import SMALL, letor_files, run
+
+from treerank.baselines.neural.ranknet import RankNet
+from treerank.cli.compare import NAMES, compare
+from treerank.registry import ranker_class
 
 
 @pytest.fixture(scope="module")
@@ -78,6 +86,85 @@ def test_wrong_usage_exits_with_2_before_anything_is_read(tmp_path, options, mes
     assert result.exit_code == 2
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["", ".", "folder", "none/m", "/dev/null/m", "train.txt"])
+def test_what_cannot_be_written_is_refused_before_any_work(files, monkeypatch, name):
+    monkeypatch.chdir(files.folder)
+    (files.folder / "folder").mkdir(exist_ok=True)
+    before = files.train.read_bytes()
+    for arguments in (
+        ("fit", "train.txt", "-m", name),
+        ("rank", files.model, "train.txt", "-o", name),
+        ("compare", "train.txt", "--ranker", "PRank", "--output", f"none/{name}.md"),
+    ):
+        result = run(*arguments)
+        assert result.exit_code == 1
+        assert result.stderr.startswith("treerank: ")
+        assert result.stderr.count("\n") == 1  # nothing was read
+    assert files.train.read_bytes() == before
+
+
+def test_a_comparison_of_nothing_but_failures_exits_with_1(files, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("no")
+
+    monkeypatch.setattr("treerank.baselines.linear.prank.PRank._learn", fail)
+    result = run("compare", files.train, "--ranker", "PRank", "--folds", 2, "-q")
+    assert result.exit_code == 1
+    assert result.stdout == ""
+    assert result.stderr.splitlines() == [
+        "treerank: warning: PRank failed on split 1: RuntimeError: no",
+        "treerank: warning: PRank failed on split 2: RuntimeError: no",
+        "treerank: no ranker could be fitted; the warnings above say why.",
+    ]
+
+
+def test_a_store_that_is_a_file_is_refused(files):
+    result = run("compare", files.train, "--ranker", "PRank", "--store", files.test, "-q")
+    assert result.exit_code == 1
+    assert "store must be a folder; got the file" in result.stderr
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_ranker_that_is_offered_can_be_made(name):
+    assert ranker_class(name)().get_params()
+
+
+def test_a_ranker_whose_package_is_missing_says_how_to_install_it_before_any_fit(
+    files, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "treerank.feature_parts.networks.mlp", None)
+    error = ModuleNotFoundError("No module named 'torch'", name="torch")
+    monkeypatch.setattr("treerank.lazy.import_module", Mock(side_effect=error))
+    monkeypatch.setattr("treerank.cli.compare.ranker_class", lambda _: RankNet)
+    monkeypatch.setattr("treerank.cli.app.load_object", lambda _: compare)
+    result = run("compare", files.train, "--ranker", "RankNet", "-q")
+    assert result.exit_code == 1
+    assert result.stderr == "treerank: MLP needs torch: pip install treerank[torch]\n"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError("1 TB"), "out of memory: 1 TB"),
+        (OverflowError("too\nlarge"), "OverflowError: too large (`treerank --traceback` shows"),
+        (OSError(28, "No space left on device"), "stdout: No space left on device"),
+        (RecursionError(), "RecursionError: "),
+    ],
+)
+def test_errors_of_any_kind_are_one_line(files, monkeypatch, error, message):
+    monkeypatch.setattr("treerank.cli.evaluate.get_metric", Mock(side_effect=error))
+    result = run("evaluate", files.model, files.test, "-q")
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"treerank: {message}")
+    assert result.stderr.count("\n") == 1
+
+
+def test_fewer_trees_than_asked_for_are_explained(tmp_path):
+    (tmp_path / "equal.txt").write_text("0 qid:1 1:2\n0 qid:1 1:3\n")
+    result = run("fit", tmp_path / "equal.txt", "-m", tmp_path / "m", *SMALL)
+    assert re.search(r"wrote .*: \d of 6 trees: no further split improves", result.stderr)
 
 
 def test_sparse_in_vain_is_refused(files, tmp_path):

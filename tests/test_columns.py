@@ -12,6 +12,8 @@ COLORS = ["red", None, "blue"]
 
 TEXT_COLUMNS = {
     "pandas str": pd.Series(COLORS, dtype="str"),
+    "pandas string": pd.Series(COLORS, dtype="string"),
+    "pandas category of string": pd.Series(COLORS, dtype="string").astype("category"),
     "pandas object": pd.Series(COLORS, dtype=object),
     "pandas category": pd.Series(COLORS, dtype=pd.CategoricalDtype(["red", "blue", "gray"])),
     "polars String": pl.Series("color", COLORS),

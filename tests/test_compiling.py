@@ -27,20 +27,73 @@ assert _look_up(np.array([1.0]), np.array([0.0, 3.0]))[0] == [3.0]
 print(sum(_look_up.stats.cache_hits.values()))
 """
 
+#: Sums that may be reordered, of a function and of a parallel loop.
+KERNELS = """
+import sys
+import numpy as np
+from numba import prange
+from treerank.numerics.compiling import njit
+
+FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+
+
+@njit(fastmath=FASTMATH, error_model="numpy")
+def pull(row):
+    total, other = np.float32(0), np.float32(0)
+    for j in range(np.uint64(len(row)) // np.uint64(16) * np.uint64(16)):
+        r = np.float32(1) / (row[j] + np.float32(2))
+        total += r * row[j]
+        other += r
+    return total - other
+
+
+@njit(fastmath=FASTMATH, error_model="numpy")
+def pull_each(x):
+    found = np.empty(len(x), np.float32)
+    for q in range(len(x)):
+        found[q] = pull(x[q])
+    return found
+
+
+@njit(parallel=True, fastmath=FASTMATH, error_model="numpy")
+def pull_all(x):
+    found = np.empty(len(x), np.float32)
+    for q in prange(len(x)):
+        total, other, row = np.float32(0), np.float32(0), x[q]
+        for j in range(np.uint64(len(row)) // np.uint64(16) * np.uint64(16)):
+            r = np.float32(1) / (row[j] + np.float32(2))
+            total += r * row[j]
+            other += r
+        found[q] = total - other
+    return found
+
+
+x = np.random.default_rng(0).random((50, 1000), np.float32)
+for name in sys.argv[1:]:
+    print(np.float32(globals()[name](x[0] if name == "pull" else x)).tobytes().hex())
+"""
+
+
+def run(script, folder, *words):
+    """Run a script in a process that stores its kernels in a folder; return its lines."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
+    command = [sys.executable, *script, *words]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
+
 
 def test_another_version_compiles_its_own_kernels(tmp_path):
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
-    hits = [
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT, version],
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout.strip()
-        for version in ("1", "1", "2", "2")
-    ]
-    assert hits == ["0", "1", "0", "1"]
+    hits = [run(["-c", SCRIPT], tmp_path, version) for version in ("1", "1", "2", "2")]
+    assert hits == [["0"], ["1"], ["0"], ["1"]]
+
+
+def test_a_kernel_gives_the_same_bits_compiled_and_from_disk_in_any_order(tmp_path):
+    script = tmp_path / "kernels.py"
+    script.write_text(KERNELS)
+    compiled = run([script], tmp_path / "one", "pull_all", "pull_each", "pull")
+    assert run([script], tmp_path / "one", "pull_all", "pull_each", "pull") == compiled
+    assert run([script], tmp_path / "two", "pull", "pull_each", "pull_all") == compiled[::-1]
+    assert run([script], tmp_path / "two", "pull_all", "pull_each") == compiled[:2]
 
 
 def test_the_stamps_of_other_packages_stay_as_they_are(tmp_path, monkeypatch):

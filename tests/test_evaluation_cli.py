@@ -53,6 +53,7 @@ def test_hold_outs_take_the_place_of_folds(letor_file):
         (("--ranker", "PRank", "--convention", "trec"), "got 'trec'"),
         (("--ranker", "PRank", "--metric", "ndgc"), "got 'ndgc'"),
         (("--ranker", "PRank", "--folds", 1), "--folds"),
+        (("--ranker", "PRank", "--folds", 3, "--hold-outs", 3), "must come without --folds"),
         ((), "Missing option"),
     ],
 )
@@ -60,6 +61,15 @@ def test_wrong_usage_is_named(letor_file, options, message):
     result = run(letor_file[0], *options)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_folds_of_a_folder_are_not_split_again(tmp_path):
+    (tmp_path / "Fold1").mkdir()
+    for name in ("train", "vali", "test"):
+        (tmp_path / "Fold1" / f"{name}.txt").write_text("1 qid:1 1:0.5\n")
+    result = run(tmp_path, "--ranker", "PRank", "--folds", 2)
+    assert result.exit_code == 1
+    assert result.stderr == ("treerank: cv must be None for data that come in folds; got 2.\n")
 
 
 def test_the_ending_of_the_output_is_checked_before_the_work(letor_file):

@@ -69,7 +69,7 @@ def test_a_store_that_fails_later_is_an_error_and_no_failure_of_the_ranker(
         raise OSError(28, "No space left on device", "fits/first.npz")
 
     monkeypatch.setattr(Store, "write", full)
-    with pytest.raises(OSError, match="No space left on device: 'fits/first.npz'"):
+    with pytest.raises(OSError, match=r"No space left on device: 'fits/first\.npz'"):
         compare({"first": Weigher()}, data, cv=3, store=tmp_path)
     assert len(FITS) == 1
 

@@ -1,5 +1,8 @@
 """Explanations: parts that add up to the margin, whoever ranks."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,6 +11,9 @@ from scipy.sparse import csr_matrix
 from treerank import TreeDirectRanker
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.forests.scoring import forest_scores
 from treerank.rankers.explanation import parts_of_margin
 
 RNG = np.random.default_rng(0)
@@ -42,6 +48,36 @@ def test_a_single_row_meets_all_others(trees):
 
 def test_parts_do_not_depend_on_the_other_pairs(trees):
     np.testing.assert_array_equal(trees.explain(X[:4], X[4:8])[3:], trees.explain(X[3:4], X[7:8]))
+
+
+def shapley_by_all_coalitions(scores_of, a, b):
+    """Return the mean change of the score over all orders, from the scores of all coalitions."""
+    n = len(a)
+    has = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+    scores = scores_of(np.where(has, a, b))
+    sizes = has.sum(axis=1)
+    share = np.array([math.factorial(k) * math.factorial(n - k - 1) for k in range(n)])
+    parts = np.empty(n)
+    for j in range(n):
+        without = np.flatnonzero(~has[:, j])
+        gains = scores[without + 2**j] - scores[without]
+        parts[j] = (share[sizes[without]] * gains).sum() / math.factorial(n)
+    return parts
+
+
+@pytest.mark.parametrize("part", [LightGBMTrees, XGBoostTrees, HistogramTrees])
+def test_parts_of_trees_are_exact(part):
+    holes = np.where(RNG.random(X.shape) < 0.1, np.nan, X)
+    coded = np.column_stack([holes, RNG.integers(0, 5, len(X))])
+    frame = pd.DataFrame(coded).astype({6: "category"})
+    trees = part(n_estimators=20, min_child_weight=0.01, n_jobs=1)
+    ranker = TreeDirectRanker(trees, random_state=0).fit(frame, y + (coded[:, 6] == 2), QID)
+    forest = replace(ranker.forest(), sum_dtype="float64")
+    parts = ranker.explain(frame[:4], frame[4:8])
+    for i in range(4):
+        a, b = coded[i], coded[4 + i]
+        expected = shapley_by_all_coalitions(lambda X: forest_scores(forest, X)[:, 0], a, b)
+        np.testing.assert_allclose(parts[i], expected, rtol=1e-12, atol=1e-12)
 
 
 def test_what_does_not_differ_does_nothing(trees):

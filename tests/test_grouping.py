@@ -1,4 +1,6 @@
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -50,6 +52,57 @@ def test_whole_numbers_of_any_width_are_grouped_as_text_would_be(qid):
     np.testing.assert_array_equal(groups.codes, codes)
     np.testing.assert_array_equal(groups.sizes, np.bincount(codes))
     np.testing.assert_array_equal(groups.order, np.argsort(codes, kind="stable"))
+
+
+@pytest.mark.parametrize(
+    ("qid", "codes"),
+    [
+        ([1, "1", 2, "2"], [0, 2, 1, 3]),
+        ([1, 1.0, 2.0, 2], [0, 0, 1, 1]),
+        ([b"a", "a"], [0, 1]),
+        (["a", "a\0"], [0, 1]),
+        ([2**63, -1, 2**63 + 1], [1, 0, 2]),
+        ([2**53, 2**53 + 1, 0.5], [1, 2, 0]),
+        ([("a", 1), "a"], [1, 0]),
+    ],
+)
+def test_ids_are_equal_where_python_says_so(qid, codes):
+    objects = np.empty(len(qid), dtype=object)
+    objects[:] = qid
+    np.testing.assert_array_equal(QueryGroups.from_qid(objects).codes, codes)
+    if not isinstance(qid[0], tuple):
+        np.testing.assert_array_equal(QueryGroups.from_qid(qid).codes, codes)
+
+
+DATES = np.array(["2020", "NaT", "2021"], dtype="datetime64[D]")
+
+
+@pytest.mark.parametrize(
+    "qid",
+    [
+        DATES,
+        DATES - DATES[0],
+        pd.Series(DATES),
+        pd.Series(DATES, dtype=object),
+        np.array([0, complex(0, np.nan), 1]),
+        ["a", float("nan"), "b"],
+        pd.Series(["a", None, "b"], dtype="string"),
+        pd.Series(["a", None, "b"], dtype="category"),
+        pd.array([1, None, 2], dtype="Int64"),
+        pl.Series(["a", None, "b"]),
+        pl.Series([1, None, 2]),
+    ],
+)
+def test_a_missing_id_of_any_type_is_refused_with_its_row(qid):
+    with pytest.raises(ValueError, match=r"qid must not be missing; got .* in row 1\."):
+        QueryGroups.from_qid(qid)
+
+
+def test_ids_that_nothing_can_equal_are_refused():
+    with pytest.raises(TypeError, match="qid must be numbers, text or dates; got unhashable"):
+        QueryGroups.from_qid([{}, {}])
+    with pytest.raises(ValueError, match="qid must have no masked entries; got 1 of 2"):
+        QueryGroups.from_qid(np.ma.array([1, 2], mask=[True, False]))
 
 
 def test_no_id_is_one_query():

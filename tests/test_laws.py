@@ -60,10 +60,6 @@ EXCEPTIONS = {
     "MART": {"shifted_scores": "regression looks at scores, not at their differences"},
     "RankProp": {"shifted_scores": "regression looks at scores, not at their differences"},
     "RankNetStar": {"shifted_scores": "its pairs are of different queries"},
-    "NestedRanker": dict.fromkeys(
-        ["one_by_one", "ranks_agree_with_predict", "score_is_ndcg"],
-        "what is on top depends on the list",
-    ),
 }
 DATA = make_ranking_sample()
 

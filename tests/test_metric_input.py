@@ -47,6 +47,7 @@ def test_bad_input_is_named(metric, arguments, message):
         ),
         (lambda: get_metric("ndgc@5"), r"metric must be one of ndcg, map, .*; got 'ndgc@5'\."),
         (lambda: get_metric("ndcg@five"), r"metric must be one of .*; got 'ndcg@five'\."),
+        (lambda: get_metric("ndcg@" + "9" * 5000), r"metric must be one of .*\.\.\."),
         (lambda: get_metric("ndcg@0"), r"k must be a whole number of at least 1; got 0\."),
         (lambda: get_metric("pairwise_accuracy@5"), r"k must be None for pairwise_acc.*; got 5\."),
         (lambda: make_ranking_scorer("auc"), r"metric must be one of .*; got 'auc'\."),
@@ -59,6 +60,14 @@ def test_bad_input_is_named(metric, arguments, message):
 def test_bad_policies_are_named(build, message):
     with pytest.raises(ValueError, match=message):
         build()
+
+
+@pytest.mark.parametrize("name", ["ndcg", "map", "err"])
+def test_a_cutoff_beyond_64_bits_cuts_nothing_off(name):
+    y, scores = [0, 2, 1], [0.3, 0.2, 0.1]
+    metric = get_metric(f"{name}@99999999999999999999")
+    assert metric(y, scores) == get_metric(name)(y, scores)
+    assert 0 <= get_metric(f"p@{10**30}")(y, scores) < 1e-18
 
 
 @pytest.mark.parametrize("build", [lambda: get_metric(5), lambda: NDCG(k=10)(["good"], [0])])

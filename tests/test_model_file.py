@@ -9,14 +9,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from numba import njit
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 
 from treerank.baselines import RankSVM
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.networks.mlp import MLP
+from treerank.files.archive import write_archive
 from treerank.metrics import get_metric
+from treerank.rankers import model_file
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import load
 
@@ -158,7 +160,7 @@ def test_a_feature_part_without_a_state_cannot_be_saved(data, tmp_path):
     class Stateless(Chosen):
         get_state = property()
 
-    ranker = TreeDirectRanker(Stateless()).fit(*data)
+    ranker = TreeDirectRanker(Stateless((0, 2))).fit(*data)
     with pytest.raises(TypeError, match="feature_part must have get_state"):
         ranker.save(tmp_path / "model")
     assert not (tmp_path / "model").exists()
@@ -209,7 +211,8 @@ CHANGES = {
     "tau must be one of": lambda c: c["state"]["head"].update(tau="system"),
     "steepness must be": lambda c: c["state"].update(steepness=-1),
     "metric must be": lambda c: c["params"].update(metric="nonsense"),
-    "got KeyError: 'nonsense'": lambda c: part_of(c)["params"].update(output="nonsense"),
+    "output must be one of": lambda c: part_of(c)["params"].update(output="nonsense"),
+    "feature_part must have fit": lambda c: c["params"].update(feature_part="nonsense"),
     "n_features must be": lambda c: c["state"].update(n_features=0),
     "must be a fitted feature part of 7 features": lambda c: c["state"].update(n_features=7),
     "whole ranker that this version knows": lambda c: c.update(state=3),
@@ -246,3 +249,24 @@ def test_a_truncated_or_foreign_file_says_so(data, tmp_path):
         load(path)
     with pytest.raises(FileNotFoundError):
         load(tmp_path / "nowhere")
+
+
+@pytest.mark.parametrize("part", [*PARTS.values(), HistogramTrees(5)], ids=[*PARTS, "histogram"])
+@pytest.mark.parametrize("form", ["part", "booster"])
+def test_a_loaded_ranker_can_be_fitted_again_from_its_first_trees(data, tmp_path, part, form):
+    first = TreeDirectRanker(part, random_state=0).fit(*data).feature_part_
+    start = first if form == "part" else first.booster_
+    goes_on = clone(part).set_params(init_model=start)
+    ranker = TreeDirectRanker(goes_on, random_state=0).fit(*data)
+    loaded = round_trip(ranker, tmp_path / "model")
+    np.testing.assert_array_equal(loaded.fit(*data).predict(data[0]), ranker.predict(data[0]))
+
+
+def test_a_file_names_no_other_file_to_start_from(data, tmp_path):
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+    ranker.feature_part = clone(PARTS["lightgbm"])
+    content = model_file._plain(ranker)
+    content["params"]["feature_part"]["params"]["init_model"] = "/dev/zero"
+    write_archive(tmp_path / "model", content)
+    with pytest.raises(ValueError, match="init_model must be a fitted feature part"):
+        load(tmp_path / "model")

@@ -188,9 +188,10 @@ def test_groups_take_the_place_of_qid_without_routing(judged):
         def fit(self, X, y):
             return self
 
-    result = cross_validate(
-        Unaware(feature=1), X, y, groups=qid, cv=QueryKFold(3), scoring=make_ranking_scorer()
-    )
+    with pytest.warns(UserWarning, match="groups without metadata routing splits the rows, but"):
+        result = cross_validate(
+            Unaware(feature=1), X, y, groups=qid, cv=QueryKFold(3), scoring=make_ranking_scorer()
+        )
     np.testing.assert_array_equal(result["test_score"], 1.0)
     with pytest.raises(ValueError, match="either qid or groups must be given"):
         cross_validate(Unaware(), X, y, cv=QueryKFold(3), scoring=make_ranking_scorer())

@@ -181,13 +181,13 @@ def test_what_a_nested_ranker_ranks_again_stays_on_top():
     ranker = NestedRanker(RankNet((), n_epochs=2), sizes=(6, 3), random_state=0)
     ranker.fit(DATA.X, DATA.y, DATA.qid)
     assert len(ranker.rankers_) == 3
-    ranks = ranker.rank(DATA.X, DATA.qid)
-    for rows in DATA.rows_by_query:
-        first = ranker.rankers_[0].predict(DATA.X[rows])
-        top = rows[np.argsort(-first)[:6]]
-        assert ranks[top].max() == 6
-        second = ranker.rankers_[1].predict(DATA.X[top])
-        assert ranks[top[np.argsort(-second)[:3]]].max() == 3
+    scores = ranker.predict(DATA.X)
+    reached = np.arange(len(scores))
+    for stage, (size, threshold) in enumerate(zip((6, 3), ranker.thresholds_, strict=True)):
+        reaches = ranker.rankers_[stage].predict(DATA.X[reached]) >= threshold
+        assert reaches.sum() == size * len(DATA.rows_by_query)
+        assert scores[reached[reaches]].min() > np.max(scores[reached[~reaches]], initial=0)
+        reached = reached[reaches]
     for sizes in ((3, 6), (1,), (2.5,), 5):
         with pytest.raises(ValueError, match="sizes must be falling"):
             NestedRanker(RankNet(), sizes=sizes).fit(DATA.X, DATA.y, DATA.qid)
@@ -198,8 +198,18 @@ def test_a_stage_however_sure_cannot_undo_the_one_before():
     ranker.fit(DATA.X, DATA.y, DATA.qid)
     for stage, weight in zip(ranker.rankers_, (1e9, -1e9), strict=True):
         stage.predict = lambda X, weight=weight: weight * X[:, 0]
+    ranker.thresholds_ = [4e9]
     X = np.arange(-10.0, 10.0)[:, None] * np.ones(DATA.X.shape[1])
     assert set(np.argsort(-ranker.predict(X))[:6]) == set(range(14, 20))
+
+
+def test_the_parts_of_a_nested_rankers_explanation_add_up():
+    ranker = NestedRanker(RankNet((), n_epochs=1), sizes=(6,), random_state=0)
+    ranker.fit(DATA.X, DATA.y, DATA.qid)
+    parts = ranker.explain(DATA.X[:5], DATA.X[5:10], n_orders=2)
+    scores = ranker.predict(DATA.X)
+    np.testing.assert_allclose(parts.sum(axis=1), scores[:5] - scores[5:10], atol=1e-9)
+    np.testing.assert_array_equal([ranker.predict(x[None])[0] for x in DATA.X[:9]], scores[:9])
 
 
 def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
@@ -210,8 +220,7 @@ def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
     values = [r.evals_result_["validation"]["ndcg@10"] for r in ranker.rankers_]
     assert [len(v) for v in values] == [r.best_iteration_ + 2 for r in ranker.rankers_]
     scores = ranker.rankers_[0].predict(held_out.X)
-    tops = [rows[np.argsort(-scores[rows])[:6]] for rows in held_out.rows_by_query]
-    rows = np.concatenate([top for top in tops if np.ptp(held_out.y[top])])
+    rows = np.flatnonzero(scores >= ranker.thresholds_[0])
     again = ranker.rankers_[1].predict(held_out.X[rows])
     reached = NDCG(k=10)(held_out.y[rows], again, held_out.qid[rows])
     assert reached == pytest.approx(max(values[1]), abs=0.05)

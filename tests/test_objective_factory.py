@@ -1,10 +1,13 @@
 """What make_objective refuses, and what its errors say."""
 
+import numba
 import numpy as np
 import pytest
+from numba import njit
 
 from treerank.objectives import make_objective
 from treerank.objectives.listwise import LISTWISE
+from treerank.objectives.losses import PairLoss
 from treerank.objectives.pairs import Pairs
 
 Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
@@ -100,5 +103,52 @@ def test_listwise_losses_come_by_name(loss):
 
 
 def test_scores_must_be_one_per_document():
-    with pytest.raises(ValueError, match="scores must have one entry per document, 4; got 3"):
+    with pytest.raises(ValueError, match="scores must have one entry per document; got 3 for 4"):
         make_objective(Y, QID)(np.zeros(3))
+
+
+@pytest.mark.parametrize("loss", ["logistic", "exponential", "listnet", "half_squared_error"])
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        ([0, np.nan, 0, 0], "scores must be finite; got nan in row 1"),
+        ([0, 0, -np.inf, 0], "scores must be finite; got -inf in row 2"),
+        ([0, 0, 0, None], "scores must be finite; got nan in row 3"),
+        (None, "scores must be one-dimensional"),
+        (np.zeros((4, 1)), r"scores must be one-dimensional; got shape \(4, 1\)"),
+        (np.zeros(4) * 1j, "scores must be numbers"),
+        (["a"] * 4, "scores must be numbers"),
+    ],
+)
+def test_scores_that_are_no_numbers_are_refused(loss, scores, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        make_objective(Y, QID, loss=loss)(scores)
+
+
+def plain_loss(margin):
+    return margin * margin, 2 * margin, 2.0
+
+
+@pytest.mark.parametrize(
+    ("loss", "name"),
+    [
+        (plain_loss, "plain_loss"),
+        (PairLoss(plain_loss), "plain_loss"),
+        (njit(lambda margin: -margin), "<lambda>"),
+        (njit(lambda margin, other: margin), "<lambda>"),
+    ],
+)
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="plain functions are all there is")
+def test_a_function_that_numba_cannot_call_is_refused_in_plain_words(loss, name):
+    message = f"loss must be a function of the margin under @numba.njit .*; got {name}"
+    with pytest.raises(ValueError, match=message):
+        make_objective(Y, QID, loss=loss)
+
+
+@pytest.mark.parametrize("k", [10**30, 2**63])
+def test_a_cutoff_beyond_64_bits_cuts_nothing_off(k):
+    scores = np.array([0.3, 0.1, 0.2, 0.4])
+    whole = make_objective(Y, QID, weight="ndcg").derivatives(scores)
+    for settings in ({"k": k}, {"pairs": Pairs(top=k)}):
+        cut = make_objective(Y, QID, weight="ndcg", **settings).derivatives(scores)
+        np.testing.assert_allclose(cut, whole, rtol=1e-6)

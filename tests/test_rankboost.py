@@ -170,3 +170,23 @@ def test_threads_change_no_bit(ranker_class):
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     check_ranker(ranker_class(n_estimators=5), laws=["threads"])
     numba.set_num_threads(1)
+
+
+def test_scores_stay_finite_however_far_apart_they_are():
+    y, scores = np.array([0.0, 0.0, 1.0, 1.0]), np.array([-900.0, -890.0, 880.0, 900.0])
+    value, gradient, hessian = make_objective(y, loss="exponential")(scores)
+    assert value == 0
+    np.testing.assert_array_equal([gradient, hessian], 0)
+    value, gradient, _ = make_objective(y[::-1], loss="exponential")(scores / 2)
+    with np.errstate(over="ignore"):
+        expected = np.exp(scores[2:, None] / 2 - scores[None, :2] / 2)
+    assert value == pytest.approx(expected.sum())
+    np.testing.assert_allclose(gradient[:2], -expected.sum(axis=0))
+
+
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="slow as plain Python")
+def test_many_rounds_leave_scores_finite():
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(200, 4)), np.repeat(np.arange(20), 10)
+    y = np.clip(np.round(X[:, 0] + 1), 0, 4)
+    assert np.isfinite(RankBoost(n_estimators=4000).fit(X, y, qid).predict(X)).all()

@@ -3,6 +3,8 @@
 import pickle
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from example_rankers import Column, fitted_rankers, ranking_data, some_ranker
@@ -131,3 +133,39 @@ def test_a_pipeline_passes_qid_through(data, fitted):
         fitted["lightgbm"].score(X, y, qid), abs=0.05
     )
     assert pipeline.predict(X).shape == (160,)
+
+
+@pytest.mark.parametrize("part", ["lightgbm", "xgboost", "histogram"])
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_names_of_columns_outlast_a_continued_fit(part, frame):
+    X, y, qid = ranking_data()
+    X = frame({name: X[:, i] for i, name in enumerate("abcd")})
+    ranker = TreeDirectRanker(part, warm_start=True, random_state=0)
+    ranker.set_params(feature_part__n_estimators=2).fit(X, y, qid)
+    ranker.set_params(feature_part__n_estimators=4).fit(X, y, qid, eval_set=(X, y, qid))
+    assert list(ranker.feature_names_in_) == list("abcd")
+    before = ranker.predict(X)
+    ranker.set_params(feature_part__n_estimators=5)
+    swapped = X[["b", "a", "c", "d"]]
+    for call in (lambda: ranker.fit(swapped, y, qid), lambda: ranker.score(swapped, y, qid)):
+        with pytest.raises(ValueError, match="X: The feature names should match"):
+            call()
+    np.testing.assert_array_equal(ranker.predict(X), before)
+
+
+def test_names_of_columns_outlast_a_stream():
+    X, y, qid = ranking_data()
+    X = pd.DataFrame(X, columns=list("abcd"))
+    ranker = StreamingRanker(random_state=0).partial_fit(X, y, qid).partial_fit(X, y, qid)
+    with pytest.raises(ValueError, match="X: The feature names should match"):
+        ranker.partial_fit(X[list("dcba")], y, qid)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_outputs_are_frames_where_frames_are_asked_for(kind):
+    X, y, qid = ranking_data()
+    ranker = TreeDirectRanker(Column((0, 2))).fit(X, y, qid).set_output(transform=kind)
+    outputs = ranker.transform(X)
+    assert list(outputs.columns) == ["treedirectranker0", "treedirectranker1"]
+    np.testing.assert_array_equal(outputs.to_numpy(), X[:, [0, 2]])
+    np.testing.assert_array_equal(ranker.get_feature_names_out(), list(outputs.columns))

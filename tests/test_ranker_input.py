@@ -1,11 +1,14 @@
 """What a ranker cannot learn from is refused or warned of, and what it can is not."""
 
+import itertools
 import warnings
 
 import numpy as np
 import pytest
-from example_rankers import every_part, ranking_data, some_ranker
-from sklearn.exceptions import NotFittedError
+from example_rankers import PARTS, every_part, ranking_data, some_ranker
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
@@ -63,11 +66,11 @@ ONES = np.ones(160)
 @pytest.mark.parametrize(
     ("changed", "error", "message"),
     [
-        ({"y": ONES[:5]}, ValueError, "inconsistent numbers of samples"),
+        ({"y": ONES[:5]}, ValueError, "y must have one entry per row of X; got 5"),
         ({"qid": ONES[:5]}, ValueError, "qid must have one entry per row of X; got 5 for 160"),
         ({"qid": [None] * 160}, ValueError, "qid must not be missing; got None in row 0"),
-        ({"y": ONES * np.nan}, ValueError, "Input y contains NaN"),
-        ({"y": ONES * np.inf}, ValueError, "Input y contains infinity"),
+        ({"y": ONES * np.nan}, ValueError, "y must be finite; got nan in row 0"),
+        ({"y": ONES * np.inf}, ValueError, "y must be finite; got inf in row 0"),
         ({"y": -ONES}, ValueError, "y must not be negative where it has a gain; got -1"),
         ({"y": np.arange(160) * 10}, ValueError, "y must .*; got 1590"),
         ({"X": np.full((160, 2), np.inf)}, ValueError, "Input X contains infinity"),
@@ -78,8 +81,28 @@ ONES = np.ones(160)
         ({"given_pairs": [[0, 1, -1]]}, ValueError, "weights must be finite and >= 0"),
         ({"eval_set": 3}, ValueError, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
         ({"eval_set": ([[1.0]], [1])}, ValueError, "X has 1 features, but TreeDirectRanker is exp"),
-        ({"eval_set": (np.eye(4), [1])}, ValueError, "y of eval_set must have one entry per row"),
-        ({"eval_set": (np.eye(4), [0] * 4)}, ValueError, "y must have something to find"),
+        ({"eval_set": (np.eye(4), [1])}, ValueError, "eval_set: y must have one entry per row"),
+        ({"eval_set": (np.eye(4), [0] * 4)}, ValueError, "eval_set: y must have something to find"),
+        ({"eval_set": (np.eye(4), [1] * 4, [None] * 4)}, ValueError, "eval_set: qid must not be m"),
+        ({"y": [0] * 3 + [None] * 157}, ValueError, "y must be finite; got nan in row 3"),
+        ({"y": ["good"] * 160}, TypeError, "y must be numbers; got"),
+        ({"y": ONES + 1j}, ValueError, "y: Complex data not supported"),
+        ({"y": ONES.astype("M8[s]")}, TypeError, "y must be numbers; got"),
+        ({"y": [10**400] * 160}, TypeError, "y must be numbers; got"),
+        (
+            {"y": np.ma.array(ONES, mask=ONES > 0)},
+            ValueError,
+            "y must have no masked entries",
+        ),
+        ({"X": [["good"]] * 160}, ValueError, "X: could not convert string to float"),
+        ({"X": [[10**400]] * 160}, ValueError, "X: int too large to convert to float"),
+        ({"X": np.ones((160, 2), "M8[s]")}, TypeError, "X must be numbers; got datetime64"),
+        ({"X": np.ma.array(np.eye(160), mask=True)}, ValueError, "X must have no masked entries"),
+        ({"X": ONES}, ValueError, "X: Expected 2D array"),
+        ({"sample_weight": ["a"] * 160}, TypeError, "sample_weight must be numbers; got"),
+        ({"sample_weight": ONES * 1e-30}, ValueError, "sample_weight must be 0 or from 1e-15"),
+        ({"sample_weight": ONES * 1e30}, ValueError, "sample_weight must be 0 or from 1e-15"),
+        ({"given_pairs": [["a", "b"]]}, TypeError, "given_pairs must be numbers; got"),
         ({"eval_set": (np.eye(4), [1] * 4)}, ValueError, "eval_set must hold out a query with two"),
     ],
 )
@@ -87,6 +110,74 @@ def test_bad_data_is_refused_before_any_training(data, changed, error, message):
     given = dict(zip(["X", "y", "qid"], data, strict=True)) | changed
     with pytest.raises(error, match=message):
         some_ranker().fit(**given)
+
+
+def test_an_index_out_of_range_is_refused_before_compiled_code_follows_it(data):
+    X, y, qid = data
+    ranker = some_ranker().fit(sparse.csr_matrix(X), y, qid)
+    for form, index in itertools.product(("csr", "csc", "coo"), (-5, 10**6)):
+        wrong = sparse.coo_matrix(X).asformat(form)
+        (wrong.col if form == "coo" else wrong.indices)[0] = index
+        for call in (lambda X: some_ranker().fit(X, y, qid), ranker.predict):
+            with pytest.raises(ValueError, match=r"^X: .*ind"):
+                call(wrong)
+
+
+def test_labels_of_another_length_are_not_blamed_on_the_queries(data):
+    X, y, qid = data
+    with pytest.raises(ValueError, match="y must have one entry per document; got 159 for 160"):
+        some_ranker().fit(X, y, qid).score(X, y[:-1], qid)
+
+
+def test_pairs_for_a_loss_without_pairs_are_refused_without_row_numbers(data):
+    message = "given_pairs must be None for loss='listnet', which has no pairs; got 1 of them"
+    with pytest.raises(ValueError, match=message):
+        some_ranker(loss="listnet").fit(*data, given_pairs=[[0, 1]])
+
+
+@pytest.mark.parametrize("weight", [np.zeros(160), np.ones(160)])
+def test_a_score_of_nothing_to_find_is_nan_with_a_warning_whatever_the_weights(data, weight):
+    X, y, qid = data
+    ranker = some_ranker().fit(X, y, qid)
+    with pytest.warns(UndefinedMetricWarning, match="ndcg@10 is undefined"):
+        assert np.isnan(ranker.score(X, y * (weight == 0), qid, sample_weight=weight))
+
+
+@pytest.mark.parametrize("part", ["lightgbm", "histogram"])
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("value", [0.0, 1e-36])
+def test_features_that_are_zero_make_a_constant_model(data, part, form, value):
+    _, y, qid = data
+    X = np.full((160, 2), value)
+    if part == "histogram" and form is not np.asarray:
+        pytest.skip("reads no sparse matrices")
+    X = form(X)
+    ranker = TreeDirectRanker(part, random_state=0, warm_start=True).fit(X, y, qid)
+    ranker.set_params(feature_part__n_estimators=101).fit(X, y, qid, eval_set=(X, y, qid))
+    np.testing.assert_array_equal(ranker.predict(np.ones((3, 2))), 0)
+
+
+def test_a_sample_of_zeros_alone_makes_a_constant_model():
+    X = np.zeros((100_000, 1))
+    X[0] = 1.0
+    y, qid = np.tile([0, 1], 50_000), np.repeat(np.arange(10_000), 10)
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(X, y, qid)
+    assert np.isfinite(ranker.predict(X[:2])).all()
+
+
+def test_a_single_leaf_has_one_score_per_document(data):
+    X, y, qid = np.zeros((160, 2)), *data[1:]
+    part = clone(PARTS["lightgbm"]).set_params(output="leaves")
+    ranker = TreeDirectRanker(part, random_state=0).fit(X, y, qid, eval_set=(X, y, qid))
+    assert ranker.predict(X).shape == (160,)
+
+
+def test_numbers_beyond_single_precision_are_refused_by_xgboost_alone(data):
+    X, y, qid = data
+    X = X * np.array([1e39, 1, 1, 1])
+    with pytest.raises(ValueError, match=r"X must be at most 3.4e\+38 in size for XGBoost"):
+        TreeDirectRanker(PARTS["xgboost"]).fit(X, y, qid)
+    assert np.isfinite(some_ranker().fit(X, y, qid).predict(X)).all()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """The README: its Python runs as it stands, it fits on a page, and links lead to files."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 README = Path(__file__).parents[1] / "README.md"
 LINK = re.compile(r"\]\(([^)#]+)\)")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^```bash\n(treerank .*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
@@ -17,6 +20,23 @@ def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     names = {"__name__": "readme"}
     for block in blocks:
         exec(compile(block, "README.md", "exec"), names)
+
+
+def test_a_block_imports_only_what_the_text_before_installs():
+    text = README.read_text(encoding="utf-8")
+    for block in BLOCK.finditer(text):
+        imported = set(re.findall(r"^(?:import|from) (\w+)", block[1], re.MULTILINE))
+        installed = set(re.findall(r"pip install (\w+)", text[: block.start()]))
+        assert imported <= installed
+
+
+def test_the_shell_of_the_readme_runs_line_by_line(tmp_path):
+    (block,) = SHELL.findall(README.read_text(encoding="utf-8"))
+    for line in block.splitlines():
+        line = line.replace("treerank ", f'"{sys.executable}" -m treerank.cli ', 1)
+        done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("qid\tdocument\trank\tscore\n")
 
 
 def test_the_readme_is_one_page():

@@ -82,6 +82,7 @@ _EXPORTS = {
     "write_letor": "treerank.datasets.letor:write_letor",
 }
 
+__version__ = "0.1.0"
 __all__ = sorted(_EXPORTS)
 if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows
     __getattr__, __dir__ = lazy_names(__name__, _EXPORTS)

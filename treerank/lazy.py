@@ -3,13 +3,22 @@
 So a package may export what needs torch or xgboost without importing either.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+
+#: The extra of this package that installs another package.
+EXTRAS = {"torch": "torch", "xgboost": "xgboost", "matplotlib": "plots"}
 
 
 def load_object(path: str) -> Any:
     """Return the object that ``"module:object"`` names.
+
+    Raises
+    ------
+    ImportError
+        If a package that is an extra of this one is not installed; says how to install it.
 
     Examples
     --------
@@ -17,7 +26,34 @@ def load_object(path: str) -> Any:
     2.0
     """
     module, _, name = path.partition(":")
-    return getattr(import_module(module), name)
+    with naming_the_extra(name):
+        return getattr(import_module(module), name)
+
+
+@contextmanager
+def naming_the_extra(what: str) -> Iterator[None]:
+    """Say how to install the extra that the code inside the block fails to import.
+
+    Parameters
+    ----------
+    what : str
+        What needs the extra.
+
+    Examples
+    --------
+    >>> with naming_the_extra("MLP"):
+    ...     raise ModuleNotFoundError(name="torch")
+    Traceback (most recent call last):
+    ...
+    ImportError: MLP needs torch: pip install treerank[torch]
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if error.name not in EXTRAS:
+            raise
+        extra = EXTRAS[error.name]
+        raise ImportError(f"{what} needs {error.name}: pip install treerank[{extra}]") from error
 
 
 def lazy_names(

@@ -15,11 +15,12 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+import sklearn
 from numpy.typing import ArrayLike
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count
+from treerank.checks import check_count, warn_user
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -58,6 +59,12 @@ class QuerySplitter(BaseCrossValidator):
             given = "neither" if qid is None else "both"
             hint = " A search passes qid on under enable_metadata_routing=True." * (qid is None)
             raise ValueError(f"either qid or groups must be given; got {given}.{hint}")
+        if qid is None and not sklearn.get_config()["enable_metadata_routing"]:
+            warn_user(
+                "groups without metadata routing splits the rows, but no ranker gets it: each "
+                "takes its rows for one query. Pass qid to split, or call "
+                "sklearn.set_config(enable_metadata_routing=True) and pass params={'qid': qid}."
+            )
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(groups if qid is None else qid, n_documents)
         for queries in self._test_queries(query_groups):

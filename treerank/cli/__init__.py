@@ -3,10 +3,12 @@
 This module imports nothing large, so that an interrupt ends the program in one line from the start.
 """
 
+import atexit
 import os
 import sys
 
 __all__ = ["main"]
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -22,13 +24,19 @@ def main() -> None:
     SystemExit: 2
     """
     _replace_closed_streams()
+    interrupts: list[int] = []
+    atexit.register(_end_interrupted, interrupts)  # the first that is registered runs last
     try:
         from treerank.cli.app import app
 
         app()
     except KeyboardInterrupt:  # while modules were imported; the application handles all others
         print("treerank: interrupted", file=sys.stderr)
-        sys.exit(130)
+        interrupts.append(INTERRUPTED)
+    except SystemExit as end:
+        if end.code != INTERRUPTED:
+            raise
+        interrupts.append(INTERRUPTED)
     finally:
         _drop_unwritten_output()
 
@@ -45,6 +53,12 @@ def _replace_closed_streams():
                 os.dup2(opened, descriptor)
                 os.close(opened)
             setattr(sys, name, os.fdopen(descriptor, "w", closefd=False))
+
+
+def _end_interrupted(interrupts):
+    """End the process with the exit code; Python would kill it if ``exec`` was interrupted."""
+    if interrupts:
+        os._exit(INTERRUPTED)
 
 
 def _drop_unwritten_output():

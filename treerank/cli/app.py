@@ -5,7 +5,6 @@ own and list it with some examples in ``COMMANDS``. The options are in the signa
 imported when the command is called, so the other commands do not wait for what it needs.
 """
 
-import errno
 import sys
 import warnings
 from importlib.metadata import version
@@ -14,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.core import TyperGroup
 
+from treerank.cli import INTERRUPTED
 from treerank.lazy import load_object
 
 EXIT_CODES = (
@@ -91,12 +91,17 @@ class Commands(TyperGroup):
         """Run a command and end the process with its exit code."""
         is_traced = "--traceback" in (options.get("args") or sys.argv)
         try:
-            sys.exit(super().main(*args, **options | {"standalone_mode": False}))
+            exit_code = super().main(*args, **options | {"standalone_mode": False})
+        except typer.Abort:
+            exit_code = INTERRUPTED
         except Exception as error:
             if is_traced:
                 raise
             print_error(_one_line(error))
-            sys.exit(getattr(error, "exit_code", 1))
+            exit_code = getattr(error, "exit_code", 1)
+        if exit_code == INTERRUPTED:
+            print_error("interrupted")
+        sys.exit(exit_code)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Read the arguments; none asks for help."""
@@ -111,13 +116,10 @@ class Commands(TyperGroup):
         """Run the command."""
         with warnings.catch_warnings():
             warnings.simplefilter("default", UserWarning)
+            warnings.simplefilter("ignore", DeprecationWarning)  # what libraries call of each other
             warnings.showwarning = lambda message, *_: print_error(f"warning: {message}")
-            try:
-                super().invoke(ctx)
-                _flush()
-            except KeyboardInterrupt as interrupt:
-                print_error("interrupted")
-                raise typer.Exit(130) from interrupt
+            super().invoke(ctx)
+            sys.stdout.flush()  # errors of it, and a closed pipe, are handled like any other
 
 
 def print_error(message: str) -> None:
@@ -125,23 +127,13 @@ def print_error(message: str) -> None:
     print(f"treerank: {' '.join(message.split())}", file=sys.stderr)
 
 
-def _flush():
-    """Write out stdout, so that an error is one of this command; a closed pipe is none."""
-    try:
-        sys.stdout.flush()
-    except OSError as error:
-        if error.errno != errno.EPIPE:
-            error.filename = "stdout"
-        raise
-
-
 def _one_line(error):
     """Return what an error says."""
     if hasattr(error, "format_message"):  # wrong usage
         path = error.ctx.command_path if getattr(error, "ctx", None) else "treerank"
         return f"{error.format_message()} See `{path} --help`."
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror is not None:
+        return f"{error.filename or 'stdout'}: {error.strerror}"  # files have their names
     if isinstance(error, MemoryError):
         return f"out of memory: {error}"
     if isinstance(error, ValueError | TypeError | OSError | ImportError):

@@ -32,6 +32,7 @@ _HELP = {
     "data": f"Folder with Fold1, Fold2 and so on, or a data file, - for stdin: {format_names()}.",
     "ranker": "Ranker with its default settings; may be repeated. One of",
     "metric": f"May be repeated. By default {', '.join(DEFAULT_METRICS)}.",
+    "folds": "Folds of a data file, by query; by default 5.",
     "hold_outs": "Random 80:20 splits of a data file instead of folds.",
     "store": "Folder that keeps the fits, to continue after a stop.",
     "output": "File to write: .txt, .md, .tex or .html.",
@@ -45,7 +46,7 @@ def compare(
     convention: Annotated[
         str, choice("convention", CONVENTIONS, "How metrics are computed")
     ] = "treerank",
-    folds: Annotated[int, typer.Option(min=2, help="Folds of a data file, by query.")] = 5,
+    folds: Annotated[int | None, typer.Option(min=2, help=_HELP["folds"])] = None,
     hold_outs: Annotated[int | None, typer.Option(min=2, help=_HELP["hold_outs"])] = None,
     store: Annotated[Path | None, typer.Option(help=_HELP["store"])] = None,
     output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
@@ -58,14 +59,15 @@ def compare(
 
     A ranker that fails on a split is reported, and the others continue.
     """
+    if folds is not None and hold_outs is not None:
+        raise typer.BadParameter("must come without --folds.", param_hint="--hold-outs")
     if output is not None:
         check_written(check_path(output), data)
     reporter = Reporter(quiet)
-    documents: Any = data
-    cv: Any = None
-    if not data.is_dir():
-        documents = read_data(reporter, data, cache=cache)
-        cv = QueryShuffleSplit(hold_outs, random_state=random_state) if hold_outs else folds
+    documents: Any = data if data.is_dir() else read_data(reporter, data, cache=cache)
+    cv: Any = folds
+    if hold_outs is not None:
+        cv = QueryShuffleSplit(hold_outs, random_state=random_state)
     rankers = {name: ranker_class(name)() for name in ranker}
     n_fits = len(rankers) * len(make_splits(documents, cv, random_state=random_state))
     with reporter.counting(f"comparing {', '.join(rankers)}", n_fits) as show, listening(show):

@@ -95,8 +95,11 @@ def _names(doc_ids):
 @contextlib.contextmanager
 def _text_output(path: Path) -> Iterator[Any]:
     """Open stdout, or a file that is replaced once it is whole; ids may be any bytes."""
-    opened = contextlib.nullcontext(sys.stdout.buffer) if path == STDOUT else replaced_file(path)
-    with opened as file:
+    if path == STDOUT:
+        sys.stdout.reconfigure(errors="surrogateescape")  # type: ignore[union-attr]
+        yield sys.stdout
+        return
+    with replaced_file(path) as file:
         text = io.TextIOWrapper(file, "utf-8", "surrogateescape", newline="\n")
         yield text
         text.detach()  # writes what is buffered, but leaves the file open

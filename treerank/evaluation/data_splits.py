@@ -19,7 +19,7 @@ from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.columns import as_frame
 from treerank.inputs.grouping import check_qid
-from treerank.model_selection import QueryKFold, QueryShuffleSplit
+from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,8 +224,9 @@ def _index_pairs(data, cv, random_state):
     if isinstance(cv, numbers.Integral):
         cv = QueryKFold(int(cv), shuffle=True, random_state=random_state)
     if hasattr(cv, "split"):
-        # scikit-learn's splitters call the query ids groups, and ours accept that name.
-        return list(cv.split(data.y.reshape(-1, 1), data.y, groups=data.qid))
+        # scikit-learn's splitters call the query ids groups.
+        name = "qid" if isinstance(cv, QuerySplitter) else "groups"
+        return list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
     try:
         return [tuple(np.arange(len(data))[np.asarray(part)] for part in pair) for pair in cv]
     except (IndexError, TypeError) as error:

@@ -15,6 +15,8 @@ from treerank.objectives.base import Objective
 
 #: ``(X_val, metric)`` with ``metric(scores) -> float``; higher values are better.
 Validation = tuple[Any, Callable[[np.ndarray], float]]
+#: Stands for validation documents where parameters are checked without training.
+NO_VALIDATION: Validation = (None, lambda scores: 0.0)
 
 
 class FeaturePart(Protocol):

@@ -186,9 +186,9 @@ class Forest:
         check_state(state, _SET_RULES, n_nodes=self.n_nodes, n_sets=len(sets.starts) - 1)
         ends = sets.starts[[0, -1]].tolist() == [0, len(sets.codes)]
         _require("starts", ends and (np.diff(sets.starts) >= 0).all(), "ascending ends of sets")
-        is_first = np.isin(np.arange(len(sets.codes)), sets.starts)
-        rises = np.append(True, np.diff(sets.codes) > 0)[: len(sets.codes)]
-        _require("codes", (rises | is_first).all(), "ascending in each set")
+        rises = np.append(sets.codes[:-1] < sets.codes[1:], True)
+        rises[sets.starts[1:] - 1] = True  # the last code of a set, or of an earlier one
+        _require("codes", rises.all(), "ascending in each set")
 
 
 _RULES = {

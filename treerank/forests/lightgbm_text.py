@@ -20,7 +20,6 @@ _END = "end of trees\n"
 #: such trees as if they were not.
 _LINEAR = "\nparameters:\n[linear_tree: 1]\n\nend of parameters\n"
 _HEADER = {
-    "average_output",
     "feature_infos",
     "feature_names",
     "label_index",
@@ -32,12 +31,13 @@ _HEADER = {
     "tree_sizes",
     "version",
 }
+_WORDS = 2**16  # words whose bits are read together
 _WHOLE = r"-?[0-9]{1,10}"
 _REAL = r"-?(?:[0-9]{1,20}(?:\.[0-9]{1,25})?(?:e[-+][0-9]{1,3})?|inf|nan)"
-#: Lines of numbers of a type.
+#: Lines of numbers of a type. A repeat that is possessive (*+) takes no memory.
 _LINES = {
-    np.int64: re.compile(rf"(?:{_WHOLE}(?: {_WHOLE})*)?"),
-    np.float64: re.compile(rf"(?:{_REAL}(?: {_REAL})*)?"),
+    np.int64: re.compile(rf"(?:{_WHOLE}(?: {_WHOLE})*+)?"),
+    np.float64: re.compile(rf"(?:{_REAL}(?: {_REAL})*+)?"),
 }
 #: Lines of a tree with one number for each split, and with one for each leaf.
 _PER_SPLIT: dict[str, type] = {
@@ -56,6 +56,7 @@ _PER_LEAF: dict[str, type] = {
     "leaf_value": np.float64,
     "leaf_weight": np.float64,
 }
+_NEEDED = {"left_child", "right_child", "split_feature", "threshold", "leaf_value"}
 _OTHER = {"num_leaves", "num_cat", "cat_boundaries", "cat_threshold", "is_linear", "shrinkage"}
 _LINEAR_LEAVES = {"leaf_const", "num_features", "leaf_features", "leaf_coeff"}
 #: Bits of a decision type.
@@ -72,7 +73,8 @@ class _Tree(NamedTuple):
     decision: np.ndarray
     values: np.ndarray
     set_of_node: np.ndarray
-    sets: list[np.ndarray]
+    codes: np.ndarray
+    set_sizes: np.ndarray
 
 
 def read_lightgbm(text: str) -> Forest:
@@ -103,9 +105,10 @@ def read_lightgbm(text: str) -> Forest:
 def checked_lightgbm(text: str) -> str:
     """Return the part of a model's text that holds the trees, if LightGBM can safely read it.
 
-    The parameters of training, which follow the trees, are left out.
+    The parameters of training, which follow the trees, are left out. A model with an objective is
+    refused: trees that were grown by this package have none.
     """
-    _parsed(text)
+    _parsed(text, _HEADER - {"objective"})
     return trees_of_text(text)
 
 
@@ -121,21 +124,22 @@ def trees_of_text(text: str) -> str:
     return trees + end + (_LINEAR if "\nis_linear=1\n" in trees else "")
 
 
-def _parsed(text: str) -> tuple[Forest, list[str]]:
+def _parsed(text: str, known: set[str] = _HEADER) -> tuple[Forest, list[str]]:
     """Return the trees with constant leaves, and what of the model these do not hold."""
     body, end, _ = text.partition(_END)
     if not end or re.search(r"[\r\0]", body):
         _refuse("an end of its trees")
     head, *blocks = re.split(r"^Tree=", body, flags=re.MULTILINE)
-    fields = _fields(head.split("\n"), _HEADER | {"tree"})
+    lines = [line for line in head.split("\n") if line not in ("", "tree")]
+    averages = "average_output" in lines
+    fields = _fields((line for line in lines if line != "average_output"), known)
     n_features = _whole(fields, "max_feature_idx", least=-1) + 1
     n_outputs = _whole(fields, "num_tree_per_iteration", least=1)
     names = tuple(_text(fields, "feature_names").split(" "))
     _check_header(fields, blocks, n_features, n_outputs, names)
-    linear = [number for number, block in enumerate(blocks) if "\nis_linear=1\n" in block]
     trees = [_tree(block, number, n_features) for number, block in enumerate(blocks)]
-    obstacles = ["linear functions in leaves"] * bool(linear)
-    obstacles += ["average in place of a sum"] * ("average_output" in fields)
+    obstacles = ["linear functions in leaves"] * ("\nis_linear=1\n" in body)
+    obstacles += ["average in place of a sum"] * averages
     decision = np.concatenate([tree.decision for tree in trees])
     numeric = decision & _IS_CATEGORY == 0
     kinds = [(decision[numeric] & kind).any() for kind in (_IS_ZERO_MISSING, _IS_NAN_MISSING)]
@@ -149,6 +153,8 @@ def _check_header(fields, blocks, n_features, n_outputs, names):
     _whole(fields, "label_index")
     if _whole(fields, "num_class") != n_outputs or len(blocks) % n_outputs or not blocks:
         _refuse("the same number of trees for each class")
+    if any("=" in value for name, value in fields.items() if name != "feature_names"):
+        _refuse("one = in each line")
     infos = _text(fields, "feature_infos").split(" ")
     if not len(names) == len(infos) == n_features or "" in names or "" in infos:
         _refuse("a name and an info for each feature")
@@ -170,50 +176,49 @@ def _tree(block: str, number: int, n_features: int) -> _Tree:
     n_leaves, n_sets = _whole(fields, "num_leaves", least=1), _whole(fields, "num_cat")
     if n_leaves > len(block):
         _refuse("values for all leaves")
-    splits, leaves = _arrays(fields, n_leaves)
+    if n_leaves == 1 and fields.get("leaf_weight") == "" and "is_linear=1" not in lines:
+        del fields["leaf_weight"]  # LightGBM writes none for one leaf, and then reads none
+    arrays = _arrays(fields, n_leaves)
     if _text(fields, "is_linear", "0") not in ("0", "1"):
         _refuse("0 or 1 as is_linear")
     if fields.get("is_linear") == "1":
         _check_linear(fields, n_leaves, n_features)
     elif fields.keys() & _LINEAR_LEAVES:
         _refuse("no linear functions without is_linear=1")
-    if len(_numbers(fields, "shrinkage", np.float64, 1, "1")) != 1:
-        _refuse("one shrinkage")
-    return _nodes(splits, leaves["leaf_value"], _sets(fields, n_sets), n_features)
+    if "shrinkage" in fields:
+        _numbers(fields, "shrinkage", np.float64, 1)
+    return _nodes(arrays, _sets(fields, n_sets, len(block)), n_features)
 
 
 def _arrays(fields, n_leaves):
-    """Return the lines of numbers for splits, and those for leaves."""
-    splits, leaves = {}, {}
-    for name, dtype in _PER_SPLIT.items():
-        optional = (
-            None if name in ("left_child", "right_child", "split_feature", "threshold") else ""
-        )
-        splits[name] = _numbers(fields, name, dtype, n_leaves - 1, optional)
-    for name, dtype in _PER_LEAF.items():
-        leaves[name] = _numbers(fields, name, dtype, n_leaves, None if name == "leaf_value" else "")
-    return splits, leaves
+    """Return the lines with a number for each split or leaf; some may be left out."""
+    arrays = {"decision_type": np.zeros(n_leaves - 1, dtype=np.int64)}
+    for kinds, size in ((_PER_SPLIT, n_leaves - 1), (_PER_LEAF, n_leaves)):
+        for name, dtype in kinds.items():
+            if name in fields or name in _NEEDED:
+                arrays[name] = _numbers(fields, name, dtype, size)
+    return arrays
 
 
-def _nodes(splits, values, sets, n_features):
+def _nodes(arrays, sets, n_features):
+    values, threshold = arrays["leaf_value"], arrays["threshold"]
     n_splits, n_leaves = len(values) - 1, len(values)
-    decision, feature = splits["decision_type"], splits["split_feature"]
-    decision = decision if len(decision) else np.zeros(n_splits, dtype=np.int64)
+    decision, feature = arrays["decision_type"], arrays["split_feature"]
     missing = decision & (_IS_ZERO_MISSING | _IS_NAN_MISSING)
     if ((decision < 0) | (decision > 11)).any() or (missing == 12).any():
         _refuse("decision types that LightGBM has")
     if ((feature < 0) | (feature >= n_features)).any():
         _refuse("features of splits among its features")
-    children = np.stack([splits["left_child"], splits["right_child"]])
+    children = np.stack([arrays["left_child"], arrays["right_child"]])
     if ((children < -n_leaves) | (children >= n_splits)).any():
         _refuse("children among its nodes")
     children = np.where(children < 0, n_splits + ~children, children)
-    threshold, is_set = splits["threshold"], decision & _IS_CATEGORY == 1
+    is_set = decision & _IS_CATEGORY == 1
     if not np.isfinite(values).all():
         _refuse("finite leaves")
     of_node = np.full(n_splits, -1.0)
     of_node[is_set] = threshold[is_set]
-    is_known = (of_node[is_set] >= 0) & (of_node[is_set] < len(sets))
+    is_known = (of_node[is_set] >= 0) & (of_node[is_set] < len(sets[1]))
     if not (is_known & (of_node[is_set] % 1 == 0)).all():
         _refuse("a set for each split by category")
     leaf, zero = np.full(n_leaves, -1), np.zeros(n_leaves)
@@ -225,23 +230,33 @@ def _nodes(splits, values, sets, n_features):
         np.append(decision, zero.astype(np.int64)),
         np.append(np.zeros(n_splits), values),
         np.append(of_node.astype(np.int64), leaf),
-        sets,
+        *sets,
     )
 
 
-def _sets(fields, n_sets):
-    """Return the codes of each set, which are stored as bits of words."""
+def _sets(fields, n_sets, most):
+    """Return the codes of all sets, which are stored as bits of words, and their numbers."""
     if n_sets == 0:
-        return []
+        return np.zeros(0), np.zeros(0, dtype=np.int64)
     ends = _numbers(fields, "cat_boundaries", np.int64, n_sets + 1)
     words = _numbers(fields, "cat_threshold", np.int64, int(ends[-1]))
     if ends[0] != 0 or (np.diff(ends) < 1).any():
         _refuse("sets of categories one after the other")
     if ((words < 0) | (words >= 2**32)).any():
         _refuse("words of 32 bits for sets of categories")
-    parts = np.split(words.astype("<u4"), ends[1:-1])
-    bits = (np.unpackbits(part.view(np.uint8), bitorder="little") for part in parts)
-    return [np.flatnonzero(part).astype(np.float64) for part in bits]
+    sizes = np.add.reduceat(np.bitwise_count(words), ends[:-1], dtype=np.int64)
+    if sizes.sum() > most:
+        _refuse("fewer categories in its sets")
+    codes, n_codes = np.empty(sizes.sum()), 0
+    used = np.flatnonzero(words)
+    place = used - ends[np.searchsorted(ends, used, side="right") - 1]  # of the word in its set
+    for start in range(0, len(used), _WORDS):
+        own = words[used[start : start + _WORDS]].astype("<u4").view(np.uint8)
+        bits = np.flatnonzero(np.unpackbits(own, bitorder="little"))
+        found = codes[n_codes : n_codes + len(bits)]
+        found[:] = 32 * place[start + bits // 32] + bits % 32
+        n_codes += len(bits)
+    return codes, sizes
 
 
 def _check_linear(fields, n_leaves, n_features):
@@ -268,7 +283,7 @@ def _forest(
     starts = np.append(0, np.cumsum(sizes))
     shift = np.repeat(starts[:-1], sizes)
     feature, threshold, left, right, decision, values, of_node = (
-        np.concatenate(arrays) for arrays in zip(*(tree[:-1] for tree in trees), strict=True)
+        np.concatenate(arrays) for arrays in zip(*(tree[:-2] for tree in trees), strict=True)
     )
     is_leaf, is_set = feature < 0, of_node >= 0
     goes_by_zero = decision & (_IS_ZERO_MISSING | _IS_NAN_MISSING) == 0
@@ -297,22 +312,22 @@ def _forest(
 
 
 def _category_sets(trees, sizes, of_node):
-    n_sets = [len(tree.sets) for tree in trees]
+    n_sets = [len(tree.set_sizes) for tree in trees]
     if not any(n_sets):
         return None
     shift = np.repeat(np.append(0, np.cumsum(n_sets)[:-1]), sizes)
-    sets = [codes for tree in trees for codes in tree.sets]
-    starts = np.append(0, np.cumsum([len(codes) for codes in sets]))
     of_node = np.where(of_node < 0, -1, of_node + shift).astype(np.int32)
-    return CategorySets(of_node, starts.astype(np.int64), np.concatenate(sets), "truncated")
+    starts = np.append(0, np.cumsum(np.concatenate([tree.set_sizes for tree in trees])))
+    codes = np.concatenate([tree.codes for tree in trees])
+    return CategorySets(of_node, starts.astype(np.int64), codes, "truncated")
 
 
 def _fields(lines: Iterable[str], known: set[str]) -> dict[str, str]:
     """Return the values of lines ``name=value``, each name once."""
     fields: dict[str, str] = {}
     for line in lines:
-        name, _, value = line.partition("=")
-        if name and (name not in known or name in fields):
+        name, sign, value = line.partition("=")
+        if not sign or name not in known or name in fields:
             _refuse("lines with known names, each name once")
         fields[name] = value
     return fields
@@ -332,11 +347,8 @@ def _whole(fields, name, *, least=0):
     return int(numbers[0])
 
 
-def _numbers(fields, name, dtype, size, default=None):
-    """Return the ``size`` numbers of a line, or none if the line is empty by ``default``."""
-    line = _text(fields, name, default)
-    if line == "" == default:
-        return np.zeros(0, dtype)
+def _numbers(fields, name, dtype, size):
+    line = _text(fields, name)
     if not _LINES[dtype].fullmatch(line) or line.count(" ") + bool(line) != size:
         _refuse(f"{size} numbers as {name}")
     return np.fromstring(line, dtype=dtype, sep=" ") if line else np.zeros(0, dtype)

@@ -1,5 +1,6 @@
 """Scoring: documents go down the trees of a forest, and the values of their leaves are added."""
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -32,13 +33,19 @@ def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
         Bit for bit the scores of the engine that grew the trees.
     """
     scores = np.empty((_n_documents(forest, X), forest.n_outputs))
-    arguments = _nodes(forest), _sets(forest), forest.values, forest.tree_output, forest.constant
+    arguments = (
+        split_arrays(forest),
+        set_arrays(forest),
+        forest.values,
+        forest.tree_output,
+        forest.constant,
+    )
     single = forest.sum_dtype == "float32"
 
     def score(begin: int, end: int) -> None:
-        _add_scores(_doubles(X, begin, end), *arguments, single, scores[begin:end])
+        _add_scores(doubles(X, begin, end), *arguments, single, scores[begin:end])
 
-    _for_blocks(score, len(scores), n_threads)
+    for_blocks(score, len(scores), n_threads)
     return scores
 
 
@@ -60,12 +67,12 @@ def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
         Numbers of nodes of the forest.
     """
     leaves = np.empty((_n_documents(forest, X), forest.n_trees), dtype=np.int32)
-    nodes, sets = _nodes(forest), _sets(forest)
+    nodes, sets = split_arrays(forest), set_arrays(forest)
 
     def find(begin: int, end: int) -> None:
-        _find_leaves(_doubles(X, begin, end), nodes, sets, leaves[begin:end])
+        _find_leaves(doubles(X, begin, end), nodes, sets, leaves[begin:end])
 
-    _for_blocks(find, len(leaves), n_threads)
+    for_blocks(find, len(leaves), n_threads)
     return leaves
 
 
@@ -77,15 +84,18 @@ def _n_documents(forest, X):
     return X.shape[0]
 
 
-def _doubles(X, begin, end):
+def doubles(X: Any, begin: int, end: int) -> np.ndarray:
+    """Return some rows as doubles in C order."""
     rows = X[begin:end].toarray() if issparse(X) else X[begin:end]
     return np.ascontiguousarray(rows, dtype=np.float64)
 
 
-def _for_blocks(work, n_documents, n_threads):
-    """Call ``work`` for the ends of all blocks of documents, in several threads for many."""
-    ends = [*range(0, n_documents, _BLOCK), n_documents]
-    if n_threads == 1 or n_documents <= _FEW:
+def for_blocks(
+    work: Callable[[int, int], None], n_rows: int, n_threads: int, few: int = _FEW
+) -> None:
+    """Call ``work`` for the ends of all blocks of rows, with threads for more than ``few``."""
+    ends = [*range(0, n_rows, _BLOCK), n_rows]
+    if n_threads == 1 or n_rows <= few:
         for begin, end in pairwise(ends):
             work(begin, end)
         return
@@ -93,13 +103,13 @@ def _for_blocks(work, n_documents, n_threads):
         list(pool.map(work, ends[:-1], ends[1:]))
 
 
-def _nodes(forest):
+def split_arrays(forest: Forest) -> tuple[Any, ...]:
     """Return the arrays of the splits that kernels read."""
     splits = forest.feature, forest.threshold, forest.left, forest.right, forest.missing_left
     return forest.roots, *splits, forest.missing_up_to
 
 
-def _sets(forest):
+def set_arrays(forest: Forest) -> tuple[Any, ...]:
     """Return the arrays of the sets that kernels read; without sets, they are empty."""
     sets = forest.categories
     if sets is None:
@@ -108,19 +118,24 @@ def _sets(forest):
 
 
 @njit(error_model="numpy", nogil=True)
+def goes_left(value: float, node: int, nodes: tuple[Any, ...], sets: tuple[Any, ...]) -> bool:
+    """Return whether a value goes left at a split."""
+    _, _, threshold, _, _, missing_left, missing_up_to = nodes
+    by_set = len(sets[0]) > 0 and sets[0][node] >= 0
+    if value != value or (abs(value) <= missing_up_to and not (by_set and sets[3] < 2)):
+        return missing_left[node]
+    if by_set:
+        return _is_in(value, node, sets)
+    return value <= threshold[node]
+
+
+@njit(error_model="numpy", nogil=True)
 def _leaf(x, tree, nodes, sets):
     """Return the leaf of one document in one tree."""
-    roots, feature, threshold, left, right, missing_left, missing_up_to = nodes
+    roots, feature, _, left, right, _, _ = nodes
     node = roots[tree]
     while feature[node] >= 0:
-        value = x[feature[node]]
-        by_set = len(sets[0]) > 0 and sets[0][node] >= 0
-        if value != value or (abs(value) <= missing_up_to and not (by_set and sets[3] < 2)):
-            is_left = missing_left[node]
-        elif by_set:
-            is_left = _is_in(value, node, sets)
-        else:
-            is_left = value <= threshold[node]
+        is_left = goes_left(x[feature[node]], node, nodes, sets)
         node = left[node] if is_left else right[node]
     return node
 

@@ -93,7 +93,10 @@ class _Reader:
     def length_after(self, sign: str) -> int:
         if self.take(len(sign) + 1) != sign.encode() + b"L":
             self.refuse("lengths of 64 bits")
-        return int.from_bytes(self.take(8), "big", signed=True)
+        length = int.from_bytes(self.take(8), "big", signed=True)
+        if length < 0:
+            self.refuse("no negative lengths")
+        return length
 
     def skips(self, sign: str) -> bool:
         """Move past ``sign`` if it comes next; return whether it did."""

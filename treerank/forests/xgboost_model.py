@@ -87,6 +87,8 @@ def read_xgboost(
     attributes = _entry(learner, "attributes", dict, {})
     if not all(isinstance(value, str) for value in attributes.values()):
         _refuse("texts as attributes")
+    if attributes.get("treerank_zeros", "numbers") not in ("numbers", "missing"):
+        _refuse("numbers or missing as treerank_zeros")
     zeros = zeros or attributes.get("treerank_zeros")
     _check_types(learner, n_features)
     return _forest(

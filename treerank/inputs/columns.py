@@ -15,6 +15,9 @@ import narwhals as nw
 import numpy as np
 from scipy.sparse import csr_matrix
 
+from treerank.checks import check_count
+from treerank.inputs.grouping import is_missing
+
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
 #: A column of text with more distinct values, which are also more than half as many as its rows,
 #: holds ids or sentences rather than categories.
@@ -84,7 +87,7 @@ class Columns:
             return column.cast(nw.Float64).to_numpy()
         if expected == "numbers" and column.dtype == nw.Object:
             return _numbers_from_objects(column)
-        if all(value is None or value != value for value in column.to_list()):
+        if all(map(is_missing, column.to_list())):
             return np.nan  # the type of a column without values means nothing
         known = column.dtype.is_numeric() or column.dtype in (*_CATEGORICAL, nw.Boolean, nw.Object)
         rule = f"{expected}, as in fit" if known else "numbers, text or categories"
@@ -97,6 +100,29 @@ class Columns:
                 "X must be a data frame, as in fit, since some of its columns are categories: "
                 f"{sorted(self.categories)}; got no column names."
             )
+
+
+def check_columns(names: Any, categories: Any, n_features: int) -> None:
+    """Refuse names and categories of columns that no data frame of so many columns has.
+
+    Examples
+    --------
+    >>> check_columns(["price", "color"], {1: ["blue", "red"]}, 2)
+    """
+    if names is not None and not (
+        isinstance(names, list)
+        and len(names) == n_features
+        and all(isinstance(name, str) for name in names)
+    ):
+        raise ValueError(f"feature_names must be None or a list of {n_features} texts.")
+    if not isinstance(categories, dict):
+        raise ValueError("categories must be a dict.")
+    for column, values in categories.items():
+        check_count("A column of categories", column, at_least=0, at_most=n_features - 1)
+        if not isinstance(values, list) or not all(
+            isinstance(value, str | int | float) for value in values
+        ):
+            raise ValueError(f"The categories of column {column} must be a list of plain values.")
 
 
 def as_csr(X: Any) -> csr_matrix:
@@ -129,7 +155,7 @@ def _sorted_categories(column):
 
     They are sorted because the order in which a data frame lists them depends on its rows.
     """
-    found = [value for value in column.unique().to_list() if value is not None and value == value]
+    found = [value for value in column.unique().to_list() if not is_missing(value)]
     if not all(isinstance(value, str | int | float) for value in found):
         raise TypeError(f"Categories of column {column.name!r} of X must be text or numbers.")
     if column.dtype == nw.String:

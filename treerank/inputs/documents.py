@@ -4,14 +4,18 @@ The functions take the estimator because scikit-learn stores the number and the 
 features in it and names it in error messages.
 """
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.utils import check_array
-from sklearn.utils.validation import check_consistent_length, validate_data
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils.validation import validate_data
 
+from treerank.checks import check_column, refuse_masked
 from treerank.inputs.columns import Columns, as_csr, as_frame
 from treerank.inputs.grouping import QueryGroups
 
@@ -20,25 +24,34 @@ _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
 def check_documents(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, np.ndarray]:
     """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit."""
-    labels = validate_data(estimator, y=y, y_numeric=True).astype(np.float64)
+    labels = _check_column("y", y)
     X = check_features(estimator, X, reset=reset)
-    check_consistent_length(X, labels)
-    return X, labels
+    return X, check_labels(labels, X.shape[0])
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     """Return features as a float matrix, dense or CSR; ``reset`` sets ``estimator.columns_``."""
-    if issparse(X):
-        return _check_sparse(estimator, X, reset)
-    if as_frame(X) is None and (reset or not estimator.columns_.categories):
+    with naming("X"):
+        if issparse(X):
+            return _check_sparse(estimator, X, reset)
+        if as_frame(X) is None and (reset or not estimator.columns_.categories):
+            if reset:
+                estimator.columns_ = Columns()
+            return validate_data(estimator, _as_array(X), reset=reset, **_NUMBERS)
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
-            estimator.columns_ = Columns()
-        return validate_data(estimator, X, reset=reset, **_NUMBERS)
-    validate_data(estimator, X, reset=reset, skip_check_array=True)
-    if reset:
-        estimator.columns_ = Columns.of(X)
-    numbers = estimator.columns_.numbers(X)
-    return check_array(numbers, input_name="X", estimator=estimator, **_NUMBERS)
+            estimator.columns_ = Columns.of(X)
+        numbers = estimator.columns_.numbers(X)
+        return check_array(numbers, input_name="X", estimator=estimator, **_NUMBERS)
+
+
+def _as_array(X):
+    """Return an array; refuse masked entries and dates, which scikit-learn takes for numbers."""
+    refuse_masked("X", X)
+    X = np.asarray(X)
+    if X.dtype.kind in "mM":
+        raise TypeError(f"X must be numbers; got {X.dtype}.")
+    return X
 
 
 def _check_sparse(estimator, X, reset):
@@ -53,17 +66,33 @@ def _check_sparse(estimator, X, reset):
         estimator.columns_ = Columns()
     else:
         estimator.columns_.numbers(X)  # refuses a matrix where fit had categories
+    _check_indices(X)
     return as_csr(validate_data(estimator, X, reset=reset, accept_sparse="csr", **_NUMBERS))
+
+
+def _check_indices(X):
+    """Refuse indices that point outside of the matrix: compiled code would follow them."""
+    if X.format == "coo":
+        type(X)((X.data, X.coords), shape=X.shape)  # checks them
+    elif hasattr(X, "check_format"):
+        X.check_format(full_check=True)
 
 
 def check_labels(y: ArrayLike, n_documents: int, name: str = "y") -> np.ndarray:
     """Return one finite float64 label per document."""
-    labels = check_array(y, ensure_2d=False, input_name=name).astype(np.float64).ravel()
+    labels = _check_column(name, y)
     if len(labels) != n_documents:
         raise ValueError(
             f"{name} must have one entry per row of X; got {len(labels)} for {n_documents} rows."
         )
     return labels
+
+
+def _check_column(name, y):
+    """Return finite labels; a column of a matrix or of a data frame is a warning."""
+    refuse_masked(name, y)
+    with naming(name):
+        return check_column(name, column_or_1d(y, input_name=name, warn=True))
 
 
 def check_eval_set(estimator: Any, eval_set: Any) -> tuple[Any, np.ndarray, QueryGroups]:
@@ -73,5 +102,26 @@ def check_eval_set(estimator: Any, eval_set: Any) -> tuple[Any, np.ndarray, Quer
         raise ValueError(f"eval_set must be (X, y) or (X, y, qid); got {type(eval_set)}{size}.")
     X, y, qid = (*eval_set, None)[:3]
     X = check_features(estimator, X)
-    y = check_labels(y, X.shape[0], "y of eval_set")
+    y = check_labels(y, X.shape[0])
     return X, y, QueryGroups.from_qid(qid, len(y))
+
+
+@contextmanager
+def naming(argument: str) -> Iterator[None]:
+    """Put the name of an argument before the message of an error that does not have it.
+
+    Examples
+    --------
+    >>> with naming("eval_set"):
+    ...     raise ValueError("qid must not be missing")
+    Traceback (most recent call last):
+    ...
+    ValueError: eval_set: qid must not be missing
+    """
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        if re.search(rf"\b{argument}\b", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{argument}: {error}") from error

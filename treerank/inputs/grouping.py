@@ -8,10 +8,13 @@ the rows, so every splitter, pipeline and shuffle would break them.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+
+from treerank.checks import refuse_masked
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,22 +136,80 @@ def _codes(qid):
 
 
 def check_qid(qid: ArrayLike, n_documents: int | None = None) -> np.ndarray:
-    """Return query ids as an array; refuse missing ones and a wrong shape."""
-    values = np.asarray(qid)
+    """Return an array that is equal where query ids are; refuse missing ids and a wrong shape.
+
+    Ids are equal as in Python: ``1`` and ``1.0`` are, ``1`` and ``"1"`` are not. An array of
+    numbers, of text of a fixed width or of dates is returned as it is. Other ids are numbered in
+    ascending order.
+
+    Examples
+    --------
+    >>> check_qid(["b", 1, "a", 1.0, "b"])
+    array([2, 0, 1, 0, 2])
+    """
+    values = _as_ids(qid)
     if values.ndim != 1:
         raise ValueError(f"qid must be one-dimensional; got shape {values.shape}.")
     if n_documents is not None and len(values) != n_documents:
         raise ValueError(
             f"qid must have one entry per row of X; got {len(values)} for {n_documents} rows."
         )
-    missing = (
-        np.array([v is None or v != v for v in values])
-        if values.dtype == object
-        else (np.isnan(values) if values.dtype.kind == "f" else np.zeros(0, dtype=bool))
-    )
-    if missing.any():
-        row = int(np.argmax(missing))
-        raise ValueError(f"qid must not be missing; got {values.tolist()[row]!r} in row {row}.")
-    if values.dtype == object:  # pandas strings, mixed ints and strings: compare as text
-        values = values.astype(str)
+    if values.dtype.kind == "O":
+        return _numbered(values.tolist())
+    if values.dtype.kind in "fcmM":
+        _refuse_missing(np.isnan(values), values)
     return values
+
+
+def _as_ids(qid):
+    """Return query ids as an array of numbers, dates, text of a fixed width or objects."""
+    refuse_masked("qid", qid)
+    is_list = isinstance(qid, list | tuple)
+    values = None if is_list and not set(map(type, qid)) <= {int} else np.asarray(qid)
+    # numpy makes text of the 1 in [1, "a"], and a float of 2**63 in [2**63, -1].
+    if values is None or values.dtype.kind == "T" or (is_list and values.dtype.kind == "f"):
+        values = np.asarray(qid, dtype=object)
+    return values
+
+
+def _numbered(ids):
+    """Return the number of each id, by Python's own equality."""
+    try:
+        distinct = dict.fromkeys(ids)
+    except TypeError as error:
+        raise TypeError(f"qid must be numbers, text or dates; got {error}.") from error
+    if any(map(is_missing, distinct)):
+        _refuse_missing(np.array([is_missing(value) for value in ids]), ids)
+    try:
+        ordered = sorted(distinct)
+    except TypeError:  # ids of several types
+        ordered = sorted(distinct, key=_by_type)
+    number = {value: i for i, value in enumerate(ordered)}
+    return np.fromiter(map(number.__getitem__, ids), np.int64, len(ids))
+
+
+def is_missing(value: Any) -> bool:
+    """Tell whether a value is None, NaN, NaT or the NA of pandas.
+
+    Examples
+    --------
+    >>> is_missing(float("nan")), is_missing("")
+    (True, False)
+    """
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # NA is neither equal to itself nor different
+        return True
+
+
+def _by_type(value):
+    """Return a key that sorts numbers by value and all else by type and text."""
+    is_number = isinstance(value, Real)
+    return ("", value) if is_number else (type(value).__name__, str(value))
+
+
+def _refuse_missing(is_missing, values):
+    """Refuse the first id that is missing."""
+    if is_missing.any():
+        row = int(np.argmax(is_missing))
+        raise ValueError(f"qid must not be missing; got {values[row]} in row {row}.")

@@ -88,7 +88,7 @@ class Metric(ABC):
     @property
     def depth(self) -> int:
         """Number of positions that count, as kernels take it."""
-        return NO_CUTOFF if self.k is None else int(self.k)
+        return NO_CUTOFF if self.k is None else min(int(self.k), NO_CUTOFF)
 
     @abstractmethod
     def worth(self, y: np.ndarray) -> np.ndarray:
@@ -111,7 +111,7 @@ class Metric(ABC):
 
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the mean over queries; NaN, with a warning, if all of them are left out."""
-        return _mean(self.per_query(y, scores, qid), self.name)
+        return mean_value(self.per_query(y, scores, qid), self.name)
 
     def per_query(
         self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None
@@ -180,7 +180,7 @@ class PreparedMetric:
 
     def __call__(self, scores: ArrayLike) -> float:
         """Return the mean over queries."""
-        return _mean(self.per_query(scores), self.name)
+        return mean_value(self.per_query(scores), self.name)
 
     def per_query(self, scores: ArrayLike) -> np.ndarray:
         """Return one value per query."""
@@ -197,11 +197,21 @@ class PreparedMetric:
         return np.minimum(values, 1.0, out=values, where=self.ideal > 0)
 
 
-def _mean(values: np.ndarray, name: str) -> float:
-    """Return the mean of what is not NaN; fsum makes it independent of the order of queries."""
-    values = values[~np.isnan(values)]
-    if len(values) == 0:
-        message = f"{name} is undefined: no query has anything to find."
+def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) -> float:
+    """Return the mean of what is not NaN, weighed by query; NaN, with a warning, of nothing.
+
+    Examples
+    --------
+    >>> mean_value(np.array([0.5, np.nan, 1.0]), "map", weight=np.array([3.0, 1.0, 1.0]))
+    0.625
+    """
+    counted = ~np.isnan(values)
+    values, weight = values[counted], None if weight is None else weight[counted]
+    if len(values) == 0 or (weight is not None and not weight.any()):
+        with_weight = "" if weight is None else " of positive weight"
+        message = f"{name} is undefined: no query{with_weight} has anything to find."
         warn_user(message, UndefinedMetricWarning)
         return math.nan
-    return math.fsum(values) / len(values)
+    if weight is None:
+        return math.fsum(values) / len(values)  # does not depend on the order of queries
+    return float(np.average(values, weights=weight))

@@ -31,7 +31,7 @@ def _right_pairs(ranked, ends, k, discounts):
         ties += _count_unequal(ranked[start : ends[start]])
         start = ends[start]
     # Labels rise inside a block, so no descent is inside one.
-    return ties / 2 + _count_descents(ranked)
+    return ties / 2 + count_descents(ranked)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,7 @@ def _count_unequal(values):
 
 
 @njit
-def _count_descents(values):
+def count_descents(values: np.ndarray) -> int:
     """Return the number of i < j with values[i] > values[j]; the merge sort changes ``values``."""
     n, width, descents = len(values), 1, 0
     merged = np.empty_like(values)

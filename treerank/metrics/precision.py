@@ -53,5 +53,5 @@ class Precision(ThresholdMetric):
 
     def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return k, or the number of documents without a cutoff."""
-        divisor = np.diff(indptr) if self.k is None else self.k
+        divisor = np.diff(indptr) if self.k is None else self.depth
         return np.where(count_relevant(worth, indptr) > 0, divisor, 0).astype(np.float64)

@@ -7,6 +7,7 @@ for all metrics, find it there.
 from collections.abc import Callable
 from dataclasses import replace
 
+from treerank.checks import shown
 from treerank.metrics.average_precision import AveragePrecision
 from treerank.metrics.base import Metric
 from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank
@@ -15,6 +16,9 @@ from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
 from treerank.metrics.precision import Precision
 from treerank.metrics.reciprocal_rank import ReciprocalRank
+
+#: Longer numbers are no cutoff; Python itself refuses to read some of them.
+MAX_DIGITS = 100
 
 METRICS: dict[str, Metric] = {
     "ndcg": NDCG(),
@@ -51,9 +55,10 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     if callable(metric):
         return FunctionMetric(metric)
     if not isinstance(metric, str):
-        raise TypeError(f"metric must be a name, a Metric or callable; got {metric!r}.")
+        raise TypeError(f"metric must be a name, a Metric or callable; got {shown(metric)}.")
     stem, at, cutoff = metric.partition("@")
-    if stem not in METRICS or (at and not cutoff.isdecimal()):
+    is_cutoff = cutoff.isdecimal() and len(cutoff) <= MAX_DIGITS
+    if stem not in METRICS or (at and not is_cutoff):
         known = ", ".join(METRICS)
-        raise ValueError(f"metric must be one of {known}, or one with @k; got {metric!r}.")
+        raise ValueError(f"metric must be one of {known}, or one with @k; got {shown(metric)}.")
     return replace(METRICS[stem], k=int(cutoff)) if at else METRICS[stem]

@@ -6,6 +6,11 @@ code is stored contains the version of treerank: a new version compiles anew.
 
 If you edit a function that is compiled into functions of other files, delete the ``*.nbi`` files
 below ``treerank``.
+
+The machine code of a kernel contains a copy of each function that the kernel calls, optimized
+once more than the function itself. The process that compiled both would call the function, and a
+process that reads the kernel from disk calls the copy. Where sums may be reordered, the two differ
+in the last bits. So kernels call their own copies in every process.
 """
 
 import os
@@ -14,7 +19,12 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numba
+from llvmlite.binding import Linkage
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import Compiler
+from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.dispatcher import Dispatcher
+from numba.core.typed_passes import AnnotateTypes
 
 try:
     _VERSION = version("treerank")
@@ -85,6 +95,41 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     def decorate(function: Callable[..., Any]) -> Any:
         function.__qualname__ += f"[{','.join([_VERSION, *names])}]"
         is_stored = is_nameable and os.path.exists(function.__code__.co_filename)
-        return numba.njit(cache=is_stored, **options)(function)
+        return numba.njit(cache=is_stored, pipeline_class=_KernelCompiler, **options)(function)
 
     return decorate
+
+
+class _OwnCopies(JITCodeLibrary):
+    """Machine code of a kernel that calls its own copies of functions."""
+
+    def _optimize_final_module(self):
+        for function in self._final_module.functions:
+            if function.linkage in (Linkage.linkonce_odr, Linkage.weak_odr):  # a copy
+                function.linkage = Linkage.internal
+        super()._optimize_final_module()
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _OpenLibrary(LoweringPass):
+    """Provides the library that the next step of the compiler writes to."""
+
+    _name = "treerank_open_library"
+
+    def __init__(self):
+        LoweringPass.__init__(self)
+
+    def run_pass(self, state):
+        state.library = _OwnCopies(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return False
+
+
+class _KernelCompiler(Compiler):
+    """The compiler of numba with libraries of our own."""
+
+    def define_pipelines(self):
+        [passes] = super().define_pipelines()
+        passes.add_pass_after(_OpenLibrary, AnnotateTypes)
+        passes.finalize()
+        return [passes]

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, check_count, check_number
+from treerank.checks import check_choice, check_count, check_number, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import check_gain
 from treerank.objectives.base import SummableObjective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.listwise import LISTWISE
-from treerank.objectives.losses import PAIR_LOSSES, PairLoss
+from treerank.objectives.losses import PAIR_LOSSES, PairLoss, check_compiles
 from treerank.objectives.normalization import NORMALIZATIONS
 from treerank.objectives.pairs import GivenPairs, Pairs, get_pairs
 from treerank.objectives.pairwise import PairwiseObjective
@@ -61,10 +61,14 @@ class PairSettings:
         for field in fields(self):
             value = getattr(self, field.name)
             is_default = value is field.default or (np.ndim(value) == 0 and value == field.default)
-            if not is_default:
-                name = "given_pairs" if isinstance(value, GivenPairs) else field.name
+            if isinstance(value, GivenPairs):
                 raise ValueError(
-                    f"{name} must be {field.default!r} for loss={loss!r}, which has no "
+                    f"given_pairs must be None for loss={loss!r}, which has no pairs; got "
+                    f"{len(value.i)} of them."
+                )
+            if not is_default:
+                raise ValueError(
+                    f"{field.name} must be {field.default!r} for loss={loss!r}, which has no "
                     f"pairs; got {value!r}."
                 )
 
@@ -178,13 +182,17 @@ def get_loss(loss: Any) -> Any:
     if isinstance(loss, str):
         if loss in LOSSES:
             return LOSSES[loss]
-    elif isinstance(loss, PairLoss) or (hasattr(loss, "bind") and not isinstance(loss, type)):
+    elif isinstance(loss, PairLoss):
+        check_compiles(loss.of_margin)
+        return loss
+    elif hasattr(loss, "bind") and not isinstance(loss, type):
         return loss
     elif callable(loss) and not isinstance(loss, type):
+        check_compiles(loss)
         return PairLoss(loss)
     raise ValueError(
         "loss must be a jitted function of the margin, have a method bind, or be one of "
-        f"{sorted(LOSSES)}; got {loss!r}."
+        f"{sorted(LOSSES)}; got {shown(loss)}."
     )
 
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Derivatives, Priced
@@ -88,16 +89,19 @@ class ListwiseObjective(Summable):
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian."""
-        scores = np.asarray(scores, dtype=np.float64)[self.rows]
+        return self._priced(check_column("scores", scores, len(self.judgments.y)), iteration)
+
+    def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
+        """Return gradient and hessian."""
+        return self._priced(np.asarray(scores, dtype=np.float64), iteration)[1:]
+
+    def _priced(self, scores: np.ndarray, iteration: int) -> Priced:
+        scores = scores[self.rows]
         with threads_for(len(scores)):
             values, *derivatives = self.loss.over_queries(self, scores, iteration)
         gradient, hessian = (self._by_row(part) for part in derivatives)
         # Summed here: a sum inside a parallel kernel depends on the number of threads.
         return float(values.sum()), gradient, hessian
-
-    def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
-        """Return gradient and hessian."""
-        return self(scores, iteration=iteration)[1:]
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "ListwiseObjective":
         """Return the objective of the given rows alone, whose queries are ``groups``."""

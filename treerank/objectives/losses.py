@@ -15,12 +15,17 @@ So these losses also name their *shape*: the two polynomials without constants (
 turn single into double precision in the innermost loop).
 """
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from numba import njit
+from numba.core.errors import NumbaError
 from numba.extending import register_jitable
+
+from treerank.checks import shown
 
 
 @register_jitable
@@ -192,6 +197,35 @@ def _hinge_slope(m: Any) -> Any:
 
 def _squared_hinge_slope(m: Any) -> Any:
     return -2 * (1 - m).clamp(min=0)
+
+
+def check_compiles(of_margin: Callable[..., Any]) -> None:
+    """Refuse a function of the user's that numba cannot call, or that returns something else.
+
+    Examples
+    --------
+    >>> check_compiles(lambda margin: -margin)
+    Traceback (most recent call last):
+    ...
+    ValueError: loss must be a function of the margin under @numba.njit that returns value, \
+gradient and hessian; got <lambda>.
+    """
+    if not any(of_margin is known.of_margin for known in PAIR_LOSSES.values()):
+        _check_compiles(of_margin)
+
+
+@functools.cache
+def _check_compiles(of_margin):
+    try:
+        value, gradient, hessian = njit(lambda margin: of_margin(margin))(0.5)
+        is_priced = all(isinstance(part, float | int) for part in (value, gradient, hessian))
+    except (NumbaError, TypeError, ValueError):  # it takes or returns something else
+        is_priced = False
+    if not is_priced:
+        raise ValueError(
+            "loss must be a function of the margin under @numba.njit that returns value, gradient "
+            f"and hessian; got {getattr(of_margin, '__name__', shown(of_margin))}."
+        )
 
 
 PAIR_LOSSES = {

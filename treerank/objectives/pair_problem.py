@@ -158,7 +158,8 @@ class PairProblem:
         discount = self.options.discounts(self.weight.discount, self.groups)
         top, k = self.pairs.top, self.options.k if self.weight.values else None
         reach = min(top or len(discount), k or len(discount))
-        return RankRule(discount, top or 0, reach, self.smoothing, self.judgments.seed)
+        n_top = min(top or 0, self.groups.n_documents)  # which fits into 64 bits
+        return RankRule(discount, n_top, reach, self.smoothing, self.judgments.seed)
 
     @cached_property
     def keys(self) -> np.ndarray:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from treerank.checks import MAX_WEIGHT, as_numbers
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -116,7 +117,7 @@ class GivenPairs:
     @classmethod
     def from_table(cls, table: Any, groups: QueryGroups) -> "GivenPairs":
         """Check a table with the columns i, j, weight (default 1) and target (default 1)."""
-        table = np.asarray(table, dtype=np.float64)
+        table = as_numbers("given_pairs", table)
         if table.ndim != 2 or not 2 <= table.shape[1] <= 4:
             raise ValueError(
                 "given_pairs must have the columns i, j and, if wanted, weight and target; "
@@ -131,7 +132,8 @@ class GivenPairs:
         i, j = rows.astype(np.intp)
         _refuse(i == j, "i and j must differ", table)
         _refuse(groups.codes[i] != groups.codes[j], "i and j must be of one query", table)
-        _refuse(~(np.isfinite(weight) & (weight >= 0)), "weights must be finite and >= 0", table)
+        wrong = ~((weight >= 0) & (weight <= MAX_WEIGHT))
+        _refuse(wrong, f"weights must be finite and >= 0 and <= {MAX_WEIGHT:g}", table)
         _refuse(~((target >= 0) & (target <= 1)), "targets must be in [0, 1]", table)
         return cls(i, j, weight, target)
 

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Derivatives, Priced
@@ -39,6 +40,7 @@ class PairwiseObjective(PairProblem, Summable):
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian, in double precision."""
+        scores = check_column("scores", scores, len(self.judgments.y))
         with threads_for(self._worth_in_documents):
             sums = self._kernel.sums(self, self._placed(scores), iteration)
             factor = self.factors(sums.mass)
@@ -80,11 +82,11 @@ class PairwiseObjective(PairProblem, Summable):
         return next(kernel for kernel in KERNELS if kernel.can_sum(self))
 
     def _placed(self, scores):
-        scores = np.ascontiguousarray(scores, dtype=np.float64).reshape(-1)
-        if len(scores) != len(self.judgments.y):
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        if scores.shape != self.judgments.y.shape:
             raise ValueError(
                 f"scores must have one entry per document, {len(self.judgments.y)}; "
-                f"got {len(scores)}."
+                f"got shape {scores.shape}."
             )
         x = np.empty(len(scores))
         place_scores(scores, self.labels.row, self.sigma, self.offset, x)

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, Literal
 
+from treerank.lazy import naming_the_extra
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.legend import Legend
@@ -32,10 +34,8 @@ def make_axes(ax: "Axes | None" = None, *, height: float = 2.4, width: float = C
     """Return ``ax``, or the Axes of a new figure if it is ``None``."""
     if ax is not None:
         return ax
-    try:
+    with naming_the_extra("A plot"):
         import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("Plots need matplotlib: pip install treerank[plots].") from error
     _, ax = plt.subplots(figsize=(width, height), layout="constrained", dpi=150)
     return ax
 

@@ -8,10 +8,11 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, warn_user
@@ -19,6 +20,9 @@ from treerank.feature_parts.linear.head_fitting import check_penalty, fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
+from treerank.forests.folding import folded
+from treerank.forests.forest import Forest
+from treerank.forests.shapley import margin_parts
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
@@ -35,6 +39,9 @@ from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_la
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
 
+#: Forests of fitted models, since reading them from an engine takes long.
+_FORESTS: WeakKeyDictionary[Any, Forest] = WeakKeyDictionary()
+
 #: What "auto" stands for under losses over pairs, and under other losses.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
 AUTO_FOR_OTHERS = {"weight": None, "smoothing": 0.0}
@@ -47,7 +54,7 @@ def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
         raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")
 
 
-class DirectRanker(TransformerMixin, Ranker):
+class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     """A feature part fitted to an objective.
 
     The class attributes are defaults of the settings of the objective, the head and the feature
@@ -120,6 +127,26 @@ class DirectRanker(TransformerMixin, Ranker):
         data = TrainingSet(None, np.arange(len(first)), first, groups, labels=labels)
         return self._make_objective(data, 0)
 
+    def forest(self) -> Forest:
+        """Return the trees of the feature part and the head as one forest, which gives the scores.
+
+        Only rankers whose feature part is a sum of trees have one.
+        """
+        check_is_fitted(self)
+        part = self.feature_part_
+        if not hasattr(part, "forest") or part.output != "score":
+            raise ValueError(
+                f"feature_part must be trees with output='score' to be a forest; got {part!r}."
+            )
+        if part.booster_ not in _FORESTS:
+            _FORESTS[part.booster_] = part.forest()
+        return folded(_FORESTS[part.booster_], self.head_.weight)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of columns of ``transform``, to which scikit-learn gives names."""
+        return int(self.feature_part_.n_outputs_)
+
     @property
     def feature_importances_(self) -> np.ndarray:
         """Importance of each feature, as the feature part measures it."""
@@ -141,6 +168,13 @@ class DirectRanker(TransformerMixin, Ranker):
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
+
+    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray | None:
+        try:
+            forest = self.forest()
+        except ValueError:  # the feature part is no sum of trees
+            return None
+        return margin_parts(forest, X_a, X_b, n_threads=self.feature_part_.n_threads)
 
     def _dense_reader(self) -> str | None:
         part = self.feature_part

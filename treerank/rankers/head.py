@@ -74,10 +74,10 @@ class AntisymmetricHead:
         """
         if features.ndim == 1:
             features = features[:, None]
-        if len(self.weight) == 1 and self.weight[0] == 1:
-            return features[:, 0]
         if sparse.issparse(features):
             return features @ self.weight
+        if len(self.weight) == 1 and self.weight[0] == 1:
+            return features[:, 0]
         # Not `@`: BLAS lets the last bits of a row depend on how many rows come with it.
         return (np.ascontiguousarray(features) * self.weight).sum(axis=1)
 

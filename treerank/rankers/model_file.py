@@ -2,10 +2,11 @@
 
 A ranker or a feature part is stored as its class, its parameters and its state, which is what
 ``get_state`` returns. Estimators within parameters and states are stored in the same way; those
-within parameters are stored unfitted. A file names classes only by their key in a registry, so
-loading it creates nothing else: no name in the file is imported, evaluated or unpickled. Settings
-that are the user's own objects (a loss, a weight) are kept as the text of their name. A change that
-older versions cannot read raises :data:`treerank.files.archive.FORMAT_VERSION`.
+within parameters are stored unfitted, but for the ``init_model`` of boosted trees, whose next fit
+needs it. A file names classes only by their key in a registry, so loading it creates nothing else:
+no name in the file is imported, evaluated or unpickled. Settings that are the user's own objects
+(a loss, a weight) are kept as the text of their name. A change that older versions cannot read
+raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
 from collections.abc import Mapping
@@ -64,6 +65,8 @@ def _plain(value: Any, *, fitted: bool = True) -> Any:
     if not hasattr(value, "get_params") or isinstance(value, type):
         return value
     params = _plain(value.get_params(deep=False), fitted=False)
+    if params.get("init_model") is not None:
+        params["init_model"] = _plain(value.init_part())
     state = _plain(_state(value)) if fitted else None
     return {_CLASS: type(value).__name__, "params": params, "state": state}
 
@@ -87,6 +90,8 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
     found = classes[name]
     estimator_class = load_object(found) if isinstance(found, str) else found
     params = _restored(content["params"], classes)
+    if isinstance(params.get("init_model"), str | bytes):  # which could be the path of any file
+        raise ValueError("init_model must be a fitted feature part.")
     estimator = estimator_class(**params)
     if content["state"] is not None:
         _check_settings(estimator_class, params)
@@ -119,6 +124,7 @@ def _check_scores(ranker: Any) -> None:
     The checks of states are about shapes and indices. This one is about their values: enormous
     weights that overflow, for instance.
     """
+    ranker._dense_reader()  # predict asks for it, which makes the feature part of the parameters
     n_features = ranker.n_features_in_
     if n_features > _MOST_FEATURES:  # a dense row would take too much memory
         return

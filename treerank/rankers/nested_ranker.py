@@ -1,4 +1,4 @@
-"""Nested ranker: the top of each list is ranked again, by a ranker trained on tops alone."""
+"""Nested ranker: the documents that score high are ranked again, by a ranker trained on them."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -6,12 +6,9 @@ from inspect import signature
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
-from treerank.inputs.documents import check_features
-from treerank.inputs.grouping import QueryGroups
+from treerank.files.states import numbers
 from treerank.rankers.ranker import Ranker
 
 
@@ -26,25 +23,25 @@ def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
 
 @dataclass(eq=False, repr=False)
 class NestedRanker(Ranker):
-    """Rank in stages: each stage ranks the top of the list of the stage before again.
+    """Rank in stages: each stage ranks the best documents of the stage before again.
 
     The first ranker learns from all documents. Each further one learns from the documents that
-    the ranker before it has put among the first ``sizes`` of their query, so it learns only the
-    differences between these. The last ranker orders the top of a list, the one before it orders
-    the documents that follow, and so on.
+    reach its stage, so it learns only the differences between these. A document reaches a stage
+    if the ranker before gives it at least a certain score, which ``fit`` sets so that ``sizes``
+    documents of an average training query reach the stage. The last ranker orders the documents
+    that reach its stage, the one before it orders those that follow, and so on.
+
+    So the score of a document depends on this document alone.
 
     An ``eval_set`` is given to rankers whose ``fit`` takes one, so that each may stop early.
-    Further stages get the tops of its lists.
-
-    The top depends on the list, so ``predict`` takes ``qid``, too, and the score of a document
-    depends on the other documents of its query.
+    Further stages get those of its documents that reach them.
 
     Parameters
     ----------
     ranker : estimator
         A ranker with ``fit(X, y, qid)`` and ``predict(X)``; each stage fits a copy.
     sizes : sequence of int, default=(20,)
-        Number of documents of each query that the second stage ranks, the third and so on;
+        Number of documents of an average query that the second stage ranks, the third and so on;
         falling.
     calibration : {"eval_set", None} or float, default="eval_set"
         Documents that pair probabilities are calibrated on; a float sets aside that share of the
@@ -55,8 +52,11 @@ class NestedRanker(Ranker):
     Attributes
     ----------
     rankers_ : list of estimators
-        The fitted ranker of each stage. There are fewer stages if no top holds two different
-        labels.
+        The fitted ranker of each stage. There are fewer stages if no query has documents of two
+        different labels that reach them.
+    thresholds_ : list of float
+        Score of the stage before from which a document reaches the second stage, the third and
+        so on.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class NestedRanker(Ranker):
     (2, np.int64(30))
     """
 
-    _learned: ClassVar = {"rankers_": _check_rankers}
+    _learned: ClassVar = {"rankers_": _check_rankers, "thresholds_": numbers}
 
     ranker: Any
     _: KW_ONLY
@@ -78,39 +78,33 @@ class NestedRanker(Ranker):
     calibration: str | float | None = "eval_set"
     random_state: int | np.random.RandomState | None = None
 
-    def predict(self, X: Any, qid: ArrayLike | None = None) -> np.ndarray:
-        """Return scores, higher in a query for documents that reach a further stage."""
-        check_is_fitted(self)
-        X = check_features(self, X)
-        return self._nested_scores(X, QueryGroups.from_qid(qid, len(X)))
-
     def _learn(self, data, held_out, seed):
-        self.rankers_: list[Any] = []
-        for size in (*self.sizes, None):
-            if self.rankers_ and not data.groups.with_two_labels(data.y).any():
+        first = _fitted(self._make_ranker(seed), data, held_out)
+        self.rankers_: list[Any] = [first]
+        self.thresholds_: list[float] = []
+        n_queries = data.groups.n_queries
+        for size in self.sizes:
+            scores = self.rankers_[-1].predict(data.features)
+            lowest_first = np.sort(scores)
+            threshold = float(lowest_first[-min(size * n_queries, len(scores))])
+            data = data.taking(np.flatnonzero(scores >= threshold))
+            if not data.groups.with_two_labels(data.y).any():
                 break
-            ranker = _fitted(self._make_ranker(seed), data, held_out)
-            self.rankers_.append(ranker)
-            if size is not None:
-                data = data.taking(_on_top(ranker.predict(data.features), data.groups, size))
-                held_out = _top_of(held_out, ranker, size)
+            held_out = _reaching(held_out, self.rankers_[-1], threshold)
+            self.rankers_.append(_fitted(self._make_ranker(seed), data, held_out))
+            self.thresholds_.append(threshold)
 
     def _scores(self, X: Any) -> np.ndarray:
-        return self._nested_scores(X, QueryGroups.from_qid(None, len(X)))
-
-    def _scores_in_lists(self, X: Any, qid: Any) -> np.ndarray:
-        return self.predict(X, qid)
-
-    def _nested_scores(self, X: Any, groups: QueryGroups) -> np.ndarray:
         """Return the number of the last stage that a document reaches, plus its squashed score."""
         result, kept = np.zeros(len(X)), np.arange(len(X))
         for stage, ranker in enumerate(self.rankers_):
+            if len(kept) == 0:
+                break
             scores = ranker.predict(X[kept])
             # Squashed into (0, 1): a further stage then adds more than any score could.
             result[kept] = stage + 0.5 + scores / (2 * (1 + np.abs(scores)))
-            if stage < len(self.sizes):
-                own = QueryGroups.from_qid(groups.codes[kept])
-                kept = kept[_on_top(scores, own, self.sizes[stage])]
+            if stage < len(self.thresholds_):
+                kept = kept[scores >= self.thresholds_[stage]]
         return result
 
     def _make_ranker(self, seed: int) -> Any:
@@ -138,17 +132,10 @@ def _fitted(ranker, data, held_out):
     return ranker.fit(data.features, data.y, data.groups.codes, **given)
 
 
-def _on_top(scores: np.ndarray, groups: QueryGroups, size: int) -> np.ndarray:
-    """Return the positions of the first ``size`` documents of each query, and of those that tie."""
-    order = np.lexsort((-scores, groups.codes))
-    start = groups.indptr[:-1]
-    last = scores[order][start + np.minimum(size, groups.sizes) - 1]
-    return np.flatnonzero(scores >= last[groups.codes])
-
-
-def _top_of(held_out, ranker, size):
-    """Return the tops of held-out lists, or ``None`` if they hold no pair."""
+def _reaching(held_out, ranker, threshold):
+    """Return the held-out documents that reach the next stage, or ``None`` without a pair."""
     if held_out is None:
         return None
-    top = held_out.taking(_on_top(ranker.predict(held_out.X), held_out.groups, size))
-    return top if top.has_pairs else None
+    reaching = np.flatnonzero(ranker.predict(held_out.X) >= threshold)
+    top = held_out.taking(reaching) if len(reaching) else None
+    return top if top is not None and top.has_pairs else None

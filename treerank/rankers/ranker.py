@@ -18,11 +18,18 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_number, check_weight, warn_user
+from treerank.checks import check_column, check_count, check_number, check_weight, warn_user
 from treerank.files.states import Rule, array, check_state
-from treerank.inputs.columns import Columns
-from treerank.inputs.documents import check_documents, check_eval_set, check_features, check_labels
+from treerank.inputs.columns import Columns, check_columns
+from treerank.inputs.documents import (
+    check_documents,
+    check_eval_set,
+    check_features,
+    check_labels,
+    naming,
+)
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.base import mean_value
 from treerank.metrics.registry import get_metric
 from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.explanation import check_n_pairs, explain_pairs
@@ -188,7 +195,7 @@ class Ranker(BaseEstimator):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        scores = self._scores_in_lists(X, qid)
+        scores = self.predict(X)
         self._warn_of_one_query(qid, len(scores))
         return self._measured(scores, y, qid, sample_weight)
 
@@ -217,7 +224,8 @@ class Ranker(BaseEstimator):
         The parts of a row add up to the score of a minus that of b. Each part is a Shapley value:
         the features of b are replaced by those of a one after the other, and the part is the
         change of the score at the step of this feature, averaged over orders. Parts are exact for
-        linear rankers. Those of (b, a) are the negatives of those of (a, b).
+        sums of trees, by :func:`treerank.forests.shapley.margin_parts`, and for linear rankers.
+        For others, orders are drawn. Those of (b, a) are the negatives of those of (a, b).
 
         Parameters
         ----------
@@ -236,6 +244,10 @@ class Ranker(BaseEstimator):
         check_is_fitted(self)
         check_count("n_orders", n_orders)
         X_a, X_b = check_features(self, X_a), check_features(self, X_b)
+        check_n_pairs(X_a.shape[0], X_b.shape[0])
+        exact = self._exact_parts(X_a, X_b)
+        if exact is not None:
+            return exact
         return explain_pairs(self._scores, X_a, X_b, n_orders, random_state)
 
     def calibrate(self, X: Any, y: ArrayLike, qid: ByRow = None) -> Self:
@@ -267,8 +279,8 @@ class Ranker(BaseEstimator):
         n_features, names = state["n_features"], state["feature_names"]
         check_count("n_features", n_features)
         check_number("steepness", state["steepness"], at_least=0)
-        check_state(state["head"], {"weight": array("float64", "n_outputs"), "tau": _any})
-        _check_columns(names, state["categories"], n_features)
+        array("float64", "n_outputs")("The weight of the head", state["head"]["weight"], {})
+        check_columns(names, state["categories"], n_features)
         check_state(state["learned"], self._learned, **self._sizes(n_features))
         self.head_ = AntisymmetricHead(**state["head"])
         self.steepness_ = state["steepness"]
@@ -293,9 +305,9 @@ class Ranker(BaseEstimator):
         """Return the score of each row of a checked matrix."""
         raise NotImplementedError
 
-    def _scores_in_lists(self, X: Any, qid: Any) -> np.ndarray:
-        """Return the scores for rankings; they may depend on the lists of the documents."""
-        return self.predict(X)
+    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray | None:
+        """Return the exact parts of margins, or ``None`` if there is no way but by sampling."""
+        return None
 
     def _dense_reader(self) -> str | None:
         """Return the name of the class that reads dense matrices only, or ``None``."""
@@ -317,7 +329,8 @@ class Ranker(BaseEstimator):
 
     def _set_aside(self, data, eval_set, seed):
         """Return the documents for training, for early stopping and for calibration."""
-        held_out = None if eval_set is None else self._held_out(data, eval_set)
+        with naming("eval_set"):
+            held_out = None if eval_set is None else self._held_out(data, eval_set)
         calibrating = held_out if self.calibration == "eval_set" else None
         if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
@@ -347,14 +360,13 @@ class Ranker(BaseEstimator):
     def _measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, weighed by ``sample_weight``."""
         metric = get_metric(self.metric)
+        check_column("y", y, len(scores))
         if sample_weight is None:
             return metric(y, scores, qid)
-        values = metric.per_query(y, scores, qid)
         groups = QueryGroups.from_qid(qid, len(scores))
         weight = check_weight("sample_weight", sample_weight, len(scores))
         weight = np.bincount(groups.codes, weight) / groups.sizes
-        counted = ~np.isnan(values)
-        return float(np.average(values[counted], weights=weight[counted]))
+        return mean_value(metric.per_query(y, scores, qid), metric.name, weight)
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return the queries and the rows, query by query, best first."""
@@ -363,7 +375,7 @@ class Ranker(BaseEstimator):
         return groups, best_first
 
     def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
-        scores = self._scores_in_lists(X, qid)
+        scores = self.predict(X)
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 
@@ -387,28 +399,6 @@ class Ranker(BaseEstimator):
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = self._dense_reader() is None
         return tags
-
-
-def _any(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Leave an entry to the class that it is passed to."""
-
-
-def _check_columns(names: Any, categories: Any, n_features: int) -> None:
-    """Refuse names and categories of columns that no data frame with so many columns has."""
-    if names is not None and not (
-        isinstance(names, list)
-        and len(names) == n_features
-        and all(isinstance(name, str) for name in names)
-    ):
-        raise ValueError(f"feature_names must be None or a list of {n_features} texts.")
-    if not isinstance(categories, dict):
-        raise ValueError("categories must be a dict.")
-    for column, values in categories.items():
-        check_count("A column of categories", column, at_least=0, at_most=n_features - 1)
-        if not isinstance(values, list) or not all(
-            isinstance(value, str | int | float) for value in values
-        ):
-            raise ValueError(f"The categories of column {column} must be a list of plain values.")
 
 
 def _positions(groups: QueryGroups) -> np.ndarray:

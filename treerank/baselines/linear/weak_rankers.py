@@ -59,7 +59,7 @@ class WeakRankers:
     def measure(self, columns: np.ndarray, measure: QueryMeasure) -> np.ndarray:
         """Return the value of each weak ranker in each query, of shape (n_rankers, n_queries)."""
         values = [measure.values(self.outputs(number, columns)) for number in range(len(self))]
-        return np.array(values).reshape(len(self), -1)
+        return np.array(values).reshape(len(self), len(measure.weight))
 
 
 def features_themselves(columns: np.ndarray, n_thresholds: int) -> WeakRankers:

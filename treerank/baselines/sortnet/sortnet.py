@@ -8,11 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-try:
-    from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
-except ImportError as error:
-    raise ImportError("SortNet needs torch: pip install treerank[torch]") from error
-
+from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
 from treerank.baselines.sortnet.compared_documents import ComparedDocuments
 from treerank.baselines.sortnet.comparison_sort import Preference, sort_by_comparison
 from treerank.baselines.sortnet.transitivity import TransitivityReport, measure_transitivity

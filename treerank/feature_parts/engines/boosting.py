@@ -18,9 +18,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice, check_count
+from treerank.checks import check_choice, check_count, shown
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.column_arguments import Signs, column_indices
+from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
@@ -192,7 +192,7 @@ class BoostedTrees(BaseEstimator):
         """
         rows = self._as_rows(X)
         self._check_parameters(validation)
-        earlier = self._earlier_booster(rows.shape[1], objective.n_outputs)
+        earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.count_iterations(earlier, objective.n_outputs)
         n_new = self._count_new(start)
         if n_new == 0:
@@ -256,6 +256,12 @@ class BoostedTrees(BaseEstimator):
         history("evals_result_", state["evals_result_"], {})
         return self._set_booster(self.restore_booster(state["model"]), state["evals_result_"])
 
+    def init_part(self) -> "BoostedTrees":
+        """Return the trees of ``init_model`` as a fitted feature part, which can be saved."""
+        if isinstance(self.init_model, BoostedTrees):
+            return self.init_model
+        return type(self)()._set_booster(self.load_booster(self.init_model), {})
+
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags, with the one for sparse matrices."""
         tags = super().__sklearn_tags__()
@@ -308,7 +314,7 @@ class BoostedTrees(BaseEstimator):
             )
         return n_new
 
-    def _earlier_booster(self, n_features: int, n_scores: int) -> Any:
+    def _earlier_booster(self, rows: Rows, n_scores: int) -> Any:
         """Return the booster to continue, or None; refuse one that does not fit the data."""
         if self._continues_itself():
             earlier, name = self, "the earlier fit"
@@ -320,11 +326,23 @@ class BoostedTrees(BaseEstimator):
             check_is_fitted(earlier)
         booster = self.load_booster(getattr(earlier, "booster_", earlier))
         counts = self.count_features_and_scores(booster)
-        kinds = ("features as X", n_features), ("outputs as the objective", n_scores)
+        kinds = ("features as X", rows.shape[1]), ("outputs as the objective", n_scores)
         for found, (what, needed) in zip(counts, kinds, strict=True):
             if found != needed:
                 raise ValueError(f"{name} must have as many {what}, {needed}; got {found}.")
+        known, given = self.feature_names_of(booster), engine_names(rows.feature_names)
+        if known is not None and given is not None and known != given:
+            place = next(i for i, name in enumerate(given) if known[i] != name)
+            raise ValueError(
+                f"{name} must have been fitted to the columns of X, in their order; got "
+                f"{shown(known[place])} where X has {shown(given[place])}."
+            )
         return booster
+
+    def feature_names_of(self, booster: Any) -> list[str] | None:
+        """Return the names of the columns that a booster was grown on, if it knows them."""
+        del booster
+        return None
 
     def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
         """Return the columns with codes of categories."""

@@ -4,11 +4,14 @@ Users name a column by its number or by its name, and several columns also by a 
 Engines get numbers.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+#: Characters of JSON, of XGBoost's dumps and of lines of text, and halves of characters.
+_NOT_IN_NAMES = re.compile(r'[",:=\[\]{}<\s\x00-\x1f\x7f-\x9f\ud800-\udfff]')
 #: Names of the columns of X, if it has any.
 Names = Sequence[str] | None
 #: Monotone constraints: a sign for each column, or signs for some columns.
@@ -92,18 +95,17 @@ def interaction_groups(
     return [list(column_indices(name, group, n_features, feature_names)) for group in constraints]
 
 
-def engine_names(feature_names: Names, forbidden: str) -> list[str] | None:
-    """Return distinct feature names without the characters that an engine forbids.
+def engine_names(feature_names: Names) -> list[str] | None:
+    """Return distinct feature names without the characters that engines cannot store.
 
     Examples
     --------
-    >>> engine_names(["a[0]", "b"], "[]")
-    ['a_0_', 'b']
+    >>> engine_names(["a[0]", "b", ""])
+    ['a_0_', 'b', '_']
     """
     if feature_names is None:
         return None
-    table = str.maketrans(dict.fromkeys(forbidden, "_"))
-    names = [str(name).translate(table) for name in feature_names]
+    names = [_NOT_IN_NAMES.sub("_", str(name)) or "_" for name in feature_names]
     if len(set(names)) < len(names):
         names = [f"{name}_{i}" for i, name in enumerate(names)]
     return names

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _BOOSTING = ("gbdt", "dart")
 _ROWS_PER_THREAD = 1024
-_FORBIDDEN = '",:[]{}'
 #: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
 _SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
 #: Parameters of LightGBM that ``fit`` sets itself.
@@ -164,7 +163,7 @@ class LightGBMTrees(BoostedTrees):
         data = make_dataset(
             rows,
             whole=earlier is not None,
-            feature_name=engine_names(rows.feature_names, _FORBIDDEN) or "auto",
+            feature_name=engine_names(rows.feature_names) or "auto",
             categorical_feature=list(self._categorical_columns(rows)) or "auto",
         )
         held_out = None
@@ -224,7 +223,11 @@ class LightGBMTrees(BoostedTrees):
 
         if not isinstance(model, str):
             raise ValueError(f"A model of LightGBM must be a text; got {type(model)}.")
-        return lightgbm.Booster(model_str=checked_lightgbm(model))
+        text = checked_lightgbm(model)
+        try:
+            return lightgbm.Booster(model_str=text)
+        except lightgbm.basic.LightGBMError as error:
+            raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 
     def load_booster(self, model: "lightgbm.Booster | str | Path") -> "lightgbm.Booster":
         """Return a booster from a booster, the text of a model or the path of its file."""
@@ -242,6 +245,11 @@ class LightGBMTrees(BoostedTrees):
     def count_features_and_scores(self, booster: "lightgbm.Booster") -> tuple[int, int]:
         """Return the number of features the trees were grown on, and that of their outputs."""
         return booster.num_feature(), booster.num_model_per_iteration()
+
+    def feature_names_of(self, booster: "lightgbm.Booster") -> list[str] | None:
+        """Return the names of the columns, which are numbered if X had no names."""
+        names = booster.feature_name()
+        return None if names == [f"Column_{i}" for i in range(len(names))] else names
 
     def _predict(self, values: Any, **kind: bool) -> np.ndarray:
         # To start a second thread takes longer than to score a single query.

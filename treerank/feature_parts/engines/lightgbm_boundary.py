@@ -16,8 +16,9 @@ from typing import Any
 import lightgbm
 import numpy as np
 from lightgbm.callback import EarlyStopException
+from scipy.sparse import csr_matrix, issparse
 
-from treerank.feature_parts.engines.bin_sample import nonzero_columns
+from treerank.feature_parts.engines.bin_sample import ZERO, nonzero_columns
 from treerank.feature_parts.rows import Rows
 from treerank.progress import Progress
 
@@ -65,7 +66,10 @@ class BatchedDataset(lightgbm.Dataset):
         indices = self._create_sample_indices(total_nrow=total_nrow)
         starts = range(0, len(indices), _BATCH)
         batches = (sequence.rows.take(indices[start : start + _BATCH]).array() for start in starts)
-        return nonzero_columns(batches, len(indices), sequence.rows.shape[1])
+        values, numbers = nonzero_columns(batches, len(indices), sequence.rows.shape[1])
+        if not any(map(len, values)):  # LightGBM makes no bins of zeros alone
+            values[0], numbers[0] = np.ones(1), np.zeros(1, np.int32)
+        return values, numbers
 
 
 def make_dataset(
@@ -77,11 +81,21 @@ def make_dataset(
     """
     in_batches = rows.order is not None and not whole and not rows.is_sparse
     return BatchedDataset(
-        RowSequence(rows) if in_batches else rows.array(),
+        RowSequence(rows) if in_batches else _some_not_zero(rows.array()),
         label=np.zeros(len(rows), dtype=np.float32),  # required, but only the objective has labels
         reference=reference,
         **options,
     )
+
+
+def _some_not_zero(values: Any) -> Any:
+    """Return the values, or ones in a column if all are zero, of which LightGBM makes no bins."""
+    stored = values.data if issparse(values) else values
+    batches = (stored[start : start + _BATCH] for start in range(0, len(stored), _BATCH))
+    if any((~(np.abs(batch) <= ZERO)).any() for batch in batches):
+        return values
+    rows = np.arange(values.shape[0])
+    return csr_matrix((np.ones(len(rows)), (rows, 0 * rows)), shape=values.shape)
 
 
 def progress_callback(progress: Progress, n_outputs: int) -> Callable[[Any], None]:

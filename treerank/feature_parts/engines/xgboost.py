@@ -13,7 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_choice
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.boosting import TREE_PARAMETERS, BoostedTrees, GrowthTask
-from treerank.feature_parts.engines.column_arguments import interaction_groups, monotone_signs
+from treerank.feature_parts.engines.column_arguments import (
+    engine_names,
+    interaction_groups,
+    monotone_signs,
+)
 from treerank.feature_parts.rows import stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
@@ -187,6 +191,7 @@ class XGBoostTrees(BoostedTrees):
             "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
             "whole": earlier is not None,
+            "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
             "max_bin": self.max_bin,
             "n_threads": self.n_threads_for(rows),
             "seed": seed,
@@ -282,16 +287,24 @@ class XGBoostTrees(BoostedTrees):
         config = json.loads(booster.save_config())["learner"]["learner_model_param"]
         return booster.num_features(), max(1, int(config["num_target"]))
 
+    def feature_names_of(self, booster: "xgboost.Booster") -> list[str] | None:
+        """Return the names of the columns, if X had names."""
+        names = booster.feature_names
+        return None if names is None else list(names)
+
     def _nodes(self, values: Any) -> np.ndarray:
         import xgboost
 
-        matrix = xgboost.DMatrix(
-            values,
-            feature_names=self.booster_.feature_names,
-            feature_types=self.booster_.feature_types,
-            nthread=self.n_threads,
-            enable_categorical=True,
-        )
+        from treerank.feature_parts.engines.xgboost_boundary import single_precision
+
+        with single_precision():
+            matrix = xgboost.DMatrix(
+                values,
+                feature_names=self.booster_.feature_names,
+                feature_types=self.booster_.feature_types,
+                nthread=self.n_threads,
+                enable_categorical=True,
+            )
         return self.booster_.predict(matrix, pred_leaf=True)
 
     def _as_fitted(self, values: Any) -> Iterator[Any]:

@@ -2,19 +2,21 @@
 
 import re
 import warnings
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-import xgboost
 
 from treerank.feature_parts.engines.bin_sample import sample_of
-from treerank.feature_parts.engines.column_arguments import engine_names
 from treerank.feature_parts.rows import Rows, stored_as
+from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
 
+with naming_the_extra("XGBoostTrees"):
+    import xgboost
+
 _BATCH = 65_536
-_FORBIDDEN = "[]<"
 
 
 class RowIterator(xgboost.DataIter):
@@ -41,10 +43,27 @@ class RowIterator(xgboost.DataIter):
         return True
 
 
+@contextmanager
+def single_precision() -> Iterator[None]:
+    """Name the argument where XGBoost finds a number that is too large for it."""
+    try:
+        yield
+    except xgboost.core.XGBoostError as error:
+        if "value too large" not in str(error):
+            raise
+        most = float(np.finfo(np.float32).max)
+        raise ValueError(
+            f"X must be at most {most:.3g} in size for XGBoost, which computes in single "
+            "precision; got larger numbers."
+        ) from error
+
+
+@single_precision()
 def make_matrix(
     rows: Rows,
     categorical: Collection[int],
     *,
+    names: list[str] | None = None,
     sparse: bool = False,
     whole: bool = False,
     reference: xgboost.DMatrix | None = None,
@@ -57,7 +76,7 @@ def make_matrix(
     A continued fit needs the whole values: earlier trees may have thresholds inside a bin.
     """
     description: dict[str, Any] = {
-        "feature_names": engine_names(rows.feature_names, _FORBIDDEN),
+        "feature_names": names,
         "feature_types": feature_types(categorical, rows.shape[1]),
     }
     options: dict[str, Any] = {"nthread": n_threads, "enable_categorical": bool(categorical)}
@@ -137,7 +156,7 @@ def _warnings_of(params: dict[str, Any]) -> list[str]:
 def node_values(tree: dict[str, Any]) -> np.ndarray:
     """Return the values of the nodes of one tree of XGBoost's JSON, NaN in inner nodes."""
     leaf = np.array(tree["left_children"]) == -1
-    n_values = int(tree["tree_param"]["size_leaf_vector"])
+    n_values = max(1, int(tree["tree_param"]["size_leaf_vector"]))  # once, 0 was written for 1
     values = np.full((len(leaf), n_values), np.nan)
     if n_values == 1:
         values[leaf, 0] = np.array(tree["split_conditions"])[leaf]

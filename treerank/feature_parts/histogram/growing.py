@@ -94,7 +94,7 @@ def make_buffers(
     n_rows: int, n_blocks: int, n_words: int, limits: TreeLimits, n_tasks: int = 1
 ) -> Buffers:
     """Return memory for trees on ``n_rows`` rows of ``n_blocks`` blocks of features."""
-    n_leaves = min(limits.num_leaves, n_rows)
+    n_leaves = min(limits.num_leaves, n_rows) if n_blocks else 1  # no feature varies
     if 0 < limits.max_depth < 31:
         n_leaves = min(n_leaves, 2**limits.max_depth)
     return Buffers(

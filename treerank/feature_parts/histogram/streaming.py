@@ -13,6 +13,7 @@ from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.histogram.forest import Forest
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.rows import Rows
 from treerank.objectives.base import Objective
 
 
@@ -133,8 +134,8 @@ class StreamingTrees(HistogramTrees):
     def _count_new(self, start: int) -> int:
         return self.n_estimators
 
-    def _earlier_booster(self, n_features: int, n_scores: int) -> Forest | None:
-        forest = super()._earlier_booster(n_features, n_scores)
+    def _earlier_booster(self, rows: Rows, n_scores: int) -> Forest | None:
+        forest = super()._earlier_booster(rows, n_scores)
         if forest is None:
             return None
         n_kept = min(forest.n_trees, self.max_estimators - self.n_estimators)

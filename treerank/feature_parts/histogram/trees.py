@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, check_count, check_number
-from treerank.feature_parts.base import Validation
+from treerank.feature_parts.base import NO_VALIDATION, Validation
 from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
 from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
@@ -35,8 +35,6 @@ _BOUNDS: dict[str, dict[str, float]] = {
     "cat_smooth": {"at_least": 0},
     "cat_l2": {"at_least": 0},
 }
-#: Stands for validation documents where parameters are checked without training.
-_NO_VALIDATION: Validation = (None, lambda scores: 0.0)
 #: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15
 
@@ -190,7 +188,7 @@ class HistogramTrees(BoostedTrees):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
-        self._check_parameters(_NO_VALIDATION)
+        self._check_parameters(NO_VALIDATION)
         return super().set_state(state)
 
     def dump_booster(self, booster: Forest) -> dict[str, Any]:

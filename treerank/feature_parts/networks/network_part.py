@@ -7,26 +7,19 @@ stopping, continuation, the state in model files.
 """
 
 import copy
-import warnings
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
+import torch
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-try:
-    import torch
-except ImportError as error:
-    raise ImportError("Networks need torch: pip install treerank[torch]") from error
-
 from treerank.checks import check_choice, check_count, check_number
-from treerank.feature_parts.base import Validation
-from treerank.feature_parts.networks.standardization import (
-    STANDARDIZATION_RULES,
-    Standardization,
-)
+from treerank.feature_parts.base import NO_VALIDATION, Validation
+from treerank.feature_parts.networks.standardization import Standardization
+from treerank.feature_parts.networks.state import KEPT, check_network_state, checked_weights
 from treerank.feature_parts.networks.training import (
     DECAYS,
     DEVICES,
@@ -38,9 +31,9 @@ from treerank.feature_parts.networks.training import (
     objective_unit,
     one_thread,
     own_generator,
+    warn_of_interruption,
 )
 from treerank.feature_parts.rows import Rows, as_rows
-from treerank.files.states import check_state, count, history, number
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
 from treerank.progress import Progress
@@ -51,15 +44,6 @@ _SAMPLE = 4096
 _BLOCK = 256
 #: Settings of an optimizer that a continued fit takes from the parameters, not from its state.
 _CURRENT_SETTINGS = ("weight_decay", "momentum")
-#: Stands for validation documents where parameters are checked without training.
-_NO_VALIDATION: Validation = (None, lambda scores: 0.0)
-_STATE = {
-    "n_features_in_": count(1),
-    "n_outputs_": count(1),
-    "n_scores_": count(1),
-    "best_iteration_": count(),
-    "evals_result_": history,
-}
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -232,29 +216,19 @@ class NetworkPart(BaseEstimator):
         weights = {name: t.cpu().numpy().copy() for name, t in self._model.state_dict().items()}
         inputs = {"mean": self._standardization.mean, "scale": self._standardization.scale}
         training = {"seed": self._seed, "unit": self._unit}
-        return {"weights": weights, **inputs, **training, **{n: getattr(self, n) for n in _STATE}}
+        return {"weights": weights, **inputs, **training, **{n: getattr(self, n) for n in KEPT}}
 
     def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned, and refuse anything else.
-
-        Training goes on with a new optimizer.
-        """
-        self._check_parameters(_NO_VALIDATION)
-        check_state({name: state[name] for name in _STATE}, _STATE)
-        inputs = {"mean": state["mean"], "scale": state["scale"]}
-        check_state(inputs, STANDARDIZATION_RULES, n_features=state["n_features_in_"])
-        check_state(
-            {"seed": state["seed"], "unit": state["unit"]}, {"seed": count(), "unit": number()}
-        )
-        if state["n_scores_"] not in (1, state["n_outputs_"]):
-            raise ValueError(f"n_scores_ must be 1 or n_outputs_; got {state['n_scores_']}.")
-        for name in _STATE:
+        """Restore what :meth:`get_state` returned; training goes on with a new optimizer."""
+        self._check_parameters(NO_VALIDATION)
+        check_network_state(state)
+        for name in KEPT:
             setattr(self, name, state[name])
         self._seed, self._unit = state["seed"], state["unit"]
-        self._standardization = Standardization(**inputs)
+        self._standardization = Standardization(state["mean"], state["scale"])
         with torch.device("meta"):  # of the right shapes, without memory for the weights
             self._build(None, seed=0)
-        weights = _checked_weights(state["weights"], self._model.state_dict())
+        weights = checked_weights(state["weights"], self._model.state_dict())
         self._build(None, seed=0)
         self._model.load_state_dict(weights)
         self._n_epochs_done, self._optimizer_state = self.best_iteration_, None
@@ -317,7 +291,7 @@ class NetworkPart(BaseEstimator):
         except KeyboardInterrupt:
             if n_done == start:
                 raise
-            _warn_of_interruption(n_done, progress.kept())
+            warn_of_interruption(n_done, progress.kept())
         return n_done, best
 
     def _look(self, held_out, progress, n_done):
@@ -417,28 +391,3 @@ class NetworkPart(BaseEstimator):
                 raise ValueError(
                     "validation must be given where early_stopping_rounds is; got None."
                 )
-
-
-def _checked_weights(arrays, expected):
-    """Return weights as tensors; refuse other names, types and shapes than the expected ones."""
-    if not isinstance(arrays, dict) or set(arrays) != set(expected):
-        raise ValueError("weights must be those of the network that the parameters describe.")
-    weights = {name: torch.as_tensor(values) for name, values in arrays.items()}
-    for name, tensor in weights.items():
-        if tensor.shape != expected[name].shape or tensor.dtype != expected[name].dtype:
-            raise ValueError(
-                f"{name} must be of shape {tuple(expected[name].shape)} and {expected[name].dtype};"
-                f" got {tuple(tensor.shape)} and {tensor.dtype}."
-            )
-        if not torch.isfinite(tensor).all():
-            raise ValueError(f"{name} must be finite.")
-    return weights
-
-
-def _warn_of_interruption(n_done: int, kept: int | None) -> None:
-    weights = "of the moment" if kept is None else f"of epoch {kept}"
-    warnings.warn(
-        f"Training was interrupted after {n_done} epochs; the weights are those {weights}.",
-        UserWarning,
-        stacklevel=5,
-    )

@@ -17,6 +17,7 @@ from numba import prange
 from numba.extending import register_jitable
 
 from treerank.numerics.compiling import kernel_for, njit
+from treerank.objectives.kernels import exact_pairs
 from treerank.objectives.kernels.places import Sums
 from treerank.objectives.losses import exponential, half_squared
 
@@ -57,6 +58,10 @@ LEVEL_SUMS = {
 }
 
 
+#: Difference of two scores of a query beyond which sums of exponentials would overflow.
+MOST_APART = 1400.0
+
+
 def can_sum(problem: "PairProblem") -> bool:
     """Tell whether the pairs of a problem can be summed by levels."""
     return problem.is_separable and problem.loss.of_margin in LEVEL_SUMS
@@ -64,6 +69,8 @@ def can_sum(problem: "PairProblem") -> bool:
 
 def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
+    if problem.loss.of_margin is exponential and _widest(x, problem.labels.indptr) > MOST_APART:
+        return exact_pairs.sums(problem, x, iteration)
     kernel = level_kernel(*LEVEL_SUMS[problem.loss.of_margin], problem.pairs.adjacent)
     return sums_in_closed_form(kernel, problem, x)
 
@@ -75,6 +82,12 @@ def sums_in_closed_form(kernel: Callable[..., Any], problem: "PairProblem", x: n
     weights = problem.weights
     kernel(x, problem.shift, problem.labels, weights.document, weights.gain, g, h, values)
     return Sums(g, h, problem.fixed_mass, values)
+
+
+def _widest(x, indptr):
+    """Return the largest difference of two scores of a query."""
+    starts = indptr[:-1]
+    return (np.maximum.reduceat(x, starts) - np.minimum.reduceat(x, starts)).max()
 
 
 @functools.cache

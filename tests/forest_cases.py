@@ -1,0 +1,168 @@
+"""Forests, fitted trees and documents for the tests of forests."""
+
+from functools import cache
+
+import numpy as np
+from boosted_regression import TARGET, TARGETS, X, fitted
+from scipy.sparse import csr_matrix
+
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.forests.forest import CategorySets, Forest
+
+N_FEATURES = 4
+#: Fitted feature parts by name: class, data and parameters.
+FITTED = {
+    "lightgbm": (LightGBMTrees, "dense", {}),
+    "lightgbm, NaN": (LightGBMTrees, "missing", {}),
+    "lightgbm, categories": (LightGBMTrees, "codes", {"categorical_features": [3]}),
+    "lightgbm, DART": (LightGBMTrees, "missing", {"boosting": "dart"}),
+    "lightgbm, zeros": (LightGBMTrees, "missing", {"engine_params": {"zero_as_missing": True}}),
+    "lightgbm, zeros and categories": (
+        LightGBMTrees,
+        "codes",
+        {"engine_params": {"zero_as_missing": True}, "categorical_features": [3]},
+    ),
+    "lightgbm, no NaN": (LightGBMTrees, "missing", {"engine_params": {"use_missing": False}}),
+    "lightgbm, outputs": (LightGBMTrees, "outputs", {}),
+    "lightgbm, sparse": (LightGBMTrees, "sparse", {}),
+    "xgboost": (XGBoostTrees, "dense", {}),
+    "xgboost, NaN": (XGBoostTrees, "missing", {}),
+    "xgboost, categories": (XGBoostTrees, "codes", {"categorical_features": [3]}),
+    "xgboost, outputs": (XGBoostTrees, "outputs", {}),
+    "xgboost, vectors": (XGBoostTrees, "outputs", {"multi_strategy": "multi_output_tree"}),
+    "xgboost, sparse": (XGBoostTrees, "sparse", {}),
+    "xgboost, sparse categories": (XGBoostTrees, "sparse codes", {"categorical_features": [3]}),
+    "histogram": (HistogramTrees, "dense", {}),
+    "histogram, NaN": (HistogramTrees, "missing", {}),
+    "histogram, categories": (HistogramTrees, "codes", {"categorical_features": [3]}),
+    "histogram, outputs": (HistogramTrees, "outputs", {}),
+}
+_EDGES = (
+    *(np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-35, -1e-35, 1e-36, -1e-36, 5e-324, -5e-324, 1e-45),
+    *(1e300, -1e300, 3.4028235677973366e38, -3.5e38, float(np.float32(1e-35))),
+)
+_CODES = (
+    *(0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, -1.0, -0.5, 0.5, 2.7, 3.99999999999, np.nan, np.inf),
+    *(1e10, -1e10, 2.0**31, 2.0**24, 2.0**24 - 1, -0.0, 1e-36, -1e-36, 1e300),
+)
+
+
+@cache
+def fitted_part(name):
+    """Return a fitted feature part."""
+    part_class, kind, params = FITTED[name]
+    rng = np.random.default_rng(0)
+    data, target = X.copy(), TARGETS if kind == "outputs" else TARGET
+    if kind != "dense":
+        data[rng.random(X.shape) < 0.15] = 0
+    if kind in ("missing", "codes"):
+        data[rng.random(X.shape) < 0.15] = np.nan
+    if "codes" in kind:
+        data[:, 3] = np.where(rng.random(len(X)) < 0.1, np.nan, rng.integers(0, 7, len(X)))
+        target = target + 2 * np.isin(data[:, 3], (0, 4, 5))
+    if "sparse" in kind:
+        data = csr_matrix(np.nan_to_num(data))
+    own = {} if part_class is XGBoostTrees else {"min_child_samples": 5}
+    return fitted(part_class, target=target, data=data, **own, **params)
+
+
+def documents_for(forest, n=400, seed=0):
+    """Documents on and beside the thresholds, with all numbers that are treated specially."""
+    rng = np.random.default_rng(seed)
+    thresholds = forest.threshold[np.isfinite(forest.threshold)]
+    singles = thresholds.astype(np.float32)
+    near = [np.nextafter(thresholds, side) for side in (-np.inf, np.inf)]
+    near += [np.nextafter(singles, np.float32(side)) for side in (-np.inf, np.inf)]
+    pool = np.concatenate([thresholds, singles, *near, _EDGES, rng.normal(size=200)])
+    rows = rng.choice(pool, (n, forest.n_features))
+    if forest.categories is not None:
+        rows[:, 3] = rng.choice(_CODES, n)
+    return rows
+
+
+def drawn_forest(rng, n_outputs=1, **fields):
+    """Grow trees without any data: every split anywhere, on anything; nodes in any order."""
+    trees = [_drawn_tree(rng) for _ in range(rng.integers(1, 6))]
+    starts = np.append(0, np.cumsum([len(tree) for tree in trees]))
+    nodes = np.concatenate(
+        [tree + np.where(tree < 0, 0, s) for tree, s in zip(trees, starts, strict=False)]
+    )
+    n, is_leaf = len(nodes), nodes[:, 0] < 0
+    place = rng.permutation(n).astype(np.int32)  # new number of each node
+    left, right = (np.where(is_leaf, -1, place[side]).astype(np.int32) for side in nodes.T)
+    feature = np.where(is_leaf, -1, rng.integers(0, N_FEATURES, n)).astype(np.int32)
+    width = int(rng.choice([1, n_outputs]))
+    values = rng.normal(size=(n, width)) * 10.0 ** rng.integers(-5, 5)
+    per_node = {
+        "feature": feature,
+        "threshold": np.where(is_leaf, 0.0, rng.choice([*range(-2, 3), np.inf, -np.inf, 0.1], n)),
+        "left": left,
+        "right": right,
+        "missing_left": rng.integers(0, 2, n).astype(bool) & ~is_leaf,
+        "values": np.where(is_leaf[:, None], values, 0.0),
+    }
+    by_set = ~is_leaf & (feature == 3)
+    outputs = rng.integers(0, n_outputs, len(trees)) if width == 1 else np.zeros(len(trees))
+    arguments = {
+        "n_features": N_FEATURES,
+        "roots": place[starts[:-1]],
+        **{name: array[np.argsort(place)] for name, array in per_node.items()},
+        "tree_output": outputs.astype(np.int32),
+        "constant": rng.normal(size=n_outputs),
+        "categories": _drawn_sets(rng, by_set[np.argsort(place)]) if rng.random() < 0.7 else None,
+        "missing_up_to": rng.choice([-1.0, 0.0, 0.5]),
+        "sum_dtype": str(rng.choice(["float64", "float32"])),
+    }
+    return Forest(**arguments | fields)
+
+
+def _drawn_tree(rng):
+    """Return the children of the nodes of one tree, -1 in leaves."""
+    tree = [[-1, -1]]
+    for _ in range(rng.integers(0, 12)):
+        leaf = rng.choice([i for i, (left, _) in enumerate(tree) if left < 0])
+        tree[leaf] = [len(tree), len(tree) + 1]
+        tree += [[-1, -1], [-1, -1]]
+    return np.array(tree)
+
+
+def _drawn_sets(rng, by_set):
+    sizes = rng.integers(0, 5, by_set.sum())
+    codes = [np.sort(rng.choice(np.arange(-3.0, 6.0), size, replace=False)) for size in sizes]
+    return CategorySets(
+        np.where(by_set, np.cumsum(by_set) - 1, -1).astype(np.int32),
+        np.append(0, np.cumsum(sizes)).astype(np.int64),
+        np.concatenate([np.zeros(0), *codes]),
+        rng.choice(["exact", "truncated", "single"]),
+    )
+
+
+def scores_by_hand(forest, rows):
+    """Score row after row in plain Python."""
+    add = np.float32 if forest.sum_dtype == "float32" else np.float64
+    scores = np.tile(forest.constant, (len(rows), 1))
+    for i, row in enumerate(rows):
+        for tree, root in enumerate(forest.roots):
+            node = root
+            while forest.feature[node] >= 0:
+                goes_left = _goes_left(forest, node, row[forest.feature[node]])
+                node = (forest.left if goes_left else forest.right)[node]
+            first = forest.tree_output[tree]
+            for k, value in enumerate(forest.values[node]):
+                scores[i, first + k] = add(scores[i, first + k] + value)
+    return scores
+
+
+def _goes_left(forest, node, x):
+    sets = forest.categories
+    number = -1 if sets is None else sets.of_node[node]
+    is_tiny = abs(x) <= forest.missing_up_to and (number < 0 or sets.rule == "single")
+    if np.isnan(x) or is_tiny:
+        return forest.missing_left[node]
+    if number < 0:
+        return x <= forest.threshold[node]
+    with np.errstate(over="ignore"):
+        code = {"exact": x, "truncated": np.trunc(x), "single": np.floor(np.float32(x))}[sets.rule]
+    return code in sets.codes[sets.starts[number] : sets.starts[number + 1]]

@@ -1,0 +1,368 @@
+"""Tables, query ids and labels of every kind through every verb of rankers of the tree engines.
+
+A case draws a matrix, some of whose columns are categories, and three forms of it: one for the
+fit, one for a continued fit and one for every other call. Forms are arrays, lists, sparse matrices
+and data frames of pandas and polars with many types of columns and hostile names. A good answer is
+the answer for plain arrays and plain numbers as query ids, bit for bit.
+
+Then a call with something wrong: columns in another order, of another name, type or number, ids
+that are missing, labels that are no numbers, indices out of range. A good answer is a ValueError or
+a TypeError that names the argument.
+"""
+
+import functools
+import re
+import warnings
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import polars as pl
+from scipy import sparse
+
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+
+ENGINES = {
+    "lightgbm": functools.partial(LightGBMTrees, min_child_samples=2, num_leaves=4, n_jobs=1),
+    "xgboost": functools.partial(XGBoostTrees, max_depth=2, n_jobs=1),
+    "histogram": functools.partial(HistogramTrees, min_child_samples=2, num_leaves=4, n_jobs=1),
+}
+NAMES = (
+    *("price", "a b", "a_b", "", "ü\n", "\x00", "Column_1", "f0", "0", "none", "=", "[x]<", "a,b"),
+    *("x" * 300, "\t", "\u2028", '"', "Tree=0", "Column_0", "{}"),
+)
+TEXTS = ("blue", "a", "B", "", "ü", "10", "9")
+
+
+@dataclass
+class Table:
+    """A matrix of values that single precision holds, with names and categories of columns."""
+
+    values: np.ndarray
+    names: list[str]
+    categories: dict[int, list[str]]
+
+    def taking(self, rows) -> "Table":
+        """Return some rows."""
+        return Table(self.values[rows], self.names, self.categories)
+
+
+def draw_table(random: np.random.Generator) -> Table:
+    """Draw a table of few rows and columns."""
+    n, d = random.integers(8, 60), random.integers(1, 5)
+    values = random.integers(-8, 9, size=(n, d)) / random.choice([1.0, 4.0], size=d)
+    values *= random.choice([1.0, 1.0, 1.0, 0.0, 2.0**-120, 2.0**100], size=d)
+    values[random.random((n, d)) < random.choice([0.0, 0.0, 0.3])] = np.nan
+    names = [NAMES[i] for i in random.permutation(len(NAMES))[:d]]
+    categories = {}
+    for column in np.flatnonzero(random.random(d) < random.choice([0.0, 0.4])):
+        texts = sorted(random.permutation(TEXTS)[: random.integers(1, len(TEXTS) + 1)].tolist())
+        values[:, column] = random.integers(len(texts), size=n)
+        values[random.random(n) < random.choice([0.0, 0.2]), column] = np.nan
+        used = np.unique(values[:, column])
+        used = used[~np.isnan(used)]
+        values[:, column] = np.where(
+            np.isnan(values[:, column]), np.nan, np.searchsorted(used, values[:, column])
+        )
+        categories[int(column)] = [texts[int(code)] for code in used]
+    return Table(values, names, {c: t for c, t in categories.items() if t})
+
+
+# ------------------------------------------------------------------------------ forms of tables
+
+
+def form_of(random: np.random.Generator, table: Table, kinds: tuple[str, ...]):
+    """Return the table in a form of one of some kinds."""
+    return FORMS[str(random.choice(kinds))](random, table)
+
+
+def array(random, table):
+    """Return an array of any type that holds the values."""
+    values = table.values
+    kinds = [np.float64, np.float32, object]
+    if _is_whole(values) and not np.isnan(values).any():
+        kinds += [np.int8, np.int16, np.int64]
+    result = values.astype(kinds[random.integers(len(kinds))])
+    if result.dtype == object and random.random() < 0.5:
+        result[np.isnan(values)] = None
+    return [np.asfortranarray, np.ascontiguousarray, _strided][random.integers(3)](result)
+
+
+def _is_whole(values):
+    """Tell whether all values but the missing ones are whole numbers of 8 bits."""
+    known = np.nan_to_num(values)
+    return bool((known == np.rint(known)).all() and np.abs(known).max() < 100)
+
+
+def _strided(values):
+    return np.repeat(values, 2, axis=1)[:, ::2]
+
+
+def listed(random, table):
+    """Return lists of numbers."""
+    return array(random, table).tolist()
+
+
+def sparse_matrix(random, table):
+    """Return a sparse matrix of any format, with explicit zeros at times."""
+    kinds = ["csr_matrix", "csc_matrix", "coo_matrix", "csr_array", "coo_array", "lil_matrix"]
+    dtype = random.choice([np.float64, np.float32])
+    return getattr(sparse, kinds[random.integers(len(kinds))])(table.values.astype(dtype))
+
+
+def pandas_frame(random, table):
+    """Return a data frame of pandas."""
+    index = random.permutation(len(table.values)) if random.random() < 0.3 else None
+    columns = [_pandas_column(random, table, c) for c in range(len(table.names))]
+    frame = pd.concat(columns, axis=1)
+    frame.columns = table.names
+    return frame if index is None else frame.set_axis(index)
+
+
+def _pandas_column(random, table, c):
+    values = table.values[:, c]
+    if c in table.categories:
+        texts = [None if v != v else table.categories[c][int(v)] for v in values]
+        kinds = ["str", "string", object, "category", "listed"]
+        kind = kinds[random.integers(len(kinds))]
+        if kind == "listed":
+            kind = pd.CategoricalDtype(random.permutation(TEXTS))
+        return pd.Series(texts, dtype=kind)
+    kinds = ["float64", "float32", "Float64", "Float32", "object"]
+    kinds += ["Int8", "Int64"] * _is_whole(values)
+    return pd.Series(values).astype(kinds[random.integers(len(kinds))])
+
+
+def polars_frame(random, table):
+    """Return a data frame of polars."""
+    columns = [_polars_column(random, table, c) for c in range(len(table.names))]
+    return pl.DataFrame(dict(zip(table.names, columns, strict=True)))
+
+
+def _polars_column(random, table, c):
+    values = table.values[:, c]
+    if c in table.categories:
+        texts = [None if v != v else table.categories[c][int(v)] for v in values]
+        kinds = [pl.String, pl.Categorical, pl.Enum(random.permutation(TEXTS).tolist())]
+        return pl.Series(texts, dtype=kinds[random.integers(len(kinds))])
+    numbers = [None if v != v else float(v) for v in values]
+    if random.random() < 0.3:
+        numbers = values
+    series = pl.Series(numbers, dtype=pl.Float64)
+    kinds = [pl.Float64, pl.Float32, *([pl.Int8, pl.Int64] * _is_whole(values))]
+    return series.fill_nan(None).cast(kinds[random.integers(len(kinds))])
+
+
+FORMS = {
+    "array": array,
+    "list": listed,
+    "sparse": sparse_matrix,
+    "pandas": pandas_frame,
+    "polars": polars_frame,
+}
+
+
+# -------------------------------------------------------------------------------- ids and labels
+
+
+def ids_of(random: np.random.Generator, codes: np.ndarray):
+    """Return query ids of any type, in the order of the codes."""
+    texts = np.array([f"q{code:03}" for code in codes])
+    forms = [
+        codes,
+        codes.astype(random.choice([np.int8, np.uint16, np.float32])),
+        codes.tolist(),
+        [code if random.random() < 0.5 else float(code) for code in codes.tolist()],
+        texts,
+        texts.tolist(),
+        texts.astype(object),
+        texts.astype("S"),
+        pd.Series(texts),
+        pd.Series(texts, dtype="string"),
+        pd.Series(texts, dtype="category"),
+        pl.Series(texts.tolist()),
+        pl.Series(codes.tolist()),
+        codes.astype("datetime64[D]"),
+        pd.Series(codes.astype("datetime64[s]")),
+        [code if code < 2 else f"{code:03}" for code in codes.tolist()],
+        [f"a{chr(0) * code}" for code in codes.tolist()],
+    ]
+    return forms[random.integers(len(forms))]
+
+
+def missing_ids(random: np.random.Generator, n: int):
+    """Return query ids of which one is missing, and its row."""
+    row = int(random.integers(n))
+    texts = [f"q{i % 3}" for i in range(n)]
+    dates = np.arange(n).astype("datetime64[s]")
+    kinds = [
+        _replaced(texts, row, None),
+        _replaced(texts, row, float("nan")),
+        _replaced(texts, row, pd.NA),
+        pd.Series(_replaced(texts, row, None), dtype="string"),
+        pd.Series(_replaced(texts, row, None), dtype="category"),
+        pl.Series(_replaced(texts, row, None)),
+        np.array(_replaced(range(n), row, np.nan)),
+        np.array(_replaced(range(n), row, complex(0, np.nan))),
+        np.array(_replaced(dates, row, np.datetime64("NaT"))),
+        np.array(_replaced(dates, row, np.datetime64("NaT"))) - dates[0],
+        pd.Series(_replaced(pd.Series(dates), row, pd.NaT)),
+        pd.array(_replaced(range(n), row, None), dtype="Int64"),
+    ]
+    return kinds[random.integers(len(kinds))], row
+
+
+def _replaced(values, row, value):
+    values = list(values)
+    values[row] = value
+    return values
+
+
+def labels_of(random: np.random.Generator, y: np.ndarray):
+    """Return labels of any type."""
+    forms = [y, y.astype(int), y.tolist(), y.astype(np.float32), y.astype(object), pd.Series(y)]
+    forms += [pl.Series(y), pd.array(y.astype(int), dtype="Int64"), tuple(y.tolist())]
+    return forms[random.integers(len(forms))]
+
+
+# ------------------------------------------------------------------------------------- the case
+
+
+def case(random: np.random.Generator) -> None:
+    """Check the answers for one table, and the refusal of one wrong argument."""
+    table = draw_table(random)
+    engine = str(random.choice(list(ENGINES)))
+    kinds = ("pandas", "polars") if table.categories else ("array", "list", "pandas", "polars")
+    has_zeros_and_gaps = (table.values == 0).any() and np.isnan(table.values).any()
+    is_sparse = engine != "histogram" and not table.categories and random.random() < 0.2
+    if is_sparse and engine == "xgboost" and has_zeros_and_gaps:
+        is_sparse = False  # to XGBoost both are missing in a sparse matrix
+    kinds = ("sparse",) if is_sparse else kinds
+    if "" in table.names:  # which polars replaces
+        kinds = tuple(kind for kind in kinds if kind != "polars")
+    codes = random.integers(random.integers(1, 6), size=len(table.values))
+    y = random.integers(random.integers(2, 4), size=len(codes)).astype(float)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        usual, drawn = _rankers(random, engine, table)
+        given = sparse.csr_matrix(table.values) if is_sparse else table.values
+        usual.fit(given, y, codes)
+        drawn.fit(form_of(random, table, kinds), labels_of(random, y), ids_of(random, codes))
+        _check_answers(random, usual, drawn, table, given, kinds, y, codes)
+        if random.random() < 0.5:
+            for ranker in (usual, drawn):
+                ranker.set_params(feature_part__n_estimators=5)
+            usual.fit(given, y, codes)
+            drawn.fit(form_of(random, table, kinds), labels_of(random, y), ids_of(random, codes))
+            _check_answers(random, usual, drawn, table, given, kinds, y, codes)
+        _check_refusal(random, drawn, table, kinds, y, codes)
+
+
+def _rankers(random, engine, table):
+    """Return a ranker for plain numbers and one for any form, with the same settings."""
+    settings = {"warm_start": True, "random_state": 0}
+    output = str(random.choice(["score", "score", "leaves", "trees"]))
+    made = ENGINES[engine](n_estimators=3, output=output)
+    plain = ENGINES[engine](
+        n_estimators=3, output=output, categorical_features=list(table.categories) or None
+    )
+    return TreeDirectRanker(plain, **settings), TreeDirectRanker(made, **settings)
+
+
+def _check_answers(random, usual, drawn, table, given, kinds, y, codes):
+    """Compare what two rankers answer."""
+    rows = random.permutation(len(y))[: random.integers(1, len(y) + 1)]
+    some = table.taking(rows)
+    plain, y, codes = given[rows], y[rows], codes[rows]
+    form = lambda: form_of(random, some, kinds)  # noqa: E731
+    ids = lambda: ids_of(random, codes)  # noqa: E731
+    _same("predict", usual.predict(plain), drawn.predict(form()))
+    _same("rank", usual.rank(plain, codes), drawn.rank(form(), ids()))
+    _same("top_k", usual.top_k(plain, codes, 2), drawn.top_k(form(), ids(), 2))
+    _same("compare", usual.compare(plain, plain[:1]), drawn.compare(form(), _first(form())))
+    there = usual.score(plain, y, codes, sample_weight=1 + y)
+    _same("score", there, drawn.score(form(), labels_of(random, y), ids(), sample_weight=1 + y))
+    if random.random() < 0.2:
+        parts = usual.explain(plain, plain[:1], n_orders=1)
+        _same("explain", parts, drawn.explain(form(), _first(form()), n_orders=1))
+
+
+def _first(form):
+    """Return the first row of a table in any form."""
+    return form.tocsr()[:1] if sparse.issparse(form) else form[:1]
+
+
+def _same(verb, expected, found):
+    if not np.array_equal(expected, found, equal_nan=True):
+        raise AssertionError(f"{verb}: {str(expected)[:200]} became {str(found)[:200]}")
+
+
+# ---------------------------------------------------------------------------------- what is wrong
+
+
+def _check_refusal(random, ranker, table, kinds, y, codes):
+    """Pass one wrong argument to one verb."""
+    n = len(y)
+    X, wrong, name = form_of(random, table, kinds), {}, "X"
+    what = str(random.choice(["X", "X", "qid", "y", "sample_weight"]))
+    if what == "X":
+        X = _wrong_table(random, table, X, hasattr(ranker, "feature_names_in_"))
+    elif what == "qid":
+        wrong["qid"], row = missing_ids(random, n)
+        name = rf"qid must not be missing; .* in row {row}\."
+    else:
+        values = y.astype(object)
+        values[random.integers(n)] = [None, np.nan, np.inf, "a", 10**400, 1j][random.integers(6)]
+        others = [y[:-1], np.array(["b"] * n), y + 1j, y.astype("M8[s]"), np.ma.array(y, mask=True)]
+        wrong[what] = values if random.random() < 0.5 else others[random.integers(len(others))]
+        name = what
+    arguments = {"y": y, "qid": codes} | wrong
+    verbs = [ranker.fit, ranker.score]
+    if what == "X":
+        verbs += [lambda X, **_: ranker.predict(X), lambda X, **_: ranker.compare(X, X)]
+    elif what == "qid":
+        verbs += [lambda X, qid, **_: ranker.rank(X, qid)]
+    ranker.set_params(feature_part__n_estimators=9)
+    try:
+        verbs[random.integers(len(verbs))](X, **arguments)
+    except (ValueError, TypeError) as error:
+        if not re.search(rf"\b{name}" if name == what else name, str(error)):
+            raise AssertionError(f"{error!r:.300} does not name {name}") from error
+    else:
+        raise AssertionError(f"nothing is said about {what}: {str(wrong or X)[:300]}")
+
+
+def _wrong_table(random, table, X, named_in_fit):
+    """Return a table that the ranker must refuse."""
+    d = len(table.names)
+    if isinstance(X, pd.DataFrame | pl.DataFrame):
+        named = pd.DataFrame(X if isinstance(X, pd.DataFrame) else X.to_dict(as_series=False))
+        kinds = [
+            named.assign(more=1.0),
+            named.iloc[:, [*range(d), 0]],  # a name twice
+            named.assign(**{table.names[-1]: pd.Timestamp(0)}),
+        ]
+        if d > 1:
+            kinds += [named.iloc[:, 1:]]
+        if named_in_fit:
+            kinds += [named.rename(columns={table.names[0]: "another"})]
+        if named_in_fit and d > 1:
+            kinds += [named.iloc[:, ::-1], X[table.names[::-1]]]
+        if table.categories:
+            kinds += [table.values, sparse.csr_matrix(table.values)]
+        else:
+            kinds += [named.assign(**{table.names[0]: "text"})]
+        return kinds[random.integers(len(kinds))]
+    if sparse.issparse(X):
+        X = sparse.csr_matrix(table.values + 1.0)
+        X.indices[0] = random.choice([-1, -(10**6), d, 10**6])
+        return X
+    values = np.array(table.values)
+    holes = values.astype(object)
+    holes[0, 0] = [np.inf, "text", 10**400, [], 1j][random.integers(5)]
+    kinds = [values[:, 0], np.c_[values, values], values[:, :, None], holes, values.astype("M8[s]")]
+    kinds += [np.ma.array(values, mask=True), values[:, :0], values[:0], None, "text", values + 1j]
+    return kinds[random.integers(len(kinds))]

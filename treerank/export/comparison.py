@@ -1,0 +1,117 @@
+"""Comparison: the rule by which a program sends a value left at a split.
+
+A rule is described by two functions of thresholds. ``reaches(t)`` returns the largest double that
+goes left at the threshold ``t``, so that the rule as a whole is ``x <= reaches(t)``, which is the
+rule of a :class:`~treerank.forests.forest.Forest`. ``guess(d)`` returns thresholds near the one
+whose ``reaches`` is ``d``. To add a rule, write these two.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from treerank.forests.thresholds import below_in_single, with_lightgbm_zero
+
+_ULPS = (0, -1, 1, -2, 2, -3, 3)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A rule by which values go left.
+
+    Attributes
+    ----------
+    reaches : callable
+        Returns the largest double that goes left at each threshold.
+    guess : callable
+        Returns a threshold near the right one for each double.
+    dtype : {"float64", "float32"}
+        Precision of the thresholds.
+    """
+
+    reaches: Callable[[np.ndarray], np.ndarray]
+    guess: Callable[[np.ndarray], np.ndarray]
+    dtype: str = "float64"
+
+    def thresholds(
+        self, wanted: np.ndarray, low: np.ndarray | None = None, high: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return thresholds that reach as far as ``wanted``, or to less than ``high``.
+
+        Parameters
+        ----------
+        wanted : ndarray of float64
+            Largest value that goes left at each split.
+        low, high : ndarray of float64, default=None
+            Largest value of the documents up to ``wanted``, and smallest one above it. A threshold
+            that parts these two is taken where none reaches exactly as far as ``wanted``.
+
+        Returns
+        -------
+        ndarray
+            Thresholds in the precision of the rule. Where nothing parts ``low`` and ``high``, the
+            first guess.
+        """
+        first = self.guess(wanted).astype(self.dtype)
+        best, quality = first.copy(), np.full(len(wanted), -1)
+        for steps in _ULPS:
+            tried = _moved(first, steps)
+            reached = self.reaches(tried)
+            found = np.where(reached == wanted, 2, 0)
+            if low is not None and high is not None:
+                parts = (low <= reached) & (reached < high)
+                found = np.where(parts, found + 1, 0)
+            better = found > quality
+            best, quality = np.where(better, tried, best), np.where(better, found, quality)
+        return best
+
+
+def _moved(thresholds: np.ndarray, steps: int) -> np.ndarray:
+    """Return the numbers a few steps above or below."""
+    towards = thresholds.dtype.type(np.copysign(np.inf, steps))
+    for _ in range(abs(steps)):
+        thresholds = np.nextafter(thresholds, towards)
+    return thresholds
+
+
+def _single(wanted: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return wanted.astype(np.float32)
+
+
+def _up_to_in_single(thresholds: np.ndarray) -> np.ndarray:
+    """Return the largest doubles that are at most ``thresholds`` once rounded."""
+    with np.errstate(over="ignore"):
+        above = np.nextafter(thresholds.astype(np.float32), np.float32(np.inf))
+    largest, _ = below_in_single(above)
+    return np.where(thresholds == np.inf, np.inf, largest)
+
+
+def _below_in_single(thresholds: np.ndarray) -> np.ndarray:
+    largest, never = below_in_single(thresholds.astype(np.float32))
+    return np.where(never, -np.inf, largest)
+
+
+def _up_to_slack(thresholds: np.ndarray) -> np.ndarray:
+    return _up_to_in_single(thresholds.astype(np.float32) + np.float32(1e-6))
+
+
+#: ``x <= t`` in double precision.
+AT_MOST = Comparison(lambda t: t, lambda d: d)
+#: ``x <= t`` in double precision, where numbers up to 1e-35 are zero.
+AT_MOST_LIGHTGBM = Comparison(with_lightgbm_zero, lambda d: d)
+#: ``x < t`` in double precision.
+BELOW = Comparison(lambda t: np.nextafter(t, -np.inf), lambda d: np.nextafter(d, np.inf))
+#: ``x < t`` for a value of double and a threshold of single precision.
+BELOW_SINGLE_THRESHOLD = Comparison(
+    lambda t: np.nextafter(t.astype(np.float64), -np.inf), _single, "float32"
+)
+#: ``x <= t`` in single precision.
+AT_MOST_SINGLE = Comparison(_up_to_in_single, _single, "float32")
+#: ``x < t`` in single precision.
+BELOW_SINGLE = Comparison(
+    _below_in_single, lambda d: np.nextafter(_single(d), np.float32(np.inf)), "float32"
+)
+#: ``x <= t + 1e-6`` in single precision.
+AT_MOST_WITH_SLACK = Comparison(_up_to_slack, lambda d: _single(d) - np.float32(1e-6), "float32")
