@@ -40,12 +40,12 @@ def _varint(value: int) -> bytes:
 
 
 def tensor(array: np.ndarray) -> bytes:
-    """Return an array of one dimension as a ``TensorProto`` of ONNX.
+    r"""Return an array of one dimension as a ``TensorProto`` of ONNX.
 
     Examples
     --------
-    >>> len(tensor(np.zeros(3)))
-    30
+    >>> tensor(np.zeros(1, dtype=np.uint8))
+    b'\n\x01\x01\x10\x02J\x01\x00'
     """
     kinds = {"float32": 1, "uint8": 2, "float64": 11}
     little = array.astype(array.dtype.newbyteorder("<"))
