@@ -135,7 +135,6 @@ def plain_loss(margin):
 @pytest.mark.parametrize(
     ("loss", "name"),
     [
-        (plain_loss, "plain_loss"),
         (PairLoss(plain_loss), "plain_loss"),
         (njit(lambda margin: -margin), "<lambda>"),
         (njit(lambda margin, other: margin), "<lambda>"),
@@ -143,15 +142,14 @@ def plain_loss(margin):
 )
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="plain functions are all there is")
 def test_a_function_that_numba_cannot_call_is_refused_in_plain_words(loss, name):
-    message = f"loss must be a function of the margin under @numba.njit .*; got {name}"
+    message = f"loss must be a function of the margin .*; got .*{name}"
     with pytest.raises(ValueError, match=message):
         make_objective(Y, QID, loss=loss)
 
 
 @pytest.mark.parametrize("k", [10**30, 2**63])
-def test_a_cutoff_beyond_64_bits_cuts_nothing_off(k):
-    scores = np.array([0.3, 0.1, 0.2, 0.4])
-    whole = make_objective(Y, QID, weight="ndcg").derivatives(scores)
-    for settings in ({"k": k}, {"pairs": Pairs(top=k)}):
-        cut = make_objective(Y, QID, weight="ndcg", **settings).derivatives(scores)
-        np.testing.assert_allclose(cut, whole, rtol=1e-6)
+def test_a_cutoff_beyond_64_bits_is_refused(k):
+    with pytest.raises(ValueError, match="k must be a whole number"):
+        make_objective(Y, QID, weight="ndcg", k=k)
+    with pytest.raises(ValueError, match="top must be a whole number"):
+        Pairs(top=k)

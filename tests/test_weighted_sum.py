@@ -36,7 +36,7 @@ TERMS = {
     "sum": 0.5 * make_objective(RELEVANCE, QID) + 2 * make_objective(MARGIN, QID, loss="listnet"),
 }
 every_term = pytest.mark.parametrize("term", TERMS.values(), ids=TERMS)
-factors = st.floats(0, 1e3) | st.just(0.0)
+factors = st.floats(1e-30, 1e3) | st.just(0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,6 +68,7 @@ class RankSVM(LinearRanker):
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
     >>> ranker = RankSVM().fit(X, X[:, 0] - 2 * X[:, 1], qid)
