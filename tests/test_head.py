@@ -172,7 +172,7 @@ def test_too_few_iterations_are_said_so(features, objective):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"penalty": "l0"}, r"penalty must be one of \['l1', 'l2', 'positive'\]; got 'l0'"),
+        ({"penalty": "l0"}, "penalty must be one of .*; got 'l0'"),
         ({"alpha": -1}, "alpha must be a finite number of at least 0; got -1"),
         ({"alpha": np.nan}, "alpha must be a finite number of at least 0; got nan"),
     ],

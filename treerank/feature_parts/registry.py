@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice
+from treerank.checks import check_choice, shown
 from treerank.lazy import load_object
 
 FEATURE_PARTS = {
@@ -49,7 +49,7 @@ def make_feature_part(feature_part: Any) -> Any:
     >>> make_feature_part("lightgbm")
     LightGBMTrees()
     """
-    if isinstance(feature_part, list | tuple):
+    if isinstance(feature_part, list | tuple) and feature_part:
         parts = [make_feature_part(part) for part in feature_part]
         return feature_part_class("ensemble")(parts)
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
@@ -58,7 +58,7 @@ def make_feature_part(feature_part: Any) -> Any:
     if not is_part or isinstance(feature_part, type):
         raise ValueError(
             "feature_part must have fit and transform, or be a list of parts or one of "
-            f"{sorted(FEATURE_PARTS)}; got {feature_part!r}."
+            f"{sorted(FEATURE_PARTS)}; got {shown(feature_part)}."
         )
     return clone(feature_part)
 

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice, check_count
+from treerank.checks import check_choice, check_count, check_sequence
 from treerank.feature_parts.base import FeaturePart, Validation
 from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.linear.head_fitting import fit_head
@@ -25,6 +25,7 @@ from treerank.feature_parts.rows import as_rows
 from treerank.files.states import Rule, array, check_state, count, history
 from treerank.objectives.base import Objective, convex_form
 from treerank.objectives.batches import taken
+from treerank.parameters import Seed, check_parameters
 from treerank.progress import Progress, current_listener, ignore_progress, listening
 
 #: Penalty on the weights of the parts, chosen on validation parts of real data.
@@ -82,14 +83,16 @@ class Ensemble(BaseEstimator):
     parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
     _: KW_ONLY
     n_bags: int = 5
-    random_state: int | np.random.RandomState | None = None
+    random_state: Seed = None
 
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Fit all parts and their weights; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
         The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
         """
-        check_count("n_bags", self.n_bags, at_least=2)
+        check_parameters(self)
+        check_sequence("parts", self.parts)
+        check_count("n_bags", self.n_bags, at_least=2, at_most=2**31 - 1)
         if len(self.parts) == 0:
             raise ValueError("parts must hold a feature part; got none.")
         rows = as_rows(X, sparse=reads_sparse(self))
