@@ -199,3 +199,60 @@ def test_the_arithmetic_of_other_programs_gives_the_scores_expected(format):
         model = json.loads(content)
         scores = [PROGRAMS[format](model, x) for x in X]
         np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+
+
+@given(seed=seeds)
+@drawn
+def test_treelite_scores_its_checkpoint_as_expected(seed):
+    treelite = pytest.importorskip("treelite")
+    forest, X = drawn_case(seed, "truncated", huge=False)
+    X[:, 3] = np.where(X[:, 3] < 0, 44, X[:, 3])
+    conversion, content = written("treelite", forest, X)
+    model = treelite.Model.deserialize_bytes(content)
+    rows = X.astype(model.input_type)
+    scores = treelite.gtil.predict(model, rows, pred_margin=True, nthread=1).ravel()
+    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+
+
+PMML_MAIN = """
+import java.io.File;
+import java.nio.file.*;
+import java.util.*;
+import org.jpmml.evaluator.*;
+
+public class Main {
+    public static void main(String[] paths) throws Exception {
+        Evaluator model = new LoadingModelEvaluatorBuilder().load(new File(paths[0])).build();
+        for (String line : Files.readAllLines(Paths.get(paths[1]))) {
+            Map<String, Object> values = new HashMap<>();
+            String[] parts = line.split(" ");
+            for (int i = 0; i < parts.length; i++)
+                if (!parts[i].equals("nan"))
+                    values.put("abcd".substring(i, i + 1), Double.valueOf(parts[i]));
+            Map<String, ?> result = EvaluatorUtil.decodeAll(model.evaluate(values));
+            System.out.println(((Number) result.values().iterator().next()).doubleValue());
+        }
+    }
+}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sum_dtype", ["float64", "float32"])
+@pytest.mark.skipif(shutil.which("javac") is None, reason="needs Java")
+def test_jpmml_scores_the_pmml_as_expected(sum_dtype, tmp_path):
+    package = pytest.importorskip("jpmml_evaluator")
+    jars = f"{package.__path__[0]}/dependencies/*"
+    random = np.random.default_rng(0)
+    forest = drawn_forest(random, n_trees=30, rule="exact", sum_dtype=sum_dtype, constant=True)
+    X = drawn_documents(random, forest, 500)
+    conversion, content = written("pmml", forest, X)
+    (tmp_path / "Main.java").write_text(PMML_MAIN)
+    (tmp_path / "model.pmml").write_text(content)
+    rows = (" ".join(map(repr, x)) for x in X.tolist())
+    (tmp_path / "rows.txt").write_text("\n".join(rows))
+    subprocess.run(["javac", "-cp", jars, "Main.java"], check=True, cwd=tmp_path)
+    command = ["java", "-cp", f".:{jars}", "Main", "model.pmml", "rows.txt"]
+    run = subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
+    scores = [float(line) for line in run.stdout.split()]
+    np.testing.assert_array_equal(scores, conversion.scores(X)[1])

@@ -30,7 +30,9 @@ def write_treelite(written: Written) -> bytes:
     if written.thresholds.dtype == "float32":
         model = frontend.from_xgboost_json(write_xgboost(written))
         return model.serialize_bytes()
-    forest = replace(written.forest, values=_without_subnormal(written.forest.values))
+    values = _without_subnormal(written.forest.values)
+    # treelite would forget the sides of missing values where zeros are missing, too.
+    forest = replace(written.forest, values=values, missing_up_to=-1.0)
     thresholds = _without_subnormal(written.thresholds)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.txt"

@@ -1,0 +1,62 @@
+"""
+Models for OpenSearch and Solr
+==============================
+
+Search engines compute in single precision and treat missing values in their own ways. The export
+scores documents as the engine would, and refuses a model that the engine would rank differently.
+"""
+
+# %%
+# Export with a check
+# -------------------
+# Thresholds are moved to numbers with which the engine decides as the ranker does.
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from treerank import LightGBMTrees, TreeDirectRanker, export, make_web_search
+from treerank.exports import write_feature_set
+
+X, y, qid = make_web_search(n_queries=30, documents_per_query=20, n_features=20, random_state=0)
+trees = LightGBMTrees(n_estimators=50)
+ranker = TreeDirectRanker(trees, random_state=0).fit(X, y, qid)
+folder = Path(tempfile.mkdtemp())
+for engine in ("opensearch", "solr"):
+    report = export(ranker, folder / f"{engine}.json", format=engine, check=(X, y, qid))
+    print(report)
+    assert report.n_changed_pairs == 0
+
+# %%
+# Features and upload
+# -------------------
+# A draft of the feature set has the names of the model. Replace the templates by your queries.
+# Solr takes both files as they are. OpenSearch takes the model inside of a request.
+
+for engine in ("opensearch", "solr"):
+    write_feature_set(ranker, folder / f"{engine}_features.json", format=engine)
+definition = (folder / "opensearch.json").read_text()
+request = {
+    "model": {
+        "name": "treerank",
+        "model": {"type": "model/xgboost+json", "definition": definition},
+    }
+}
+print(f"POST _ltr/_featureset/treerank/_createmodel with {len(json.dumps(request))} bytes")
+store = json.loads((folder / "solr_features.json").read_text())
+assert [feature["name"] for feature in store] == [f"f{i}" for i in range(20)]
+
+# %%
+# What an engine cannot do
+# ------------------------
+# Solr has no missing values. A model that needs them is refused, with the features and counts.
+
+X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+ranker = TreeDirectRanker(trees, random_state=0).fit(X, y, qid)
+try:
+    export(ranker, folder / "refused.json", format="solr", check=(X, y, qid))
+except ValueError as error:
+    print(str(error)[:120], "...")
+assert not (folder / "refused.json").exists()
