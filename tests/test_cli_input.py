@@ -62,6 +62,13 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
         assert result.stderr.count("\n") == 1
 
 
+def test_settings_are_refused_before_anything_is_read(files, tmp_path):
+    for options in (("--num-leaves", 10**6), ("--loss", "listnet", "--pairs", "adjacent")):
+        result = run("fit", files.train, "-m", tmp_path / "m", *options)
+        assert result.exit_code == 1
+        assert result.stderr.count("\n") == 1
+
+
 def test_a_file_of_more_features_than_the_model_is_refused_where_it_says_so(files, tmp_path):
     (tmp_path / "wide.txt").write_text("1 qid:1 1:2\n0 qid:1 1:2 9:1\n")
     result = run("rank", files.model, tmp_path / "wide.txt", "-q")

@@ -316,6 +316,14 @@ def test_scores_that_rank_nothing_are_refused(data, weight, message):
             ValueError,
             r"rankers\['a'\]: metric must be one of .*; got 'x'",
         ),
+        (
+            {
+                "rankers": {"a": TreeDirectRanker(LightGBMTrees())},
+                "grid": {"a": {"feature_part__num_leaves": [7, 0]}},
+            },
+            ValueError,
+            r"rankers\['a'\]: num_leaves must be a whole number .*; got 0",
+        ),
         ({"inner_cv": 0}, ValueError, "inner_cv must be a whole number of at least 2; got 0"),
         ({"inner_cv": "x"}, TypeError, "inner_cv must be a number, a splitter or .*; got 'x'"),
         ({"cv": 1}, ValueError, "cv must be a whole number of at least 2; got 1"),

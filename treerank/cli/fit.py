@@ -24,6 +24,7 @@ from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part, re
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs import PAIRS
 from treerank.objectives.weights import PAIR_WEIGHTS
+from treerank.parameters import check_parameters
 from treerank.progress import listening
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
@@ -97,6 +98,8 @@ def fit(
     given: dict[str, Any] = {"weight": weight, "pairs": pairs, "smoothing": smoothing}
     settings = {name: value for name, value in given.items() if value is not None}
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
+    check_parameters(part)
+    ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
     reading: dict[str, Any] = {"sparse": sparse, "cache": cache}
     data = read_data(reporter, train, n_features=n_features, **reading)

@@ -21,6 +21,7 @@ from treerank.evaluation.store import Store, configuration_of, key_of
 from treerank.metrics.base import Metric
 from treerank.metrics.conventions import with_convention
 from treerank.metrics.function_metric import FunctionMetric
+from treerank.parameters import check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
 
@@ -230,6 +231,9 @@ def _check_settings(name, ranker):
         try:
             get_tags(ranker)  # imports the feature part
             ranker._check_settings()
+            for part in ranker.get_params(deep=False).values():
+                if hasattr(part, "get_params"):
+                    check_parameters(part)
         except (ValueError, TypeError) as error:
             raise type(error)(f"rankers[{name!r}]: {error}") from error
 
