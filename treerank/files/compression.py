@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import select
 import stat
 import sys
 from collections.abc import Iterator
@@ -82,10 +83,25 @@ def compressed(file: BinaryIO, path: str | Path) -> AbstractContextManager[Any]:
 def _opened(path):
     """Open a file without a buffer; standard input stays open."""
     if str(path) != STANDARD_INPUT:
-        return open(path, "rb", buffering=0)
+        return io.FileIO(path) if is_regular_file(path) else _Pipe(path)
     if sys.stdin is None:
         raise ValueError(f"standard input must be open to read {STANDARD_INPUT!r}; it is closed.")
     return nullcontext(sys.stdin.buffer)
+
+
+class _Pipe(io.FileIO):
+    """A pipe or a device. Waiting for it can be interrupted.
+
+    Some packages, once imported, let the system restart a read that a signal has interrupted.
+    """
+
+    def read(self, size=-1):
+        select.select([self], [], [])
+        return super().read(size)
+
+    def readinto(self, room):
+        select.select([self], [], [])
+        return super().readinto(room)
 
 
 class _Restarted(io.RawIOBase):
