@@ -13,8 +13,7 @@ import numpy as np
 
 from treerank.exports.format import Format
 from treerank.exports.written import Written
-
-FORMAT = "treerank forest 1"
+from treerank.imports.forest_json import FORMAT
 
 
 def write_forest_json(written: Written) -> str:

@@ -50,7 +50,7 @@ class CategorySets:
     rule: Literal["exact", "truncated", "single"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Forest:
     """Trees as arrays over all their nodes.
 
@@ -135,6 +135,11 @@ class Forest:
             self._check_categories(self.categories)
         _require("left", self.depth >= 0, "one tree below each root, without cycles")
 
+    def __repr__(self) -> str:
+        """Return the sizes of the forest as a text."""
+        sizes = f"n_trees={self.n_trees}, n_nodes={self.n_nodes}, n_features={self.n_features}"
+        return f"Forest({sizes})"
+
     @property
     def n_trees(self) -> int:
         """Number of trees."""
@@ -167,14 +172,17 @@ class Forest:
         n_parents = np.bincount(nodes, minlength=self.n_nodes)
         _require("left", (n_parents == 1).all(), "such that each node has one parent or is a root")
         names = self.feature_names
-        is_whole = names is None or len(names) == self.n_features
-        _require("feature_names", is_whole, "one name for each feature")
+        texts = [name for name in names or () if isinstance(name, str)]
+        is_whole = names is None or len(names) == len(texts) == self.n_features
+        _require("feature_names", is_whole, "one text for each feature")
 
     def _check_values(self) -> None:
         width, outputs = self.values.shape[1], self.tree_output
         _require("values", width in (1, self.n_outputs), "one column, or one for each output")
         _require("tree_output", (outputs <= self.n_outputs - width).all(), "an output")
         sizes = [np.abs(part).max(initial=0.0) for part in (self.values, self.constant)]
+        is_number = isinstance(self.missing_up_to, float) and np.isfinite(self.missing_up_to)
+        _require("missing_up_to", is_number, "a number")
         with np.errstate(over="ignore"):
             most = sizes[0] * self.n_trees + sizes[1]
         is_finite = most < np.finfo(self.sum_dtype).max
