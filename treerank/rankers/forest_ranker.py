@@ -73,12 +73,12 @@ class ForestRanker(Ranker):
     _learned: ClassVar = {}
 
     @property
-    def n_features_in_(self) -> int:  # type: ignore[override]
+    def n_features_in_(self) -> int:
         """Number of features."""
         return self.trees.n_features
 
     @property
-    def feature_names_in_(self) -> np.ndarray:
+    def feature_names_in_(self) -> np.ndarray:  # type: ignore[override]
         """Names of the features, if the trees have names."""
         if self.trees.feature_names is None:
             raise AttributeError("the trees have no names of features")
