@@ -7,6 +7,7 @@ scores are equal bit for bit, as long as the compiler does not reorder floating-
 (no ``-ffast-math``).
 """
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -111,21 +112,23 @@ def write_c(written: Written) -> str:
 
 def _tables(written: Written, order: np.ndarray) -> list[str]:
     """Return the arrays of the nodes, of the trees, of the sets and of the names."""
-    forest, nodes = written.forest, written.columns
+    forest = written.forest
     place = np.empty(forest.n_nodes, dtype=np.int64)
     place[order] = np.arange(forest.n_nodes)
-    children = place.tolist()
-    rows = []
-    of_node = None if forest.categories is None else forest.categories.of_node.tolist()
-    for node in order.tolist():
-        feature, left, threshold = nodes["feature"][node], nodes["left"][node], "INFINITY"
-        flags, first = 1, children[node]
-        if left >= 0:
-            flags, first = int(nodes["missing_left"][node]), children[left]
-            threshold = _double(nodes["threshold"][node])
-        if of_node is not None and of_node[node] >= 0:
-            flags, threshold = flags + 2, str(of_node[node])
-        rows.append(f"{{{threshold}, {first}, {max(feature, 0) * 4 + flags}u}}")
+    is_leaf = forest.is_leaf[order]
+    flags = np.where(is_leaf, 1, forest.missing_left[order])
+    first = np.where(is_leaf, place[order], place[forest.left[order]])
+    thresholds = list(map(_double, np.where(is_leaf, np.inf, forest.threshold[order]).tolist()))
+    if forest.categories is not None:
+        of_node = forest.categories.of_node[order]
+        flags[of_node >= 0] += 2
+        for node in np.flatnonzero(of_node >= 0).tolist():
+            thresholds[node] = str(of_node[node])
+    words = np.maximum(forest.feature[order], 0).astype(np.int64) * 4 + flags
+    rows = (
+        f"{{{threshold}, {child}, {word}u}}"
+        for threshold, child, word in zip(thresholds, first.tolist(), words.tolist(), strict=True)
+    )
     values = map(_double, forest.values[order, 0].tolist())
     tables = [
         _table("node_t nodes", rows),
@@ -159,7 +162,7 @@ def _table(name: str, rows: Iterable[str]) -> str:
 
 
 def _double(number: float) -> str:
-    if np.isinf(number):
+    if math.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
     return repr(number)
 
