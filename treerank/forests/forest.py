@@ -18,6 +18,7 @@ import numpy as np
 
 from treerank.checks import check_choice
 from treerank.files.states import array, check_state, count
+from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.structure import measure_trees
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
@@ -164,6 +165,11 @@ class Forest:
     def depth(self) -> int:
         """Largest number of splits on a path from a root to a leaf."""
         return measure_trees(self.roots, self.left, self.right)
+
+    @cached_property
+    def bitvectors(self) -> BitVectors | None:
+        """The splits as bit vectors; ``None`` if there are several outputs or large trees."""
+        return make_bitvectors(self)
 
     def _check_splits(self) -> None:
         is_leaf, children = self.is_leaf, np.stack([self.left, self.right])
