@@ -49,8 +49,8 @@ def test_trees_of_many_leaves_and_trees_of_one_leaf_are_scored():
 
 
 def test_a_tree_of_as_many_leaves_as_bits_is_scored():
-    random = np.random.default_rng(0)
-    trees = [drawn_forest(random, n_trees=1, most_splits=63) for _ in range(300)]
+    random = np.random.default_rng(1)
+    trees = [drawn_forest(random, n_trees=1, most_splits=63) for _ in range(200)]
     full = [forest for forest in trees if forest.is_leaf.sum() == MOST_LEAVES]
     assert full
     for forest in full:
