@@ -96,20 +96,19 @@ def side_by_side(forests: Sequence[Forest], outputs: Sequence[int], scale: float
 
 
 def _joined_sets(forests: Sequence[Forest]) -> CategorySets | None:
-    of_node, codes, sizes = [], [], []
-    rule: Any = None
+    """Return the sets of all forests, one after the other."""
+    known = [forest.categories for forest in forests if forest.categories is not None]
+    if not known:
+        return None
+    of_node, n_sets = [], 0
     for forest in forests:
-        sets, n_sets = forest.categories, sum(map(len, sizes))
+        sets = forest.categories
         if sets is None:
             of_node.append(np.full(forest.n_nodes, -1))
-            continue
-        of_node.append(np.where(sets.of_node < 0, -1, sets.of_node + n_sets))
-        codes.append(sets.codes)
-        sizes.append(np.diff(sets.starts))
-        rule = sets.rule
-    if rule is None:
-        return None
-    starts = np.append(0, np.cumsum(np.concatenate(sizes)))
+        else:
+            of_node.append(np.where(sets.of_node < 0, -1, sets.of_node + n_sets))
+            n_sets += len(sets.starts) - 1
+    sizes = np.concatenate([np.diff(sets.starts) for sets in known])
     return CategorySets(
         np.concatenate(of_node).astype(np.int32), starts, np.concatenate(codes), rule
     )

@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike
 
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import (
-    add_by_vectors,
     check_width,
     forest_scores,
+    score_by_vectors,
     vector_arguments,
     vector_buffers,
 )
@@ -62,7 +62,7 @@ class Scorer:
         if self.forest.bitvectors is None:
             return forest_scores(self.forest, rows)[:, 0]
         scores = np.empty(len(rows))
-        add_by_vectors(rows, *self._arguments, *self._buffers(), scores)
+        score_by_vectors(rows, self._arguments, self._buffers(), scores)
         return scores
 
     def _buffers(self) -> tuple[np.ndarray, np.ndarray]:

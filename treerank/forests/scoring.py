@@ -52,8 +52,8 @@ def _one_output(forest, X, scores):
     arguments = vector_arguments(forest)
 
     def score(begin: int, end: int) -> None:
-        buffers = vector_buffers(forest)
-        add_by_vectors(doubles(X, begin, end), *arguments, *buffers, scores[begin:end, 0])
+        rows = doubles(X, begin, end)
+        score_by_vectors(rows, arguments, vector_buffers(forest), scores[begin:end, 0])
 
     return score
 
@@ -70,14 +70,14 @@ def _several_outputs(forest, X, scores):
 
 
 def vector_arguments(forest: Forest) -> tuple[Any, ...]:
-    """Return what :func:`add_by_vectors` reads of a forest."""
+    """Return what :func:`score_by_vectors` reads of a forest."""
     single = forest.sum_dtype == "float32"
     nodes, sets = split_arrays(forest), set_arrays(forest)
     return tuple(forest.bitvectors or ()), nodes, sets, float(forest.constant[0]), single
 
 
 def vector_buffers(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
-    """Return arrays that :func:`add_by_vectors` writes to: columns, and the bits of documents."""
+    """Return arrays that :func:`score_by_vectors` writes to: columns, and the bits of documents."""
     vectors = forest.bitvectors
     n_columns = 0 if vectors is None else len(vectors.feature)
     return np.empty((n_columns, _TOGETHER)), np.empty(_TOGETHER, dtype=np.uint64)
@@ -208,9 +208,16 @@ def _add_scores(X, nodes, sets, values, tree_output, constant, single, scores):
                 scores[i, first + k] = np.float64(np.float32(total)) if single else total
 
 
+def score_by_vectors(
+    X: np.ndarray, arguments: tuple[Any, ...], buffers: tuple[Any, ...], scores: np.ndarray
+) -> None:
+    """Write the scores of documents, by the bit vectors of a forest of one output."""
+    with np.errstate(over="ignore"):  # the product that finds a bit overflows, and numpy would warn
+        _score_by_vectors(X, *arguments, *buffers, scores)
+
+
 @njit(error_model="numpy", nogil=True)
-def add_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, scores):  # type: ignore
-    """Write the scores of documents, by bit vectors."""
+def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, scores):
     _, _, _, column, threshold, kept, split_starts, leaf_starts, values = vectors
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
