@@ -110,7 +110,10 @@ def _joined_sets(forests: Sequence[Forest]) -> CategorySets | None:
             n_sets += len(sets.starts) - 1
     sizes = np.concatenate([np.diff(sets.starts) for sets in known])
     return CategorySets(
-        np.concatenate(of_node).astype(np.int32), starts, np.concatenate(codes), rule
+        np.concatenate(of_node).astype(np.int32),
+        np.append(0, np.cumsum(sizes)),
+        np.concatenate([sets.codes for sets in known]),
+        known[0].rule,
     )
 
 

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from treerank.files.archive import check_regular, one_error
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import is_lightgbm, read_lightgbm
@@ -77,7 +79,8 @@ def read_forest(path: str | Path, *, n_features: int | None = None) -> Forest:
     check_regular(path)
     content = path.read_bytes()
     with one_error(f"path must hold a model that is a sum of trees; {path} does not"):
-        forest = _forest(_document(content))
+        with np.errstate(all="ignore"):  # numbers that overflow are refused
+            forest = _forest(_document(content))
         return forest if n_features is None else replace(forest, n_features=n_features)
 
 
