@@ -26,7 +26,7 @@ from treerank.registry import RANKERS, ranker_class
 
 DEFAULT_METRICS = ("ndcg@10", "map")
 #: Rankers that can be made without settings; a nested ranker needs the ranker of its stages.
-NAMES = sorted(RANKERS.keys() - {"NestedRanker"})
+NAMES = sorted(RANKERS.keys() - {"ForestRanker", "NestedRanker"})
 
 _HELP = {
     "data": f"Folder with Fold1, Fold2 and so on, or a data file, - for stdin: {format_names()}.",

@@ -19,6 +19,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, check_count, check_number, check_weight, warn_user
 from treerank.files.states import Rule, array, check_state
+from treerank.forests.forest import Forest
+from treerank.forests.scorer import Scorer
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
@@ -263,6 +265,20 @@ class Ranker(BaseEstimator):
         scores = self.predict(X)
         self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
         return self
+
+    def forest(self) -> Forest:
+        """Return the ranker as a sum of trees, which only some rankers are."""
+        raise ValueError(f"ranker must be a sum of trees; got {type(self).__name__}.")
+
+    def scorer(self) -> Scorer:
+        """Return a function that quickly scores the documents of one query after another.
+
+        Only rankers that are sums of trees have one; see
+        :class:`~treerank.forests.scorer.Scorer`. It takes numbers as ``predict`` does, but neither
+        data frames nor sparse matrices. Its scores are those of ``predict``, bit for bit if the
+        trees have a single output.
+        """
+        return Scorer(self.forest())
 
     def save(self, path: str | Path) -> None:
         """Write the fitted ranker to a file; :func:`treerank.load` reads it."""
