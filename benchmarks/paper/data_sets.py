@@ -16,6 +16,7 @@ from treerank.datasets.letor import read_letor
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.synthetic import make_web_search
 from treerank.evaluation import Split
+from treerank.metrics import NDCG, AveragePrecision
 
 _PART = re.compile(r"S\d+\.txt")
 
@@ -48,8 +49,8 @@ def read_splits(folder, *, binary=False, keep_empty=False, tiny=False):
     highest = max(split.train.y.max() for split in splits)
 
     def prepared(data):
-        data = data if keep_empty else answered(data)
-        return replace(data, y=binarized(data.y, highest)) if binary else data
+        data = replace(data, y=binarized(data.y, highest)) if binary else data
+        return data if keep_empty else answered(data)
 
     return [
         Split(s.name, prepared(s.train), prepared(s.test), prepared(s.validation)) for s in splits
@@ -76,7 +77,36 @@ def answered(data):
 
 def binarized(y, highest):
     """Return 1 for what is relevant."""
-    return (y >= (2 if highest > 2 else 1)).astype(np.float64)
+    return (y >= lowest_relevant(highest)).astype(np.float64)
+
+
+def lowest_relevant(highest):
+    """Return the lowest label that is relevant, given the highest label of the data."""
+    return 2 if highest > 2 else 1
+
+
+def binary_metrics(highest, **settings):
+    """Return NDCG@10 and MAP on test labels made binary, whatever labels training has."""
+    threshold = lowest_relevant(highest)
+    gain = [float(label >= threshold) for label in range(int(highest) + 1)]
+    return NDCG(k=10, gain=gain, **settings), AveragePrecision(threshold=threshold, **settings)
+
+
+def document_holdouts(data, n_holdouts, *, at_least=10):
+    """Return hold-outs of a third of the documents, as the paper's authors cut them.
+
+    A query has documents in both sets. Queries of fewer documents than ``at_least`` are left out.
+    """
+    _, codes, sizes = np.unique(data.qid, return_inverse=True, return_counts=True)
+    long_enough = np.flatnonzero(sizes[codes] >= at_least)
+    n_test = round(0.33 * len(long_enough))
+    splits = []
+    for seed in range(n_holdouts):
+        rows = np.random.default_rng(seed).permutation(long_enough)
+        test, train = (np.sort(part) for part in (rows[:n_test], rows[n_test:]))
+        parts = [RankingData(data.X[r], data.y[r], data.qid[r]) for r in (train, test)]
+        splits.append(Split(f"{seed + 1:02d}", *parts))
+    return splits
 
 
 def _read(folder):

@@ -3,7 +3,7 @@
 Grids follow the paper's Table 4 as far as two cores allow: eight candidates each in the full
 protocol, two in the quick one. Neural rankers get features of normal distribution with standard
 deviation sqrt(3), as in section 4.4; for the others the scale does not matter. TreeDirectRanker is
-ours and not in the paper's table.
+ours, and RankSVM is a strong line; both are not in the paper's table.
 """
 
 from sklearn.pipeline import make_pipeline
@@ -49,6 +49,7 @@ def table1_rankers(protocol):
         "ES-Rank": ranker("ESRank"),
         "IESR-Rank": ranker("IESRRank"),
         "IESVM-Rank": ranker("IESVMRank"),
+        "RankSVM": ranker("RankSVM"),
         "TreeDirectRanker": TreeDirectRanker(trees()),
     }
     grids = FULL_GRIDS if protocol == "full" else QUICK_GRIDS
@@ -80,6 +81,7 @@ FULL_GRIDS = {
     "ListNet": _networks("ListNet", ((), (10,)), learning_rate=(0.01, 0.1), n_epochs=(10, 30)),
     "LambdaMART": _LAMBDA_MART,
     "AdaRank": {"n_estimators": [100, 500], "tolerance": [0.002, None], "max_consecutive": [2, 5]},
+    "RankSVM": {"C": [0.01, 0.1, 1.0, 10.0]},
     "TreeDirectRanker": _TREES,
 }
 QUICK_GRIDS = {
@@ -89,5 +91,6 @@ QUICK_GRIDS = {
     "ListNet": _networks("ListNet", ((),), learning_rate=(0.01, 0.1)),
     "LambdaMART": {"learning_rate": [0.03, 0.1]},
     "AdaRank": {"max_consecutive": [2, 5]},
+    "RankSVM": {"C": [0.1, 1.0]},
     "TreeDirectRanker": {"feature_part__learning_rate": [0.03, 0.1]},
 }
