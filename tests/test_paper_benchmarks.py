@@ -38,6 +38,7 @@ def write_parts(path, parts):
 
 #: The script that says which rankers a file shows, by the beginning of the file's name.
 SCRIPTS = {
+    "leaderboard": "bench_leaderboard",
     "letor4": "letor4",
     "neural-core": "contestants",
     "ranknet-table": "ranknet_tables",
@@ -77,6 +78,7 @@ def check_whole(content):
         assert all(map(math.isfinite, found))
 
 
+BOARD = ("RankSVM", "PRank", "LGBMRanker")
 FIGURE5_PARTS = {"a, gaussian classes", "d, synthetic"}
 
 
@@ -86,6 +88,7 @@ FIGURE5_PARTS = {"a, gaussian classes", "d, synthetic"}
         ("figure4", [], "figure4-tiny", set("abcd")),
         ("figure5", ["--panels", "a", "d"], "figure5-tiny", FIGURE5_PARTS),
         ("figure6", ["--data", "synthetic"], "figure6-tiny", {"gaussian classes", "synthetic"}),
+        ("bench_leaderboard", ["--rankers", *BOARD], "leaderboard-tiny", {"synthetic"}),
         ("bench_vector_outputs", [], "vector-outputs-tiny", {"synthetic"}),
         ("table2", [], "table2-tiny", {"synthetic"}),
         ("table3", [], "table3-tiny", {"synthetic"}),
@@ -267,7 +270,32 @@ def test_the_results_kept_here_are_of_rankers_as_they_are_built_today(path):
 def test_the_results_kept_here_are_small():
     files = [path for path in (BENCHMARKS / "results").rglob("*") if path.is_file()]
     assert {path.suffix for path in files} == {".jsonl"}
-    assert sum(path.stat().st_size for path in files) < 300_000
+    assert sum(path.stat().st_size for path in files) < 400_000
+
+
+def test_the_leaderboard_pools_mean_ranks_over_the_queries_of_all_sets(tmp_path):
+    pytest.importorskip("matplotlib")
+    readme = tmp_path / "README.md"
+    readme.write_text("a\n<!-- leaderboard -->\nold\n<!-- end of leaderboard -->\nb\n")
+    results = tmp_path / "results"
+    run("bench_leaderboard", results, "--rankers", *BOARD, "--into", str(readme))
+    board = importlib.import_module("bench_leaderboard")
+    (content,) = read(results / "leaderboard-tiny.jsonl").values()
+    other = json.loads(json.dumps(content))
+    found = other["results"][0]["result"]
+    found["rank"] = dict(zip(BOARD, [3.0, 2.0, 1.0], strict=True))
+    found["n_queries"] = content["results"][0]["result"]["n_queries"]
+    names, result = board.pooled({"a": content, "b": other})
+    own = content["results"][0]["result"]["rank"]
+    expected = [(own[name] + found["rank"][name]) / 2 for name in names]
+    np.testing.assert_allclose(result.mean_ranks, sorted(expected))
+    assert result.n == 2 * found["n_queries"]
+    lines = readme.read_text().splitlines()
+    assert "old" not in lines
+    assert [line.split(" | ")[0] for line in lines if " ± " in line] == [
+        f"| {name}" for name in sorted(own, key=own.get)
+    ]
+    assert (tmp_path / "leaderboard.svg").exists()
 
 
 def test_a_file_of_results_is_read_as_it_was_written(tmp_path):

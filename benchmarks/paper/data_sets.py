@@ -1,7 +1,8 @@
 """Data sets: folders of LETOR files, cut and labeled as in the papers.
 
 A folder holds ``Fold1`` to ``Fold5`` (LETOR, MSLR-WEB), or parts ``S1.txt`` to ``S5.txt``: each
-part is the test set once, the next one validates, the other three train. ``synthetic`` stands for
+part is the test set once, the next one validates, the other three train. Or it holds ``msrd.npz``,
+whose first two folds train, the third validates, and the others test. ``synthetic`` stands for
 queries of our own generator, which needs no files.
 """
 
@@ -110,10 +111,20 @@ def document_holdouts(data, n_holdouts, *, at_least=10):
 
 
 def _read(folder):
+    if (folder / "msrd.npz").exists():
+        return [_read_msrd(folder / "msrd.npz")]
     parts = sorted(p for p in folder.iterdir() if _PART.fullmatch(p.name))
     if not parts:
         return [Split(f.name, f.train, f.test, f.validation) for f in load_folds(folder)]
     return _rotated([read_letor(part) for part in parts])
+
+
+def _read_msrd(path):
+    """Read the Movie Search Ranking Dataset as one split."""
+    with np.load(path) as data:
+        X, y, qid, fold = (data[name] for name in ("X", "y", "qid", "fold"))
+    cuts = fold < 2, fold > 2, fold == 2
+    return Split("1", *(RankingData(X[c], y[c].astype(np.float64), qid[c]) for c in cuts))
 
 
 def _synthetic(tiny):
