@@ -2,9 +2,9 @@
 
     python benchmarks/paper/friedman.py
 
-The paper's rows are means over folds, of each data set by each metric. Ours are the folds of the data sets in ``results/table1-*.jsonl``, by NDCG@10.
-Folds share training data and metrics share folds, so rows are not independent: p-values are too
-small rather than too large.
+The paper's rows are means over folds, of each data set by each metric. Ours are the folds of the
+data sets in ``results/table1-*.jsonl``, by NDCG@10. Folds share training data, so rows are not
+independent: p-values are too small rather than too large.
 """
 
 import argparse
