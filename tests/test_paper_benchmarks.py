@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from treerank.metrics import NDCG, AveragePrecision
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
@@ -41,6 +43,7 @@ SCRIPTS = {
     "leaderboard": "bench_leaderboard",
     "letor4": "letor4",
     "neural-core": "contestants",
+    "ranknet-ndcg": "ranknet_ndcg",
     "ranknet-table": "ranknet_tables",
     "sortnet-table1": "sortnet_table1",
     "vector-outputs": "bench_vector_outputs",
@@ -93,6 +96,7 @@ FIGURE5_PARTS = {"a, gaussian classes", "d, synthetic"}
         ("table2", [], "table2-tiny", {"synthetic"}),
         ("table3", [], "table3-tiny", {"synthetic"}),
         ("ranknet_tables", ["--tables", "2"], "ranknet-table2-tiny", {"artificial data"}),
+        ("ranknet_ndcg", [], "ranknet-ndcg-tiny", {"synthetic"}),
         ("sortnet_table1", [], "sortnet-table1-tiny", {"synthetic"}),
         ("letor4", [], "letor4-tiny", {"synthetic"}),
     ],
@@ -320,6 +324,30 @@ def test_a_file_of_results_is_read_as_it_was_written(tmp_path):
     shape = '{"point":{"x":null},"result":{"a":{"b":null,"c":null},"list":null},"seconds":null}'
     assert text.count(shape) == 1
     assert text.count('"class"') == 1
+
+
+def test_test_labels_are_made_binary_whatever_training_has():
+    ndcg, average_precision = importlib.import_module("data_sets").binary_metrics(4)
+    y, scores, qid = [4, 1, 2, 3, 1], [0.0, 1.0, 2.0, 0.0, 1.0], [0, 0, 0, 1, 1]
+    relevant = [float(label >= 2) for label in y]
+    assert ndcg(y, scores, qid) == NDCG(k=10)(relevant, scores, qid)
+    assert average_precision(y, scores, qid) == AveragePrecision()(relevant, scores, qid)
+    ndcg, _ = importlib.import_module("data_sets").binary_metrics(2, no_relevant=0.0)
+    assert ndcg([1, 0, 0, 0], [1.0, 0.0, 1.0, 0.0], [0, 0, 1, 1]) == 0.5
+
+
+def test_documents_are_held_out_as_the_authors_do():
+    data_sets = importlib.import_module("data_sets")
+    qid = np.repeat([0, 1, 2, 3], [9, 10, 20, 10])
+    data = data_sets.RankingData(np.arange(49.0)[:, None], np.zeros(49), qid)
+    splits = data_sets.document_holdouts(data, 2)
+    for split in splits:
+        assert len(split.test) == round(0.33 * 40)
+        both = np.concatenate([split.train.X, split.test.X]).ravel()
+        np.testing.assert_array_equal(np.sort(both), np.arange(9.0, 49))
+        assert set(split.train.qid) & set(split.test.qid)
+    assert splits[0].name != splits[1].name
+    assert not np.array_equal(splits[0].test.X, splits[1].test.X)
 
 
 def test_labels_are_merged_as_in_the_paper():
