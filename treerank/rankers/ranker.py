@@ -152,7 +152,14 @@ class Ranker(BaseEstimator):
         y = y if labels is None else next(iter(labels.values()))
         X, y = check_documents(self, X, y, reset=not self._continues())
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-        data = training_set(X, y, qid, **weights, given_pairs=given_pairs, labels=labels)
+        columns = weights | {"given_pairs": given_pairs, "labels": labels}
+        return self.fit_checked(X, y, qid, eval_set=eval_set, seed=seed, **columns)
+
+    def fit_checked(
+        self, X: Any, y: np.ndarray, qid: ByRow, *, eval_set: Any, seed: int, **columns: Any
+    ) -> Self:
+        """Fit to documents that ``check_documents`` has returned, drawing all seeds from one."""
+        data = training_set(X, y, qid, **columns)
         self._had_queries = data.groups.n_queries > 1
         data, held_out, calibrating = self._set_aside(data, eval_set, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
