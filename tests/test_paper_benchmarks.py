@@ -43,6 +43,7 @@ SCRIPTS = {
     "leaderboard": "bench_leaderboard",
     "letor4": "letor4",
     "neural-core": "contestants",
+    "ranklib": "ranklib",
     "ranknet-ndcg": "ranknet_ndcg",
     "ranknet-table": "ranknet_tables",
     "sortnet-table1": "sortnet_table1",
