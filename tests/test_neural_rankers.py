@@ -178,6 +178,21 @@ def test_sortnet_keeps_the_comparator_of_the_best_ranking(metric):
     assert quality == pytest.approx(max(ranker.qualities_))
 
 
+def test_pair_probabilities_of_sortnet_are_those_of_its_comparator():
+    ranker = SortNet(2, max_iter=1, n_epochs=1, random_state=0).fit(DATA.X, DATA.y, DATA.qid)
+    a, b = DATA.X[:200], DATA.X[200:400]
+    preference = ranker.compare(a, b)
+    np.testing.assert_allclose(ranker.predict_pair_proba(a, b), (1 + preference) / 2, atol=1e-14)
+    assert (np.sign(ranker.predict(a) - ranker.predict(b)) != np.sign(preference)).any()
+    held_out = make_ranking_sample(30, random_state=3)
+    ranker.calibrate(held_out.X, held_out.y, held_out.qid)
+    probability = ranker.predict_pair_proba(a, b)
+    np.testing.assert_array_equal(np.sign(probability - 0.5), np.sign(preference))
+    odds = ((1 + preference) / (1 - preference)) ** ranker.steepness_
+    np.testing.assert_allclose(probability, odds / (1 + odds))
+    assert ranker.steepness_ > 1  # one epoch leaves the comparator timid
+
+
 def test_what_a_nested_ranker_ranks_again_stays_on_top():
     ranker = NestedRanker(RankNet((), n_epochs=2), sizes=(6, 3), random_state=0)
     ranker.fit(DATA.X, DATA.y, DATA.qid)

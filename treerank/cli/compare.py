@@ -57,6 +57,7 @@ def compare(
 ) -> None:
     """Fit rankers to the same splits, compare them, and say which differences are significant.
 
+    Below the table is each difference with its interval, and how many queries would show it.
     A ranker that fails on a split is reported, and the others continue.
     """
     if folds is not None and hold_outs is not None:

@@ -168,9 +168,7 @@ class Ranker(BaseEstimator):
         self.steepness_ = 1.0
         self._learn(data, held_out, seed)
         if calibrating is not None:
-            scores = self._scores(calibrating.X)
-            if np.ptp(scores) > 0:
-                self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
+            self._fit_steepness(calibrating)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -279,6 +277,12 @@ class Ranker(BaseEstimator):
         trees have a single output.
         """
         return Scorer(self.forest())
+
+    def _fit_steepness(self, calibrating: HeldOut) -> None:
+        """Fit the steepness of pair probabilities, if the scores differ."""
+        scores = self._scores(calibrating.X)
+        if np.ptp(scores) > 0:
+            self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted ranker to a file; :func:`treerank.load` reads it."""
