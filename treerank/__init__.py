@@ -18,6 +18,8 @@ from treerank.lazy import lazy_names
 if TYPE_CHECKING:
     from treerank.datasets.letor import read_letor as read_letor
     from treerank.datasets.letor import write_letor as write_letor
+    from treerank.datasets.parquet import read_parquet as read_parquet
+    from treerank.datasets.parquet import write_parquet as write_parquet
     from treerank.datasets.web_search import make_web_search as make_web_search
     from treerank.evaluation.running import compare as compare
     from treerank.exports.exporting import export as export
@@ -81,9 +83,11 @@ _EXPORTS = {
     "make_ranking_scorer": "treerank.metrics.scorer:make_ranking_scorer",
     "make_web_search": "treerank.datasets.web_search:make_web_search",
     "read_letor": "treerank.datasets.letor:read_letor",
+    "read_parquet": "treerank.datasets.parquet:read_parquet",
     "show_progress": "treerank.progress_bar:show_progress",
     "weighted_sum": "treerank.objectives.weighted_sum:weighted_sum",
     "write_letor": "treerank.datasets.letor:write_letor",
+    "write_parquet": "treerank.datasets.parquet:write_parquet",
 }
 
 __version__ = "0.1.0"

@@ -12,9 +12,12 @@ from treerank.cli.console import Reporter, print_table
 from treerank.cli.options import (
     Cache,
     DataFile,
+    Label,
     ModelFile,
+    Query,
     Quiet,
     Sparse,
+    given,
     metric_option,
     read_model_and_data,
 )
@@ -35,6 +38,8 @@ def evaluate(
         bool, typer.Option("--per-query", help="Also print the values of each query.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    label: Label = None,
+    query: Query = None,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
@@ -44,7 +49,7 @@ def evaluate(
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.
     """
-    reading = {"sparse": sparse, "cache": cache}
+    reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
     reporter = Reporter(quiet)
     ranker, (X, y, qid) = read_model_and_data(reporter, model, data, **reading)
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]

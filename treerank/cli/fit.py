@@ -9,14 +9,18 @@ from treerank.cli.console import Reporter
 from treerank.cli.options import (
     Cache,
     DataFile,
+    Label,
+    Query,
     Quiet,
     RandomState,
     Sparse,
     check_written,
     choice,
+    given,
     metric_option,
     positive,
     read_data,
+    width_of,
 )
 from treerank.cli.trees import make_trees
 from treerank.datasets.formats import format_names
@@ -69,6 +73,8 @@ def fit(
     ] = None,
     metric: Annotated[str, metric_option("Metric of the --valid file.")] = _DEFAULTS["metric"],
     n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
+    label: Label = None,
+    query: Query = None,
     random_state: RandomState = 0,
     n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
     sparse: Sparse = False,
@@ -95,17 +101,17 @@ def fit(
     if early_stopping_rounds is not None and valid is None:
         raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
     check_written(model, train, valid)
-    given: dict[str, Any] = {"weight": weight, "pairs": pairs, "smoothing": smoothing}
-    settings = {name: value for name, value in given.items() if value is not None}
+    settings = given(weight=weight, pairs=pairs, smoothing=smoothing)
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    reading: dict[str, Any] = {"sparse": sparse, "cache": cache}
+    reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
     data = read_data(reporter, train, n_features=n_features, **reading)
     held_out = None
     if valid is not None:
-        held_out = tuple(read_data(reporter, valid, n_features=data.X.shape[1], **reading))
+        width = width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
+        held_out = tuple(read_data(reporter, valid, **width, **reading))
     steps = part.n_bags if best else n_estimators
     growing = reporter.counting(f"growing {steps} {'bags of ' if best else ''}trees", steps)
     with growing as show, listening(show):

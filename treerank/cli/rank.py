@@ -15,10 +15,12 @@ from treerank.cli.options import (
     Cache,
     DataFile,
     ModelFile,
+    Query,
     Quiet,
     Sparse,
     check_written,
     choice,
+    given,
     read_model_and_data,
 )
 from treerank.files.replaced import replaced_file
@@ -42,6 +44,7 @@ def rank(
     format: Annotated[
         str, choice("format", LINES, "Tab-separated with a header, or lines for trec_eval")
     ] = "tsv",
+    query: Query = None,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
@@ -55,7 +58,8 @@ def rank(
     if output != STDOUT:
         check_written(output, model, data)
     reporter = Reporter(quiet)
-    options = {"comments": True, "sparse": sparse, "cache": cache}
+    options = {"comments": True, "sparse": sparse, "cache": cache, "label": None}
+    options |= given(query=query)
     ranker, documents = read_model_and_data(reporter, model, data, **options)
     with reporter.counting("ranking"):
         scores = ranker.predict(documents.X)

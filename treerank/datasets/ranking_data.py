@@ -9,6 +9,8 @@ import numpy as np
 
 #: A dense matrix may always have so many numbers, and else so many for each in its file.
 _FREE_SIZE, _LARGEST_RATIO = 2**24, 100
+#: Numbers in a batch of rows.
+_BATCH_CELLS = 2**22
 _DOC_ID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
 
@@ -81,3 +83,14 @@ def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> No
             f"sparse must be True, or n_features set, to read {name}; got {n_rows} rows and "
             f"{n_features} columns, but only {n_entries} values."
         )
+
+
+def rows_at_once(n_features: int) -> int:
+    """Return the number of rows of a batch: they have about four million numbers.
+
+    Examples
+    --------
+    >>> rows_at_once(136)
+    30840
+    """
+    return max(1, _BATCH_CELLS // max(1, n_features))

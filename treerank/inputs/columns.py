@@ -70,7 +70,8 @@ class Columns:
             return X
         dtypes = {column.dtype for column in frame.iter_columns()}
         if not self.categories and len(dtypes) == 1 and dtypes <= {nw.Float32, nw.Float64}:
-            matrix = frame.to_numpy()
+            matrix = matrix_below(frame.to_native())
+            matrix = frame.to_numpy() if matrix is None else matrix
             if matrix.dtype.kind == "f":  # pandas' own missing values make it an object array
                 return matrix
         matrix = np.empty(frame.shape, dtype=_common_dtype(dtypes))
@@ -140,6 +141,46 @@ def as_csr(X: Any) -> csr_matrix:
         by_rows.sum_duplicates()
         by_rows.eliminate_zeros()
     return by_rows
+
+
+class _Memory:
+    """The memory of a matrix that is stored column by column, and its owner."""
+
+    def __init__(self, owner, address, typestr, shape, strides):
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, True),
+            "typestr": typestr,
+            "shape": shape,
+            "strides": strides,
+            "version": 3,
+        }
+
+
+def matrix_below(table: Any) -> np.ndarray | None:
+    """Return the matrix that a pyarrow table is a view of, or None if it is no such view.
+
+    Other libraries of data frames find it by themselves.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> X = np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> found = matrix_below(pa.table({"a": X[:, 0], "b": X[:, 1]}))
+    >>> np.shares_memory(found, X)
+    True
+    """
+    if type(table).__module__.partition(".")[0] != "pyarrow" or len(table) == 0:
+        return None
+    if any(column.num_chunks != 1 or column.null_count for column in table.columns):
+        return None
+    columns = [column.chunk(0).to_numpy() for column in table.columns]
+    places = [column.__array_interface__["data"][0] for column in columns]
+    gap = places[1] - places[0] if len(places) > 1 else columns[0].nbytes
+    if any(place != places[0] + i * gap for i, place in enumerate(places)):
+        return None
+    shape, strides = (len(table), len(columns)), (columns[0].itemsize, gap)
+    return np.asarray(_Memory(table, places[0], columns[0].dtype.str, shape, strides))
 
 
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
