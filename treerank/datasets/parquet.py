@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -291,8 +290,8 @@ def _named_columns(X):
     """Return the columns of features by name."""
     frame = as_frame(X)
     if frame is not None:
-        table = nw.to_native(frame.to_arrow() if hasattr(frame, "to_arrow") else frame)
-        return dict(zip(table.column_names, table.columns, strict=True))
+        table = frame.to_arrow()  # with the index of a pandas data frame behind the columns
+        return {name: table.column(name) for name in frame.columns}
     matrix = X.toarray() if issparse(X) else X
     return {
         f"feature_{j}": pa.array(np.ascontiguousarray(column))
