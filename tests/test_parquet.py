@@ -124,20 +124,14 @@ def test_a_wrong_column_is_an_error_that_names_file_and_column(file, columns, op
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        (
-            {"price": [1, 2]},
-            r"b.parquet, column 'price': must be as in .*a.parquet, float; got int64",
-        ),
-        (
-            {"new": [1, 2]},
-            r"b.parquet, column 'new': must be as in .*a.parquet, no column; got int64",
-        ),
+        ({"price": [1, 2]}, "column 'price': must be as in .*a.parquet, float; got int64"),
+        ({"new": [1, 2]}, "column 'new': must be as in .*a.parquet, no column; got int64"),
     ],
 )
 def test_files_of_a_folder_have_the_same_columns(tmp_path, columns, message):
     write(tmp_path / "a.parquet")
     write(tmp_path / "b.parquet", **columns)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=f"b.parquet, {message}"):
         read_parquet(tmp_path)
 
 
@@ -152,7 +146,7 @@ def test_what_is_no_whole_file_is_an_error_that_names_it(tmp_path, file):
         read_parquet(file)
     with pytest.raises(ValueError, match="a folder of Parquet files must hold"):
         read_parquet(tmp_path / "..")
-    with pytest.raises(FileNotFoundError, match="absent.parquet"):
+    with pytest.raises(FileNotFoundError, match="absent"):
         read_parquet(tmp_path / "absent.parquet")
 
 

@@ -1,6 +1,6 @@
 """``treerank convert``: write a data file in another format."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
@@ -43,7 +43,7 @@ def convert(
     reporter.say(f"wrote {target}: {sum(n_rows)} documents")
 
 
-def _counted(batches: Iterator[RankingData], n_rows: list[int]) -> Iterator[RankingData]:
+def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[RankingData]:
     """Yield the batches, and append the number of rows of each."""
     for batch in batches:
         n_rows.append(len(batch))

@@ -6,14 +6,13 @@ the parameters of :func:`~treerank.datasets.letor.read_letor` and
 ``FORMATS``.
 """
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
 from treerank.checks import shown
-from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.ranking_data import Batches, RankingData
 from treerank.lazy import load_object
 
 
@@ -114,10 +113,8 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     return data
 
 
-def read_batches(
-    path: str | Path, *, batch_size: int | None = None, **options: Any
-) -> Iterator[RankingData]:
-    """Read a file in batches of rows, in the format that its name says.
+def read_batches(path: str | Path, *, batch_size: int | None = None, **options: Any) -> Batches:
+    """Return the rows of a file in batches, in the format that its name says.
 
     Parameters
     ----------
@@ -130,7 +127,8 @@ def read_batches(
 
     Returns
     -------
-    iterator of RankingData
+    Batches
+        Reads the file in every iteration.
 
     Examples
     --------
@@ -141,9 +139,7 @@ def read_batches(
     """
     found = format_of(path)
     known = _known(options, found, path)
-    batches: Iterator[RankingData] = load_object(found.batch_reader)(
-        path, batch_size=batch_size, **known
-    )
+    batches: Batches = load_object(found.batch_reader)(path, batch_size=batch_size, **known)
     return batches
 
 

@@ -22,7 +22,7 @@ from treerank.checks import check_choice, check_count, shown
 from treerank.datasets.binary_cache import read_through_cache
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
 from treerank.datasets.letor_table import LetorTable
-from treerank.datasets.ranking_data import RankingData, check_density, rows_at_once
+from treerank.datasets.ranking_data import Batches, RankingData, check_density, rows_at_once
 from treerank.files.blocks import text_blocks
 from treerank.files.compression import compressed, is_regular_file, open_text
 from treerank.files.replaced import replaced_file
@@ -119,8 +119,8 @@ def letor_batches(
     n_features: int | None = None,
     comments: bool = False,
     batch_size: int | None = None,
-) -> Iterator[RankingData]:
-    r"""Read a LETOR file in batches of rows; it is read twice.
+) -> Batches:
+    r"""Return the rows of a LETOR file in batches; without ``n_features`` it is read once more.
 
     Parameters
     ----------
@@ -130,10 +130,11 @@ def letor_batches(
         Least number of rows, except in the last batch; ``None`` is as many as have about four
         million numbers.
 
-    Yields
-    ------
-    RankingData
-        Some rows. The query ids are text if those of any row of the file are.
+    Returns
+    -------
+    Batches
+        The query ids of a batch are text if those of any row in it are; without ``n_features``, if
+        those of any row of the file are.
 
     Examples
     --------
@@ -142,33 +143,47 @@ def letor_batches(
     >>> [batch.X.shape for batch in letor_batches(path)]
     [(2, 2)]
     """
-    if not is_regular_file(path):
-        raise ValueError(f"path must be a regular file, which is read twice; got {str(path)!r}.")
-    options = {"dtype": np.dtype(np.float64), "n_features": n_features}
+    if n_features is not None:
+        check_count("n_features", n_features, at_most=LARGEST_INDEX)
+    elif not is_regular_file(path):
+        raise ValueError(f"n_features must be set for what is read once; got {str(path)!r}.")
+    width, has_text = _measured(path) if n_features is None else (n_features, False)
+    size = batch_size or rows_at_once(width)
+
+    def parts() -> Iterator[RankingData]:
+        for part in _parts(path, size, n_features=width, is_sparse=False, keeps_comments=comments):
+            yield replace(part, qid=part.qid.astype(str)) if has_text else part
+
+    return Batches(parts)
+
+
+def _measured(path):
+    """Return the highest feature index of a file, and whether any query id is text."""
     width, has_text = 0, False
-    for part in _parts(path, 1, options | {"is_sparse": True, "keeps_comments": False}):
+    for part in _parts(path, 1, n_features=None, is_sparse=True, keeps_comments=False):
         width, has_text = max(width, part.X.shape[1]), has_text or part.qid.dtype.kind == "U"
         check_density(str(path), len(part), width, part.X.nnz)
-    options |= {"n_features": width, "is_sparse": False, "keeps_comments": comments}
-    for part in _parts(path, batch_size or rows_at_once(width), options):
-        yield replace(part, qid=part.qid.astype(str)) if has_text else part
+    return width, has_text
 
 
-def _parts(path, batch_size, options):
+def _parts(path, batch_size, **options):
     """Parse a file, a batch of at least so many rows at a time."""
-    table = None
+    table, n_rows = None, 0
     with (
         open_text(path) as text,
         contextlib.closing(text_blocks(text)) as blocks,
         ThreadPoolExecutor(threads_allowed()) as pool,
     ):
         for block in blocks:
-            table = table or LetorTable(text.name, **options, expected_size=0, pool=pool)
+            table = table or LetorTable(
+                text.name, **options, dtype=np.dtype(np.float64), expected_size=0, pool=pool
+            )
             table.append(block)
             if table.n_rows >= batch_size:
+                n_rows += table.n_rows
                 yield table.finished()
                 table = None
-        if table is not None and table.n_rows:
+        if table is not None and (table.n_rows or not n_rows):  # without any rows it is an error
             yield table.finished()
 
 

@@ -6,7 +6,8 @@ comments as those of LETOR files. The index of a pandas data frame is no feature
 other columns named ``label``, ``query`` or ``comment``.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from treerank.datasets.parquet_files import (
     is_number,
     is_text,
 )
-from treerank.datasets.ranking_data import RankingData, rows_at_once
+from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import as_frame
 
@@ -97,8 +98,8 @@ def parquet_batches(
     features: Sequence[str] | None = None,
     comments: bool = False,
     batch_size: int | None = None,
-) -> Iterator[RankingData]:
-    """Read Parquet files in batches of rows, with the parameters of :func:`read_parquet`.
+) -> Batches:
+    """Return the rows of Parquet files in batches, with the parameters of :func:`read_parquet`.
 
     Parameters
     ----------
@@ -107,10 +108,9 @@ def parquet_batches(
     batch_size : int, default=None
         Number of rows; ``None`` is as many as have about four million numbers.
 
-    Yields
-    ------
-    RankingData
-        Some rows.
+    Returns
+    -------
+    Batches
 
     Examples
     --------
@@ -120,7 +120,12 @@ def parquet_batches(
     [array([2., 0.]), array([1.])]
     """
     files = ParquetFiles.open(path, label, query, features)
-    first = next(iter(files.files))
+    return Batches(partial(_batches, files, comments, batch_size))
+
+
+def _batches(files, comments, batch_size):
+    """Yield some rows at a time."""
+    label, query, first = files.label, files.query, next(iter(files.files))
     keeps_comments = comments and _has_comments(files)
     special = [name for name in (label, query) if name is not None]
     names = [*files.features, *special, *([_COMMENT] * keeps_comments)]

@@ -1,11 +1,13 @@
 """Ranking data: features, relevance and queries of documents, as read from a file."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from treerank.checks import shown
 
 #: A dense matrix may always have so many numbers, and else so many for each in its file.
 _FREE_SIZE, _LARGEST_RATIO = 2**24, 100
@@ -64,6 +66,43 @@ class RankingData:
             raise ValueError("comments must be kept to know doc_ids; got comments=None.")
         found = [_DOC_ID.search(comment) for comment in self.comments]
         return np.array([match.group(1) if match else "" for match in found], dtype=object)
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """Rows that are read in batches, anew in every iteration, instead of held in memory.
+
+    :class:`~treerank.feature_parts.histogram.trees.HistogramTrees` are fitted to more rows than fit
+    into memory, and the model is that of the same rows in memory. Every ranker scores and ranks
+    them.
+
+    Parameters
+    ----------
+    source : iterable or callable
+        Batches ``(X, y, qid)``, which can be iterated more than once, or a function that returns
+        an iterator of them. For files see :func:`~treerank.datasets.formats.read_batches`.
+
+    Examples
+    --------
+    >>> halves = [(np.eye(2), [1, 0], [7, 7]), (np.eye(2), [0, 1], [8, 8])]
+    >>> [len(batch) for batch in Batches(halves)]
+    [2, 2]
+    """
+
+    source: Iterable[Any] | Callable[[], Iterable[Any]]
+
+    def __post_init__(self) -> None:
+        """Refuse an iterator: after one pass nothing would be left."""
+        if isinstance(self.source, Iterator):
+            raise TypeError(
+                "source must be a function or a collection, which is read more than once; got "
+                f"{shown(self.source)}."
+            )
+
+    def __iter__(self) -> Iterator[RankingData]:
+        """Read the batches."""
+        for batch in self.source() if callable(self.source) else self.source:
+            yield batch if isinstance(batch, RankingData) else RankingData(*batch)
 
 
 def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:

@@ -189,6 +189,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
         return None if reads_sparse(part) else type(part).__name__
 
+    def _reads_batches(self) -> bool:
+        part = self.feature_part
+        part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
+        return getattr(part, "accepts_batches", False)
+
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "feature_part_")
 

@@ -8,6 +8,7 @@ fits a feature part to an objective, derive it from
 :class:`~treerank.rankers.direct_ranker.DirectRanker` instead.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,18 +18,28 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_count, check_number, check_weight, warn_user
+from treerank.checks import (
+    check_column,
+    check_count,
+    check_number,
+    check_weight,
+    shown,
+    warn_user,
+)
+from treerank.datasets.ranking_data import Batches
 from treerank.datasets.tables import take_columns
 from treerank.files.states import Rule, array, check_state
+from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
+    check_batches,
     check_documents,
     check_eval_set,
     check_features,
     check_labels,
     naming,
 )
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Seed, check_parameters
@@ -122,7 +133,8 @@ class Ranker(BaseEstimator):
             Features of the documents. Missing values are NaN. Columns of text or categories are
             coded. A sparse matrix stays sparse if the ranker reads sparse matrices, and is refused
             otherwise. A path is that of a data file, or of a folder of Parquet files; every method
-            takes it.
+            takes it. :class:`~treerank.datasets.ranking_data.Batches` are more rows than fit into
+            memory; scores and ranks are in their order.
         y : array-like of shape (n_documents,), several labels, or str
             Relevance; higher is better. Several labels are an array of shape
             (n_documents, n_labels) or a mapping from names to columns. Rankers with the parameter
@@ -152,6 +164,9 @@ class Ranker(BaseEstimator):
         """
         self._check_settings()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if isinstance(X, Batches):
+            self._check_reads_batches(y, qid, sample_weight, query_weight, given_pairs)
+            X, y, qid = check_batches(self, X, reset=not self._continues())
         X, y, qid = take_columns(X, y, qid, **self._known_columns(reset=not self._continues()))
         labels = self._labels_of(y, given_pairs)
         y = y if labels is None else next(iter(labels.values()))
@@ -164,15 +179,14 @@ class Ranker(BaseEstimator):
         self.steepness_ = 1.0
         self._learn(data, held_out, seed)
         if calibrating is not None:
-            scores = self._scores(calibrating.X)
+            scores = self._scores_of(calibrating.X)
             if np.ptp(scores) > 0:
                 self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank."""
-        check_is_fitted(self)
-        return self._scores(self._checked_features(X))
+        return self._scored(X, needed=())[0]
 
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
@@ -202,8 +216,7 @@ class Ranker(BaseEstimator):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        X, y, qid = take_columns(X, y, qid, **self._known_columns())
-        scores = self.predict(X)
+        scores, y, qid = self._scored(X, y, qid)
         self._warn_of_one_query(qid, len(scores))
         return self._measured(scores, y, qid, sample_weight)
 
@@ -261,8 +274,7 @@ class Ranker(BaseEstimator):
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the steepness of pair probabilities to documents that were not trained on."""
-        X, y, qid = take_columns(X, y, qid, **self._known_columns())
-        scores = self.predict(X)
+        scores, y, qid = self._scored(X, y, qid)
         self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
         return self
 
@@ -329,6 +341,41 @@ class Ranker(BaseEstimator):
         width = None if reset else getattr(self, "n_features_in_", None)
         return {"features": None if names is None else list(names), "n_features": width}
 
+    def _scored(
+        self, X: Any, y: Any = None, qid: Any = None, *, needed: Collection[str] = ("y", "qid")
+    ) -> tuple[np.ndarray, Any, Any]:
+        """Return scores, and the labels and query ids of a file, of named columns or of batches."""
+        check_is_fitted(self)
+        if isinstance(X, Batches):
+            parts = [(self._scores(check_features(self, part.X)), part.y, part.qid) for part in X]
+            scores, y, ids = zip(*parts, strict=True)
+            return np.concatenate(scores), np.concatenate(y), joined_ids([*map(check_qid, ids)])
+        X, y, qid = take_columns(X, y, qid, needed=needed, **self._known_columns())
+        return self._scores(check_features(self, X)), y, qid
+
+    def _scores_of(self, X: Any) -> np.ndarray:
+        """Return the score of each row of a checked matrix, which may be read in batches."""
+        if isinstance(X, BatchedMatrix):
+            return np.concatenate([self._scores(batch) for _, batch in X.batches()])
+        return self._scores(X)
+
+    def _check_reads_batches(self, *others: Any) -> None:
+        """Refuse batches if the ranker needs all rows in memory, and arrays next to batches."""
+        if not self._reads_batches():
+            raise TypeError(
+                f"X must be in memory for {shown(self)}; only rankers with HistogramTrees as "
+                "feature_part are fitted to Batches."
+            )
+        if any(other is not None for other in others):
+            raise ValueError(
+                "y, qid, weights and pairs must be None where X is Batches, which hold labels and "
+                "query ids."
+            )
+
+    def _reads_batches(self) -> bool:
+        """Tell whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
+        return False
+
     def _checked_features(self, X: Any) -> Any:
         """Return features, also those of a file, as a float matrix."""
         X, _, _ = take_columns(X, needed=(), **self._known_columns())
@@ -360,6 +407,9 @@ class Ranker(BaseEstimator):
 
     def _named(self, eval_set: Any) -> Any:
         """Return an ``eval_set`` that is a file, or names columns, as ``(X, y, qid)``."""
+        if isinstance(eval_set, Batches):
+            self._check_reads_batches()
+            return check_batches(self, eval_set, reset=False)
         if isinstance(eval_set, str | Path):
             return take_columns(eval_set, **self._known_columns())
         if isinstance(eval_set, tuple | list) and len(eval_set) == 3:
@@ -393,13 +443,15 @@ class Ranker(BaseEstimator):
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return the queries and the rows, query by query, best first."""
+        if isinstance(X, Batches):
+            return self._best_first(X, qid)
         X, _, qid = take_columns(X, None, qid, needed=("qid",), **self._known_columns())
         groups, best_first = self._best_first(X, qid)
         self._warn_of_one_query(qid, len(best_first))
         return groups, best_first
 
     def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
-        scores = self.predict(X)
+        scores, _, qid = self._scored(X, None, qid, needed=("qid",))
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 

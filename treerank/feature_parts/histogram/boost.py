@@ -46,10 +46,10 @@ class ScoredRows:
         """Bin the rows and compute the scores of the earlier trees."""
         scores = np.zeros((len(rows), task.derivatives.n_outputs))
         if task.earlier is not None:
-            for start in range(0, len(rows), _BATCH):
-                batch = rows.batch(start, start + _BATCH)
-                batch_scores = scores[start : start + len(batch)]
-                add_scores(task.earlier, batch, batch_scores, n_threads=nb.get_num_threads())
+            for at, batch in rows.batches(_BATCH):
+                part = np.zeros((len(batch), scores.shape[1]))
+                add_scores(task.earlier, batch, part, n_threads=nb.get_num_threads())
+                scores[at] = part
         return cls(bin_rows(rows, bins, signs), scores)
 
     def add(self, tree: GrownTree, values: np.ndarray, rows: np.ndarray) -> None:
