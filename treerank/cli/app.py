@@ -50,6 +50,7 @@ COMMANDS = {
             "--early-stopping-rounds 50",
             "treerank fit train.txt.gz --model web.treerank --feature-part xgboost --weight map",
             "treerank fit train.parquet --model web.treerank --label clicks --query session",
+            "treerank fit large.parquet --model web.treerank --feature-part histogram --memory 4GB",
         ],
     ),
     "rank": Command(

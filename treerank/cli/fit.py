@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from treerank.cli.console import Reporter
+from treerank.cli.memory import Memory, in_batches
 from treerank.cli.options import (
     Cache,
     DataFile,
@@ -77,6 +78,7 @@ def fit(
     query: Query = None,
     random_state: RandomState = 0,
     n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
+    memory: Memory = None,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
@@ -98,6 +100,8 @@ def fit(
         raise typer.BadParameter(
             "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
         )
+    if memory is not None and not getattr(part, "accepts_batches", False):
+        raise typer.BadParameter("must come with --feature-part histogram.", param_hint="--memory")
     if early_stopping_rounds is not None and valid is None:
         raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
     check_written(model, train, valid)
@@ -107,18 +111,27 @@ def fit(
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
     reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
-    data = read_data(reporter, train, n_features=n_features, **reading)
-    held_out = None
-    if valid is not None:
-        width = width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
-        held_out = tuple(read_data(reporter, valid, **width, **reading))
+    data, held_out = _read(reporter, train, valid, memory, n_features=n_features, **reading)
     steps = part.n_bags if best else n_estimators
     growing = reporter.counting(f"growing {steps} {'bags of ' if best else ''}trees", steps)
     with growing as show, listening(show):
-        ranker.fit(*data, eval_set=held_out)
+        ranker.fit(*(data if memory is None else [data]), eval_set=held_out)
     ranker.save(model)
     n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
     reporter.say(f"wrote {model}: {f'{steps} bags of trees' if best else n_trees}")
+
+
+def _read(reporter, train, valid, memory, **options):
+    """Return the training data and the data held out, or both in batches."""
+    if memory is not None:
+        data = in_batches(train, memory, **options)
+        return data, None if valid is None else in_batches(valid, memory, **options)
+    data = read_data(reporter, train, **options)
+    if valid is None:
+        return data, None
+    options.pop("n_features")
+    width = width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
+    return data, tuple(read_data(reporter, valid, **width, **options))
 
 
 def _refuse_trees(feature_part, *sizes):

@@ -11,6 +11,7 @@ import numpy as np
 import typer
 
 from treerank.cli.console import Reporter
+from treerank.cli.memory import Memory, score_data
 from treerank.cli.options import (
     Cache,
     DataFile,
@@ -21,7 +22,6 @@ from treerank.cli.options import (
     check_written,
     choice,
     given,
-    read_model_and_data,
 )
 from treerank.files.replaced import replaced_file
 from treerank.inputs.grouping import QueryGroups
@@ -45,6 +45,7 @@ def rank(
         str, choice("format", LINES, "Tab-separated with a header, or lines for trec_eval")
     ] = "tsv",
     query: Query = None,
+    memory: Memory = None,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
@@ -60,10 +61,8 @@ def rank(
     reporter = Reporter(quiet)
     options = {"comments": True, "sparse": sparse, "cache": cache, "label": None}
     options |= given(query=query)
-    ranker, documents = read_model_and_data(reporter, model, data, **options)
-    with reporter.counting("ranking"):
-        scores = ranker.predict(documents.X)
-        rows, ranks = best_first(scores, documents.qid)
+    scores, documents = score_data(reporter, model, data, memory, **options)
+    rows, ranks = best_first(scores, documents.qid)
     is_shown = ranks <= (top or len(ranks))
     rows, ranks = rows[is_shown], ranks[is_shown]
     columns = documents.qid[rows], _names(documents.doc_ids)[rows], ranks, scores[rows]

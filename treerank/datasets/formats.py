@@ -109,7 +109,8 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     (array([[0.5, 3. ]]), array([2.]), array([7]))
     """
     found = format_of(path)
-    data: RankingData = load_object(found.reader)(path, **_known(options, found, path))
+    known = _known(options, found.options, found, path)
+    data: RankingData = load_object(found.reader)(path, **known)
     return data
 
 
@@ -138,20 +139,21 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     [array([2.])]
     """
     found = format_of(path)
-    known = _known(options, found, path)
+    names = [name for name in found.options if name not in ("sparse", "dtype", "cache")]
+    known = _known(options, names, found, path)
     batches: Batches = load_object(found.batch_reader)(path, batch_size=batch_size, **known)
     return batches
 
 
-def _known(options, found, path):
-    """Return the options that a format has; refuse others that are set."""
+def _known(options, names, found, path):
+    """Return the options that a reader has; refuse others that are set."""
     for name, value in options.items():
-        if name not in found.options and value not in (None, False):
+        if name not in names and value not in (None, False):
             raise ValueError(
                 f"{name} must not be set for a file of format {found.name}; got {shown(value)} for "
                 f"{path}."
             )
-    return {name: value for name, value in options.items() if name in found.options}
+    return {name: value for name, value in options.items() if name in names}
 
 
 def write_ranking_data(

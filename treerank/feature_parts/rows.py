@@ -98,8 +98,12 @@ class Rows:
             for start in range(0, len(self), size):
                 yield slice(start, start + size), self.batch(start, start + size)
             return
-        position = np.full(self.values.shape[0], -1)
-        position[slice(None) if self.order is None else self.order] = np.arange(len(self))
+        position = np.full(
+            self.values.shape[0], -1, dtype=np.int32
+        )  # engines count rows in 32 bits
+        position[slice(None) if self.order is None else self.order] = np.arange(
+            len(self), dtype=np.int32
+        )
         for start, batch in self.values.batches():
             places = position[start : start + len(batch)]
             kept = places >= 0

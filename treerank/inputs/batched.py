@@ -19,7 +19,7 @@ class BatchedMatrix:
     shape : tuple of int
         Numbers of rows and columns of all batches together.
     hashes : ndarray of uint64, shape (n_rows,)
-        See :func:`treerank.inputs.canonical.row_hashes`.
+        See :func:`treerank.inputs.canonical.row_hashes`, which takes them once.
 
     Examples
     --------
@@ -35,11 +35,15 @@ class BatchedMatrix:
     def __init__(
         self, read: Callable[[], Iterator[np.ndarray]], shape: tuple[int, int], hashes: np.ndarray
     ):
-        self.read, self.shape, self.hashes = read, shape, hashes
+        self.read, self.shape, self._hashes = read, shape, [hashes]
 
     def __len__(self) -> int:
         """Return the number of rows."""
         return self.shape[0]
+
+    def take_hashes(self) -> np.ndarray:
+        """Return the hashes, and keep none: they take memory that the fit needs."""
+        return self._hashes.pop()
 
     def batches(self) -> Iterator[tuple[int, np.ndarray]]:
         """Yield the number of the first row of each batch, and the batch."""

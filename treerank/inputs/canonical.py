@@ -70,7 +70,7 @@ def canonical_order(
 
 def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
     """Return a hash of 64 bits for each row of ``X`` and of further columns."""
-    hashes = X.hashes.copy() if isinstance(X, BatchedMatrix) else _matrix_hashes(X)
+    hashes = X.take_hashes() if isinstance(X, BatchedMatrix) else _matrix_hashes(X)
     extra = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]
     for key, column in zip(_column_keys(X.shape[1], len(extra)), extra, strict=True):
         _add_by_row(np.ascontiguousarray(column).reshape(-1, 1), np.array([key]), hashes)

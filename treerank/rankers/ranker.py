@@ -173,6 +173,7 @@ class Ranker(BaseEstimator):
         X, y = check_documents(self, X, y, reset=not self._continues())
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
         data = training_set(X, y, qid, **weights, given_pairs=given_pairs, labels=labels)
+        del y, qid, labels  # of many rows they are large
         self._had_queries = data.groups.n_queries > 1
         data, held_out, calibrating = self._set_aside(data, eval_set, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)

@@ -110,8 +110,9 @@ def _grow_tree(task, training, buffers, settings):
     g, h = sampling.project(gradient, hessian, *key)
     layout = layout_of(g, h, settings.precision)
     words = pack(g, h, layout, sampling.key_seed(task.seed, sampling.ROUNDING), key[1])
+    del g, h  # two numbers for each row, and memory is needed most while a tree grows
     shares = settings.subsample, settings.subsample_queries
-    rows = sampling.sample_rows(len(g), derivatives.objective, shares, *key)
+    rows = sampling.sample_rows(len(gradient), derivatives.objective, shares, *key)
     sampling.sample_features(binned.places, settings.colsample_bytree, *key)
     tree = grow(binned, words, layout, settings.rules, settings.limits, rows, buffers)
     values = np.zeros((len(tree.nodes), gradient.shape[1]))
@@ -120,7 +121,7 @@ def _grow_tree(task, training, buffers, settings):
     leaves = np.flatnonzero(tree.nodes["place"] < 0)
     steps = settings.rules, settings.learning_rate, values, training.scores
     add_leaves(gradient, hessian, rows, tree.nodes, leaves, *steps)
-    if len(rows) < len(g):
-        others = np.setdiff1d(np.arange(len(g)), rows, assume_unique=True)
+    if len(rows) < len(gradient):
+        others = np.setdiff1d(np.arange(len(gradient)), rows, assume_unique=True)
         training.add(tree, values, others)
     return tree, values
