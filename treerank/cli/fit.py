@@ -121,11 +121,13 @@ def fit(
     reporter.say(f"wrote {model}: {f'{steps} bags of trees' if best else n_trees}")
 
 
-def _read(reporter, train, valid, memory, **options):
+def _read(
+    reporter: Reporter, train: Path, valid: Path | None, memory: str | None, **options: Any
+) -> tuple[Any, Any]:
     """Return the training data and the data held out, or both in batches."""
     if memory is not None:
-        data = in_batches(train, memory, **options)
-        return data, None if valid is None else in_batches(valid, memory, **options)
+        held_out = None if valid is None else in_batches(valid, memory, **options)
+        return in_batches(train, memory, **options), held_out
     data = read_data(reporter, train, **options)
     if valid is None:
         return data, None

@@ -98,12 +98,9 @@ class Rows:
             for start in range(0, len(self), size):
                 yield slice(start, start + size), self.batch(start, start + size)
             return
-        position = np.full(
-            self.values.shape[0], -1, dtype=np.int32
-        )  # engines count rows in 32 bits
-        position[slice(None) if self.order is None else self.order] = np.arange(
-            len(self), dtype=np.int32
-        )
+        position = np.full(self.values.shape[0], -1, dtype=np.int32)
+        rows = slice(None) if self.order is None else self.order
+        position[rows] = np.arange(len(self), dtype=np.int32)
         for start, batch in self.values.batches():
             places = position[start : start + len(batch)]
             kept = places >= 0
