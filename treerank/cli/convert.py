@@ -23,9 +23,9 @@ def convert(
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write a data file in the format that the name of the new file says.
+    """Write a data file in another format: LETOR or Parquet.
 
-    Rows are read and written in batches, so a file may be larger than memory. An existing file is
+    The name of the new file says which. Rows are read and written in batches, so a file may be larger than memory. An existing file is
     replaced only once the new one is whole.
     """
     check_written(target, data)
