@@ -17,8 +17,12 @@ from typing import TYPE_CHECKING
 from treerank.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from treerank.datasets.formats import read_batches as read_batches
     from treerank.datasets.letor import read_letor as read_letor
     from treerank.datasets.letor import write_letor as write_letor
+    from treerank.datasets.parquet import read_parquet as read_parquet
+    from treerank.datasets.parquet import write_parquet as write_parquet
+    from treerank.datasets.ranking_data import Batches as Batches
     from treerank.datasets.web_search import make_web_search as make_web_search
     from treerank.evaluation.running import compare as compare
     from treerank.exports.exporting import export as export
@@ -55,6 +59,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "AntisymmetricHead": "treerank.rankers.head:AntisymmetricHead",
+    "Batches": "treerank.datasets.ranking_data:Batches",
     "Ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "ExportReport": "treerank.exports.report:ExportReport",
     "ForestRanker": "treerank.rankers.forest_ranker:ForestRanker",
@@ -84,11 +89,14 @@ _EXPORTS = {
     "make_objective": "treerank.objectives.factory:make_objective",
     "make_ranking_scorer": "treerank.metrics.scorer:make_ranking_scorer",
     "make_web_search": "treerank.datasets.web_search:make_web_search",
+    "read_batches": "treerank.datasets.formats:read_batches",
     "read_forest": "treerank.imports.reading:read_forest",
     "read_letor": "treerank.datasets.letor:read_letor",
+    "read_parquet": "treerank.datasets.parquet:read_parquet",
     "show_progress": "treerank.progress_bar:show_progress",
     "weighted_sum": "treerank.objectives.weighted_sum:weighted_sum",
     "write_letor": "treerank.datasets.letor:write_letor",
+    "write_parquet": "treerank.datasets.parquet:write_parquet",
 }
 
 __version__ = "0.1.0"

@@ -8,7 +8,7 @@ import typer
 
 from treerank.checks import check_choice, check_number
 from treerank.cli.console import Reporter
-from treerank.datasets.formats import format_names, read_ranking_data
+from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
 from treerank.files.archive import is_archive
 from treerank.files.replaced import check_output
@@ -66,7 +66,10 @@ ModelFile = Annotated[
         help=f"Model that `treerank fit` wrote, or trees of {', '.join(sorted(READERS))}."
     ),
 ]
-DataFile = Annotated[Path, typer.Argument(help=f"Data file, or - for stdin: {format_names()}.")]
+DataFile = Annotated[
+    Path,
+    typer.Argument(help=f"Data file, folder of Parquet files, or - for stdin: {format_names()}."),
+]
 Cache = Annotated[
     bool, typer.Option("--cache", help="Store a binary copy beside the data, to read it faster.")
 ]
@@ -75,6 +78,26 @@ Sparse = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]
 RandomState = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+
+
+Label = Annotated[
+    str | None, typer.Option("--label", help="Label column of a Parquet file; by default label.")
+]
+Query = Annotated[
+    str | None, typer.Option("--query", help="Query column of a Parquet file; by default query.")
+]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given, for a reader that has defaults of its own."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def width_of(path: Path, n_features: int, names: Iterable[str] | None) -> dict[str, Any]:
+    """Return the options by which a reader gives so many features, or those of these names."""
+    if format_of(path) is PARQUET:
+        return given(features=None if names is None else list(names))
+    return {"n_features": n_features}
 
 
 def check_written(path: Path, *read: Path | None) -> None:
@@ -104,5 +127,6 @@ def read_model_and_data(
     reporter: Reporter, model: Path, path: Path, **options: Any
 ) -> tuple[Any, RankingData]:
     """Read a model and a data file with its number of features."""
-    ranker = read_model(model)
-    return ranker, read_data(reporter, path, n_features=ranker.n_features_in_, **options)
+    ranker: Any = read_model(model)
+    width = width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
+    return ranker, read_data(reporter, path, **width, **options)

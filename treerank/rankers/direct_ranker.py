@@ -23,7 +23,6 @@ from treerank.files.states import count, history, optional
 from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
 from treerank.forests.shapley import margin_parts
-from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.metrics.relevance import Gain
@@ -118,7 +117,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)
-        return self._transform(check_features(self, X))
+        return self._transform(self._checked_features(X))
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
@@ -193,6 +192,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         part = self.feature_part
         part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
         return None if reads_sparse(part) else type(part).__name__
+
+    def _reads_batches(self) -> bool:
+        part = self.feature_part
+        part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
+        return getattr(part, "accepts_batches", False)
 
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "feature_part_")
