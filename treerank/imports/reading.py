@@ -67,11 +67,11 @@ def read_forest(path: str | Path, *, n_features: int | None = None) -> Forest:
 
     Examples
     --------
-    >>> import lightgbm, numpy as np
+    >>> import lightgbm
     >>> X, y = np.arange(40.0)[:, None], np.arange(40) // 10
-    >>> old = lightgbm.LGBMRanker(n_estimators=3, verbosity=-1).fit(X, y, group=[40])
+    >>> old = lightgbm.LGBMRanker(n_estimators=3, min_child_samples=5, verbosity=-1, n_jobs=1)
     >>> path = getfixture("tmp_path") / "old.txt"
-    >>> _ = old.booster_.save_model(path)
+    >>> _ = old.fit(X, y, group=[40]).booster_.save_model(path)
     >>> read_forest(path).n_trees
     3
     """
