@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from treerank.baselines.neural.lambdarank import LambdaRank
 from treerank.baselines.neural.listnet import ListNet
@@ -198,14 +199,37 @@ def test_what_a_nested_ranker_ranks_again_stays_on_top():
     assert len(ranker.rankers_) == 3
     scores = ranker.predict(DATA.X)
     reached = np.arange(len(scores))
-    for stage, (size, threshold) in enumerate(zip((6, 3), ranker.thresholds_, strict=True)):
+    for stage, threshold in enumerate(ranker.thresholds_):
         reaches = ranker.rankers_[stage].predict(DATA.X[reached]) >= threshold
-        assert reaches.sum() == size * len(DATA.rows_by_query)
         assert scores[reached[reaches]].min() > np.max(scores[reached[~reaches]], initial=0)
         reached = reached[reaches]
     for sizes in ((3, 6), (1,), (2.5,), 5):
         with pytest.raises((ValueError, TypeError), match="sizes must be"):
             NestedRanker(RankNet(), sizes=sizes).fit(DATA.X, DATA.y, DATA.qid)
+
+
+class Recalling(BaseEstimator):
+    """Scores documents by the labels that it learned, and others by 0."""
+
+    def fit(self, X, y, qid):
+        self.labels_ = dict(zip(map(bytes, X), y, strict=True))
+        return self
+
+    def predict(self, X):
+        return np.array([self.labels_.get(bytes(x), 0.0) for x in X])
+
+
+def test_a_stage_does_not_learn_from_documents_chosen_by_their_labels():
+    ranker = NestedRanker(Recalling(), sizes=(2,)).fit(DATA.X, DATA.y, DATA.qid)
+    assert ranker.thresholds_ == [0.0]  # the score of documents that are not known
+    assert len(ranker.rankers_[1].labels_) == len(DATA.y)
+
+
+def test_stages_end_where_no_given_pair_reaches_them():
+    first, last = np.lexsort((DATA.y, DATA.qid))[[0, 1]]  # two documents at the end of one query
+    ranker = NestedRanker(RankNet((), n_epochs=1), sizes=(2,), random_state=0)
+    ranker.fit(DATA.X, DATA.y, DATA.qid, given_pairs=[[first, last]])
+    assert len(ranker.rankers_) == 1
 
 
 def test_a_stage_however_sure_cannot_undo_the_one_before():

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Any
 
 #: The extra of this package that installs another package.
-EXTRAS = {"torch": "torch", "xgboost": "xgboost", "matplotlib": "plots"}
+EXTRAS = {"torch": "torch", "xgboost": "xgboost", "matplotlib": "plots", "pyarrow": "parquet"}
 
 
 def load_object(path: str) -> Any:

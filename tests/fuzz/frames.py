@@ -2,8 +2,8 @@
 
 A case draws a matrix, some of whose columns are categories, and three forms of it: one for the
 fit, one for a continued fit and one for every other call. Forms are arrays, lists, sparse matrices
-and data frames of pandas and polars with many types of columns and hostile names. A good answer is
-the answer for plain arrays and plain numbers as query ids, bit for bit.
+and data frames of pandas, polars and pyarrow with many types of columns and hostile names. A good
+answer is the answer for plain arrays and plain numbers as query ids, bit for bit.
 
 Then a call with something wrong: columns in another order, of another name, type or number, ids
 that are missing, labels that are no numbers, indices out of range. A good answer is a ValueError or
@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 from scipy import sparse
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -156,12 +157,20 @@ def _polars_column(random, table, c):
     return series.fill_nan(None).cast(kinds[random.integers(len(kinds))])
 
 
+def arrow_table(random, table):
+    """Return a table of pyarrow, as a whole or in chunks."""
+    columns = [_polars_column(random, table, c).to_arrow() for c in range(len(table.names))]
+    whole = pa.table(columns, names=table.names)
+    return whole if random.random() < 0.5 else pa.concat_tables([whole[:3], whole[3:]])
+
+
 FORMS = {
     "array": array,
     "list": listed,
     "sparse": sparse_matrix,
     "pandas": pandas_frame,
     "polars": polars_frame,
+    "arrow": arrow_table,
 }
 
 
@@ -185,6 +194,8 @@ def ids_of(random: np.random.Generator, codes: np.ndarray):
         pd.Series(texts, dtype="category"),
         pl.Series(texts.tolist()),
         pl.Series(codes.tolist()),
+        pa.array(texts.tolist()),
+        pa.chunked_array([codes[:3].tolist(), codes[3:].tolist()]),
         codes.astype("datetime64[D]"),
         pd.Series(codes.astype("datetime64[s]")),
         [code if code < 2 else f"{code:03}" for code in codes.tolist()],
@@ -205,6 +216,7 @@ def missing_ids(random: np.random.Generator, n: int):
         pd.Series(_replaced(texts, row, None), dtype="string"),
         pd.Series(_replaced(texts, row, None), dtype="category"),
         pl.Series(_replaced(texts, row, None)),
+        pa.array(_replaced(texts, row, None)),
         np.array(_replaced(range(n), row, np.nan)),
         np.array(_replaced(range(n), row, complex(0, np.nan))),
         np.array(_replaced(dates, row, np.datetime64("NaT"))),
@@ -224,7 +236,7 @@ def _replaced(values, row, value):
 def labels_of(random: np.random.Generator, y: np.ndarray):
     """Return labels of any type."""
     forms = [y, y.astype(int), y.tolist(), y.astype(np.float32), y.astype(object), pd.Series(y)]
-    forms += [pl.Series(y), pd.array(y.astype(int), dtype="Int64"), tuple(y.tolist())]
+    forms += [pl.Series(y), pa.array(y), pd.array(y.astype(int), dtype="Int64"), tuple(y.tolist())]
     return forms[random.integers(len(forms))]
 
 
@@ -235,7 +247,8 @@ def case(random: np.random.Generator) -> None:
     """Check the answers for one table, and the refusal of one wrong argument."""
     table = draw_table(random)
     engine = str(random.choice(list(ENGINES)))
-    kinds = ("pandas", "polars") if table.categories else ("array", "list", "pandas", "polars")
+    kinds = ("pandas", "polars", "arrow")
+    kinds = kinds if table.categories else ("array", "list", *kinds)
     has_zeros_and_gaps = (table.values == 0).any() and np.isnan(table.values).any()
     is_sparse = engine != "histogram" and not table.categories and random.random() < 0.2
     if is_sparse and engine == "xgboost" and has_zeros_and_gaps:

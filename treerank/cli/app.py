@@ -49,6 +49,8 @@ COMMANDS = {
             "treerank fit train.txt --model web.treerank --valid vali.txt "
             "--early-stopping-rounds 50",
             "treerank fit train.txt.gz --model web.treerank --feature-part xgboost --weight map",
+            "treerank fit train.parquet --model web.treerank --label clicks --query session",
+            "treerank fit large.parquet --model web.treerank --feature-part histogram --memory 4GB",
         ],
     ),
     "rank": Command(
@@ -77,6 +79,14 @@ COMMANDS = {
             "treerank compare all.txt --ranker TreeDirectRanker --hold-outs 15 --store fits",
         ],
     ),
+    "convert": Command(
+        "treerank.cli.convert:convert",
+        "Write a data file in another format: LETOR or Parquet.",
+        [
+            "treerank convert train.txt.gz train.parquet",
+            "treerank convert clicks.parquet train.txt --label clicks --query session",
+        ],
+    ),
     "export": Command(
         "treerank.cli.export:export",
         "Write a model in the format of another program, such as a search engine.",
@@ -85,6 +95,7 @@ COMMANDS = {
             "treerank export web.treerank model.json --format opensearch --check test.txt "
             "--features features.json",
             "treerank export web.treerank model.c --format c",
+            "treerank export lightgbm.txt model.json --format solr --check test.txt",
         ],
     ),
 }
@@ -171,7 +182,8 @@ def _root(
     """Learn to rank by comparing two documents at a time.
 
     Data files of the LETOR format have rows of "label qid:ID index:value ... # comment", plain or
-    gzip. The file `-` is standard input.
+    gzip. The file `-` is standard input. Parquet files, and folders of them, have a column for the
+    label, one for the query and one for each feature.
     """
 
 

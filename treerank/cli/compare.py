@@ -8,15 +8,18 @@ import typer
 from treerank.cli.console import Reporter
 from treerank.cli.options import (
     Cache,
+    Label,
+    Query,
     Quiet,
     RandomState,
     check_written,
     choice,
+    given,
     metric_option,
     read_data,
 )
 from treerank.datasets.formats import format_names
-from treerank.evaluation.data_splits import make_splits
+from treerank.evaluation.data_splits import is_one_data_set, make_splits
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.summary import check_path
 from treerank.metrics.conventions import CONVENTIONS
@@ -26,7 +29,7 @@ from treerank.registry import RANKERS, ranker_class
 
 DEFAULT_METRICS = ("ndcg@10", "map")
 #: Rankers that can be made without settings; a nested ranker needs the ranker of its stages.
-NAMES = sorted(RANKERS.keys() - {"NestedRanker"})
+NAMES = sorted(RANKERS.keys() - {"ForestRanker", "NestedRanker"})
 
 _HELP = {
     "data": f"Folder with Fold1, Fold2 and so on, or a data file, - for stdin: {format_names()}.",
@@ -50,6 +53,8 @@ def compare(
     hold_outs: Annotated[int | None, typer.Option(min=2, help=_HELP["hold_outs"])] = None,
     store: Annotated[Path | None, typer.Option(help=_HELP["store"])] = None,
     output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
+    label: Label = None,
+    query: Query = None,
     random_state: RandomState = 0,
     n_jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     cache: Cache = False,
@@ -65,7 +70,12 @@ def compare(
     if output is not None:
         check_written(check_path(output), data)
     reporter = Reporter(quiet)
-    documents: Any = data if data.is_dir() else read_data(reporter, data, cache=cache)
+    documents: Any = data
+    columns = given(label=label, query=query)
+    if is_one_data_set(data) or not data.is_dir():
+        documents = read_data(reporter, data, cache=cache, **columns)
+    elif columns:
+        raise typer.BadParameter("must come with one data set.", param_hint="--label, --query")
     cv: Any = folds
     if hold_outs is not None:
         cv = QueryShuffleSplit(hold_outs, random_state=random_state)

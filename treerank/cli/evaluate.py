@@ -9,14 +9,17 @@ import numpy as np
 import typer
 
 from treerank.cli.console import Reporter, print_table
+from treerank.cli.memory import Memory, score_data
 from treerank.cli.options import (
     Cache,
     DataFile,
+    Label,
     ModelFile,
+    Query,
     Quiet,
     Sparse,
+    given,
     metric_option,
-    read_model_and_data,
 )
 from treerank.metrics.registry import METRICS, get_metric
 
@@ -35,6 +38,9 @@ def evaluate(
         bool, typer.Option("--per-query", help="Also print the values of each query.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    label: Label = None,
+    query: Query = None,
+    memory: Memory = None,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
@@ -44,13 +50,13 @@ def evaluate(
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.
     """
-    reading = {"sparse": sparse, "cache": cache}
+    reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
     reporter = Reporter(quiet)
-    ranker, (X, y, qid) = read_model_and_data(reporter, model, data, **reading)
+    scores, documents = score_data(reporter, model, data, memory, **reading)
+    y, qid = documents.y, documents.qid
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]
     queries = np.unique(qid).tolist()
     with reporter.counting("measuring"):
-        scores = ranker.predict(X)
         columns = {m.name: m.per_query(y, scores, qid).tolist() for m in chosen}
         means = {m.name: m(y, scores, qid) for m in chosen}
     rows = dict(zip(queries, zip(*columns.values(), strict=True), strict=True)) if per_query else {}

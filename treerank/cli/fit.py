@@ -6,17 +6,22 @@ from typing import Annotated, Any
 import typer
 
 from treerank.cli.console import Reporter
+from treerank.cli.memory import Memory, in_batches
 from treerank.cli.options import (
     Cache,
     DataFile,
+    Label,
+    Query,
     Quiet,
     RandomState,
     Sparse,
     check_written,
     choice,
+    given,
     metric_option,
     positive,
     read_data,
+    width_of,
 )
 from treerank.cli.trees import make_trees
 from treerank.datasets.formats import format_names
@@ -69,8 +74,11 @@ def fit(
     ] = None,
     metric: Annotated[str, metric_option("Metric of the --valid file.")] = _DEFAULTS["metric"],
     n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
+    label: Label = None,
+    query: Query = None,
     random_state: RandomState = 0,
     n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
+    memory: Memory = None,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
@@ -92,27 +100,40 @@ def fit(
         raise typer.BadParameter(
             "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
         )
+    if memory is not None and not getattr(part, "accepts_batches", False):
+        raise typer.BadParameter("must come with --feature-part histogram.", param_hint="--memory")
     if early_stopping_rounds is not None and valid is None:
         raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
     check_written(model, train, valid)
-    given: dict[str, Any] = {"weight": weight, "pairs": pairs, "smoothing": smoothing}
-    settings = {name: value for name, value in given.items() if value is not None}
+    settings = given(weight=weight, pairs=pairs, smoothing=smoothing)
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    reading: dict[str, Any] = {"sparse": sparse, "cache": cache}
-    data = read_data(reporter, train, n_features=n_features, **reading)
-    held_out = None
-    if valid is not None:
-        held_out = tuple(read_data(reporter, valid, n_features=data.X.shape[1], **reading))
+    reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
+    data, held_out = _read(reporter, train, valid, memory, n_features=n_features, **reading)
     steps = part.n_bags if best else n_estimators
     growing = reporter.counting(f"growing {steps} {'bags of ' if best else ''}trees", steps)
     with growing as show, listening(show):
-        ranker.fit(*data, eval_set=held_out)
+        ranker.fit(*(data if memory is None else [data]), eval_set=held_out)
     ranker.save(model)
     n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
     reporter.say(f"wrote {model}: {f'{steps} bags of trees' if best else n_trees}")
+
+
+def _read(
+    reporter: Reporter, train: Path, valid: Path | None, memory: str | None, **options: Any
+) -> tuple[Any, Any]:
+    """Return the training data and the data held out, or both in batches."""
+    if memory is not None:
+        held_out = None if valid is None else in_batches(valid, memory, **options)
+        return in_batches(train, memory, **options), held_out
+    data = read_data(reporter, train, **options)
+    if valid is None:
+        return data, None
+    options.pop("n_features")
+    width = width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
+    return data, tuple(read_data(reporter, valid, **width, **options))
 
 
 def _refuse_trees(feature_part, *sizes):

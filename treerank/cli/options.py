@@ -8,10 +8,13 @@ import typer
 
 from treerank.checks import check_choice, check_number
 from treerank.cli.console import Reporter
-from treerank.datasets.formats import format_names, read_ranking_data
+from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
+from treerank.files.archive import is_archive
 from treerank.files.replaced import check_output
+from treerank.imports.reading import READERS, read_forest
 from treerank.metrics.registry import get_metric
+from treerank.rankers.forest_ranker import ForestRanker
 from treerank.registry import load
 
 
@@ -57,8 +60,16 @@ def metric_option(help: str) -> Any:
     return typer.Option(callback=checked(get_metric), metavar="NAME", help=help)
 
 
-ModelFile = Annotated[Path, typer.Argument(help="Model that `treerank fit` wrote.")]
-DataFile = Annotated[Path, typer.Argument(help=f"Data file, or - for stdin: {format_names()}.")]
+ModelFile = Annotated[
+    Path,
+    typer.Argument(
+        help=f"Model that `treerank fit` wrote, or trees of {', '.join(sorted(READERS))}."
+    ),
+]
+DataFile = Annotated[
+    Path,
+    typer.Argument(help=f"Data file, folder of Parquet files, or - for stdin: {format_names()}."),
+]
 Cache = Annotated[
     bool, typer.Option("--cache", help="Store a binary copy beside the data, to read it faster.")
 ]
@@ -67,6 +78,26 @@ Sparse = Annotated[
 ]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on stderr.")]
 RandomState = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
+
+
+Label = Annotated[
+    str | None, typer.Option("--label", help="Label column of a Parquet file; by default label.")
+]
+Query = Annotated[
+    str | None, typer.Option("--query", help="Query column of a Parquet file; by default query.")
+]
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Return the options that were given, for a reader that has defaults of its own."""
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def width_of(path: Path, n_features: int, names: Iterable[str] | None) -> dict[str, Any]:
+    """Return the options by which a reader gives so many features, or those of these names."""
+    if format_of(path) is PARQUET:
+        return given(features=None if names is None else list(names))
+    return {"n_features": n_features}
 
 
 def check_written(path: Path, *read: Path | None) -> None:
@@ -87,9 +118,15 @@ def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
     return data
 
 
+def read_model(path: Path) -> Any:
+    """Read a ranker, or the trees of another program as one."""
+    return load(path) if is_archive(path) else ForestRanker(read_forest(path))
+
+
 def read_model_and_data(
     reporter: Reporter, model: Path, path: Path, **options: Any
 ) -> tuple[Any, RankingData]:
     """Read a model and a data file with its number of features."""
-    ranker: Any = load(model)
-    return ranker, read_data(reporter, path, n_features=ranker.n_features_in_, **options)
+    ranker: Any = read_model(model)
+    width = width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
+    return ranker, read_data(reporter, path, **width, **options)

@@ -11,15 +11,17 @@ import numpy as np
 import typer
 
 from treerank.cli.console import Reporter
+from treerank.cli.memory import Memory, score_data
 from treerank.cli.options import (
     Cache,
     DataFile,
     ModelFile,
+    Query,
     Quiet,
     Sparse,
     check_written,
     choice,
-    read_model_and_data,
+    given,
 )
 from treerank.files.replaced import replaced_file
 from treerank.inputs.grouping import QueryGroups
@@ -42,6 +44,8 @@ def rank(
     format: Annotated[
         str, choice("format", LINES, "Tab-separated with a header, or lines for trec_eval")
     ] = "tsv",
+    query: Query = None,
+    memory: Memory = None,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
@@ -55,11 +59,10 @@ def rank(
     if output != STDOUT:
         check_written(output, model, data)
     reporter = Reporter(quiet)
-    options = {"comments": True, "sparse": sparse, "cache": cache}
-    ranker, documents = read_model_and_data(reporter, model, data, **options)
-    with reporter.counting("ranking"):
-        scores = ranker.predict(documents.X)
-        rows, ranks = best_first(scores, documents.qid)
+    options = {"comments": True, "sparse": sparse, "cache": cache, "label": None}
+    options |= given(query=query)
+    scores, documents = score_data(reporter, model, data, memory, **options)
+    rows, ranks = best_first(scores, documents.qid)
     is_shown = ranks <= (top or len(ranks))
     rows, ranks = rows[is_shown], ranks[is_shown]
     columns = documents.qid[rows], _names(documents.doc_ids)[rows], ranks, scores[rows]

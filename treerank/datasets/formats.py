@@ -2,35 +2,73 @@
 
 To add a format, write a module with a function that reads such a file and one that writes it, with
 the parameters of :func:`~treerank.datasets.letor.read_letor` and
-:func:`~treerank.datasets.letor.write_letor`, and add a line for its suffix to ``FORMATS``.
+:func:`~treerank.datasets.letor.write_letor` or some of them, and add a line for its suffix to
+``FORMATS``.
 """
 
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
-from treerank.datasets.ranking_data import RankingData
+from treerank.checks import shown
+from treerank.datasets.ranking_data import Batches, RankingData
+from treerank.lazy import load_object
 
 
 class Format(NamedTuple):
-    """A file format; ``reader`` and ``writer`` are functions, written ``module:function``."""
+    """A file format; its functions are written ``module:function``.
+
+    Attributes
+    ----------
+    name : str
+        Name in messages.
+    reader, writer : str
+        Functions that read and write a file.
+    options : tuple of str, default=("comments",)
+        Names of the options of the reader.
+    batch_reader, batch_writer : str, default=""
+        Functions that read and write a file in batches of rows.
+    """
 
     name: str
     reader: str
     writer: str
+    options: tuple[str, ...] = ("comments",)
+    batch_reader: str = ""
+    batch_writer: str = ""
 
 
-LETOR = Format("LETOR", "treerank.datasets.letor:read_letor", "treerank.datasets.letor:write_letor")
+LETOR = Format(
+    "LETOR",
+    "treerank.datasets.letor:read_letor",
+    "treerank.datasets.letor:write_letor",
+    ("n_features", "sparse", "dtype", "comments", "cache"),
+    "treerank.datasets.letor:letor_batches",
+    "treerank.datasets.letor:write_letor_batches",
+)
+PARQUET = Format(
+    "Parquet",
+    "treerank.datasets.parquet:read_parquet",
+    "treerank.datasets.parquet:write_parquet",
+    ("label", "query", "features", "comments"),
+    "treerank.datasets.parquet:parquet_batches",
+    "treerank.datasets.parquet:write_parquet_batches",
+)
 #: The format of each suffix; a file with any other suffix is a LETOR file.
-FORMATS = {".txt": LETOR, ".txt.gz": LETOR}
+FORMATS = {".txt": LETOR, ".txt.gz": LETOR, ".parquet": PARQUET}
 
 
 def format_of(path: str | Path) -> Format:
-    """Return the format of a file by the suffix of its name; the longest suffix decides."""
+    """Return the format of a file by the suffix of its name; the longest suffix decides.
+
+    A folder of files has the format of the first of them.
+    """
     matches = [suffix for suffix in FORMATS if str(path).endswith(suffix)]
-    return FORMATS[max(matches, key=len)] if matches else LETOR
+    if matches:
+        return FORMATS[max(matches, key=len)]
+    is_folder = Path(path).is_dir() and any(Path(path).glob("*.parquet"))
+    return PARQUET if is_folder else LETOR
 
 
 def format_names() -> str:
@@ -39,7 +77,7 @@ def format_names() -> str:
     Examples
     --------
     >>> format_names()
-    'LETOR (.txt, .txt.gz)'
+    'LETOR (.txt, .txt.gz), Parquet (.parquet)'
     """
     suffixes = {each: [s for s in FORMATS if FORMATS[s] == each] for each in FORMATS.values()}
     return ", ".join(f"{each.name} ({', '.join(known)})" for each, known in suffixes.items())
@@ -53,7 +91,9 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     path : str or path
         File to read; see :data:`FORMATS`.
     **options
-        Options of the reader, as those of :func:`~treerank.datasets.letor.read_letor`.
+        Options of the reader, as those of :func:`~treerank.datasets.letor.read_letor` and
+        :func:`~treerank.datasets.parquet.read_parquet`. A format need not have
+        those that are None or False.
 
     Returns
     -------
@@ -68,7 +108,52 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     >>> X, y, qid
     (array([[0.5, 3. ]]), array([2.]), array([7]))
     """
-    return resolve_name(format_of(path).reader)(path, **options)
+    found = format_of(path)
+    known = _known(options, found.options, found, path)
+    data: RankingData = load_object(found.reader)(path, **known)
+    return data
+
+
+def read_batches(path: str | Path, *, batch_size: int | None = None, **options: Any) -> Batches:
+    """Return the rows of a file in batches, in the format that its name says.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read.
+    batch_size : int, default=None
+        About how many rows a batch has; ``None`` is as many as have four million numbers.
+    **options
+        As those of :func:`read_ranking_data`; without ``sparse``, ``dtype`` and ``cache``.
+
+    Returns
+    -------
+    Batches
+        Reads the file in every iteration.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "train.txt"
+    >>> write_ranking_data(path, [[0.5, 3.0]], [2], [7])
+    >>> [batch.y for batch in read_batches(path)]
+    [array([2.])]
+    """
+    found = format_of(path)
+    names = [name for name in found.options if name not in ("sparse", "dtype", "cache")]
+    known = _known(options, names, found, path)
+    batches: Batches = load_object(found.batch_reader)(path, batch_size=batch_size, **known)
+    return batches
+
+
+def _known(options, names, found, path):
+    """Return the options that a reader has; refuse others that are set."""
+    for name, value in options.items():
+        if name not in names and value not in (None, False):
+            raise ValueError(
+                f"{name} must not be set for a file of format {found.name}; got {shown(value)} for "
+                f"{path}."
+            )
+    return {name: value for name, value in options.items() if name in names}
 
 
 def write_ranking_data(
@@ -96,4 +181,4 @@ def write_ranking_data(
     >>> path.read_text()
     '2 qid:7 1:0.5 2:3 # docid = GX1\n'
     """
-    resolve_name(format_of(path).writer)(path, X, y, qid, **options)
+    load_object(format_of(path).writer)(path, X, y, qid, **options)

@@ -8,7 +8,9 @@ query ids. Feature indices count from 1 and rise within a row. A feature that a 
 import contextlib
 import itertools
 import reprlib
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +18,15 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import issparse
 
-from treerank.checks import check_choice, check_count
+from treerank.checks import check_choice, check_count, shown
 from treerank.datasets.binary_cache import read_through_cache
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
 from treerank.datasets.letor_table import LetorTable
-from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.ranking_data import Batches, RankingData, check_density, rows_at_once
 from treerank.files.blocks import text_blocks
-from treerank.files.compression import compressed, open_text
+from treerank.files.compression import compressed, is_regular_file, open_text
 from treerank.files.replaced import replaced_file
+from treerank.inputs.columns import Columns, as_frame
 from treerank.numerics.threads import threads_allowed
 
 _ROWS_AT_ONCE = 1024
@@ -110,6 +113,80 @@ def _parse_file(path, options):
         return table.finished()
 
 
+def letor_batches(
+    path: str | Path,
+    *,
+    n_features: int | None = None,
+    comments: bool = False,
+    batch_size: int | None = None,
+) -> Batches:
+    r"""Return the rows of a LETOR file in batches; without ``n_features`` it is read once more.
+
+    Parameters
+    ----------
+    path, n_features, comments
+        See :func:`read_letor`.
+    batch_size : int, default=None
+        Least number of rows, except in the last batch; ``None`` is as many as have about four
+        million numbers.
+
+    Returns
+    -------
+    Batches
+        The query ids of a batch are text if those of any row in it are; without ``n_features``, if
+        those of any row of the file are.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "train.txt"
+    >>> n_bytes = path.write_text("2 qid:7 1:0.5\n0 qid:7 2:3\n")
+    >>> [batch.X.shape for batch in letor_batches(path)]
+    [(2, 2)]
+    """
+    if n_features is not None:
+        check_count("n_features", n_features, at_most=LARGEST_INDEX)
+    elif not is_regular_file(path):
+        raise ValueError(f"n_features must be set for what is read once; got {str(path)!r}.")
+    width, has_text = _measured(path) if n_features is None else (n_features, False)
+    size = batch_size or rows_at_once(width)
+
+    def parts() -> Iterator[RankingData]:
+        for part in _parts(path, size, n_features=width, is_sparse=False, keeps_comments=comments):
+            yield replace(part, qid=part.qid.astype(str)) if has_text else part
+
+    return Batches(parts)
+
+
+def _measured(path):
+    """Return the highest feature index of a file, and whether any query id is text."""
+    width, has_text = 0, False
+    for part in _parts(path, 1, n_features=None, is_sparse=True, keeps_comments=False):
+        width, has_text = max(width, part.X.shape[1]), has_text or part.qid.dtype.kind == "U"
+        check_density(str(path), len(part), width, part.X.nnz)
+    return width, has_text
+
+
+def _parts(path, batch_size, **options):
+    """Parse a file, a batch of at least so many rows at a time."""
+    table, n_rows = None, 0
+    with (
+        open_text(path) as text,
+        contextlib.closing(text_blocks(text)) as blocks,
+        ThreadPoolExecutor(threads_allowed()) as pool,
+    ):
+        for block in blocks:
+            table = table or LetorTable(
+                text.name, **options, dtype=np.dtype(np.float64), expected_size=0, pool=pool
+            )
+            table.append(block)
+            if table.n_rows >= batch_size:
+                n_rows += table.n_rows
+                yield table.finished()
+                table = None
+        if table is not None and (table.n_rows or not n_rows):  # without any rows it is an error
+            yield table.finished()
+
+
 def write_letor(
     path: str | Path, X: Any, y: ArrayLike, qid: ArrayLike, *, comments: ArrayLike | None = None
 ) -> None:
@@ -139,17 +216,38 @@ def write_letor(
     >>> path.read_text()
     '2 qid:q7 1:0.5 2:3 # docid = GX1\n'
     """
-    X = _as_sorted(X.tocsr()) if issparse(X) else _as_matrix(X)
-    n_rows = X.shape[0]
-    labels, queries = _label_texts(y, n_rows), _query_texts(qid, n_rows)
-    notes = [""] * n_rows if comments is None else _comment_texts(comments, n_rows)
-    feature_texts = _sparse_texts if issparse(X) else _dense_texts
+    notes = None if comments is None else np.asarray(comments, dtype=object)
+    write_letor_batches(path, [RankingData(X, np.asarray(y), np.asarray(qid), notes)])
+
+
+def write_letor_batches(path: str | Path, batches: Iterable[RankingData]) -> None:
+    r"""Write batches of rows, one after the other, to one LETOR file, as :func:`write_letor` does.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "train.txt"
+    >>> half = RankingData(np.ones((1, 1)), np.zeros(1), np.array([7]))
+    >>> write_letor_batches(path, [half, half])
+    >>> path.read_text()
+    '0 qid:7 1:1\n0 qid:7 1:1\n'
+    """
     with replaced_file(path) as file, compressed(file, path) as stream:
-        for start in range(0, n_rows, _ROWS_AT_ONCE):
-            part = slice(start, start + _ROWS_AT_ONCE)
-            features = feature_texts(X[part])
-            rows = zip(labels[part], queries[part], features, notes[part], strict=True)
-            stream.write("".join(map(_row_text, rows)).encode("utf-8", "surrogateescape"))
+        for batch in batches:
+            for rows in _row_texts(batch):
+                stream.write("".join(rows).encode("utf-8", "surrogateescape"))
+
+
+def _row_texts(data):
+    """Yield the lines of some rows at a time; check all before."""
+    X = _as_sorted(data.X.tocsr()) if issparse(data.X) else _as_matrix(data.X)
+    n_rows = X.shape[0]
+    labels, queries = _label_texts(data.y, n_rows), _query_texts(data.qid, n_rows)
+    notes = [""] * n_rows if data.comments is None else _comment_texts(data.comments, n_rows)
+    feature_texts = _sparse_texts if issparse(X) else _dense_texts
+    for start in range(0, n_rows, _ROWS_AT_ONCE):
+        part = slice(start, start + _ROWS_AT_ONCE)
+        features = feature_texts(X[part])
+        yield map(_row_text, zip(labels[part], queries[part], features, notes[part], strict=True))
 
 
 def _row_text(row):
@@ -190,7 +288,12 @@ def _as_sorted(X):
 
 def _as_matrix(X):
     """Return a dense float64 matrix."""
-    X = np.asarray(X)
+    categories = Columns.of(X).categories
+    if categories:
+        frame: Any = as_frame(X)
+        names = [frame.columns[place] for place in categories]
+        raise ValueError(f"X must hold numbers only in a LETOR file; got text in {shown(names)}.")
+    X = np.asarray(Columns().numbers(X))
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
     return X.astype(np.float64, copy=False)

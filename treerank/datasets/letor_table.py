@@ -28,6 +28,7 @@ from treerank.datasets.letor_parser import (
 )
 from treerank.datasets.ranking_data import RankingData, check_density
 from treerank.files.blocks import TextBlock
+from treerank.inputs.grouping import joined_ids
 
 #: Bytes of text that one thread parses at a time.
 CHUNK_SIZE = 2**18
@@ -201,7 +202,7 @@ class LetorTable:
             )
         y = np.concatenate(self._y)
         comments = np.array(self._comments, dtype=object) if self.keeps_comments else None
-        return RankingData(self._finished_X(), y, _joined_qids(self._qids), comments)
+        return RankingData(self._finished_X(), y, joined_ids(self._qids), comments)
 
     def _finished_X(self):
         """Return the features as a matrix."""
@@ -254,10 +255,3 @@ def _block_qids(text, rows):
         return rows.qid
     tokens = [text[start:end].tobytes() for start, end in rows.spans[:, :2].tolist()]
     return np.array([token.decode("utf-8", "surrogateescape") for token in tokens])
-
-
-def _joined_qids(qids):
-    """Return the query ids of all blocks: integers if all are, else strings."""
-    if any(block.dtype.kind == "U" for block in qids):
-        qids = [block.astype(str) for block in qids]
-    return np.concatenate(qids)

@@ -1,14 +1,18 @@
 """Ranking data: features, relevance and queries of documents, as read from a file."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from treerank.checks import shown
+
 #: A dense matrix may always have so many numbers, and else so many for each in its file.
 _FREE_SIZE, _LARGEST_RATIO = 2**24, 100
+#: Numbers in a batch of rows.
+_BATCH_CELLS = 2**22
 _DOC_ID = re.compile(r"\bdocid\s*=\s*(\S+)")
 
 
@@ -64,6 +68,43 @@ class RankingData:
         return np.array([match.group(1) if match else "" for match in found], dtype=object)
 
 
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """Rows that are read in batches, anew in every iteration, instead of held in memory.
+
+    :class:`~treerank.feature_parts.histogram.trees.HistogramTrees` are fitted to more rows than fit
+    into memory, and the model is that of the same rows in memory. Every ranker scores and ranks
+    them.
+
+    Parameters
+    ----------
+    source : iterable or callable
+        Batches ``(X, y, qid)``, which can be iterated more than once, or a function that returns
+        an iterator of them. For files see :func:`~treerank.datasets.formats.read_batches`.
+
+    Examples
+    --------
+    >>> halves = [(np.eye(2), [1, 0], [7, 7]), (np.eye(2), [0, 1], [8, 8])]
+    >>> [len(batch) for batch in Batches(halves)]
+    [2, 2]
+    """
+
+    source: Iterable[Any] | Callable[[], Iterable[Any]]
+
+    def __post_init__(self) -> None:
+        """Refuse an iterator: after one pass nothing would be left."""
+        if isinstance(self.source, Iterator):
+            raise TypeError(
+                "source must be a function or a collection, which is read more than once; got "
+                f"{shown(self.source)}."
+            )
+
+    def __iter__(self) -> Iterator[RankingData]:
+        """Read the batches."""
+        for batch in self.source() if callable(self.source) else self.source:
+            yield batch if isinstance(batch, RankingData) else RankingData(*batch)
+
+
 def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> None:
     """Refuse a dense matrix that is absurdly large for a file: one high index would fill memory.
 
@@ -81,3 +122,14 @@ def check_density(name: str, n_rows: int, n_features: int, n_entries: int) -> No
             f"sparse must be True, or n_features set, to read {name}; got {n_rows} rows and "
             f"{n_features} columns, but only {n_entries} values."
         )
+
+
+def rows_at_once(n_features: int) -> int:
+    """Return the number of rows of a batch: they have about four million numbers.
+
+    Examples
+    --------
+    >>> rows_at_once(136)
+    30840
+    """
+    return max(1, _BATCH_CELLS // max(1, n_features))

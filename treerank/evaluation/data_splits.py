@@ -16,7 +16,9 @@ from sklearn.utils import _safe_indexing, check_array
 
 from treerank.checks import check_column, check_count
 from treerank.datasets.folds import Fold, fold_folders, load_folds
+from treerank.datasets.formats import PARQUET, format_of
 from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.tables import take_columns
 from treerank.inputs.columns import as_frame
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter, held_out_count
@@ -117,7 +119,9 @@ def make_splits(
     Parameters
     ----------
     data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
-        A LETOR folder or folds have splits of their own; other data are split by ``cv``.
+        A folder of folds, or folds, have splits of their own; other data are split by ``cv``. A
+        data file, or a folder of Parquet files without folds, is one data set. ``y`` and ``qid``
+        may be names of columns of ``X``.
     cv : int, splitter or iterable of (train, test), default=None
         For data without splits: number of shuffled folds of whole queries, 5 if None; or a
         splitter such as ``QueryShuffleSplit(15)``; or arrays of rows.
@@ -131,6 +135,8 @@ def make_splits(
     list of splits
         Each has a ``name`` and a method ``split()`` that returns a Split.
     """
+    if isinstance(data, str | Path) and is_one_data_set(Path(data)):
+        data = take_columns(data)
     if isinstance(data, str | Path):
         _refuse_cv(cv, validation_size)
         load_folds(data)  # names missing files before the work begins
@@ -141,6 +147,12 @@ def make_splits(
         raise TypeError(f"data must be a folder, folds or (X, y, qid); got {type(data)}.")
     _refuse_cv(cv, validation_size)
     return [_as_split(fold) for fold in data]
+
+
+def is_one_data_set(path: Path) -> bool:
+    """Tell whether a path is a file, or a folder of Parquet files that is no fold."""
+    is_fold = fold_folders(path) != [path] or any(path.glob("train.*"))
+    return path.is_file() or (format_of(path) is PARQUET and not is_fold)
 
 
 def _refuse_cv(cv, validation_size):
@@ -160,7 +172,7 @@ def _is_data(data):
 
 def _check_data(data):
     """Return the data with labels and query ids as arrays of equal length."""
-    X, y, qid = data
+    X, y, qid = data if isinstance(data, RankingData) else take_columns(*data)
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     _check_features(X)
     return RankingData(X, check_column("y", y, n_documents), check_qid(qid, n_documents))

@@ -5,13 +5,14 @@ itself would double the memory of a fit. So a fit passes X and the order, and fe
 batches of rows as they need them. ``as_rows(X).array()`` returns all rows as one array.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
+from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.columns import as_csr
 
 
@@ -86,6 +87,28 @@ class Rows:
             return self.values[start:stop]
         return take_rows(self.values, self.order[start:stop])
 
+    @property
+    def is_batched(self) -> bool:
+        """Whether the values are read in batches."""
+        return isinstance(self.values, BatchedMatrix)
+
+    def batches(self, size: int) -> Iterator[tuple[Any, Any]]:
+        """Yield the positions in this view, and the values, of all rows, some at a time.
+
+        Rows that are read in batches come in the order in which they are read.
+        """
+        if not self.is_batched:
+            for start in range(0, len(self), size):
+                yield slice(start, start + size), self.batch(start, start + size)
+            return
+        position = np.full(self.values.shape[0], -1, dtype=np.int32)
+        rows = slice(None) if self.order is None else self.order
+        position[rows] = np.arange(len(self), dtype=np.int32)
+        for start, batch in self.values.batches():
+            places = position[start : start + len(batch)]
+            kept = places >= 0
+            yield places[kept], batch if kept.all() else batch[kept]
+
     def take(self, positions: np.ndarray) -> "Rows":
         """Return a view of the rows at ``positions`` of this view."""
         order = positions if self.order is None else self.order[positions]
@@ -94,7 +117,9 @@ class Rows:
 
     def array(self) -> Any:
         """Return all rows as one matrix, as a copy if ``order`` is not None."""
-        return self.values if self.order is None else take_rows(self.values, self.order)
+        if self.order is None:
+            return self.values[np.arange(len(self))] if self.is_batched else self.values
+        return take_rows(self.values, self.order)
 
 
 def as_rows(X: Any, *, sparse: bool = False) -> Rows:
@@ -102,7 +127,7 @@ def as_rows(X: Any, *, sparse: bool = False) -> Rows:
 
     Parameters
     ----------
-    X : array-like or sparse matrix of shape (n_rows, n_features), or Rows
+    X : array-like, sparse or batched matrix of shape (n_rows, n_features), or Rows
         The rows.
     sparse : bool, default=False
         Whether a sparse matrix is accepted; otherwise it is refused.
@@ -117,6 +142,8 @@ def as_rows(X: Any, *, sparse: bool = False) -> Rows:
     >>> as_rows([[1.0, 2.0]]).shape
     (1, 2)
     """
+    if isinstance(X, BatchedMatrix):
+        return Rows(X)
     rows = X if isinstance(X, Rows) else Rows(as_csr(X) if issparse(X) else np.asarray(X))
     if rows.is_sparse and not sparse:
         raise TypeError(
@@ -135,7 +162,7 @@ def stored_as(values: Any, *, sparse: bool) -> Any:
 
 def take_rows(values: Any, indices: np.ndarray) -> Any:
     """Return some rows, copied along the memory layout: else ``take`` would copy all rows first."""
-    if issparse(values):
+    if issparse(values) or isinstance(values, BatchedMatrix):
         return values[indices]
     if values.flags.c_contiguous:
         return values.take(indices, axis=0)

@@ -13,6 +13,7 @@ import numpy as np
 from numba import prange
 from scipy.sparse import issparse
 
+from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.team import current_team
@@ -107,6 +108,15 @@ def places_in_team(groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
 
 def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
     """Return a hash of 64 bits for each row of ``X`` and of further columns."""
+    hashes = X.take_hashes() if isinstance(X, BatchedMatrix) else _matrix_hashes(X)
+    extra = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]
+    for key, column in zip(_column_keys(X.shape[1], len(extra)), extra, strict=True):
+        _add_by_row(np.ascontiguousarray(column).reshape(-1, 1), np.array([key]), hashes)
+    return hashes
+
+
+def _matrix_hashes(X):
+    """Return a hash for each row of a matrix."""
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     hashes = np.zeros(X.shape[0], dtype=np.uint64)
     keys = _column_keys(0, X.shape[1])
@@ -116,9 +126,6 @@ def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
         _add_by_row(X, keys, hashes)
     else:
         _add_by_column(X.T, keys, hashes)
-    extra = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]
-    for key, column in zip(_column_keys(X.shape[1], len(extra)), extra, strict=True):
-        _add_by_row(np.ascontiguousarray(column).reshape(-1, 1), np.array([key]), hashes)
     return hashes
 
 

@@ -8,6 +8,7 @@ Arrays and lists are returned unchanged; scikit-learn checks them later. A spars
 sparse. Only its values count, not how they are stored.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -51,16 +52,22 @@ class Columns:
     @classmethod
     def of(cls, X: Any) -> Self:
         """Find the categories of a data frame's columns; other kinds of ``X`` have none."""
-        frame = as_frame(X)
-        if frame is None:
-            return cls()
-        return cls(
-            {
-                place: _sorted_categories(column)
-                for place, column in enumerate(frame.iter_columns())
-                if column.dtype in _CATEGORICAL
-            }
-        )
+        return cls.of_batches([X])
+
+    @classmethod
+    def of_batches(cls, batches: Iterable[Any]) -> Self:
+        """Find the categories of the columns of batches of rows together."""
+        found: dict[int, _Values] = {}
+        for X in batches:
+            frame = as_frame(X)
+            if frame is None:
+                return cls()
+            for place, column in enumerate(frame.iter_columns()):
+                if column.dtype in _CATEGORICAL:
+                    found.setdefault(place, _Values(column.name)).add(column)
+            if not found:
+                return cls()
+        return cls({place: values.sorted() for place, values in found.items()})
 
     def numbers(self, X: Any) -> Any:
         """Return a data frame as a float matrix, copied only if necessary; others unchanged."""
@@ -70,7 +77,8 @@ class Columns:
             return X
         dtypes = {column.dtype for column in frame.iter_columns()}
         if not self.categories and len(dtypes) == 1 and dtypes <= {nw.Float32, nw.Float64}:
-            matrix = frame.to_numpy()
+            matrix = matrix_below(frame.to_native())
+            matrix = frame.to_numpy() if matrix is None else matrix
             if matrix.dtype.kind == "f":  # pandas' own missing values make it an object array
                 return matrix
         matrix = np.empty(frame.shape, dtype=_common_dtype(dtypes))
@@ -99,6 +107,43 @@ class Columns:
             raise TypeError(
                 "X must be a data frame, as in fit, since some of its columns are categories: "
                 f"{sorted(self.categories)}; got no column names."
+            )
+
+
+class _Values:
+    """The distinct values of a column of categories."""
+
+    def __init__(self, name: str):
+        self.name = name
+        self.n_rows, self.is_text = 0, False
+        self.distinct: dict[Any, None] = {}
+
+    def add(self, column: Any) -> None:
+        """Add the values of some rows."""
+        values = column.unique().to_list()
+        self.distinct |= dict.fromkeys(value for value in values if not is_missing(value))
+        self.n_rows += len(column)
+        self.is_text |= column.dtype == nw.String
+
+    def sorted(self) -> list[Any]:
+        """Return the values in an order that does not depend on the rows."""
+        if not all(isinstance(value, str | int | float) for value in self.distinct):
+            raise TypeError(f"Categories of column {self.name!r} of X must be text or numbers.")
+        if self.is_text:
+            self._refuse_free_text()
+        try:
+            return sorted(self.distinct)
+        except TypeError:  # text and numbers
+            return sorted(self.distinct, key=lambda value: (str(type(value)), value))
+
+    def _refuse_free_text(self) -> None:
+        """Refuse text that is hardly ever repeated, such as ids, titles and addresses."""
+        n_distinct = len(self.distinct)
+        if n_distinct > max(MOST_TEXT_CATEGORIES, self.n_rows / 2):
+            raise ValueError(
+                f"Column {self.name!r} of X must not be text of so many values; got {n_distinct} "
+                f"distinct values in {self.n_rows} rows. Drop the column, encode it as numbers, or "
+                "give it a categorical dtype if its values are categories all the same."
             )
 
 
@@ -142,38 +187,52 @@ def as_csr(X: Any) -> csr_matrix:
     return by_rows
 
 
+class _Memory:
+    """The memory of a matrix that is stored column by column, and its owner."""
+
+    def __init__(self, owner, address, typestr, shape, strides):
+        self.owner = owner
+        self.__array_interface__ = {
+            "data": (address, True),
+            "typestr": typestr,
+            "shape": shape,
+            "strides": strides,
+            "version": 3,
+        }
+
+
+def matrix_below(table: Any) -> np.ndarray | None:
+    """Return the matrix that a pyarrow table is a view of, or None if it is no such view.
+
+    Other libraries of data frames find it by themselves.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> X = np.asfortranarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> found = matrix_below(pa.table({"a": X[:, 0], "b": X[:, 1]}))
+    >>> np.shares_memory(found, X)
+    True
+    """
+    if type(table).__module__.partition(".")[0] != "pyarrow" or len(table) == 0:
+        return None
+    if any(column.num_chunks != 1 or column.null_count for column in table.columns):
+        return None
+    columns = [column.chunk(0).to_numpy() for column in table.columns]
+    places = [column.__array_interface__["data"][0] for column in columns]
+    gap = places[1] - places[0] if len(places) > 1 else columns[0].nbytes
+    if any(place != places[0] + i * gap for i, place in enumerate(places)):
+        return None
+    shape, strides = (len(table), len(columns)), (columns[0].itemsize, gap)
+    return np.asarray(_Memory(table, places[0], columns[0].dtype.str, shape, strides))
+
+
 def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     """Return a narwhals data frame for a data frame, ``None`` for anything else."""
     if isinstance(X, np.ndarray | list | tuple):
         return None
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
-
-
-def _sorted_categories(column):
-    """Return the categories of a column.
-
-    They are sorted because the order in which a data frame lists them depends on its rows.
-    """
-    found = [value for value in column.unique().to_list() if not is_missing(value)]
-    if not all(isinstance(value, str | int | float) for value in found):
-        raise TypeError(f"Categories of column {column.name!r} of X must be text or numbers.")
-    if column.dtype == nw.String:
-        _refuse_free_text(column, len(found))
-    try:
-        return sorted(found)
-    except TypeError:  # text and numbers
-        return sorted(found, key=lambda value: (str(type(value)), value))
-
-
-def _refuse_free_text(column, n_distinct):
-    """Refuse text that is hardly ever repeated, such as ids, titles and addresses."""
-    if n_distinct > max(MOST_TEXT_CATEGORIES, len(column) / 2):
-        raise ValueError(
-            f"Column {column.name!r} of X must not be text of so many values; got {n_distinct} "
-            f"distinct values in {len(column)} rows. Drop the column, encode it as numbers, or "
-            "give it a categorical dtype if its values are categories all the same."
-        )
 
 
 def _codes(column, categories):

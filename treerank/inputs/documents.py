@@ -5,7 +5,7 @@ features in it and names it in error messages.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,8 +16,10 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import validate_data
 
 from treerank.checks import check_column, refuse_masked
+from treerank.inputs.batched import BatchedMatrix
+from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, as_csr, as_frame
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
 
@@ -31,6 +33,8 @@ def check_documents(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tup
 
 def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     """Return features as a float matrix, dense or CSR; ``reset`` sets ``estimator.columns_``."""
+    if isinstance(X, BatchedMatrix):
+        return X
     with naming("X"):
         if issparse(X):
             return _check_sparse(estimator, X, reset)
@@ -43,6 +47,37 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
             estimator.columns_ = Columns.of(X)
         numbers = estimator.columns_.numbers(X)
         return check_array(numbers, input_name="X", estimator=estimator, **_NUMBERS)
+
+
+def check_batches(
+    estimator: Any, batches: Iterable[Any], *, reset: bool
+) -> tuple[BatchedMatrix, np.ndarray, np.ndarray]:
+    """Return features, labels and query ids of batches ``(X, y, qid)``; reads all of them once."""
+    if reset:
+        _reset_columns(estimator, batches)
+
+    def read() -> Iterator[np.ndarray]:
+        for X, _, _ in batches:
+            yield check_features(estimator, X)
+
+    labels, ids, hashes = [], [], []
+    for X, y, qid in batches:
+        matrix = check_features(estimator, X)
+        labels.append(check_labels(y, len(matrix)))
+        ids.append(check_qid(qid, len(matrix)))
+        hashes.append(row_hashes(matrix))
+    shape = sum(map(len, labels)), estimator.n_features_in_
+    matrix = BatchedMatrix(read, shape, np.concatenate(hashes))
+    return matrix, np.concatenate(labels), joined_ids(ids)
+
+
+def _reset_columns(estimator, batches):
+    """Set the names and the categories of the columns of an estimator."""
+    first = next(iter(batches), None)
+    if first is None:
+        raise ValueError("X must have rows; got no batch.")
+    check_features(estimator, next(iter(first)), reset=True)
+    estimator.columns_ = Columns.of_batches(X for X, _, _ in batches)
 
 
 def _as_array(X):

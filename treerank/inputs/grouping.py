@@ -5,7 +5,7 @@ Users pass one query id per row, of any dtype and in any order. The library work
 the rows, so every splitter, pipeline and shuffle would break them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -159,6 +159,19 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None) -> np.ndarray:
     if values.dtype.kind in "fcmM":
         _refuse_missing(np.isnan(values), values)
     return values
+
+
+def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Return the query ids of parts of the rows as one array: text if those of any part are.
+
+    Examples
+    --------
+    >>> joined_ids([np.array([7]), np.array(["a"])]).tolist()
+    ['7', 'a']
+    """
+    if any(part.dtype.kind == "U" for part in parts):
+        parts = [part.astype(str) for part in parts]
+    return np.concatenate(parts)
 
 
 def _as_ids(qid):

@@ -23,7 +23,6 @@ from treerank.files.states import count, history, optional
 from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
 from treerank.forests.shapley import margin_parts
-from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.metrics.relevance import Gain
@@ -118,7 +117,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)
-        return self._transform(check_features(self, X))
+        return self._transform(self._checked_features(X))
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
@@ -144,13 +143,16 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """
         check_is_fitted(self)
         part = self.feature_part_
-        if not hasattr(part, "forest") or part.output != "score":
+        if not hasattr(part, "forest") or getattr(part, "output", "score") != "score":
             raise ValueError(
                 f"feature_part must be trees with output='score' to be a forest; got {part!r}."
             )
-        if part.booster_ not in _FORESTS:
-            _FORESTS[part.booster_] = part.forest()
-        return folded(_FORESTS[part.booster_], self.head_.weight)
+        model = getattr(part, "booster_", None)
+        if model is None:  # an ensemble, whose parts may be fitted again
+            return folded(part.forest(), self.head_.weight)
+        if model not in _FORESTS:
+            _FORESTS[model] = part.forest()
+        return folded(_FORESTS[model], self.head_.weight)
 
     @property
     def _n_features_out(self) -> int:
@@ -184,12 +186,17 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             forest = self.forest()
         except ValueError:  # the feature part is no sum of trees
             return None
-        return margin_parts(forest, X_a, X_b, n_threads=self.feature_part_.n_threads)
+        return margin_parts(forest, X_a, X_b, n_threads=getattr(self.feature_part_, "n_threads", 1))
 
     def _dense_reader(self) -> str | None:
         part = self.feature_part
         part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
         return None if reads_sparse(part) else type(part).__name__
+
+    def _reads_batches(self) -> bool:
+        part = self.feature_part
+        part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
+        return getattr(part, "accepts_batches", False)
 
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "feature_part_")

@@ -8,6 +8,7 @@ fits a feature part to an objective, derive it from
 :class:`~treerank.rankers.direct_ranker.DirectRanker` instead.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -17,17 +18,30 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_count, check_number, check_weight, warn_user
+from treerank.checks import (
+    check_column,
+    check_count,
+    check_number,
+    check_weight,
+    shown,
+    warn_user,
+)
+from treerank.datasets.ranking_data import Batches
+from treerank.datasets.tables import take_columns
 from treerank.files.states import Rule, array, check_state
+from treerank.forests.forest import Forest
+from treerank.forests.scorer import Scorer
+from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
+    check_batches,
     check_documents,
     check_eval_set,
     check_features,
     check_labels,
     naming,
 )
-from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Seed, check_parameters
@@ -105,7 +119,7 @@ class Ranker(BaseEstimator):
     def fit(
         self,
         X: Any,
-        y: Any,
+        y: Any = None,
         qid: ByRow = None,
         *,
         sample_weight: ByRow = None,
@@ -117,17 +131,21 @@ class Ranker(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
+        X : array-like, data frame or sparse matrix of shape (n_documents, n_features), or path
             Features of the documents. Missing values are NaN. Columns of text or categories are
             coded. A sparse matrix stays sparse if the ranker reads sparse matrices, and is refused
-            otherwise.
-        y : array-like of shape (n_documents,), or several labels
+            otherwise. A path is that of a data file, or of a folder of Parquet files; every method
+            takes it. :class:`~treerank.datasets.ranking_data.Batches` are more rows than fit into
+            memory; scores and ranks are in their order.
+        y : array-like of shape (n_documents,), several labels, or str
             Relevance; higher is better. Several labels are an array of shape
             (n_documents, n_labels) or a mapping from names to columns. Rankers with the parameter
-            ``label_weights`` take them.
-        qid : array-like of shape (n_documents,), default=None
-            Query of each document, of any dtype and in any order. None means that all documents
-            belong to one query.
+            ``label_weights`` take them. Text is the name of a column of ``X``. ``None`` is the
+            column ``label`` of a file.
+        qid : array-like of shape (n_documents,) or str, default=None
+            Query of each document, of any dtype and in any order. Text is the name of a column of
+            ``X``. ``None`` means that all documents belong to one query; of a file it is the column
+            ``query``.
         sample_weight : array-like of shape (n_documents,), default=None
             Weight of each document. The weight of a pair is the product of its two weights. Rows
             of weight 0 are left out. In the loss, a document of weight 2 counts as two copies of
@@ -138,7 +156,7 @@ class Ranker(BaseEstimator):
         given_pairs : array-like of shape (n_pairs, 3) or (n_pairs, 4), default=None
             Your own pairs, instead of those of ``pairs``. The columns are row i, row j, the weight
             of the pair and the probability that i beats j, which is 1 if there is no such column.
-        eval_set : tuple (X, y) or (X, y, qid), default=None
+        eval_set : tuple (X, y) or (X, y, qid), or path, default=None
             Documents for early stopping and calibration, which are not trained on.
 
         Returns
@@ -148,6 +166,10 @@ class Ranker(BaseEstimator):
         """
         self._check_settings()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        if isinstance(X, Batches):
+            self._check_reads_batches(y, qid, sample_weight, query_weight, given_pairs)
+            X, y, qid = check_batches(self, X, reset=not self._continues())
+        X, y, qid = take_columns(X, y, qid, **self._known_columns(reset=not self._continues()))
         labels = self._labels_of(y, given_pairs)
         y = y if labels is None else next(iter(labels.values()))
         X, y = check_documents(self, X, y, reset=not self._continues())
@@ -171,8 +193,7 @@ class Ranker(BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank."""
-        check_is_fitted(self)
-        return self._scores(check_features(self, X))
+        return self._scored(X, needed=())[0]
 
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
@@ -195,12 +216,14 @@ class Ranker(BaseEstimator):
         groups, best_first = self._lists(X, qid)
         return best_first[_positions(groups) < k]
 
-    def score(self, X: Any, y: Any, qid: ByRow = None, *, sample_weight: ByRow = None) -> float:
+    def score(
+        self, X: Any, y: Any = None, qid: ByRow = None, *, sample_weight: ByRow = None
+    ) -> float:
         """Return the mean of ``metric`` over the queries that have something to find.
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        scores = self.predict(X)
+        scores, y, qid = self._scored(X, y, qid)
         self._warn_of_one_query(qid, len(scores))
         return self._measured(scores, y, qid, sample_weight)
 
@@ -249,22 +272,36 @@ class Ranker(BaseEstimator):
         check_is_fitted(self)
         check_count("n_orders", n_orders)
         check_count("random_state", random_state, at_least=0)
-        X_a, X_b = check_features(self, X_a), check_features(self, X_b)
+        X_a, X_b = self._checked_features(X_a), self._checked_features(X_b)
         check_n_pairs(X_a.shape[0], X_b.shape[0])
         exact = self._exact_parts(X_a, X_b)
         if exact is not None:
             return exact
         return explain_pairs(self._scores, X_a, X_b, n_orders, random_state)
 
-    def calibrate(self, X: Any, y: ArrayLike, qid: ByRow = None) -> Self:
+    def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the steepness of pair probabilities to documents that were not trained on."""
-        scores = self.predict(X)
+        scores, y, qid = self._scored(X, y, qid)
         self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
         return self
 
+    def forest(self) -> Forest:
+        """Return the ranker as a sum of trees, which only some rankers are."""
+        raise ValueError(f"ranker must be a sum of trees; got {type(self).__name__}.")
+
+    def scorer(self) -> Scorer:
+        """Return a function that quickly scores the documents of one query after another.
+
+        Only rankers that are sums of trees have one; see
+        :class:`~treerank.forests.scorer.Scorer`. It takes numbers as ``predict`` does, but neither
+        data frames nor sparse matrices. Its scores are those of ``predict``, bit for bit if the
+        trees have a single output.
+        """
+        return Scorer(self.forest())
+
     def _fit_steepness(self, calibrating: HeldOut) -> None:
         """Fit the steepness of pair probabilities, if the scores differ."""
-        scores = self._scores(calibrating.X)
+        scores = self._scores_of(calibrating.X)
         if np.ptp(scores) > 0:
             self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
 
@@ -325,6 +362,52 @@ class Ranker(BaseEstimator):
         """Return the name of the class that reads dense matrices only, or ``None``."""
         return type(self).__name__
 
+    def _known_columns(self, reset: bool = False) -> dict[str, Any]:
+        """Return what is known of the columns of a file; nothing before a fit."""
+        names = None if reset else getattr(self, "feature_names_in_", None)
+        width = None if reset else getattr(self, "n_features_in_", None)
+        return {"features": None if names is None else list(names), "n_features": width}
+
+    def _scored(
+        self, X: Any, y: Any = None, qid: Any = None, *, needed: Collection[str] = ("y", "qid")
+    ) -> tuple[np.ndarray, Any, Any]:
+        """Return scores, and the labels and query ids of a file, of named columns or of batches."""
+        check_is_fitted(self)
+        if isinstance(X, Batches):
+            parts = [(self._scores(check_features(self, part.X)), part.y, part.qid) for part in X]
+            scores, y, ids = zip(*parts, strict=True)
+            return np.concatenate(scores), np.concatenate(y), joined_ids([*map(check_qid, ids)])
+        X, y, qid = take_columns(X, y, qid, needed=needed, **self._known_columns())
+        return self._scores(check_features(self, X)), y, qid
+
+    def _scores_of(self, X: Any) -> np.ndarray:
+        """Return the score of each row of a checked matrix, which may be read in batches."""
+        if isinstance(X, BatchedMatrix):
+            return np.concatenate([self._scores(batch) for _, batch in X.batches()])
+        return self._scores(X)
+
+    def _check_reads_batches(self, *others: Any) -> None:
+        """Refuse batches if the ranker needs all rows in memory, and arrays next to batches."""
+        if not self._reads_batches():
+            raise TypeError(
+                f"X must be in memory for {shown(self)}; only rankers with HistogramTrees as "
+                "feature_part are fitted to Batches."
+            )
+        if any(other is not None for other in others):
+            raise ValueError(
+                "y, qid, weights and pairs must be None where X is Batches, which hold labels and "
+                "query ids."
+            )
+
+    def _reads_batches(self) -> bool:
+        """Tell whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
+        return False
+
+    def _checked_features(self, X: Any) -> Any:
+        """Return features, also those of a file, as a float matrix."""
+        X, _, _ = take_columns(X, needed=(), **self._known_columns())
+        return check_features(self, X)
+
     def _continues(self) -> bool:
         """Tell whether ``fit`` continues an earlier fit, with the same columns."""
         return False
@@ -336,7 +419,7 @@ class Ranker(BaseEstimator):
     def _set_aside(self, data, eval_set, seed):
         """Return the documents for training, for early stopping and for calibration."""
         with naming("eval_set"):
-            held_out = None if eval_set is None else self._held_out(data, eval_set)
+            held_out = None if eval_set is None else self._held_out(data, self._named(eval_set))
         calibrating = held_out if self.calibration == "eval_set" else None
         if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
@@ -348,6 +431,17 @@ class Ranker(BaseEstimator):
                 f"{len(calibrating.y)} documents."
             )
         return data, held_out, calibrating
+
+    def _named(self, eval_set: Any) -> Any:
+        """Return an ``eval_set`` that is a file, or names columns, as ``(X, y, qid)``."""
+        if isinstance(eval_set, Batches):
+            self._check_reads_batches()
+            return check_batches(self, eval_set, reset=False)
+        if isinstance(eval_set, str | Path):
+            return take_columns(eval_set, **self._known_columns())
+        if isinstance(eval_set, tuple | list) and len(eval_set) == 3:
+            return take_columns(*eval_set, **self._known_columns())
+        return eval_set
 
     def _held_out(self, data: TrainingSet, eval_set: Any) -> HeldOut:
         """Return the documents of ``eval_set`` and their metric."""
@@ -376,12 +470,15 @@ class Ranker(BaseEstimator):
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return the queries and the rows, query by query, best first."""
+        if isinstance(X, Batches):
+            return self._best_first(X, qid)
+        X, _, qid = take_columns(X, None, qid, needed=("qid",), **self._known_columns())
         groups, best_first = self._best_first(X, qid)
         self._warn_of_one_query(qid, len(best_first))
         return groups, best_first
 
     def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
-        scores = self.predict(X)
+        scores, _, qid = self._scored(X, None, qid, needed=("qid",))
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 

@@ -22,13 +22,14 @@ from treerank.baselines.sortnet.comparison_sort import Preference, sort_by_compa
 from treerank.baselines.sortnet.transitivity import TransitivityReport, measure_transitivity
 from treerank.baselines.training_checks import refuse_weights
 from treerank.checks import check_count
+from treerank.datasets.tables import take_columns
 from treerank.feature_parts.networks.standardization import (
     STANDARDIZATION_RULES,
     Standardization,
 )
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import array, count, entries, numbers
-from treerank.inputs.documents import check_features, check_labels
+from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.explanation import check_n_pairs
 from treerank.rankers.held_out import HeldOut
@@ -119,7 +120,7 @@ class SortNet(Ranker):
     def score(
         self,
         X: Any,
-        y: ArrayLike,
+        y: Any = None,
         qid: ArrayLike | None = None,
         *,
         sample_weight: ArrayLike | None = None,
@@ -128,12 +129,13 @@ class SortNet(Ranker):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
+        X, y, qid = take_columns(X, y, qid, **self._known_columns())
         return self._measured(-self.rank(X, qid), y, qid, sample_weight)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the comparator's preference for a, row by row; one may be a single row."""
         check_is_fitted(self)
-        both = np.concatenate([check_features(self, X_a), check_features(self, X_b)])
+        both = np.concatenate([self._checked_features(X_a), self._checked_features(X_b)])
         n_a, n_b = len(X_a), len(X_b)
         n = check_n_pairs(n_a, n_b)
         i, j = np.broadcast_to(np.arange(n_a), n), n_a + np.broadcast_to(np.arange(n_b), n)
@@ -143,10 +145,10 @@ class SortNet(Ranker):
         """Return the comparator's probability, row by row, that a is more relevant than b."""
         return pair_probability(_log_odds(self.compare(X_a, X_b)), self.steepness_)
 
-    def calibrate(self, X: Any, y: ArrayLike, qid: ByRow = None) -> Self:
+    def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the steepness of pair probabilities to documents that were not trained on."""
         check_is_fitted(self)
-        X = check_features(self, X)
+        X = self._checked_features(X)
         y = check_labels(y, len(X))
         self._fit_steepness(HeldOut(X, y, QueryGroups.from_qid(qid, len(y))))
         return self
@@ -177,10 +179,8 @@ class SortNet(Ranker):
         TransitivityReport
         """
         check_is_fitted(self)
-        groups, prefer = (
-            QueryGroups.from_qid(qid, len(X)),
-            self._preference(check_features(self, X)),
-        )
+        X = self._checked_features(X)
+        groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
         check_count("n_triples", n_triples)
         check_count("random_state", random_state, at_least=0)
         return measure_transitivity(groups, prefer, n_triples, np.random.default_rng(random_state))
@@ -272,10 +272,8 @@ class SortNet(Ranker):
 
     def _best_first(self, X, qid):
         check_is_fitted(self)
-        groups, prefer = (
-            QueryGroups.from_qid(qid, len(X)),
-            self._preference(check_features(self, X)),
-        )
+        X = self._checked_features(X)
+        groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
         return groups, sort_by_comparison(groups, prefer)[0]
 
     def _standard(self, X):

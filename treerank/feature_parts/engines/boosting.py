@@ -159,6 +159,8 @@ class BoostedTrees(BaseEstimator):
     few_documents: ClassVar[int | None] = None
     #: Whether X may be a sparse matrix.
     accepts_sparse: ClassVar[bool] = False
+    #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
+    accepts_batches: ClassVar[bool] = False
 
     n_estimators: Count = 100
     _: KW_ONLY

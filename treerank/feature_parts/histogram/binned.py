@@ -3,7 +3,8 @@
 The bin of a feature takes a byte. Histograms are filled for one word (a *block* of eight
 features) at a time, because the histograms of eight features fit into the fastest cache. The
 words of one document are neighbors in memory, because a small leaf reads few, scattered
-documents. Constant features are left out.
+documents. Constant features are left out. The words of rows that are read in batches are in a file
+without a name, of which the system keeps in memory what it has room for.
 """
 
 from typing import NamedTuple
@@ -13,6 +14,7 @@ from numba import prange
 
 from treerank.feature_parts.histogram.bins import Bins
 from treerank.feature_parts.rows import Rows
+from treerank.files.scratch import scratch_array
 from treerank.numerics.compiling import njit
 
 #: Number of features in a word.
@@ -79,12 +81,26 @@ def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
     used["feature"], used["n_values"] = varying, bins.n_values[varying]
     used["is_category"], used["usable"] = bins.is_category[varying], True
     used["sign"] = 0 if signs is None else signs[varying]
-    words = np.empty((len(rows), n_blocks), dtype=np.uint64)
-    missing = np.zeros((-(-len(rows) // _CHUNK), len(places)), dtype=bool)
-    order = np.arange(len(rows)) if rows.order is None else rows.order
-    _pack(rows.values, order, bins.bounds, places, words, missing)
-    places["has_missing"] = missing.any(axis=0)
+    if not rows.is_batched:
+        words = np.empty((len(rows), n_blocks), dtype=np.uint64)
+        order = np.arange(len(rows)) if rows.order is None else rows.order
+        places["has_missing"] = _fill(rows.values, order, bins.bounds, places, words)
+        return Binned(words, places)
+    words = scratch_array((len(rows), n_blocks), np.uint64)
+    has_missing = np.zeros(len(places), dtype=bool)
+    for at, values in rows.batches(len(rows)):
+        part = np.empty((len(values), n_blocks), dtype=np.uint64)
+        has_missing |= _fill(values, np.arange(len(values)), bins.bounds, places, part)
+        words[at] = part
+    places["has_missing"] = has_missing
     return Binned(words, places)
+
+
+def _fill(values, order, bounds, places, words):
+    """Write the words of some rows; return which places have missing values."""
+    missing = np.zeros((-(-len(order) // _CHUNK), len(places)), dtype=bool)
+    _pack(values, order, bounds, places, words, missing)
+    return missing.any(axis=0)
 
 
 @njit(parallel=True, error_model="numpy")

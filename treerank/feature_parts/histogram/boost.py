@@ -46,10 +46,10 @@ class ScoredRows:
         """Bin the rows and compute the scores of the earlier trees."""
         scores = np.zeros((len(rows), task.derivatives.n_outputs))
         if task.earlier is not None:
-            for start in range(0, len(rows), _BATCH):
-                batch = rows.batch(start, start + _BATCH)
-                batch_scores = scores[start : start + len(batch)]
-                add_scores(task.earlier, batch, batch_scores, n_threads=nb.get_num_threads())
+            for at, batch in rows.batches(_BATCH):
+                part = np.zeros((len(batch), scores.shape[1]))
+                add_scores(task.earlier, batch, part, n_threads=nb.get_num_threads())
+                scores[at] = part
         return cls(bin_rows(rows, bins, signs), scores)
 
     def add(self, tree: GrownTree, values: np.ndarray, rows: np.ndarray) -> None:
@@ -110,8 +110,9 @@ def _grow_tree(task, training, buffers, settings):
     g, h = sampling.project(gradient, hessian, *key)
     layout = layout_of(g, h, settings.precision)
     words = pack(g, h, layout, sampling.key_seed(task.seed, sampling.ROUNDING), key[1])
+    del g, h  # two numbers for each row, and memory is needed most while a tree grows
     shares = settings.subsample, settings.subsample_queries
-    rows = sampling.sample_rows(len(g), derivatives.objective, shares, *key)
+    rows = sampling.sample_rows(len(gradient), derivatives.objective, shares, *key)
     sampling.sample_features(binned.places, settings.colsample_bytree, *key)
     tree = grow(binned, words, layout, settings.rules, settings.limits, rows, buffers)
     values = np.zeros((len(tree.nodes), gradient.shape[1]))
@@ -120,7 +121,7 @@ def _grow_tree(task, training, buffers, settings):
     leaves = np.flatnonzero(tree.nodes["place"] < 0)
     steps = settings.rules, settings.learning_rate, values, training.scores
     add_leaves(gradient, hessian, rows, tree.nodes, leaves, *steps)
-    if len(rows) < len(g):
-        others = np.setdiff1d(np.arange(len(g)), rows, assume_unique=True)
+    if len(rows) < len(gradient):
+        others = np.setdiff1d(np.arange(len(gradient)), rows, assume_unique=True)
         training.add(tree, values, others)
     return tree, values

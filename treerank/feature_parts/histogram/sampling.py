@@ -23,6 +23,8 @@ def sample_rows(
     returned.
     """
     share, share_of_queries = shares
+    if share == share_of_queries == 1:
+        return np.arange(n_rows, dtype=np.uint32)
     keep = np.ones(n_rows, dtype=bool)
     if share_of_queries < 1:
         groups = objective.groups

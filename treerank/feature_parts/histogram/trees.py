@@ -1,7 +1,7 @@
 """Feature part of histogram trees, which are grown by this package's own engine."""
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -19,6 +19,7 @@ from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest as NeutralForest
+from treerank.inputs.batched import BatchedMatrix
 from treerank.numerics.threads import kernel_threads
 from treerank.parameters import NotNegative, Rule, Share, Size
 
@@ -125,6 +126,8 @@ class HistogramTrees(BoostedTrees):
            [1.]])
     """
 
+    accepts_batches: ClassVar[bool] = True
+
     grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"
     min_child_samples: Size = 20
     subsample_queries: Share = 1.0
@@ -227,8 +230,10 @@ class HistogramTrees(BoostedTrees):
         return signs
 
 
-def _float_array(values: Any) -> np.ndarray:
-    """Return the values as doubles, or as they are if they are floats in single precision."""
+def _float_array(values: Any) -> Any:
+    """Return the values as doubles, or as they are if they are floats or read in batches."""
+    if isinstance(values, BatchedMatrix):
+        return values
     values = np.asarray(values)
     return values if values.dtype in (np.float32, np.float64) else values.astype(np.float64)
 

@@ -1,0 +1,115 @@
+"""Rows that are read in batches give the model, scores and ranks of the same rows in memory."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import run
+
+from treerank import Batches, HistogramTrees, TreeDirectRanker, read_batches
+from treerank.datasets.letor import write_letor
+from treerank.datasets.parquet import write_parquet
+from treerank.feature_parts.engines import bin_sample
+from treerank.files import blocks
+
+rng = np.random.default_rng(0)
+N = 900
+X = rng.normal(size=(N, 4)).astype(np.float32)
+X[rng.random(X.shape) < 0.1] = np.nan
+Y, QID = rng.integers(3, size=N).astype(float), np.array([f"q{i // 20}" for i in range(N)])
+COLORS = rng.choice(np.array(["red", "blue", "green"], dtype=object), size=N)
+COLORS[:500] = "red"  # the first batch does not have all categories
+FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(color=pd.Categorical(COLORS))
+#: Ends of batches: within queries, in another order than the rows.
+PARTS = [slice(700, N), slice(0, 33), slice(33, 34), slice(34, 700)]
+ORDER = np.concatenate([np.arange(N)[part] for part in PARTS])
+
+
+def ranker(**parameters):
+    part = HistogramTrees(n_estimators=4, num_leaves=6, max_bin=15, n_jobs=1, **parameters)
+    return TreeDirectRanker(part, random_state=0)
+
+
+def batches(table):
+    return Batches([(table[part], Y[part], QID[part]) for part in PARTS])
+
+
+@pytest.fixture(autouse=True)
+def small_sample(monkeypatch):
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 300)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}, {"output": "trees"}, "continued"],
+    ids=str,
+)
+@pytest.mark.parametrize("table", [X, FRAME], ids=["array", "frame"])
+def test_the_model_is_that_of_the_rows_in_memory(table, parameters):
+    if parameters == "continued":
+        parameters = {"init_model": ranker().fit(table, Y, QID).feature_part_}
+    expected = ranker(**parameters).fit(table, Y, QID, eval_set=(table, Y, QID))
+    found = ranker(**parameters).fit(batches(table), eval_set=batches(table))
+    assert found.evals_result_ == expected.evals_result_
+    assert found.steepness_ == expected.steepness_
+    assert found.columns_ == expected.columns_
+    scores = expected.predict(table)
+    np.testing.assert_array_equal(found.predict(table), scores)
+    np.testing.assert_array_equal(found.predict(batches(table)), scores[ORDER])
+    np.testing.assert_array_equal(found.rank(batches(table)), expected.rank(table, QID)[ORDER])
+    assert found.score(batches(table)) == expected.score(table, Y, QID)
+
+
+def test_files_are_read_in_batches(tmp_path):
+    expected = ranker().fit(X, Y, QID).predict(X)
+    write_letor(tmp_path / "train.txt", X, Y, QID)
+    for name, rows in {"0": slice(500), "1": slice(500, N)}.items():
+        write_parquet(tmp_path / f"{name}.parquet", X[rows], Y[rows], QID[rows])
+    for path in (tmp_path / "train.txt", tmp_path):
+        found = ranker().fit(read_batches(path, batch_size=70))
+        np.testing.assert_array_equal(found.feature_part_.transform(X)[:, 0], expected)
+
+
+def test_query_ids_of_a_letor_file_are_text_if_any_is(tmp_path, monkeypatch):
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", 40)
+    path = tmp_path / "train.txt"
+    path.write_text("1 qid:7 1:1\n" * 9 + "1 qid:a 3:1\n")
+    assert len(list(read_batches(path, batch_size=1))) > 1
+    assert {part.qid.dtype.kind for part in read_batches(path, batch_size=1)} == {"U"}
+    assert {part.X.shape[1] for part in read_batches(path, batch_size=1)} == {3}
+
+
+def test_what_cannot_be_read_in_batches_is_refused():
+    with pytest.raises(TypeError, match="source must be a function or a collection"):
+        Batches(iter([]))
+    with pytest.raises(TypeError, match="only rankers with HistogramTrees as feature_part"):
+        TreeDirectRanker("lightgbm").fit(batches(X))
+    with pytest.raises(ValueError, match="y, qid, weights and pairs must be None where X is Batc"):
+        ranker().fit(batches(X), sample_weight=np.ones(N))
+    with pytest.raises(ValueError, match="X must have rows; got no batch"):
+        ranker().fit(Batches([]))
+    with pytest.raises(ValueError, match="has 3 features, but TreeDirectRanker is expecting 4"):
+        ranker().fit(Batches([(X, Y, QID), (X[:, :3], Y, QID)]))
+    sizes = iter([N, N, N, N - 1])
+    shrinking = Batches(lambda: [(X[:n], Y[:n], QID[:n]) for n in [next(sizes)]])
+    with pytest.raises(ValueError, match=f"X must have as many rows as before, {N}; got {N - 1}"):
+        ranker().fit(shrinking)
+
+
+def test_the_shell_reads_files_in_batches_where_memory_is_given(tmp_path):
+    data, model = tmp_path / "train.parquet", tmp_path / "model.treerank"
+    write_parquet(data, FRAME, Y, QID)
+    settings = ["--feature-part", "histogram", "--n-estimators", "4", "--valid", data, "--quiet"]
+    models, outputs = [], []
+    for memory in ([], ["--memory", "1MB"]):
+        done = run("fit", data, "--model", model, *settings, *memory)
+        assert done.exit_code == 0, done.output
+        models.append(model.read_bytes())
+        for command in ("rank", "evaluate"):
+            outputs.append(run(command, model, data, "--quiet", *memory).stdout)
+    assert models[0] == models[1]
+    assert outputs[:2] == outputs[2:]
+    assert len(outputs[0].splitlines()) == N + 1
+    done = run("fit", data, "--model", model, "--memory", "4GB")
+    assert (done.exit_code, "must come with --feature-part histogram" in done.stderr) == (2, True)
+    done = run("rank", model, data, "--memory", "much")
+    assert (done.exit_code, "memory must be a size of at least 1MB" in done.stderr) == (2, True)

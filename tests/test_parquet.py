@@ -1,0 +1,174 @@
+"""Parquet files: what is read is what was written, and what is wrong is named."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from treerank.datasets.letor import read_letor, write_letor
+from treerank.datasets.parquet import (
+    parquet_batches,
+    read_parquet,
+    write_parquet,
+    write_parquet_batches,
+)
+from treerank.inputs.columns import Columns
+
+GOOD = {"label": [1.0, 0.0], "query": ["a", "a"], "price": pa.array([0.5, None], pa.float32())}
+
+
+def write(path, **columns):
+    pq.write_table(pa.table(GOOD | columns), path)
+    return path
+
+
+@pytest.fixture
+def file(tmp_path):
+    return tmp_path / "train.parquet"
+
+
+def test_numbers_are_one_matrix_that_is_read_without_a_copy(file):
+    write(file, stock=pa.array([3, None], pa.int16()), sale=[True, None])
+    X = read_parquet(file).X
+    assert X.schema == pa.schema([(name, pa.float32()) for name in ("price", "stock", "sale")])
+    matrix = Columns.of(X).numbers(X)
+    np.testing.assert_array_equal(matrix, np.float32([[0.5, 3, 1], [np.nan] * 3]))
+    assert np.shares_memory(matrix, X.column("stock").chunk(0).to_numpy())
+
+
+def test_numbers_that_need_double_precision_get_it(file):
+    write(file, stock=[2**40 + 1, 0])
+    assert {column.type for column in read_parquet(file).X.columns} == {pa.float64()}
+
+
+def test_categories_come_along(file):
+    colors = pa.array(["red", None]).dictionary_encode()
+    write(file, color=colors, size=pa.array(["S", None]))
+    X = read_parquet(file).X
+    assert Columns.of(X).categories == {1: ["red"], 2: ["S"]}
+    np.testing.assert_array_equal(Columns.of(X).numbers(X)[:, 1:], [[0, 0], [np.nan, np.nan]])
+
+
+def test_the_index_of_a_data_frame_and_reserved_names_are_no_features(file):
+    frame = pd.DataFrame({"clicks": [1, 0], "query": [7, 7], "label": [1, 0], "price": [0.5, 1]})
+    frame.set_index(pd.Index(["x", "z"], name="id")).to_parquet(file)
+    data = read_parquet(file, label="clicks")
+    assert data.X.column_names == ["price"]
+    assert read_parquet(file, features=["id", "label"]).X.column_names == ["id", "label"]
+
+
+def test_a_folder_is_its_files_in_the_order_of_their_names(tmp_path):
+    for name in ("b", "a"):
+        write(tmp_path / f"{name}.parquet", query=[name, name])
+    (tmp_path / "_SUCCESS").touch()
+    assert read_parquet(tmp_path).qid.tolist() == ["a", "a", "b", "b"]
+
+
+def test_batches_are_the_same_rows(file):
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(1000, 3)), rng.integers(40, size=1000).astype(str)
+    comments = [f"docid = {i}" for i in range(1000)]
+    write_parquet(file, X, X[:, 0], qid, comments=comments)
+    whole = read_parquet(file, comments=True)
+    np.testing.assert_array_equal(np.asarray(whole.X), X)
+    assert whole.qid.tolist() == qid.tolist()
+    assert whole.doc_ids.tolist() == [str(i) for i in range(1000)]
+    write_parquet_batches(file, parquet_batches(file, batch_size=99, comments=True))
+    again = read_parquet(file, comments=True)
+    assert again.X.equals(whole.X)
+    assert again.comments.tolist() == comments
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_data_frames_are_written_with_their_names(file, frame):
+    columns = {"price": np.array([0.5, 1.0]), "color": ["red", "blue"]}
+    write_parquet(file, frame(columns), [1, 0], [7, 7], query="user")
+    data = read_parquet(file, query="user")
+    assert data.X.to_pydict() == {"price": [0.5, 1.0], "color": ["red", "blue"]}
+    assert data.qid.tolist() == [7, 7]
+    with pytest.raises(ValueError, match=r"X must hold numbers only .* text in \['color'\]"):
+        write_letor(file.with_suffix(".txt"), frame(columns), [1, 0], [7, 7])
+
+
+NESTED = pa.array([[1.0], [2.0]])
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "message"),
+    [
+        ({}, {"label": "y"}, r"column 'y': the column of the label must exist; got \['label'"),
+        ({}, {"features": ["a"]}, "column 'a': the column of the feature must exist"),
+        ({"label": ["1", "0"]}, {}, "column 'label': must hold numbers; got string"),
+        ({"label": [1.0, None]}, {}, "column 'label': the label must be finite; got None in row 1"),
+        ({"label": [np.inf, 1]}, {}, "column 'label': the label must be finite; got inf in row 0"),
+        ({"query": ["a", None]}, {}, "column 'query': the query must not be missing; .* row 1"),
+        ({"query": [1.0, np.nan]}, {}, "column 'query': the query must not be missing; .* row 1"),
+        ({"query": NESTED}, {}, "column 'query': must hold numbers, text or dates; got list"),
+        ({"query": ["a" * 300, "b"]}, {}, "column 'query': a query id must be text of at most 255"),
+        ({"price": NESTED}, {}, "column 'price': must hold numbers, text or categories; got list"),
+        ({}, {"features": []}, "must have a column of features"),
+    ],
+)
+def test_a_wrong_column_is_an_error_that_names_file_and_column(file, columns, options, message):
+    write(file, **columns)
+    with pytest.raises(ValueError, match=message) as caught:
+        read_parquet(file, **options)
+    assert str(caught.value).startswith(str(file))
+    assert len(str(caught.value)) < 600
+    with pytest.raises(ValueError, match=message):
+        list(parquet_batches(file, **options))
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"price": [1, 2]}, "column 'price': must be as in .*a.parquet, float; got int64"),
+        ({"new": [1, 2]}, "column 'new': must be as in .*a.parquet, no column; got int64"),
+    ],
+)
+def test_files_of_a_folder_have_the_same_columns(tmp_path, columns, message):
+    write(tmp_path / "a.parquet")
+    write(tmp_path / "b.parquet", **columns)
+    with pytest.raises(ValueError, match=f"b.parquet, {message}"):
+        read_parquet(tmp_path)
+
+
+def test_what_is_no_whole_file_is_an_error_that_names_it(tmp_path, file):
+    content = write(file).read_bytes()
+    for damaged in (b"", content[:-9], content[:4] + b"\xff" * 40 + content[44:], b"1 qid:1 1:2\n"):
+        file.write_bytes(damaged)
+        with pytest.raises(ValueError, match=f"^{file}: a Parquet file must be whole and readable"):
+            read_parquet(file)
+    pq.write_table(pa.table(GOOD).slice(0, 0), file)
+    with pytest.raises(ValueError, match=f"^{file}: a Parquet file must have rows; got none"):
+        read_parquet(file)
+    with pytest.raises(ValueError, match="a folder of Parquet files must hold"):
+        read_parquet(tmp_path / "..")
+    with pytest.raises(FileNotFoundError, match="absent"):
+        read_parquet(tmp_path / "absent.parquet")
+
+
+def test_a_failed_write_leaves_the_old_file(file):
+    content = write(file).read_bytes()
+    with pytest.raises(ValueError, match="label and query must be names that no other column has"):
+        write_parquet(file, pd.DataFrame({"label": [1.0]}), [1], [7])
+    with pytest.raises(ValueError, match="qid must have one entry per row of X; got 2 for 1 rows"):
+        write_parquet(file, [[1.0]], [1], [7, 8])
+    assert file.read_bytes() == content
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
+
+
+def test_a_conversion_to_parquet_and_back_changes_no_byte(tmp_path):
+    from command_line import run
+
+    text = tmp_path / "train.txt"
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    X[0] = [np.nan, np.inf, -0.0]
+    write_letor(text, X, X[:, 1] > 0, ["007", *["8"] * 59], comments=["docid = a", *[""] * 59])
+    for source, target in [("train.txt", "a.parquet"), ("a.parquet", "back.txt")]:
+        done = run("convert", tmp_path / source, tmp_path / target)
+        assert done.exit_code == 0, done.output
+    assert (tmp_path / "back.txt").read_bytes() == text.read_bytes()
+    assert read_letor(tmp_path / "back.txt").qid[0] == "007"

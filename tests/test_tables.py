@@ -1,0 +1,95 @@
+"""Tables: a file, or a data frame with the names of columns, gives the model of plain arrays."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from command_line import SMALL, run
+
+from treerank import HistogramTrees, TreeDirectRanker, compare
+from treerank.datasets.parquet import write_parquet
+from treerank.datasets.tables import take_columns
+
+rng = np.random.default_rng(0)
+QID = np.repeat([f"q{i}" for i in range(12)], 20)
+COLORS = rng.choice(np.array(["red", "blue", None], dtype=object), size=240)
+FRAME = pd.DataFrame(rng.normal(size=(240, 3)).astype(np.float32), columns=["a", "b", "c"])
+FRAME = FRAME.mask(rng.random(FRAME.shape) < 0.1).assign(color=pd.Categorical(COLORS))
+Y = (FRAME["a"].fillna(0).to_numpy() + (COLORS == "red") > 0).astype(float)
+TABLE = FRAME.assign(clicks=Y, user=QID)
+FORMS = {"pandas": TABLE, "polars": pl.from_pandas(TABLE), "arrow": pa.Table.from_pandas(TABLE)}
+
+
+def small():
+    return TreeDirectRanker(HistogramTrees(n_estimators=5, n_jobs=1), random_state=0)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return small().fit(FRAME, Y, QID)
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("tables") / "folder"
+    folder.mkdir()
+    for name, rows in {"0": slice(100), "1": slice(100, None)}.items():
+        write_parquet(folder / f"{name}.parquet", FRAME[rows], Y[rows], QID[rows])
+    path = folder.parent / "train.parquet"
+    write_parquet(path, FRAME, Y, QID)
+    return path
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columns_of_a_data_frame_may_be_named(form, expected):
+    table = FORMS[form]
+    ranker = small().fit(table, "clicks", "user", eval_set=(table, "clicks", "user"))
+    np.testing.assert_array_equal(ranker.predict(FRAME), expected.predict(FRAME))
+    assert ranker.score(table, "clicks", "user") == expected.score(FRAME, Y, QID)
+    unlabeled, _, _ = take_columns(table, "clicks")
+    np.testing.assert_array_equal(ranker.rank(unlabeled, "user"), expected.rank(FRAME, QID))
+
+
+def test_every_verb_takes_a_file_or_a_folder(file, expected):
+    for path in (file, str(file.parent / "folder")):
+        ranker = small().fit(path, eval_set=path).calibrate(path)
+        np.testing.assert_array_equal(ranker.predict(path), expected.predict(FRAME))
+        np.testing.assert_array_equal(ranker.rank(path), expected.rank(FRAME, QID))
+        np.testing.assert_array_equal(ranker.top_k(path, k=2), expected.top_k(FRAME, QID, 2))
+        assert ranker.score(path) == expected.score(FRAME, Y, QID)
+        assert not ranker.compare(path, path).any()
+        assert len(compare({"trees": small()}, path, cv=2).outcomes) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((FRAME, "clicks"), r"y must name a column of X; got 'clicks' and a data frame of \['a'"),
+        (([[1.0]], [1], "user"), "qid must name a column of X; got 'user' and an array"),
+        (("train.parquet", [1]), r"y must be the name of a column where X is a file; got \[1\]"),
+        (("train.txt", "y"), "label must not be set for a file of format LETOR; got 'y' for train"),
+    ],
+)
+def test_a_name_of_nothing_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        take_columns(*arguments)
+
+
+def test_the_shell_takes_parquet_files_with_names_of_columns(file, tmp_path, expected):
+    path, model = tmp_path / "shop.parquet", tmp_path / "model.treerank"
+    write_parquet(path, FRAME, Y, QID, label="clicks", query="user")
+    names = ["--label", "clicks", "--query", "user"]
+    part = ["--feature-part", "histogram", *SMALL, "--valid", path]
+    done = run("fit", path, "--model", model, *part, *names)
+    assert done.exit_code == 0, done.output
+    for command in (["evaluate", model, path], ["compare", path, "--ranker", "LargeMarginPRank"]):
+        done = run(*command, *names)
+        assert done.exit_code == 0, done.output
+    unlabeled = tmp_path / "new.parquet"
+    FRAME.assign(user=QID).to_parquet(unlabeled)
+    done = run("rank", model, unlabeled, "--query", "user", "--top", 1, "--quiet")
+    assert done.stdout.splitlines()[1].startswith("q0\t")
+    done = run("fit", path, "--model", model, "--sparse", "--quiet")
+    assert done.exit_code == 1
+    assert "sparse must not be set for a file of format Parquet" in done.stderr

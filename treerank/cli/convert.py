@@ -1,0 +1,50 @@
+"""``treerank convert``: write a data file in another format."""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from treerank.cli.console import Reporter
+from treerank.cli.options import DataFile, Label, Query, Quiet, check_written, given
+from treerank.datasets.formats import PARQUET, format_names, format_of, read_batches
+from treerank.datasets.ranking_data import RankingData
+from treerank.lazy import load_object
+
+
+def convert(
+    data: DataFile,
+    target: Annotated[Path, typer.Argument(help=f"File to write: {format_names()}.")],
+    label: Label = None,
+    query: Query = None,
+    n_features: Annotated[
+        int | None, typer.Option(min=1, help="Number of features; by default, the highest in DATA.")
+    ] = None,
+    quiet: Quiet = False,
+) -> None:
+    """Write a data file in another format: LETOR or Parquet.
+
+    The name of the new file says which. Rows are read and written in batches, so a file may be
+    larger than memory. An existing file is replaced only once the new one is whole.
+    """
+    check_written(target, data)
+    reporter = Reporter(quiet)
+    columns = given(label=label, query=query)
+    reading = columns if format_of(data) is PARQUET else {}
+    writing = columns if format_of(target) is PARQUET else {}
+    if columns and not reading and not writing:
+        raise typer.BadParameter("must come with a Parquet file.", param_hint="--label, --query")
+    batches = read_batches(data, n_features=n_features, comments=True, **reading)
+    with reporter.counting(f"writing {target}"):
+        n_rows: list[int] = []
+        counted = _counted(batches, n_rows)
+        load_object(format_of(target).batch_writer)(target, counted, **writing)
+    reporter.say(f"wrote {target}: {sum(n_rows)} documents")
+
+
+def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[RankingData]:
+    """Yield the batches, and append the number of rows of each."""
+    for batch in batches:
+        n_rows.append(len(batch))
+        yield batch

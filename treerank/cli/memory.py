@@ -1,0 +1,76 @@
+"""Memory: data files that are read in batches because they are larger than memory."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from treerank.checks import shown
+from treerank.cli.console import Reporter
+from treerank.cli.options import checked, read_model_and_data, width_of
+from treerank.datasets.formats import PARQUET, format_of, read_batches
+from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
+from treerank.inputs.grouping import joined_ids
+from treerank.registry import load
+
+#: A batch, with its copies, may take so small a share of the memory.
+_BATCHES_IN_MEMORY = 100
+_UNITS = {"": 1, "KB": 2**10, "MB": 2**20, "GB": 2**30, "TB": 2**40}
+
+
+def memory_size(text: str) -> int:
+    """Return the number of bytes of a size such as 4GB.
+
+    Examples
+    --------
+    >>> memory_size("4GB") == 4 * 2**30
+    True
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT]?B|)", text.strip().upper())
+    size = int(float(match[1]) * _UNITS.get(match[2], 1)) if match else 0
+    if size < 2**20:
+        raise ValueError(f"memory must be a size of at least 1MB, such as 4GB; got {shown(text)}.")
+    return size
+
+
+Memory = Annotated[
+    str | None,
+    typer.Option(
+        callback=checked(memory_size),
+        metavar="SIZE",
+        help="Read the data in batches, for files larger than memory; such as 4GB.",
+    ),
+]
+
+
+def in_batches(path: Path, memory: str, **options: Any) -> Batches:
+    """Return the rows of a file in batches that take a small share of the memory."""
+    width = next(iter(read_batches(path, batch_size=1, **options))).X.shape[1]
+    if format_of(path) is not PARQUET:
+        options |= {"n_features": width}
+    share = memory_size(memory) // (_BATCHES_IN_MEMORY * 8 * width)
+    return read_batches(path, batch_size=max(1, min(share, rows_at_once(width))), **options)
+
+
+def score_data(
+    reporter: Reporter, model: Path, path: Path, memory: str | None, **options: Any
+) -> tuple[np.ndarray, RankingData]:
+    """Return the scores of a model for a data file, and the file's labels, queries and comments."""
+    if memory is None:
+        ranker, data = read_model_and_data(reporter, model, path, **options)
+        return ranker.predict(data.X), data
+    ranker = load(model)
+    width = width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
+    scores, parts = [], []
+    with reporter.counting(f"reading {path}"):
+        for part in in_batches(path, memory, **width, **options):
+            scores.append(ranker.predict(part.X))
+            parts.append(replace(part, X=None))
+    notes = [part.comments for part in parts if part.comments is not None]
+    y, qid = np.concatenate([part.y for part in parts]), joined_ids([part.qid for part in parts])
+    return np.concatenate(scores), RankingData(
+        None, y, qid, np.concatenate(notes) if notes else None
+    )

@@ -1,0 +1,304 @@
+"""Parquet files: tables with a column for the label, one for the query and one for each feature.
+
+A path is a file or a folder of files with the same columns. Numbers become floats, and missing
+values become NaN. Columns of text and of categories stay what they are. A column ``comment`` holds
+comments as those of LETOR files. The index of a pandas data frame is no feature, and neither are
+other columns named ``label``, ``query`` or ``comment``.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from treerank.checks import shown
+from treerank.datasets.parquet_files import (
+    ParquetFiles,
+    as_floats,
+    as_ids,
+    is_number,
+    is_text,
+)
+from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
+from treerank.files.replaced import replaced_file
+from treerank.inputs.columns import as_frame
+
+_COMMENT = "comment"
+
+
+def read_parquet(
+    path: str | Path,
+    *,
+    label: str | None = "label",
+    query: str | None = "query",
+    features: Sequence[str] | None = None,
+    comments: bool = False,
+) -> RankingData:
+    """Read a Parquet file, or a folder of Parquet files.
+
+    Parameters
+    ----------
+    path : str or path
+        File, or folder with files ``*.parquet``, which are read in the order of their names.
+    label : str or None, default="label"
+        Column of the relevance, of numbers; with ``None`` ``y`` is NaN.
+    query : str or None, default="query"
+        Column of the query ids, of numbers, text or dates; with ``None`` all rows are one query.
+    features : sequence of str, default=None
+        Columns of the features. ``None`` is all but those of label and query, those named
+        ``label``, ``query`` and ``comment``, and the index of a pandas data frame.
+    comments : bool, default=False
+        Whether to keep the column ``comment``, if there is one.
+
+    Returns
+    -------
+    RankingData
+        Unpacks as ``X, y, qid``. ``X`` is a table of pyarrow with the names of the features. Its
+        numbers are float32 where this represents all of them exactly, else float64, in one matrix,
+        which rankers read without a copy.
+
+    Raises
+    ------
+    ValueError
+        If there is no such column, if a column holds something else than it must, if a file of a
+        folder has other columns, or if a file is damaged or has no rows; names file and column.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "train.parquet"
+    >>> write_parquet(path, [[0.5, 3.0], [1.0, np.nan]], [2, 0], ["q7", "q7"])
+    >>> X, y, qid = read_parquet(path)
+    >>> X.column_names, y, qid
+    (['feature_1', 'feature_2'], array([2., 0.]), array(['q7', 'q7'], dtype='<U2'))
+    """
+    files = ParquetFiles.open(path, label, query, features)
+    name = next(iter(files.files))
+    y, qid = np.full(files.n_rows, np.nan), np.zeros(files.n_rows, dtype=np.int64)
+    if label is not None:
+        y = as_floats(_column(files, label), np.float64)
+    if query is not None:
+        qid = as_ids(name, query, _column(files, query))
+    notes = None
+    if comments:
+        notes = _comments(files, _column(files, _COMMENT) if _has_comments(files) else None)
+    return RankingData(_features(files), y, qid, notes)
+
+
+def parquet_batches(
+    path: str | Path,
+    *,
+    label: str | None = "label",
+    query: str | None = "query",
+    features: Sequence[str] | None = None,
+    comments: bool = False,
+    batch_size: int | None = None,
+) -> Batches:
+    """Return the rows of Parquet files in batches, with the parameters of :func:`read_parquet`.
+
+    Parameters
+    ----------
+    path, label, query, features, comments
+        See :func:`read_parquet`.
+    batch_size : int, default=None
+        Number of rows; ``None`` is as many as have about four million numbers.
+
+    Returns
+    -------
+    Batches
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "train.parquet"
+    >>> write_parquet(path, [[0.5], [1.0], [2.0]], [2, 0, 1], ["q7", "q7", "q8"])
+    >>> [batch.y for batch in parquet_batches(path, batch_size=2)]
+    [array([2., 0.]), array([1.])]
+    """
+    files = ParquetFiles.open(path, label, query, features)
+    return Batches(partial(_batches, files, comments, batch_size))
+
+
+def _batches(files, comments, batch_size):
+    """Yield some rows at a time."""
+    label, query, first = files.label, files.query, next(iter(files.files))
+    keeps_comments = comments and _has_comments(files)
+    special = [name for name in (label, query) if name is not None]
+    names = [*files.features, *special, *([_COMMENT] * keeps_comments)]
+    for table in files.batches(names, batch_size or rows_at_once(len(files.features))):
+        y, qid = np.full(len(table), np.nan), np.zeros(len(table), dtype=np.int64)
+        if label is not None:
+            y = as_floats(table.column(label), np.float64)
+        if query is not None:
+            qid = as_ids(first, query, table.column(query))
+        column = table.column(_COMMENT) if keeps_comments else None
+        notes = _comments(files, column, len(table)) if comments else None
+        columns = map(table.column, files.features)
+        yield RankingData(_table(files, columns, len(table)), y, qid, notes)
+
+
+def write_parquet(
+    path: str | Path,
+    X: Any,
+    y: ArrayLike,
+    qid: ArrayLike,
+    *,
+    comments: ArrayLike | None = None,
+    label: str = "label",
+    query: str = "query",
+) -> None:
+    """Write a Parquet file; reading it gives the same numbers, bit for bit.
+
+    The file is written beside ``path`` and renamed once it is whole.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write.
+    X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
+        Features. Columns without names are ``feature_1``, ``feature_2`` and so on.
+    y : array-like of shape (n_documents,)
+        Relevance.
+    qid : array-like of shape (n_documents,)
+        Query ids.
+    comments : array-like of str of shape (n_documents,), default=None
+        Texts of a column ``comment``.
+    label, query : str, default="label" and "query"
+        Names of the columns of ``y`` and ``qid``.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "train.parquet"
+    >>> write_parquet(path, [[0.5], [1.0]], [2, 0], [7, 7], label="clicks")
+    >>> read_parquet(path, label="clicks").y
+    array([2., 0.])
+    """
+    X = X if issparse(X) or as_frame(X) is not None else np.asarray(X)
+    if len(X.shape) != 2:
+        raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
+    notes = None if comments is None else np.asarray(comments, dtype=object)
+    data = RankingData(X, np.asarray(y, dtype=np.float64), np.asarray(qid), notes)
+    for name, values in {"y": data.y, "qid": data.qid, "comments": notes}.items():
+        if values is not None and len(values) != X.shape[0]:
+            raise ValueError(
+                f"{name} must have one entry per row of X; got {len(values)} for {X.shape[0]} rows."
+            )
+    write_parquet_batches(path, [data], label=label, query=query)
+
+
+def write_parquet_batches(
+    path: str | Path, batches: Iterable[RankingData], *, label: str = "label", query: str = "query"
+) -> None:
+    """Write batches of rows, one after the other, to one Parquet file.
+
+    Parameters
+    ----------
+    path : str or path
+        File to write.
+    batches : iterable of RankingData
+        Rows; all batches have the same columns.
+    label, query : str, default="label" and "query"
+        Names of the columns of the labels and of the query ids.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "train.parquet"
+    >>> half = RankingData(np.ones((2, 1)), np.zeros(2), np.array([7, 7]))
+    >>> write_parquet_batches(path, [half, half])
+    >>> len(read_parquet(path))
+    4
+    """
+    writer = None
+    with replaced_file(path) as file:
+        try:
+            for batch in batches:
+                table = _written(batch, label, query)
+                writer = writer or pq.ParquetWriter(file, table.schema)
+                writer.write_table(table.cast(writer.schema))
+        finally:
+            if writer is not None:
+                writer.close()
+
+
+def _column(files: ParquetFiles, name: str) -> pa.ChunkedArray:
+    return next(files.columns([name]))
+
+
+def _has_comments(files):
+    """Tell whether there is a column of comments."""
+    names = files.schema.names
+    return _COMMENT in names and is_text(files.schema.field(_COMMENT).type)
+
+
+def _comments(files, column, n_rows=None):
+    """Return comments; empty where there is none."""
+    if column is None:
+        return np.full(files.n_rows if n_rows is None else n_rows, "", dtype=object)
+    return np.array([text or "" for text in column.to_pylist()], dtype=object)
+
+
+def _features(files: ParquetFiles) -> pa.Table:
+    return _table(files, files.columns(files.features), files.n_rows)
+
+
+def _table(files: ParquetFiles, columns: Iterable[pa.ChunkedArray], n_rows: int) -> pa.Table:
+    """Return columns as a table whose numbers are in one matrix."""
+    numbers = [name for name in files.features if is_number(files.schema.field(name).type)]
+    matrix, found = None, {}
+    for name, column in zip(files.features, columns, strict=True):
+        if name not in numbers:
+            found[name] = _categories(column)
+            continue
+        if matrix is None:  # a column has been read: the file has as many rows as it says
+            matrix = np.empty((n_rows, len(numbers)), dtype=files.dtype, order="F")
+        values = matrix[:, numbers.index(name)]
+        _fill(values, column)
+        found[name] = pa.array(values)  # a view
+    return pa.table(found)
+
+
+def _fill(values, column):
+    """Write a column chunk by chunk: a second copy of it as a whole is not needed."""
+    start = 0
+    for chunk in column.chunks:
+        values[start : start + len(chunk)] = as_floats(chunk, values.dtype)
+        start += len(chunk)
+
+
+def _categories(column):
+    """Return a column of text or of categories."""
+    if is_text(column.type):
+        return column.cast(pa.large_string())
+    return column.unify_dictionaries()
+
+
+def _written(data: RankingData, label: str, query: str) -> pa.Table:
+    """Return the table that a file holds of some rows."""
+    special = {query: pa.array(data.qid), label: pa.array(data.y)}
+    if data.comments is not None:
+        special[_COMMENT] = pa.array(data.comments, pa.string())
+    features = _named_columns(data.X)
+    taken = features.keys() & special.keys()
+    if taken or label == query:
+        raise ValueError(
+            f"label and query must be names that no other column has; got {shown(label)} and "
+            f"{shown(query)}."
+        )
+    return pa.table(special | features)
+
+
+def _named_columns(X):
+    """Return the columns of features by name."""
+    frame = as_frame(X)
+    if frame is not None:
+        table = frame.to_arrow()  # with the index of a pandas data frame behind the columns
+        return {name: table.column(name) for name in frame.columns}
+    matrix = X.toarray() if issparse(X) else X
+    return {
+        f"feature_{j}": pa.array(np.ascontiguousarray(column))
+        for j, column in enumerate(matrix.T, start=1)
+    }

@@ -1,0 +1,327 @@
+"""Parquet files: the columns of one file, or of a folder of files with the same columns.
+
+Errors are ``ValueError`` with the name of the file and, where there is one, of the column. A file
+that is no whole Parquet file is such an error, too.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import types
+
+from treerank.checks import shown
+from treerank.datasets.letor_parser import LONGEST_QID
+from treerank.numerics.threads import threads_allowed
+
+#: Columns of these names are features only if ``features`` names them.
+RESERVED = ("label", "query", "comment")
+#: Bytes of a column that are buffered while a file is read in batches.
+_BUFFER_SIZE = 2**18
+_ERRORS = (pa.ArrowException, OSError, ValueError)
+
+
+@dataclass(frozen=True, eq=False)
+class ParquetFiles:
+    """Open files with the same columns.
+
+    Parameters
+    ----------
+    files : dict from str to pyarrow.parquet.ParquetFile
+        The files by their paths, in the order of their rows.
+    label, query : str or None
+        Columns of the label and of the query; ``None`` if they are not read.
+    features : list of str
+        Columns of the features.
+    schema : pyarrow.Schema
+        All columns.
+    """
+
+    files: dict[str, pq.ParquetFile]
+    label: str | None
+    query: str | None
+    features: list[str]
+    schema: pa.Schema
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        label: str | None,
+        query: str | None,
+        features: Sequence[str] | None = None,
+    ) -> Self:
+        """Open a file, or the files ``*.parquet`` of a folder in the order of their names."""
+        files = {str(place): _opened(place) for place in _places(Path(path))}
+        first, schema = next(iter(files)), next(iter(files.values())).schema_arrow
+        _check_names(first, schema)
+        for place, file in files.items():
+            _check_same(place, file.schema_arrow, first, schema)
+        if sum(file.metadata.num_rows for file in files.values()) == 0:
+            raise ValueError(f"{path}: a Parquet file must have rows; got none.")
+        other = {*RESERVED, label, query, *_index_columns(schema)}
+        chosen = [name for name in schema.names if name not in other]
+        opened = cls(files, label, query, chosen if features is None else list(features), schema)
+        opened._check_columns(first)
+        return opened
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows of all files."""
+        return sum(file.metadata.num_rows for file in self.files.values())
+
+    @property
+    def dtype(self) -> type[np.floating]:
+        """float32 where it represents all numbers exactly and a column has it, else float64."""
+        kinds = [self.schema.field(name).type for name in self.features]
+        is_narrow = any(map(_is_narrow_float, kinds)) and all(map(_fits_float32, kinds))
+        return np.float32 if is_narrow else np.float64
+
+    def columns(self, names: Sequence[str]) -> Iterator[pa.ChunkedArray]:
+        """Yield whole columns; a few at a time are read."""
+        n_threads = threads_allowed()
+        for start in range(0, len(names), n_threads):
+            group = list(names[start : start + n_threads])
+            tables = [
+                read_whole(place, file, group, n_threads > 1) for place, file in self.files.items()
+            ]
+            for name in group:
+                parts = [table.column(name) for table in tables]
+                for place, part in zip(self.files, parts, strict=True):
+                    check_values(place, name, part, self.role_of(name))
+                yield pa.chunked_array([chunk for part in parts for chunk in part.chunks])
+
+    def batches(self, names: Sequence[str], batch_size: int) -> Iterator[pa.Table]:
+        """Yield columns in batches of rows."""
+        use_threads = threads_allowed() > 1
+        for place, file in self.files.items():
+            n_rows = 0
+            with naming_file(place):
+                for batch in file.iter_batches(batch_size, columns=names, use_threads=use_threads):
+                    table = pa.Table.from_batches([batch])
+                    for name in names:
+                        check_values(place, name, table.column(name), self.role_of(name), n_rows)
+                    n_rows += len(table)
+                    yield table
+            _check_length(place, n_rows, file)
+
+    def role_of(self, name: str) -> str:
+        """Return what a column is for."""
+        return {self.label: "label", self.query: "query"}.get(name, "feature")
+
+    def _check_columns(self, place: str) -> None:
+        """Refuse columns that do not exist, or whose type cannot be what they are for."""
+        needed = [name for name in (self.label, self.query) if name is not None]
+        for name in [*needed, *self.features]:
+            if name not in self.schema.names:
+                role = self.role_of(name)
+                raise ValueError(
+                    f"{place}, column {shown(name)}: the column of the {role} must exist; got "
+                    f"{shown(self.schema.names)}."
+                )
+            rule, is_allowed = ROLES[self.role_of(name)]
+            kind = self.schema.field(name).type
+            if not is_allowed(kind):
+                raise ValueError(
+                    f"{place}, column {shown(name)}: must hold {rule}; got {kind_name(kind)}."
+                )
+        if not self.features:
+            raise ValueError(f"{place}: must have a column of features; got none.")
+
+
+@contextmanager
+def naming_file(place: str) -> Iterator[None]:
+    """Turn the errors of a file that is not whole into one that names the file.
+
+    Examples
+    --------
+    >>> with naming_file("train.parquet"):
+    ...     raise pa.ArrowInvalid("no magic bytes")
+    Traceback (most recent call last):
+    ...
+    ValueError: train.parquet: a Parquet file must be whole and readable; got 'no magic bytes'.
+    """
+    try:
+        yield
+    except _ERRORS as error:
+        is_of_system = isinstance(error, OSError) and error.errno is not None and error.filename
+        if is_of_system or str(error).startswith(place):
+            raise
+        lines = str(error).splitlines() or [type(error).__name__]
+        raise ValueError(
+            f"{place}: a Parquet file must be whole and readable; got {shown(lines[0])}."
+        ) from error
+
+
+def read_whole(place: str, file: pq.ParquetFile, names: list[str], use_threads: bool) -> pa.Table:
+    """Return columns of one file."""
+    with naming_file(place):
+        table = file.read(columns=names, use_threads=use_threads)
+        missing = [name for name in names if name not in table.column_names]
+        if missing:
+            raise ValueError(f"no data of column {shown(missing[0])}")
+    _check_length(place, len(table), file)
+    return table
+
+
+def check_values(
+    place: str, name: str, column: pa.ChunkedArray, role: str, first_row: int = 0
+) -> None:
+    """Refuse damaged text, and missing labels and query ids."""
+    with naming_file(place):
+        column.validate(full=True)
+    if role == "feature":
+        return
+    is_missing = column.is_null(nan_is_null=True)
+    if role == "label":
+        numbers = as_floats(column, np.float64)
+        is_missing = ~np.isfinite(numbers)
+    row = int(np.argmax(is_missing)) if len(column) else 0
+    if len(column) and bool(np.asarray(is_missing)[row]):
+        rule = "be finite" if role == "label" else "not be missing"
+        value = column[row].as_py()
+        raise ValueError(
+            f"{place}, column {shown(name)}: the {role} must {rule}; got {value} in row "
+            f"{first_row + row}."
+        )
+
+
+def as_floats(column: pa.ChunkedArray | pa.Array, dtype: Any) -> np.ndarray:
+    """Return numbers as floats; missing values are NaN."""
+    kind = pa.float32() if dtype == np.float32 else pa.float64()
+    if types.is_decimal(column.type):  # has no unsafe cast
+        column = column.cast(pa.float64())
+    return np.asarray(column.cast(kind, safe=False).to_numpy(zero_copy_only=False))
+
+
+def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
+    """Return query ids as an array: int64 where they are integers, or text of a fixed width."""
+    kind = column.type
+    if is_text(kind) or types.is_dictionary(kind):
+        encoded = column if types.is_dictionary(kind) else column.dictionary_encode()
+        encoded = encoded.unify_dictionaries().combine_chunks()
+        texts = encoded.dictionary.to_pylist()
+        for text in texts:
+            if isinstance(text, str) and (len(text.encode()) > LONGEST_QID or "\0" in text):
+                raise ValueError(
+                    f"{place}, column {shown(name)}: a query id must be text of at most "
+                    f"{LONGEST_QID} bytes without NUL; got {shown(text)}."
+                )
+        return np.asarray(texts)[np.asarray(encoded.indices)]
+    values = column.to_numpy()
+    return values.astype(np.int64) if values.dtype.kind in "iu" and values.itemsize < 8 else values
+
+
+def kind_name(kind: Any) -> str:
+    """Return the name of a type, cut where it is long."""
+    return shown(str(kind)).strip("'")
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a column holds text."""
+    return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Tell whether a column holds numbers, or nothing at all."""
+    return (
+        types.is_floating(kind)
+        or types.is_integer(kind)
+        or types.is_boolean(kind)
+        or types.is_decimal(kind)
+        or types.is_null(kind)
+    )
+
+
+def _is_category(kind):
+    """Tell whether a column holds categories that are text or numbers."""
+    is_dictionary = types.is_dictionary(kind)
+    return is_dictionary and (is_text(kind.value_type) or is_number(kind.value_type))
+
+
+def _is_id(kind):
+    is_dictionary_of_text = types.is_dictionary(kind) and is_text(kind.value_type)
+    is_plain = types.is_integer(kind) or types.is_floating(kind) or types.is_date(kind)
+    return is_plain or is_text(kind) or types.is_timestamp(kind) or is_dictionary_of_text
+
+
+#: What a column must hold, by what it is for.
+ROLES: dict[str, tuple[str, Callable[[pa.DataType], bool]]] = {
+    "label": ("numbers", lambda kind: is_number(kind) and not types.is_null(kind)),
+    "query": ("numbers, text or dates", _is_id),
+    "feature": (
+        "numbers, text or categories",
+        lambda kind: is_number(kind) or is_text(kind) or _is_category(kind),
+    ),
+}
+
+
+def _is_narrow_float(kind):
+    return types.is_float32(kind) or types.is_float16(kind)
+
+
+def _fits_float32(kind):
+    is_small = types.is_integer(kind) and kind.bit_width <= 16
+    is_exact = _is_narrow_float(kind) or is_small or types.is_boolean(kind)
+    return is_exact or not is_number(kind) or types.is_null(kind)
+
+
+def _places(path):
+    """Return the files of a path."""
+    if not path.is_dir():
+        return [path]
+    places = sorted(path.glob("*.parquet"))
+    if not places:
+        raise ValueError(f"{path}: a folder of Parquet files must hold *.parquet; got none.")
+    return places
+
+
+def _opened(place):
+    with open(place, "rb"):  # an error of the system names the file
+        pass
+    with naming_file(str(place)):
+        file = pq.ParquetFile(place, pre_buffer=False, buffer_size=_BUFFER_SIZE)
+        file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
+        return file
+
+
+def _check_names(place, schema):
+    """Refuse two columns of one name."""
+    seen: set[str] = set()
+    for name in schema.names:
+        if name in seen:
+            raise ValueError(f"{place}, column {shown(name)}: must be there once; got it twice.")
+        seen.add(name)
+
+
+def _check_same(place, schema, first, expected):
+    """Refuse a file with other columns or types than the first file of its folder."""
+    for name in [*expected.names, *schema.names]:
+        kinds = [
+            each.field(name).type if name in each.names else "no column"
+            for each in (expected, schema)
+        ]
+        if kinds[0] != kinds[1]:
+            raise ValueError(
+                f"{place}, column {shown(name)}: must be as in {first}, {kind_name(kinds[0])}; got "
+                f"{kind_name(kinds[1])}."
+            )
+
+
+def _check_length(place, n_rows, file):
+    if n_rows != file.metadata.num_rows:
+        raise ValueError(
+            f"{place}: must hold {file.metadata.num_rows} rows, as it says; got {n_rows}."
+        )
+
+
+def _index_columns(schema):
+    """Return the columns that are the index of the pandas data frame that was written."""
+    about = schema.pandas_metadata
+    columns = about.get("index_columns") if isinstance(about, dict) else None
+    return [name for name in columns or () if isinstance(name, str)]

@@ -1,0 +1,27 @@
+"""Scratch arrays: arrays in a file that has no name and ends with the process."""
+
+import os
+import tempfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+
+def scratch_array(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray[Any, Any]:
+    """Return an array in a new file in the folder for temporary files, see ``TMPDIR``.
+
+    The system keeps as much of the file in memory as it has room for.
+
+    Examples
+    --------
+    >>> scratch_array((2, 3), np.uint8).shape
+    (2, 3)
+    """
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    if size == 0:
+        return np.empty(shape, dtype=dtype)
+    with tempfile.TemporaryFile() as file:
+        if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
+            os.posix_fallocate(file.fileno(), 0, size)
+        return np.asarray(np.memmap(file, dtype=dtype, mode="w+", shape=shape))
