@@ -42,7 +42,8 @@ def assert_fast_is_exact(objective, scores):
 def test_meeting_only_the_documents_within_reach_misses_no_pair(sizes, weight, tied):
     y, qid, scores = make_task(sizes, tied=tied)
     objective = make_objective(y, qid, weight=weight, k=4)
-    assert pays_to_copy_top(objective.groups.sizes, reach=4)
+    whole = objective.judgments.whole
+    assert pays_to_copy_top(whole.n_squared, whole.n_documents, reach=4)
     assert_fast_is_exact(objective, scores)
 
 
@@ -87,4 +88,5 @@ def test_columns_of_fixed_length_hold_what_they_must():
 @pytest.mark.parametrize(("sizes", "pays"), [((80, 80), True), ((79, 79), False), ((2, 81), False)])
 def test_standing_twice_pays_where_most_documents_are_in_long_queries(sizes, pays):
     # Of 2 and 81 documents, the average one has (4 + 6561) / 83 = 79.1 in its query.
-    assert pays_to_copy_top(np.array(sizes), reach=10) == pays
+    sizes = np.array(sizes)
+    assert pays_to_copy_top(float((sizes**2).sum()), sizes.sum(), reach=10) == pays

@@ -21,6 +21,7 @@ PART_SETTINGS = {
     "histogram": {"n_estimators": 3, "min_child_samples": 5},
     "streaming": {"n_estimators": 3, "min_child_samples": 5},
     "ensemble": {"parts": ("line", SMALL_TREES), "n_bags": 2},
+    "chain": {"parts": ("line", SMALL_TREES)},
     "mlp": {"hidden": (4,), "n_epochs": 1},
     "linear": {"n_epochs": 1},
     "polynomial": {"n_epochs": 1},

@@ -26,7 +26,7 @@ def weights_of_pairs(name, labels, scores, k):
     gain = np.asarray(weight.gains(y[order], groups, options), dtype=float)
     x = np.array(scores, dtype=float)[order]
     ranks = Ranks(np.arange(len(y), dtype=np.int32), *np.zeros((6, len(y))))
-    discounts = options.discounts(weight.discount, groups)
+    discounts = options.discounts(weight.discount, groups.sizes.max())
     rule = RankRule(discounts, top=0, reach=len(discounts), smoothing=0.0, seed=0)
     kernel = rank_kernel(weight.values, False, False)
     kernel(x, gain, order, groups.indptr, 0, rule, ranks)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from treerank.baselines import PRank, QuadraticPRank, RankBoost, RankSVM, SortNet
+from treerank.feature_parts.ensembles.chain import Chain
 from treerank.feature_parts.ensembles.ensemble import Ensemble
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.linear.line import Line
@@ -27,6 +28,7 @@ RANKERS = {
     "soft_trees": TreeDirectRanker(SoftTrees(2, depth=2, n_epochs=1), random_state=0),
     "line": TreeDirectRanker(Line()),
     "ensemble": TreeDirectRanker(Ensemble([Line(), Line()], n_bags=2), random_state=0),
+    "chain": TreeDirectRanker(Chain([Line(), Line()]), random_state=0),
     "nested": NestedRanker(RankSVM(), sizes=(5,)),
     "rankboost": RankBoost(n_estimators=3),
     "ranksvm": RankSVM(),
@@ -127,6 +129,10 @@ PART_CHANGES = [
     ("ensemble", ("bags_",), lambda old: [bag[:1] for bag in old]),
     ("ensemble", ("bags_",), lambda old: [[3, 4]]),
     ("ensemble", ("n_features_in_",), lambda old: 2),
+    ("chain", ("parts_",), lambda old: []),
+    ("chain", ("parts_",), lambda old: [3, 4]),
+    ("chain", ("n_outputs_",), lambda old: 0),
+    ("chain", ("n_features_in_",), lambda old: 2),
     ("ensemble", ("head_weight_",), shorter),
     ("ensemble", ("head_weight_",), filled(-1)),
     ("ensemble", ("spread_",), filled(np.inf)),

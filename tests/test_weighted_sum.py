@@ -201,6 +201,7 @@ SMALL_PARTS = {
     "streaming": {"n_estimators": 4, "min_child_samples": 5},
     "line": {},
     "ensemble": {"parts": ("line", LightGBMTrees(n_estimators=4, n_jobs=1)), "n_bags": 2},
+    "chain": {"parts": ("line", LightGBMTrees(n_estimators=4, n_jobs=1))},
     "mlp": {"hidden": (4,), "n_epochs": 2, "batch_size": 32},
     "linear": {"n_epochs": 2, "batch_size": 32},
     "polynomial": {"n_epochs": 2, "batch_size": 32},

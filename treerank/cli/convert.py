@@ -25,8 +25,8 @@ def convert(
 ) -> None:
     """Write a data file in another format: LETOR or Parquet.
 
-    The name of the new file says which. Rows are read and written in batches, so a file may be larger than memory. An existing file is
-    replaced only once the new one is whole.
+    The name of the new file says which. Rows are read and written in batches, so a file may be
+    larger than memory. An existing file is replaced only once the new one is whole.
     """
     check_written(target, data)
     reporter = Reporter(quiet)

@@ -20,6 +20,7 @@ FEATURE_PARTS = {
     "linear": "treerank.feature_parts.networks.linear:Linear",
     "line": "treerank.feature_parts.linear.line:Line",
     "ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
+    "chain": "treerank.feature_parts.ensembles.chain:Chain",
     "polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",
     "soft_trees": "treerank.feature_parts.soft_trees.part:SoftTrees",
 }

@@ -30,6 +30,8 @@ class Rows:
         Names of the columns.
     categorical : sequence of int, default=None
         Columns that hold integer codes of categories.
+    places : ndarray of shape (n_rows,), default=None
+        Place of each row among the rows of all workers; ``None`` where there is one worker.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Rows:
     order: np.ndarray | None = None
     feature_names: Sequence[str] | None = None
     categorical: Sequence[int] | None = None
+    places: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Check the shape, and replace an order that changes nothing by None."""
@@ -109,7 +112,8 @@ class Rows:
     def take(self, positions: np.ndarray) -> "Rows":
         """Return a view of the rows at ``positions`` of this view."""
         order = positions if self.order is None else self.order[positions]
-        return replace(self, order=order)
+        places = None if self.places is None else self.places[positions]
+        return replace(self, order=order, places=places)
 
     def array(self) -> Any:
         """Return all rows as one matrix, as a copy if ``order`` is not None."""

@@ -83,6 +83,16 @@ def count(at_least: int = 0, at_most: int | None = None) -> Rule:
     return check
 
 
+def size(of: str) -> Rule:
+    """Return the rule of a whole number, at least 1, that later rules know under a name."""
+
+    def check(name: str, value: Any, sizes: dict[str, int]) -> None:
+        check_count(name, value, at_least=1)
+        sizes[of] = value
+
+    return check
+
+
 def flag(name: str, value: Any, sizes: dict[str, int]) -> None:
     """Refuse what is not true or false."""
     if not isinstance(value, bool):

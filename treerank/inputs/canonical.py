@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit
+from treerank.team import current_team
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
@@ -59,13 +60,50 @@ def canonical_order(
     >>> bool((X[groups.order] == X[::-1][backwards.order]).all())
     True
     """
+    return ordered_queries(X, groups, y, *weights)[0]
+
+
+def ordered_queries(
+    X: Any, groups: QueryGroups, y: np.ndarray, *weights: np.ndarray | None
+) -> tuple[QueryGroups, np.ndarray]:
+    """Return :func:`canonical_order` and the hash of each query, by which queries are sorted."""
     hashes = row_hashes(X, y, *weights)
     sums = _query_sums(hashes, groups.order, groups.indptr)
     queries = np.lexsort((groups.sizes, sums))
     starts = np.append(0, np.cumsum(groups.sizes[queries]))
     first = np.empty(groups.n_queries, dtype=np.int64)
     first[queries] = starts[:-1]
-    return QueryGroups(_sorted_by_query(np.argsort(hashes), groups.codes, first), starts)
+    order = _sorted_by_query(np.argsort(hashes), groups.codes, first)
+    return QueryGroups(order, starts), sums[queries]
+
+
+def places_in_team(groups: QueryGroups, query_hashes: np.ndarray) -> np.ndarray:
+    """Return the place of each document in the canonical order of all workers' documents.
+
+    Parameters
+    ----------
+    groups : QueryGroups
+        Queries of this worker, in canonical order.
+    query_hashes : ndarray of shape (n_queries,)
+        Their hashes, from :func:`ordered_queries`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> groups = QueryGroups(None, np.array([0, 2, 3]))
+    >>> places_in_team(groups, np.array([5, 8], dtype=np.uint64))
+    array([0, 1, 2])
+    """
+    team = current_team()
+    parts = team.gather((query_hashes, groups.sizes))
+    hashes, sizes = (np.concatenate(column) for column in zip(*parts, strict=True))
+    queries = np.lexsort((sizes, hashes))
+    start = np.empty(len(sizes), dtype=np.int64)
+    start[queries] = np.cumsum(sizes[queries]) - sizes[queries]
+    before = sum(len(part[0]) for part in parts[: team.rank])
+    own = start[before : before + groups.n_queries]
+    within = np.arange(groups.n_documents) - groups.indptr[:-1].repeat(groups.sizes)
+    return own.repeat(groups.sizes) + within
 
 
 def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:

@@ -223,7 +223,7 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> S
     weight = get_pair_weight("uniform" if settings.weight is None else settings.weight)
     pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
     _refuse_weightless(weight, pairs)
-    largest = float(judgments.y.max())
+    largest = judgments.whole.largest_label
     whole = PairwiseObjective(
         judgments,
         loss,
@@ -234,7 +234,7 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> S
         settings.target_margin,
         float(settings.smoothing),
         settings.query_normalization,
-        judgments.groups.n_documents / judgments.groups.n_queries,
+        judgments.whole.typical_size,
     )
     if not settings.per_level:
         return whole.checked()

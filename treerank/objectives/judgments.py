@@ -1,13 +1,57 @@
 """Judgments: all that an objective may know of documents: labels, queries and weights."""
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, check_count, check_weight
 from treerank.inputs.grouping import QueryGroups, check_constant_within
+from treerank.team import current_team
+
+
+class Whole(NamedTuple):
+    """What the objective of some queries needs to know of all queries of a fit.
+
+    Attributes
+    ----------
+    n_documents, n_queries : int
+        Numbers of documents and queries.
+    n_squared : float
+        Sum of the squared sizes of the queries.
+    longest : int
+        Size of the largest query.
+    largest_label : float
+        Largest label.
+    """
+
+    n_documents: int
+    n_queries: int
+    n_squared: float
+    longest: int
+    largest_label: float
+
+    @classmethod
+    def of(cls, y: np.ndarray, groups: QueryGroups) -> "Whole":
+        """Describe the queries of one worker."""
+        sizes = groups.sizes
+        squared = float(np.square(sizes, dtype=float).sum())
+        longest = int(sizes.max(initial=0))
+        return cls(len(y), len(sizes), squared, longest, float(y.max(initial=-np.inf)))
+
+    @classmethod
+    def of_team(cls, y: np.ndarray, groups: QueryGroups) -> "Whole":
+        """Describe the queries of all workers."""
+        documents, queries, squared, longest, largest = zip(
+            *current_team().gather(cls.of(y, groups)), strict=True
+        )
+        return cls(sum(documents), sum(queries), sum(squared), max(longest), max(largest))
+
+    @property
+    def typical_size(self) -> float:
+        """Documents of an average query."""
+        return self.n_documents / self.n_queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +70,8 @@ class Judgments:
         Weight of each query.
     keys : ndarray of shape (n_documents,)
         A number for each document, which keys whatever is drawn for it at random.
+    whole : Whole
+        What there is to know of the queries of all workers.
     seed : int
         Seed of whatever is drawn at random.
 
@@ -41,6 +87,7 @@ class Judgments:
     sample_weight: np.ndarray
     query_weight: np.ndarray
     keys: np.ndarray
+    whole: Whole
     seed: int = 0
 
     @classmethod
@@ -72,6 +119,7 @@ class Judgments:
         sample_weight: np.ndarray | None = None,
         query_weight: np.ndarray | None = None,
         seed: int = 0,
+        keys: np.ndarray | None = None,
     ) -> "Judgments":
         """Put together what is checked already; a weight of ``None`` is 1."""
         return cls(
@@ -79,7 +127,8 @@ class Judgments:
             groups,
             np.ones(len(y)) if sample_weight is None else sample_weight,
             np.ones(groups.n_queries) if query_weight is None else query_weight,
-            np.arange(len(y)),
+            np.arange(len(y)) if keys is None else keys,
+            Whole.of_team(y, groups),
             seed,
         )
 
@@ -92,6 +141,7 @@ class Judgments:
             self.sample_weight[rows],
             self.query_weight[queries],
             self.keys[rows],
+            Whole.of(self.y[rows], groups),
             self.seed,
         )
 

@@ -114,9 +114,9 @@ class ListwiseObjective(Summable):
 
     def convex(self) -> PairwiseObjective:
         """Return the logistic loss of all pairs of the same documents."""
-        groups, weight = self.groups, PAIR_WEIGHTS[self.loss.head_weight]
+        weight = PAIR_WEIGHTS[self.loss.head_weight]
         fixed = PAIR_LOSSES["logistic"], weight, Pairs(), WeightOptions()
-        typical_size = groups.n_documents / groups.n_queries
+        typical_size = self.judgments.whole.typical_size
         return PairwiseObjective(self.judgments, *fixed, 1.0, "unit", 0.0, None, typical_size)
 
     @property

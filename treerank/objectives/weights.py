@@ -19,7 +19,6 @@ import numpy as np
 from numba.extending import register_jitable
 
 from treerank.checks import shown
-from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import is_relevant, label_gains
 from treerank.objectives.position_values import err_values, map_values, mrr_values, ndcg_values
 from treerank.parameters import Rule
@@ -74,7 +73,9 @@ def _over_ideal_dcg(y, groups, options):
     """Return gains over the largest DCG@k of their query; y is sorted within queries."""
     gains = label_gains(y, options.gain)
     ranks = groups.sizes.repeat(groups.sizes) - 1 - _places(groups)  # best label first
-    ideal = np.add.reduceat(gains * options.discounts("ndcg", groups)[ranks], groups.indptr[:-1])
+    ideal = np.add.reduceat(
+        gains * options.discounts("ndcg", groups.sizes.max())[ranks], groups.indptr[:-1]
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(gains / ideal.repeat(groups.sizes), posinf=0.0)
 
@@ -121,9 +122,9 @@ class WeightOptions:
     threshold: float = 1.0
     largest_label: float = 1.0
 
-    def discounts(self, name: str, groups: QueryGroups) -> np.ndarray:
+    def discounts(self, name: str, longest: int) -> np.ndarray:
         """Return the discount of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for others."""
-        ranks = np.arange(1, max(groups.sizes.max(), 1) + 1)
+        ranks = np.arange(1, max(longest, 1) + 1)
         discounts = 1 / np.log2(1 + ranks) if name == "ndcg" else 1 / ranks
         return np.where(ranks <= (self.k or len(ranks)), discounts, 0.0)
 

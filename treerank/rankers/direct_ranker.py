@@ -45,6 +45,7 @@ from treerank.rankers.label_limits import limited_sum
 from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_labels, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
+from treerank.team import current_team
 
 #: Forests of fitted models, since reading them from an engine takes long.
 _FORESTS: WeakKeyDictionary[Any, Forest] = WeakKeyDictionary()
@@ -250,7 +251,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _fit_part(self, part, data, objective, held_out):
         """Return the fitted feature part."""
         names = tuple(getattr(self, "feature_names_in_", ())) or None
-        rows = Rows(data.X, data.rows, names, tuple(self.columns_.categories) or None)
+        rows = Rows(data.X, data.rows, names, tuple(self.columns_.categories) or None, data.places)
         validation = held_out and held_out.validation(objective.n_outputs)
         return part.fit(rows, objective, validation=validation)
 
@@ -258,7 +259,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """Return the weight of each output of the feature part in the score."""
         part = self.feature_part_
         shape = (len(data.y), objective.n_outputs) if objective.n_outputs > 1 else len(data.y)
-        if not np.any(objective.derivatives(np.zeros(shape))[0]):
+        if not any(current_team().gather(np.any(objective.derivatives(np.zeros(shape))[0]))):
             reason = f"no query has two that differ in y and in what weight={self.weight!r} sees"
             warn_user(f"No pair of documents counts, since {reason}: the model is constant.")
             return np.zeros(part.n_outputs_)

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight
-from treerank.inputs.canonical import canonical_order
+from treerank.inputs.canonical import ordered_queries, places_in_team
 from treerank.inputs.grouping import QueryGroups, check_constant_within
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs import GivenPairs
+from treerank.team import current_team
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class TrainingSet:
         The user's own pairs, as numbers of documents in training order.
     labels : dict from str to ndarray of shape (n_documents,), or None
         All labels by name if there are several; ``y`` is the first of them.
+    places : ndarray of shape (n_documents,) or None
+        Place of each document in the training order of all workers, where there are several.
     """
 
     X: Any
@@ -51,6 +54,7 @@ class TrainingSet:
     query_weight: np.ndarray | None = None
     pairs: GivenPairs | None = None
     labels: dict[str, np.ndarray] | None = None
+    places: np.ndarray | None = None
 
     @property
     def features(self) -> Any:
@@ -64,7 +68,8 @@ class TrainingSet:
 
     def judgments(self, seed: int) -> Judgments:
         """Return labels, queries and weights, as objectives take them."""
-        return Judgments.of(self.y, self.groups, self.sample_weight, self.weight_of_queries, seed)
+        weights = self.sample_weight, self.weight_of_queries
+        return Judgments.of(self.y, self.groups, *weights, seed, self.places)
 
     def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
         """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""
@@ -93,6 +98,7 @@ class TrainingSet:
             None if self.query_weight is None else self.query_weight[positions],
             None if self.pairs is None else self.pairs.taking(positions),
             self.labels and {name: y[positions] for name, y in self.labels.items()},
+            None if self.places is None else self.places[positions],
         )
 
     def split_by_query(self, share: float, rng: np.random.RandomState) -> tuple[Self, Self]:
@@ -170,10 +176,15 @@ def _without_idle_weights(data: TrainingSet) -> TrainingSet:
         kept &= weight is None or weight > 0
     if not kept.any():
         raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
-    ones = [name for name, w in weights.items() if w is not None and (w[kept] == 1).all()]
+    ones = [name for name, w in weights.items() if w is not None and _all_ones(w[kept])]
     unset: dict[str, Any] = dict.fromkeys(ones)
     data = replace(data, **unset)
     return data if kept.all() else data.taking(np.flatnonzero(kept))
+
+
+def _all_ones(weights: np.ndarray) -> bool:
+    """Tell whether the weights of all workers are 1."""
+    return all(current_team().gather(bool((weights == 1).all())))
 
 
 def _in_canonical_order(data: TrainingSet) -> TrainingSet:
@@ -181,12 +192,14 @@ def _in_canonical_order(data: TrainingSet) -> TrainingSet:
     X = data.X if len(data.rows) == data.X.shape[0] else data.X[data.rows]
     weights = (data.sample_weight, data.query_weight, *_sums_over_pairs(data))
     others = list((data.labels or {}).values())[1:]
-    ordered = canonical_order(X, data.groups, data.y, *weights, *others)
+    ordered, hashes = ordered_queries(X, data.groups, data.y, *weights, *others)
     taken = data.taking(ordered.order)
     pairs = taken.pairs
     if pairs is not None:
         pairs = _sorted(pairs, pairs.target, pairs.weight, pairs.j, pairs.i)
-    return replace(taken, groups=QueryGroups(None, ordered.indptr), pairs=pairs)
+    groups = QueryGroups(None, ordered.indptr)
+    places = places_in_team(groups, hashes) if current_team().size > 1 else None
+    return replace(taken, groups=groups, pairs=pairs, places=places)
 
 
 def _sorted(pairs: GivenPairs, *keys: np.ndarray) -> GivenPairs:

@@ -39,10 +39,11 @@ class TreeDirectRanker(DirectRanker):
     ----------
     feature_part : str, feature part or list of them, default="lightgbm"
         Function from documents to numbers. One of "lightgbm", "xgboost", "histogram",
-        "streaming", "line", "ensemble", "mlp", "linear", "polynomial" and "soft_trees", or an
-        instance with its own parameters, such as ``LightGBMTrees(n_estimators=500)``, of which a
-        copy is fitted. A list is an :class:`~treerank.feature_parts.ensembles.ensemble.Ensemble`
-        of the parts in it. For the best ranker see :meth:`best`.
+        "streaming", "line", "ensemble", "chain", "mlp", "linear", "polynomial" and "soft_trees",
+        or an instance with its own parameters, such as ``LightGBMTrees(n_estimators=500)``, of
+        which a copy is fitted. A list is an
+        :class:`~treerank.feature_parts.ensembles.ensemble.Ensemble` of the parts in it. For the
+        best ranker see :meth:`best`.
     loss : str or object, default="logistic"
         Price of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
         "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own

@@ -5,6 +5,7 @@ itself, LightGBM reads 200,000 rows for them and XGBoost reads all rows, which t
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numba import prange
@@ -12,6 +13,7 @@ from numba import prange
 from treerank.feature_parts.rows import Rows
 from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniforms
+from treerank.team import current_team
 
 #: Number of rows that bins are found from: about two hundred for each of 255 bins.
 SAMPLE_SIZE = 50_000
@@ -24,7 +26,8 @@ _COLUMNS = 16
 def sample_of(rows: Rows, seed: int) -> Rows:
     """Return a view of about ``SAMPLE_SIZE`` rows, or ``rows`` itself if there are not more.
 
-    Every row is drawn with the same probability.
+    Every row is drawn with the same probability. Several workers all get the rows that a single
+    one would draw, in its order.
 
     Examples
     --------
@@ -33,10 +36,16 @@ def sample_of(rows: Rows, seed: int) -> Rows:
     >>> len(sample_of(rows, 0))
     50022
     """
-    if len(rows) <= SAMPLE_SIZE:
+    team = current_team()
+    places = np.arange(len(rows)) if rows.places is None else rows.places
+    n_rows = sum(team.gather(len(rows)))
+    if n_rows > SAMPLE_SIZE:
+        rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < SAMPLE_SIZE / n_rows))
+    if team.size == 1:
         return rows
-    keys = uniforms(seed, 0, np.arange(len(rows)))
-    return rows.take(np.flatnonzero(keys < SAMPLE_SIZE / len(rows)))
+    parts = team.gather((rows.places, rows.array()))
+    places, values = (np.concatenate(column) for column in zip(*parts, strict=True))
+    return replace(rows, values=values[np.argsort(places)], order=None, places=None)
 
 
 def nonzero_columns(

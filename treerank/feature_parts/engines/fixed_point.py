@@ -14,6 +14,7 @@ import numpy as np
 
 from treerank.numerics.compiling import njit
 from treerank.objectives.base import Objective
+from treerank.team import current_team
 
 _MANTISSA_BITS = 24
 _SMALLEST_EXPONENT = -126  # of a normal float32
@@ -55,6 +56,8 @@ class FixedPointDerivatives:
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)
         gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
         (largest_gradient, _), (largest, smallest) = extremes(gradient), extremes(hessian)
+        found = current_team().largest(np.array([largest_gradient, largest, -smallest]))
+        largest_gradient, largest, smallest = float(found[0]), float(found[1]), -float(found[2])
         if not np.isfinite(largest_gradient):
             value = _first_infinite(gradient)
             raise ValueError(f"gradient must be finite; got {value!r}. Lower learning_rate?")

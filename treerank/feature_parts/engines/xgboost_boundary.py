@@ -13,6 +13,7 @@ from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
+from treerank.team import current_team
 
 with naming_the_extra("XGBoostTrees"):
     import xgboost
@@ -34,10 +35,10 @@ class RowIterator(xgboost.DataIter):
 
     def next(self, input_data: Callable[..., Any]) -> bool:
         """Pass the next batch to ``input_data``; return whether there was one."""
-        if self.position >= len(self.rows):
+        if self.position >= max(1, len(self.rows)):  # a worker without rows has an empty batch
             return False
         batch = self.rows.batch(self.position, self.position + _BATCH)
-        self.position += batch.shape[0]
+        self.position += _BATCH
         label = np.zeros(batch.shape[0], dtype=np.float32)
         batch = stored_as(batch, sparse=self.sparse)
         input_data(data=batch, label=label, **self.description)
@@ -90,10 +91,12 @@ def make_matrix(
         iterator = RowIterator(view, sparse, **description)
         return xgboost.QuantileDMatrix(iterator, ref=reference, max_bin=max_bin, **options)
 
-    sample = sample_of(rows, seed)
     # A sample may lack a category, and XGBoost refuses codes that the reference does not have.
-    if reference is None and sample is not rows and not categorical:
-        reference = quantized(sample, None)
+    if reference is None and not categorical:
+        sample = sample_of(rows, seed)
+        # XGBoost merges what the workers hold, so only one of them holds the sample.
+        held = sample if current_team().rank == 0 else sample.take(np.arange(0))
+        reference = None if sample is rows else quantized(held, None)
     return quantized(rows, reference)
 
 

@@ -6,26 +6,30 @@ scores of documents they were not trained on. From these scores, which cover all
 weights of the feature parts are fitted.
 """
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_choice, check_count, check_sequence
+from treerank.checks import check_count
 from treerank.feature_parts.base import FeaturePart, Validation
 from treerank.feature_parts.ensembles.bags import deal_bags
+from treerank.feature_parts.ensembles.part_list import (
+    PartList,
+    check_fitted_parts,
+    check_outputs,
+    weighed,
+)
 from treerank.feature_parts.linear.head_fitting import fit_head
-from treerank.feature_parts.registry import make_feature_part, reads_sparse
+from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
-from treerank.files.states import Rule, array, check_state, count, history
+from treerank.files.states import Rule, array, check_state, history, size
 from treerank.objectives.base import Objective, convex_form
 from treerank.objectives.batches import taken
-from treerank.parameters import Seed, check_parameters
+from treerank.parameters import Seed
 from treerank.progress import Progress, current_listener, ignore_progress, listening
 
 #: Penalty on the weights of the parts, chosen on validation parts of real data.
@@ -33,7 +37,7 @@ _ALPHA = 0.03
 
 
 @dataclass(eq=False, repr=False)
-class Ensemble(BaseEstimator):
+class Ensemble(PartList):
     """Several feature parts side by side, each the mean of several fits.
 
     A fit of a part leaves out some queries. All parts see the same objective. A part that stops
@@ -90,11 +94,8 @@ class Ensemble(BaseEstimator):
 
         The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
         """
-        check_parameters(self)
-        check_sequence("parts", self.parts)
+        self._check_parts()
         check_count("n_bags", self.n_bags, at_least=2, at_most=2**31 - 1)
-        if len(self.parts) == 0:
-            raise ValueError("parts must hold a feature part; got none.")
         rows = as_rows(X, sparse=reads_sparse(self))
         rng = check_random_state(self.random_state)
         bags = deal_bags(objective.groups, self.n_bags, rng)
@@ -102,7 +103,7 @@ class Ensemble(BaseEstimator):
         self.n_features_in_, self.bags_ = rows.shape[1], []
         scores = np.empty((len(rows), len(self.parts)))
         for bag in bags:
-            parts = [_seeded(part, rng) for part in self.parts]
+            parts = self._seeded_parts(rng)
             with listening(ignore_progress):
                 self.bags_.append(_fit_parts(parts, rows, objective, bag))
             scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
@@ -144,37 +145,10 @@ class Ensemble(BaseEstimator):
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
-        n_features = state["n_features_in_"]
-        check_state(state, _STATE, n_parts=len(self.parts), n_features=n_features)
+        check_state(state, _STATE, n_parts=len(self.parts))
         for name in _STATE:
             setattr(self, name, state[name])
         return self
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters by name, those of the parts as ``"0__..."``, ``"1__..."``."""
-        params: dict[str, Any] = super().get_params(deep=False)
-        for place, part in enumerate(self.parts if deep else ()):
-            if not isinstance(part, str):
-                params |= {f"{place}__{name}": value for name, value in part.get_params().items()}
-        return params
-
-    def set_params(self, **params: Any) -> Self:
-        """Set parameters by name; ``"1__num_leaves"`` is one of the second part."""
-        nested = {name: name.partition("__") for name in params}
-        nested = {name: split for name, split in nested.items() if split[0].isdigit()}
-        super().set_params(**{name: params[name] for name in params if name not in nested})
-        parts: list[Any] = [make_feature_part(part) for part in self.parts]
-        self.parts = parts if nested else self.parts
-        for name, (place, _, name_in_part) in nested.items():
-            check_choice("place", int(place), range(len(parts)))
-            parts[int(place)].set_params(**{name_in_part: params[name]})
-        return self
-
-    def __sklearn_tags__(self) -> Tags:
-        """Return scikit-learn's tags: X may be sparse if all parts read sparse matrices."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = all(reads_sparse(make_feature_part(part)) for part in self.parts)
-        return tags
 
     def _weigh(self, scores: np.ndarray, objective: Objective) -> None:
         """Fit the weights of the parts to the scores of documents that were left out."""
@@ -187,19 +161,15 @@ class Ensemble(BaseEstimator):
 
 def _check_bags(name, bags, sizes):
     """Refuse what is not a list of bags with one fitted part per place."""
-    n_parts, n_features = sizes["n_parts"], sizes["n_features"]
-    lists = bags if isinstance(bags, list) else []
-    if not lists or any(not isinstance(parts, list) or len(parts) != n_parts for parts in lists):
-        raise ValueError(f"{name} must be a list of bags of {n_parts} parts.")
-    for part in itertools.chain(*bags):
-        width = getattr(part, "n_features_in_", n_features)
-        if not hasattr(part, "transform") or width != n_features:
-            raise ValueError(f"{name} must hold fitted feature parts of {n_features} features.")
+    if not isinstance(bags, list) or not bags:
+        raise ValueError(f"{name} must be a list of bags of {sizes['n_parts']} parts.")
+    for parts in bags:
+        check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
 
 
 #: What ``fit`` has learned, with the rules of a model file.
 _STATE: dict[str, Rule] = {
-    "n_features_in_": count(at_least=1),
+    "n_features_in_": size("n_features"),
     "bags_": _check_bags,
     "head_weight_": array("float64", "n_parts", at_least=0),
     "spread_": array("float64", "n_parts", at_least=0),
@@ -207,17 +177,9 @@ _STATE: dict[str, Rule] = {
 }
 
 
-def _seeded(part: Any, rng: np.random.RandomState) -> Any:
-    """Return an unfitted copy with a seed."""
-    copy = make_feature_part(part)
-    if "random_state" in copy.get_params() and copy.random_state is None:
-        copy.set_params(random_state=int(rng.randint(2**31 - 1)))
-    return copy
-
-
 def _columns(parts, X):
     """Return the scores of the parts of one bag, side by side."""
-    return np.stack([_scores(part, X) for part in parts], axis=1)
+    return np.stack([weighed(part, X).sum(axis=1) for part in parts], axis=1)
 
 
 def _fit_parts(parts, rows, objective, bag):
@@ -226,15 +188,5 @@ def _fit_parts(parts, rows, objective, bag):
     watched = bag.loss_left_out(rows, objective)
     for part in parts:
         part.fit(kept, inside, validation=watched)
-        if part.n_outputs_ not in (1, objective.n_outputs) and not hasattr(part, "head_weight_"):
-            raise ValueError(
-                f"parts must have a single output or weights of their outputs; got "
-                f"{part.n_outputs_} of {type(part).__name__}."
-            )
+        check_outputs(part, objective.n_outputs)
     return parts
-
-
-def _scores(part, X):
-    """Return the scores of a fitted part."""
-    outputs = np.ascontiguousarray(part.transform(X))
-    return (outputs * getattr(part, "head_weight_", 1.0)).reshape(len(outputs), -1).sum(axis=1)

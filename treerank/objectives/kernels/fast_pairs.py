@@ -69,7 +69,8 @@ def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
 
 def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
     """Return the kernel for a problem whose loss has a shape."""
-    limited = pays_to_copy_top(problem.groups.sizes, problem.rank_rule.reach)
+    whole = problem.judgments.whole
+    limited = pays_to_copy_top(whole.n_squared, whole.n_documents, problem.rank_rule.reach)
     assert problem.loss.shape is not None
     return fast_kernel(
         problem.loss.shape.of_upset,
@@ -79,7 +80,7 @@ def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
         problem.weight.looks_at_ties,
         problem.pairs.top is not None,
         limited=limited,
-        narrow=is_narrow(problem.groups.sizes.max(), limited),
+        narrow=is_narrow(whole.longest, limited),
         weighted=not problem.is_unweighted,
         normalized=problem.normalization is not None and not problem.is_separable,
     )
@@ -96,9 +97,9 @@ def _sum_wide(problem, wide, x, iteration, g, h, mass):
         h[own] /= problem.loss.shape.hessian_factor
 
 
-def pays_to_copy_top(sizes: np.ndarray, reach: int) -> bool:
+def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
     """Tell whether the query of an average document is much longer than the top."""
-    return bool(np.square(sizes, dtype=float).sum() >= ENOUGH * reach * sizes.sum())
+    return n_squared >= ENOUGH * reach * n_documents
 
 
 def is_narrow(longest: int, limited: bool) -> bool:

@@ -1,0 +1,99 @@
+"""Chains: each part learns what the last ones have left, and the scores add up."""
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator
+
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.ensembles.chain import Chain
+from treerank.feature_parts.linear.line import Line
+from treerank.objectives import make_objective
+from treerank.objectives.batches import taken
+from treerank.objectives.started import Started
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.testing import make_ranking_sample
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+DATA = make_ranking_sample()
+X, Y, QID = DATA.X, DATA.y, DATA.qid
+OBJECTIVE = make_objective(Y, QID)
+RNG = np.random.default_rng(0)
+
+
+class Fixed(BaseEstimator):
+    """Returns given columns of X, whatever the objective, and remembers it."""
+
+    def __init__(self, columns=(0,)):
+        self.columns = columns
+
+    @property
+    def n_outputs_(self):
+        return len(self.columns)
+
+    def fit(self, X, objective, *, validation=None):
+        self.objective_, self.validation_ = objective, validation
+        return self
+
+    def transform(self, X):
+        return np.asarray(X.array() if hasattr(X, "array") else X)[:, list(self.columns)]
+
+
+def test_each_part_is_fitted_from_the_scores_of_the_last_ones():
+    part = Chain([Fixed((0,)), Fixed((1,)), Fixed((2,))]).fit(X, OBJECTIVE)
+    np.testing.assert_array_equal(part.transform(X)[:, 0], X[:, 0] + X[:, 1] + X[:, 2])
+    scores = RNG.normal(size=len(X))
+    for fitted, start in zip(part.parts_, [0, X[:, 0], X[:, 0] + X[:, 1]], strict=True):
+        for ours, theirs in zip(fitted.objective_(scores), OBJECTIVE(start + scores), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_the_metric_of_validation_is_that_of_the_sum():
+    def largest(scores):
+        return float(np.max(scores))
+
+    part = Chain([Fixed((0,)), Fixed((1,))]).fit(X, OBJECTIVE, validation=(X[:9], largest))
+    first, second = (fitted.validation_[1] for fitted in part.parts_)
+    assert first(X[:9, 1]) == X[:9, 1].max()
+    assert second(X[:9, 1]) == (X[:9, 0] + X[:9, 1]).max()
+
+
+def test_trees_from_a_line_lower_the_loss_of_the_line():
+    trees = LightGBMTrees(n_estimators=10, min_child_samples=5, n_jobs=1)
+    part = Chain(["line", trees], random_state=0).fit(X, OBJECTIVE)
+    line = Line().fit(X, OBJECTIVE).transform(X)
+    np.testing.assert_array_equal(part.parts_[0].transform(X), line)
+    assert OBJECTIVE(part.transform(X)[:, 0])[0] < 0.9 * OBJECTIVE(line[:, 0])[0]
+
+
+def test_under_a_loss_per_level_a_single_output_is_shared_by_the_levels():
+    levels = make_objective(Y, QID, per_level=True)
+    part = Chain([Fixed((0,)), Fixed(tuple(range(levels.n_outputs)))]).fit(X, levels)
+    total = part.transform(X).sum(axis=1)
+    np.testing.assert_allclose(total, X[:, 0] + X[:, : levels.n_outputs].sum(axis=1))
+
+
+def test_a_start_goes_with_its_rows_and_with_the_convex_form():
+    start, scores = RNG.normal(size=(len(X), 1)), RNG.normal(size=len(X))
+    objective = Started(make_objective(Y, QID, loss="hinge"), start)
+    rows = objective.groups.order[: objective.groups.sizes[0]]
+    alone = make_objective(Y[rows], loss="hinge")
+    assert taken(objective, rows)(scores[rows])[0] == alone(start[rows, 0] + scores[rows])[0]
+    convex = make_objective(Y, QID, loss="hinge").convex()
+    assert objective.convex()(scores)[0] == convex(start[:, 0] + scores)[0]
+    assert (2 * objective)(scores)[0] == 2 * objective(scores)[0]
+
+
+def test_bad_chains_are_refused_before_any_training():
+    with pytest.raises(ValueError, match="parts must hold a feature part"):
+        Chain([]).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match="parts must have a single output"):
+        Chain([Fixed((0, 1))]).fit(X, OBJECTIVE)
+
+
+def test_early_stopping_of_the_last_part_watches_the_sum():
+    trees = LightGBMTrees(n_estimators=50, early_stopping_rounds=5, n_jobs=1)
+    ranker = TreeDirectRanker(Chain([Line(), trees]), random_state=0)
+    ranker.fit(X, Y, QID, eval_set=(X, Y, QID))
+    (curve,) = ranker.evals_result_["validation"].values()
+    assert max(curve) == pytest.approx(ranker.score(X, Y, QID))
