@@ -8,7 +8,6 @@ fits a feature part to an objective, derive it from
 :class:`~treerank.rankers.direct_ranker.DirectRanker` instead.
 """
 
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -23,25 +22,21 @@ from treerank.checks import (
     check_count,
     check_number,
     check_weight,
-    shown,
     warn_user,
 )
 from treerank.datasets.ranking_data import Batches
-from treerank.datasets.tables import take_columns
 from treerank.files.states import Rule, array, check_state
 from treerank.forests.forest import Forest
 from treerank.forests.scorer import Scorer
-from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
-    check_batches,
     check_documents,
     check_eval_set,
     check_features,
     check_labels,
     naming,
 )
-from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Seed, check_parameters
@@ -51,6 +46,13 @@ from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
+from treerank.rankers.reading import (
+    read_and_score,
+    read_columns,
+    read_eval_set,
+    read_training_set,
+    scores_of,
+)
 from treerank.rankers.training_set import TrainingSet, training_set
 
 #: One entry per row, or nothing.
@@ -166,13 +168,11 @@ class Ranker(BaseEstimator):
         """
         self._check_settings()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        if isinstance(X, Batches):
-            self._check_reads_batches(y, qid, sample_weight, query_weight, given_pairs)
-            X, y, qid = check_batches(self, X, reset=not self._continues())
-        X, y, qid = take_columns(X, y, qid, **self._known_columns(reset=not self._continues()))
+        others, reset = (sample_weight, query_weight, given_pairs), not self._continues()
+        X, y, qid = read_training_set(self, X, y, qid, *others, reset=reset)
         labels = self._labels_of(y, given_pairs)
         y = y if labels is None else next(iter(labels.values()))
-        X, y = check_documents(self, X, y, reset=not self._continues())
+        X, y = check_documents(self, X, y, reset=reset)
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
         columns = weights | {"given_pairs": given_pairs, "labels": labels}
         return self.fit_checked(X, y, qid, eval_set=eval_set, seed=seed, **columns)
@@ -193,7 +193,7 @@ class Ranker(BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank."""
-        return self._scored(X, needed=())[0]
+        return read_and_score(self, X, needed=())[0]
 
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
@@ -223,7 +223,7 @@ class Ranker(BaseEstimator):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        scores, y, qid = self._scored(X, y, qid)
+        scores, y, qid = read_and_score(self, X, y, qid)
         self._warn_of_one_query(qid, len(scores))
         return self._measured(scores, y, qid, sample_weight)
 
@@ -281,7 +281,7 @@ class Ranker(BaseEstimator):
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the steepness of pair probabilities to documents that were not trained on."""
-        scores, y, qid = self._scored(X, y, qid)
+        scores, y, qid = read_and_score(self, X, y, qid)
         self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
         return self
 
@@ -301,7 +301,7 @@ class Ranker(BaseEstimator):
 
     def _fit_steepness(self, calibrating: HeldOut) -> None:
         """Fit the steepness of pair probabilities, if the scores differ."""
-        scores = self._scores_of(calibrating.X)
+        scores = scores_of(self, calibrating.X)
         if np.ptp(scores) > 0:
             self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
 
@@ -362,51 +362,13 @@ class Ranker(BaseEstimator):
         """Return the name of the class that reads dense matrices only, or ``None``."""
         return type(self).__name__
 
-    def _known_columns(self, reset: bool = False) -> dict[str, Any]:
-        """Return what is known of the columns of a file; nothing before a fit."""
-        names = None if reset else getattr(self, "feature_names_in_", None)
-        width = None if reset else getattr(self, "n_features_in_", None)
-        return {"features": None if names is None else list(names), "n_features": width}
-
-    def _scored(
-        self, X: Any, y: Any = None, qid: Any = None, *, needed: Collection[str] = ("y", "qid")
-    ) -> tuple[np.ndarray, Any, Any]:
-        """Return scores, and the labels and query ids of a file, of named columns or of batches."""
-        check_is_fitted(self)
-        if isinstance(X, Batches):
-            parts = [(self._scores(check_features(self, part.X)), part.y, part.qid) for part in X]
-            scores, y, ids = zip(*parts, strict=True)
-            return np.concatenate(scores), np.concatenate(y), joined_ids([*map(check_qid, ids)])
-        X, y, qid = take_columns(X, y, qid, needed=needed, **self._known_columns())
-        return self._scores(check_features(self, X)), y, qid
-
-    def _scores_of(self, X: Any) -> np.ndarray:
-        """Return the score of each row of a checked matrix, which may be read in batches."""
-        if isinstance(X, BatchedMatrix):
-            return np.concatenate([self._scores(batch) for _, batch in X.batches()])
-        return self._scores(X)
-
-    def _check_reads_batches(self, *others: Any) -> None:
-        """Refuse batches if the ranker needs all rows in memory, and arrays next to batches."""
-        if not self._reads_batches():
-            raise TypeError(
-                f"X must be in memory for {shown(self)}; only rankers with HistogramTrees as "
-                "feature_part are fitted to Batches."
-            )
-        if any(other is not None for other in others):
-            raise ValueError(
-                "y, qid, weights and pairs must be None where X is Batches, which hold labels and "
-                "query ids."
-            )
-
     def _reads_batches(self) -> bool:
         """Tell whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
         return False
 
     def _checked_features(self, X: Any) -> Any:
         """Return features, also those of a file, as a float matrix."""
-        X, _, _ = take_columns(X, needed=(), **self._known_columns())
-        return check_features(self, X)
+        return check_features(self, read_columns(self, X, needed=())[0])
 
     def _continues(self) -> bool:
         """Tell whether ``fit`` continues an earlier fit, with the same columns."""
@@ -419,7 +381,9 @@ class Ranker(BaseEstimator):
     def _set_aside(self, data, eval_set, seed):
         """Return the documents for training, for early stopping and for calibration."""
         with naming("eval_set"):
-            held_out = None if eval_set is None else self._held_out(data, self._named(eval_set))
+            held_out = (
+                None if eval_set is None else self._held_out(data, read_eval_set(self, eval_set))
+            )
         calibrating = held_out if self.calibration == "eval_set" else None
         if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
@@ -431,17 +395,6 @@ class Ranker(BaseEstimator):
                 f"{len(calibrating.y)} documents."
             )
         return data, held_out, calibrating
-
-    def _named(self, eval_set: Any) -> Any:
-        """Return an ``eval_set`` that is a file, or names columns, as ``(X, y, qid)``."""
-        if isinstance(eval_set, Batches):
-            self._check_reads_batches()
-            return check_batches(self, eval_set, reset=False)
-        if isinstance(eval_set, str | Path):
-            return take_columns(eval_set, **self._known_columns())
-        if isinstance(eval_set, tuple | list) and len(eval_set) == 3:
-            return take_columns(*eval_set, **self._known_columns())
-        return eval_set
 
     def _held_out(self, data: TrainingSet, eval_set: Any) -> HeldOut:
         """Return the documents of ``eval_set`` and their metric."""
@@ -472,13 +425,13 @@ class Ranker(BaseEstimator):
         """Return the queries and the rows, query by query, best first."""
         if isinstance(X, Batches):
             return self._best_first(X, qid)
-        X, _, qid = take_columns(X, None, qid, needed=("qid",), **self._known_columns())
+        X, _, qid = read_columns(self, X, None, qid, needed=("qid",))
         groups, best_first = self._best_first(X, qid)
         self._warn_of_one_query(qid, len(best_first))
         return groups, best_first
 
     def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
-        scores, _, qid = self._scored(X, None, qid, needed=("qid",))
+        scores, _, qid = read_and_score(self, X, None, qid, needed=("qid",))
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 

@@ -22,7 +22,6 @@ from treerank.baselines.sortnet.comparison_sort import Preference, sort_by_compa
 from treerank.baselines.sortnet.transitivity import TransitivityReport, measure_transitivity
 from treerank.baselines.training_checks import refuse_weights
 from treerank.checks import check_count
-from treerank.datasets.tables import take_columns
 from treerank.feature_parts.networks.standardization import (
     STANDARDIZATION_RULES,
     Standardization,
@@ -34,6 +33,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.explanation import check_n_pairs
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import ByRow, Ranker
+from treerank.rankers.reading import read_columns
 
 #: Number of training documents that a single document is compared with for its score.
 _N_REFERENCES = 100
@@ -129,7 +129,7 @@ class SortNet(Ranker):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        X, y, qid = take_columns(X, y, qid, **self._known_columns())
+        X, y, qid = read_columns(self, X, y, qid)
         return self._measured(-self.rank(X, qid), y, qid, sample_weight)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
