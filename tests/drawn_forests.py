@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from treerank.forests.forest import CategorySets, Forest
+from treerank.imports.growing import GrowingForest
 
 #: Numbers that are hard for some program: not in single precision, tiny, huge, zero of both signs.
 HARD = [
@@ -95,6 +96,13 @@ def drawn_forest(
     starts = np.append(0, np.cumsum([len(codes) for codes in sets])).astype(np.int64)
     categories = CategorySets(np.array(of_node, dtype=np.int32), starts, np.concatenate(sets), rule)
     return replace(forest, categories=categories)
+
+
+def one_leaf(n_features):
+    """Return a forest that gives all documents the score 1."""
+    growing = GrowingForest()
+    growing.add_tree(1.0)
+    return growing.forest(n_features)
 
 
 def drawn_documents(random, forest, n, *, missing=True):

@@ -201,7 +201,9 @@ class DependsOnThreads(Honest):
 
 class PicklesInHalfPrecision(Honest):
     def __getstate__(self):
-        return super().__getstate__() | {"coef_": self.coef_.astype(np.float16)}
+        state = super().__getstate__()
+        fitted = {name: state[name].astype(np.float16) for name in ("coef_",) if name in state}
+        return state | fitted
 
 
 class ChangesItsParameter(Honest):

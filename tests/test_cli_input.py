@@ -46,7 +46,7 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
     cases = {
         ("evaluate", tmp_path / "no", files.test): "no: No such file or directory",
         ("rank", files.model, tmp_path / "no"): "no: No such file or directory",
-        ("rank", files.test, files.test): "path must be a treerank model",
+        ("rank", files.test, files.test): "path must hold a model that is a sum of trees",
         ("fit", files.train, "-m", tmp_path / "no" / "m"): "no/m: No such file or directory",
         ("fit", files.train, "-m", tmp_path / "m", "--feature-part", "linear"): (
             "feature_part must grow trees; got 'linear'"

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from numba.core.codegen import JITCodeLibrary
 
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
@@ -96,15 +97,9 @@ def test_a_kernel_gives_the_same_bits_compiled_and_from_disk_in_any_order(tmp_pa
     assert run([script], tmp_path / "two", "pull_all", "pull_each") == compiled[:2]
 
 
-def test_the_stamps_of_other_packages_stay_as_they_are(tmp_path, monkeypatch):
-    (tmp_path / "foreign.py").write_text(
-        "import numba\n\n\n@numba.njit(cache=True)\ndef one():\n    return 1\n"
-    )
-    monkeypatch.syspath_prepend(str(tmp_path))
-    import foreign
-
-    assert foreign.one() == 1
-    assert not isinstance(foreign.one._cache._cache_file._source_stamp, tuple)
+def test_numba_has_the_step_that_gives_kernels_their_own_copies():
+    """Without it nothing fails, but kernels lose the promise of the test before."""
+    assert callable(JITCodeLibrary._optimize_final_module)
 
 
 def test_kernels_for_different_parts_never_share_a_file():

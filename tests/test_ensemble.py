@@ -1,7 +1,10 @@
 """Ensembles: bags by queries, weights from documents that were left out, parameters of parts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from drawn_forests import one_leaf
 from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
@@ -9,9 +12,11 @@ from sklearn.model_selection import GridSearchCV
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.ensembles.ensemble import Ensemble
+from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.linear.line import Line
 from treerank.feature_parts.registry import make_feature_part
 from treerank.feature_parts.rows import as_rows
+from treerank.forests.folding import side_by_side
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.progress import listening
@@ -200,6 +205,25 @@ def test_importances_sum_to_one_and_are_those_of_the_parts():
     part = Ensemble([Line()], random_state=0).fit(X, OBJECTIVE)
     lines = [line.feature_importances_ for (line,) in part.bags_]
     np.testing.assert_allclose(part.feature_importances_, np.mean(lines, axis=0))
+
+
+@pytest.mark.parametrize("categories", [None, [2]])
+def test_an_ensemble_of_trees_is_one_forest(categories):
+    rows = X.copy()
+    rows[:, 2] = np.digitize(X[:, 2], [-1.0, 0.0, 1.0])
+    trees = LightGBMTrees(3, min_child_samples=5, n_jobs=1, categorical_features=categories)
+    parts = [trees, HistogramTrees(3, min_child_samples=5, n_jobs=1)]
+    ranker = TreeDirectRanker(Ensemble(parts, n_bags=2), random_state=0).fit(rows, Y, QID)
+    assert ranker.forest().n_outputs == 1
+    np.testing.assert_allclose(ranker.scorer()(rows), ranker.predict(rows), rtol=1e-12, atol=1e-12)
+    with pytest.raises(ValueError, match=r"parts must be trees .* got Line\(\)"):
+        TreeDirectRanker(Ensemble([trees, Line()], n_bags=2)).fit(X, Y, QID).forest()
+
+
+def test_trees_of_other_missing_values_are_no_forest_together():
+    forest = one_leaf(2)
+    with pytest.raises(ValueError, match="same missing values"):
+        side_by_side([forest, replace(forest, missing_up_to=0.0)], [0, 0], 1.0)
 
 
 def test_progress_counts_bags():

@@ -10,7 +10,14 @@ from sklearn.tree import DecisionTreeRegressor
 from treerank.evaluation import Comparison, compare
 from treerank.evaluation.ranker_comparison import Outcome
 from treerank.model_selection import QueryShuffleSplit
-from treerank.statistics import adjust_holm, corrected_resampled_t_test, randomization_test
+from treerank.statistics import (
+    adjust_holm,
+    bootstrap_interval,
+    corrected_interval,
+    corrected_resampled_t_test,
+    queries_needed,
+    randomization_test,
+)
 
 
 @pytest.fixture
@@ -52,6 +59,25 @@ def test_tests_go_over_what_is_random(data):
     found = comparison.test("map", "randomization", random_state=5)
     assert found.p_values[0, 1] == expected.p_value
     assert comparison.nemenyi("map").n == np.count_nonzero(~np.isnan(by_query[:, 0]))
+
+
+def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_show_them(data):
+    comparison = compare(lines(), data, cv=3)
+    names = comparison.rankers
+    by_split, by_query = (-np.diff(table)[:, 0] for table in (
+        comparison.by_split("map"), comparison.by_query("map")
+    ))  # fmt: skip
+    found = comparison.difference("map", *names)
+    assert found.interval == corrected_interval(by_split, test_to_train=comparison.test_to_train)
+    assert found.queries_needed == queries_needed(by_query)
+    assert found.n_queries == np.count_nonzero(~np.isnan(by_query))
+    over_queries = comparison.difference("map", *names, test="randomization", level=0.9, power=0.5)
+    assert over_queries.interval == bootstrap_interval(by_query, level=0.9)
+    assert over_queries.queries_needed == queries_needed(by_query, level=1 - 0.9, power=0.5)
+    for reference in names:
+        (other,) = set(names) - {reference}
+        notes = comparison.summary(reference=reference).notes
+        assert str(comparison.difference("map", other, reference)) in notes
 
 
 def test_splits_share_their_mean_ratio_and_their_mean_seconds_of_search_and_fit():
@@ -139,7 +165,8 @@ def test_two_that_are_alike_are_noted_only_against_the_reference():
 
 
 @pytest.mark.slow
-def test_summaries_find_no_more_in_pure_chance_than_their_level():
+def test_summaries_find_no_more_in_pure_chance_than_their_level(monkeypatch):
+    monkeypatch.setattr(Comparison, "difference", lambda *_, **__: "")  # bootstraps take long
     rng = np.random.default_rng(0)
     n_wrong = 0
     for _ in range(1000):

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from drawn_forests import one_leaf
 from sklearn.base import BaseEstimator, clone
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -10,6 +11,7 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.metrics import NDCG, get_metric
 from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.forest_ranker import ForestRanker
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import RANKERS, load, ranker_class
@@ -277,7 +279,8 @@ ONE_LABEL = [name for name in RANKERS if not issubclass(ranker_class(name), Dire
 @pytest.mark.parametrize("name", ONE_LABEL)
 def test_rankers_of_a_single_label_say_so(name):
     kind = ranker_class(name)
-    model = kind(ranker()) if kind is NestedRanker else kind()
+    needed = {NestedRanker: ranker(), ForestRanker: one_leaf(X.shape[1])}
+    model = kind(needed[kind]) if kind in needed else kind()
     for y, names in ((LABELS, r"\['relevance', 'margin'\]"), (TABLE, r"\['0', '1'\]")):
         with pytest.raises(ValueError, match=f"y must be a single label for {name}; got {names}"):
             model.fit(X, y, QID)

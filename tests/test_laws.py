@@ -6,6 +6,7 @@ import pytest
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
+from treerank.rankers.forest_ranker import ForestRanker
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import RANKERS, ranker_class
@@ -71,6 +72,8 @@ def made(name):
         part = feature_part_class(name)(**PART_SETTINGS.get(name, {}))
         return TreeDirectRanker(part, weight="ndcg", smoothing=1.0)
     kind = ranker_class(name)
+    if kind is ForestRanker:
+        return kind(made("lightgbm").fit(DATA.X, DATA.y, DATA.qid).forest())
     if kind is NestedRanker:
         return kind(made("lightgbm"), sizes=(6,))
     if issubclass(kind, TreeDirectRanker):

@@ -4,6 +4,7 @@ import inspect
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from treerank.baselines.neural.lambdarank import LambdaRank
 from treerank.baselines.neural.listnet import ListNet
@@ -177,20 +178,58 @@ def test_sortnet_keeps_the_comparator_of_the_best_ranking(metric):
     assert quality == pytest.approx(max(ranker.qualities_))
 
 
+def test_pair_probabilities_of_sortnet_are_those_of_its_comparator():
+    ranker = SortNet(2, max_iter=1, n_epochs=1, random_state=0).fit(DATA.X, DATA.y, DATA.qid)
+    a, b = DATA.X[:200], DATA.X[200:400]
+    preference = ranker.compare(a, b)
+    np.testing.assert_allclose(ranker.predict_pair_proba(a, b), (1 + preference) / 2, atol=1e-14)
+    assert (np.sign(ranker.predict(a) - ranker.predict(b)) != np.sign(preference)).any()
+    held_out = make_ranking_sample(30, random_state=3)
+    ranker.calibrate(held_out.X, held_out.y, held_out.qid)
+    probability = ranker.predict_pair_proba(a, b)
+    np.testing.assert_array_equal(np.sign(probability - 0.5), np.sign(preference))
+    odds = ((1 + preference) / (1 - preference)) ** ranker.steepness_
+    np.testing.assert_allclose(probability, odds / (1 + odds))
+    assert ranker.steepness_ > 1  # one epoch leaves the comparator timid
+
+
 def test_what_a_nested_ranker_ranks_again_stays_on_top():
     ranker = NestedRanker(RankNet((), n_epochs=2), sizes=(6, 3), random_state=0)
     ranker.fit(DATA.X, DATA.y, DATA.qid)
     assert len(ranker.rankers_) == 3
     scores = ranker.predict(DATA.X)
     reached = np.arange(len(scores))
-    for stage, (size, threshold) in enumerate(zip((6, 3), ranker.thresholds_, strict=True)):
+    for stage, threshold in enumerate(ranker.thresholds_):
         reaches = ranker.rankers_[stage].predict(DATA.X[reached]) >= threshold
-        assert reaches.sum() == size * len(DATA.rows_by_query)
         assert scores[reached[reaches]].min() > np.max(scores[reached[~reaches]], initial=0)
         reached = reached[reaches]
     for sizes in ((3, 6), (1,), (2.5,), 5):
         with pytest.raises((ValueError, TypeError), match="sizes must be"):
             NestedRanker(RankNet(), sizes=sizes).fit(DATA.X, DATA.y, DATA.qid)
+
+
+class Recalling(BaseEstimator):
+    """Scores documents by the labels that it learned, and others by 0."""
+
+    def fit(self, X, y, qid):
+        self.labels_ = dict(zip(map(bytes, X), y, strict=True))
+        return self
+
+    def predict(self, X):
+        return np.array([self.labels_.get(bytes(x), 0.0) for x in X])
+
+
+def test_a_stage_does_not_learn_from_documents_chosen_by_their_labels():
+    ranker = NestedRanker(Recalling(), sizes=(2,)).fit(DATA.X, DATA.y, DATA.qid)
+    assert ranker.thresholds_ == [0.0]  # the score of documents that are not known
+    assert len(ranker.rankers_[1].labels_) == len(DATA.y)
+
+
+def test_stages_end_where_no_given_pair_reaches_them():
+    first, last = np.lexsort((DATA.y, DATA.qid))[[0, 1]]  # two documents at the end of one query
+    ranker = NestedRanker(RankNet((), n_epochs=1), sizes=(2,), random_state=0)
+    ranker.fit(DATA.X, DATA.y, DATA.qid, given_pairs=[[first, last]])
+    assert len(ranker.rankers_) == 1
 
 
 def test_a_stage_however_sure_cannot_undo_the_one_before():

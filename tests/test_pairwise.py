@@ -17,7 +17,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ndcg import NDCG
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives import make_objective
-from treerank.objectives.batches import taken
+from treerank.objectives.batches import pair_batches, taken
 from treerank.objectives.losses import PAIR_LOSSES, logistic
 from treerank.objectives.pairs import PAIRS, GivenPairs, Pairs, get_pairs
 from treerank.objectives.weights import PAIR_WEIGHTS
@@ -124,7 +124,7 @@ def test_curvature_is_never_negative_and_single_documents_feel_nothing(loss, wei
 
 
 @pytest.mark.parametrize("loss", ["logistic", "half_squared", "hinge"])
-@pytest.mark.parametrize("pairs", ["all", "adjacent"])
+@pytest.mark.parametrize("pairs", ["all", "adjacent", "balanced"])
 def test_weighing_a_row_twice_is_repeating_it(loss, pairs):
     sample_weight = np.array([1.0, 2, 1, 1, 3, 1, 1, 0, 1])
     rows = np.repeat(np.arange(len(Y)), sample_weight.astype(int))
@@ -173,6 +173,50 @@ def test_adjacent_pairs_are_those_of_neighboring_levels():
     objective = make_objective([0, 1, 3, 3], pairs="adjacent", loss="half_squared")
     # Levels 0, 1, 3: 1 over 0, and both 3s over 1; margins 0, so each pulls by 1.
     np.testing.assert_allclose(objective(np.zeros(4))[1], [1, -1 + 2, -1, -1])
+
+
+#: Levels of 3, 2 and 1 documents: 6 pairs of 1 over 0, and 2 of 3 over 1, in all 4 of each.
+RARE = np.array([0.0, 1, 0, 3, 1, 0])
+BALANCED = {(i, j): 4 / 6 for i in (1, 4) for j in (0, 2, 5)} | {(3, j): 4 / 2 for j in (1, 4)}
+
+
+@pytest.mark.parametrize(
+    ("loss", "weight"), [("half_squared", "uniform"), ("hinge", "uniform"), ("logistic", "label")]
+)
+def test_balanced_pairs_are_the_mean_of_as_many_from_every_two_neighboring_levels(loss, weight):
+    y, scores = np.append(RARE, [1.0, 0]), np.arange(8) / 10
+    qid = np.append(np.zeros(6), [1.0, 1])  # a query of one pair
+    label = y if weight == "label" else np.ones(8)
+
+    def weigh(i, j):
+        return label[i] * (BALANCED | {(6, 7): 1.0}).get((i, j), 0.0)
+
+    expected = pairwise_sums(PAIR_LOSSES[loss].of_margin, weigh, y, scores, [range(6), (6, 7)])
+    balanced = make_objective(y, qid, loss=loss, weight=weight, pairs="balanced")
+    assert_same(balanced(scores), expected, rtol=1e-12, atol=1e-14)
+    assert_same(balanced.derivatives(scores), expected[1:], rtol=2e-5, atol=1e-6)
+    assert balanced.n_pairs == 9
+
+
+def test_balanced_pairs_can_be_sampled_and_drawn():
+    scores = np.arange(6) / 10
+    balanced = make_objective(RARE, pairs="balanced")
+    rule = Pairs(adjacent=True, balanced=True, sampled=2)
+    sampled = make_objective(RARE, pairs=rule)
+    mean = np.mean([sampled(scores, iteration=t)[1] for t in range(1000)], axis=0)
+    np.testing.assert_allclose(mean, balanced(scores)[1], atol=0.1)
+    batch = next(pair_batches(balanced, 6, np.random.default_rng(0)))
+    drawn = batch.objective.pairs
+    pairs = zip(batch.rows[drawn.i].tolist(), batch.rows[drawn.j].tolist(), strict=True)
+    np.testing.assert_allclose(drawn.weight, [BALANCED[pair] for pair in pairs])
+
+
+def test_balanced_pairs_are_refused_where_they_cannot_be_balanced():
+    for settings in ({"adjacent": False}, {"top": 5}, {"ties": True}):
+        with pytest.raises(ValueError, match="balanced must be False unless all adjacent pairs"):
+            Pairs(**{"adjacent": True, "balanced": True} | settings)
+    with pytest.raises(ValueError, match=r"weight must be one of .* for balanced pairs"):
+        make_objective(Y, QID, weight="ndcg", pairs="balanced")
 
 
 def test_top_pairs_have_a_document_in_the_top_by_chance_if_it_ties():

@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from treerank.metrics import NDCG, AveragePrecision
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
@@ -38,8 +40,11 @@ def write_parts(path, parts):
 
 #: The script that says which rankers a file shows, by the beginning of the file's name.
 SCRIPTS = {
+    "leaderboard": "bench_leaderboard",
     "letor4": "letor4",
     "neural-core": "contestants",
+    "ranklib": "ranklib",
+    "ranknet-ndcg": "ranknet_ndcg",
     "ranknet-table": "ranknet_tables",
     "sortnet-table1": "sortnet_table1",
     "vector-outputs": "bench_vector_outputs",
@@ -77,6 +82,7 @@ def check_whole(content):
         assert all(map(math.isfinite, found))
 
 
+BOARD = ("RankSVM", "PRank", "LGBMRanker")
 FIGURE5_PARTS = {"a, gaussian classes", "d, synthetic"}
 
 
@@ -86,10 +92,12 @@ FIGURE5_PARTS = {"a, gaussian classes", "d, synthetic"}
         ("figure4", [], "figure4-tiny", set("abcd")),
         ("figure5", ["--panels", "a", "d"], "figure5-tiny", FIGURE5_PARTS),
         ("figure6", ["--data", "synthetic"], "figure6-tiny", {"gaussian classes", "synthetic"}),
+        ("bench_leaderboard", ["--rankers", *BOARD], "leaderboard-tiny", {"synthetic"}),
         ("bench_vector_outputs", [], "vector-outputs-tiny", {"synthetic"}),
         ("table2", [], "table2-tiny", {"synthetic"}),
         ("table3", [], "table3-tiny", {"synthetic"}),
         ("ranknet_tables", ["--tables", "2"], "ranknet-table2-tiny", {"artificial data"}),
+        ("ranknet_ndcg", [], "ranknet-ndcg-tiny", {"synthetic"}),
         ("sortnet_table1", [], "sortnet-table1-tiny", {"synthetic"}),
         ("letor4", [], "letor4-tiny", {"synthetic"}),
     ],
@@ -267,7 +275,32 @@ def test_the_results_kept_here_are_of_rankers_as_they_are_built_today(path):
 def test_the_results_kept_here_are_small():
     files = [path for path in (BENCHMARKS / "results").rglob("*") if path.is_file()]
     assert {path.suffix for path in files} == {".jsonl"}
-    assert sum(path.stat().st_size for path in files) < 300_000
+    assert sum(path.stat().st_size for path in files) < 400_000
+
+
+def test_the_leaderboard_pools_mean_ranks_over_the_queries_of_all_sets(tmp_path):
+    pytest.importorskip("matplotlib")
+    readme = tmp_path / "README.md"
+    readme.write_text("a\n<!-- leaderboard -->\nold\n<!-- end of leaderboard -->\nb\n")
+    results = tmp_path / "results"
+    run("bench_leaderboard", results, "--rankers", *BOARD, "--into", str(readme))
+    board = importlib.import_module("bench_leaderboard")
+    (content,) = read(results / "leaderboard-tiny.jsonl").values()
+    other = json.loads(json.dumps(content))
+    found = other["results"][0]["result"]
+    found["rank"] = dict(zip(BOARD, [3.0, 2.0, 1.0], strict=True))
+    found["n_queries"] = content["results"][0]["result"]["n_queries"]
+    names, result = board.pooled({"a": content, "b": other})
+    own = content["results"][0]["result"]["rank"]
+    expected = [(own[name] + found["rank"][name]) / 2 for name in names]
+    np.testing.assert_allclose(result.mean_ranks, sorted(expected))
+    assert result.n == 2 * found["n_queries"]
+    lines = readme.read_text().splitlines()
+    assert "old" not in lines
+    assert [line.split(" | ")[0] for line in lines if " ± " in line] == [
+        f"| {name}" for name in sorted(own, key=own.get)
+    ]
+    assert (tmp_path / "leaderboard.svg").exists()
 
 
 def test_a_file_of_results_is_read_as_it_was_written(tmp_path):
@@ -292,6 +325,30 @@ def test_a_file_of_results_is_read_as_it_was_written(tmp_path):
     shape = '{"point":{"x":null},"result":{"a":{"b":null,"c":null},"list":null},"seconds":null}'
     assert text.count(shape) == 1
     assert text.count('"class"') == 1
+
+
+def test_test_labels_are_made_binary_whatever_training_has():
+    ndcg, average_precision = importlib.import_module("data_sets").binary_metrics(4)
+    y, scores, qid = [4, 1, 2, 3, 1], [0.0, 1.0, 2.0, 0.0, 1.0], [0, 0, 0, 1, 1]
+    relevant = [float(label >= 2) for label in y]
+    assert ndcg(y, scores, qid) == NDCG(k=10)(relevant, scores, qid)
+    assert average_precision(y, scores, qid) == AveragePrecision()(relevant, scores, qid)
+    ndcg, _ = importlib.import_module("data_sets").binary_metrics(2, no_relevant=0.0)
+    assert ndcg([1, 0, 0, 0], [1.0, 0.0, 1.0, 0.0], [0, 0, 1, 1]) == 0.5
+
+
+def test_documents_are_held_out_as_the_authors_do():
+    data_sets = importlib.import_module("data_sets")
+    qid = np.repeat([0, 1, 2, 3], [9, 10, 20, 10])
+    data = data_sets.RankingData(np.arange(49.0)[:, None], np.zeros(49), qid)
+    splits = data_sets.document_holdouts(data, 2)
+    for split in splits:
+        assert len(split.test) == round(0.33 * 40)
+        both = np.concatenate([split.train.X, split.test.X]).ravel()
+        np.testing.assert_array_equal(np.sort(both), np.arange(9.0, 49))
+        assert set(split.train.qid) & set(split.test.qid)
+    assert splits[0].name != splits[1].name
+    assert not np.array_equal(splits[0].test.X, splits[1].test.X)
 
 
 def test_labels_are_merged_as_in_the_paper():

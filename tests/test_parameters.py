@@ -7,6 +7,7 @@ from math import sqrt
 
 import numpy as np
 import pytest
+from drawn_forests import one_leaf
 from sklearn.base import clone
 
 from treerank.baselines import BASELINES
@@ -91,7 +92,11 @@ def refuse_each_bad_value(parameter, fit):
 def test_a_ranker_names_a_wrong_parameter_before_training(name, parameter, monkeypatch):
     cls = ranker_class(name)
     monkeypatch.setattr(cls, "_learn", begin)
-    others = {"ranker": ranker_class("RankSVM")()} if name == "NestedRanker" else {}
+    needed = {
+        "ForestRanker": {"trees": one_leaf(2)},
+        "NestedRanker": {"ranker": ranker_class("RankSVM")()},
+    }
+    others = needed.get(name, {})
     refuse_each_bad_value(
         parameter, lambda value: cls(**(others | {parameter: value})).fit(X, Y, QID)
     )

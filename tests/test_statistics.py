@@ -18,6 +18,7 @@ from treerank.statistics import (
     friedman_test,
     nemenyi_test,
     pairwise_tests,
+    queries_needed,
     randomization_test,
     wilcoxon_test,
 )
@@ -382,3 +383,37 @@ def test_intervals_hold_the_truth_as_often_as_they_say():
     ]
     n_missed = sum(not interval.low <= 0 <= interval.high for interval in intervals)
     assert n_missed <= stats.binom.ppf(0.999, 1000, 0.1)
+
+
+def spread(mean, n=2000):
+    """Values of a mean and of standard deviation 1."""
+    values = np.random.default_rng(0).normal(size=n)
+    return mean + (values - values.mean()) / values.std(ddof=1)
+
+
+# Tables of G*Power for the t-test of matched pairs.
+@pytest.mark.parametrize(
+    ("effect", "settings", "expected"),
+    [(0.2, {}, 199), (0.5, {}, 34), (0.8, {}, 15), (-0.5, {"power": 0.9}, 44)],
+)
+def test_queries_needed_are_those_of_tables(effect, settings, expected):
+    values = np.append(spread(effect), np.nan)
+    assert queries_needed(values, **settings) == expected
+    assert queries_needed(10 * values, **settings) == expected
+    assert queries_needed(values, **settings, level=0.01) > expected
+
+
+@pytest.mark.parametrize("power", [0.5, 0.9])
+def test_over_the_queries_needed_tests_find_the_difference_as_often_as_promised(power):
+    n = int(queries_needed(spread(0.4), power=power))
+    p_values = stats.ttest_1samp(np.random.default_rng(1).normal(0.4, size=(4000, n)), 0, axis=1)[1]
+    low, high = stats.binom.ppf([0.001, 0.999], 4000, power) / 4000
+    assert low <= np.mean(p_values < 0.05) <= high + 0.02
+
+
+def test_no_number_of_queries_shows_a_difference_of_zero():
+    assert queries_needed([-1.0, 1.0]) == math.inf
+    with pytest.raises(ValueError, match="differences must be at least two; got 1"):
+        queries_needed([1.0, np.nan])
+    with pytest.raises(ValueError, match="power must be between 0 and 1; got 1"):
+        queries_needed([1.0, 2.0], power=1.0)

@@ -4,7 +4,8 @@ Start with :class:`TreeDirectRanker`. The rankers of the literature are in
 :mod:`treerank.baselines`, metrics in :mod:`treerank.metrics`, readers and synthetic data in
 :mod:`treerank.datasets`, losses and weights in :mod:`treerank.objectives`, comparisons in
 :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`, plots in
-:mod:`treerank.plots`, files for other programs in :mod:`treerank.exports`, and the laws that a
+:mod:`treerank.plots`, files for other programs in :mod:`treerank.exports`, their models in
+:mod:`treerank.imports`, and the laws that a
 ranker of your own should obey in :mod:`treerank.testing`.
 
 What a package exports is public. Modules are imported when a name is asked for, so torch and
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from treerank.feature_parts.networks.mlp import MLP as MLP
     from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial
     from treerank.feature_parts.soft_trees.part import SoftTrees as SoftTrees
+    from treerank.imports.reading import read_forest as read_forest
     from treerank.inputs.grouping import QueryGroups as QueryGroups
     from treerank.metrics.ndcg import NDCG as NDCG
     from treerank.metrics.registry import get_metric as get_metric
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from treerank.objectives.weighted_sum import weighted_sum as weighted_sum
     from treerank.objectives.weights import PairWeight as PairWeight
     from treerank.progress_bar import show_progress as show_progress
+    from treerank.rankers.forest_ranker import ForestRanker as ForestRanker
     from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead
     from treerank.rankers.nested_ranker import NestedRanker as NestedRanker
     from treerank.rankers.streaming_ranker import StreamingRanker as StreamingRanker
@@ -59,6 +62,7 @@ _EXPORTS = {
     "Batches": "treerank.datasets.ranking_data:Batches",
     "Ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "ExportReport": "treerank.exports.report:ExportReport",
+    "ForestRanker": "treerank.rankers.forest_ranker:ForestRanker",
     "HistogramTrees": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "LightGBMTrees": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
     "Line": "treerank.feature_parts.linear.line:Line",
@@ -86,6 +90,7 @@ _EXPORTS = {
     "make_ranking_scorer": "treerank.metrics.scorer:make_ranking_scorer",
     "make_web_search": "treerank.datasets.web_search:make_web_search",
     "read_batches": "treerank.datasets.formats:read_batches",
+    "read_forest": "treerank.imports.reading:read_forest",
     "read_letor": "treerank.datasets.letor:read_letor",
     "read_parquet": "treerank.datasets.parquet:read_parquet",
     "show_progress": "treerank.progress_bar:show_progress",

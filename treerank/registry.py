@@ -15,6 +15,7 @@ from treerank.rankers.ranker import Ranker
 
 RANKERS = {
     **BASELINES,
+    "ForestRanker": "treerank.rankers.forest_ranker:ForestRanker",
     "NestedRanker": "treerank.rankers.nested_ranker:NestedRanker",
     "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",
     "TreeDirectRanker": "treerank.rankers.tree_direct_ranker:TreeDirectRanker",

@@ -14,19 +14,23 @@ from treerank.statistics.resampled import corrected_standard_error
 
 def compared(arguments, experiment, rankers, data, **options):
     """Compare rankers, reusing the fits in the store, and return JSON values."""
+    return as_result(comparison_of(arguments, experiment, rankers, data, **options))
+
+
+def comparison_of(arguments, experiment, rankers, data, **options):
+    """Compare rankers, reusing the fits in the store."""
     with (
         warnings.catch_warnings(),
         listening(lambda done, _, last: say(f"{experiment} {done}: {last}")),
     ):
         warnings.simplefilter("ignore")
-        comparison = compare(
+        return compare(
             rankers,
             data,
             n_jobs=arguments.jobs,
             store=STORE / experiment,
             **options,
         )
-    return as_result(comparison)
 
 
 def as_result(comparison):

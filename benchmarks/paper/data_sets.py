@@ -1,7 +1,8 @@
 """Data sets: folders of LETOR files, cut and labeled as in the papers.
 
 A folder holds ``Fold1`` to ``Fold5`` (LETOR, MSLR-WEB), or parts ``S1.txt`` to ``S5.txt``: each
-part is the test set once, the next one validates, the other three train. ``synthetic`` stands for
+part is the test set once, the next one validates, the other three train. Or it holds ``msrd.npz``,
+whose first two folds train, the third validates, and the others test. ``synthetic`` stands for
 queries of our own generator, which needs no files.
 """
 
@@ -16,6 +17,7 @@ from treerank.datasets.letor import read_letor
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.synthetic import make_web_search
 from treerank.evaluation import Split
+from treerank.metrics import NDCG, AveragePrecision
 
 _PART = re.compile(r"S\d+\.txt")
 
@@ -48,8 +50,8 @@ def read_splits(folder, *, binary=False, keep_empty=False, tiny=False):
     highest = max(split.train.y.max() for split in splits)
 
     def prepared(data):
-        data = data if keep_empty else answered(data)
-        return replace(data, y=binarized(data.y, highest)) if binary else data
+        data = replace(data, y=binarized(data.y, highest)) if binary else data
+        return data if keep_empty else answered(data)
 
     return [
         Split(s.name, prepared(s.train), prepared(s.test), prepared(s.validation)) for s in splits
@@ -76,14 +78,53 @@ def answered(data):
 
 def binarized(y, highest):
     """Return 1 for what is relevant."""
-    return (y >= (2 if highest > 2 else 1)).astype(np.float64)
+    return (y >= lowest_relevant(highest)).astype(np.float64)
+
+
+def lowest_relevant(highest):
+    """Return the lowest label that is relevant, given the highest label of the data."""
+    return 2 if highest > 2 else 1
+
+
+def binary_metrics(highest, **settings):
+    """Return NDCG@10 and MAP on test labels made binary, whatever labels training has."""
+    threshold = lowest_relevant(highest)
+    gain = [float(label >= threshold) for label in range(int(highest) + 1)]
+    return NDCG(k=10, gain=gain, **settings), AveragePrecision(threshold=threshold, **settings)
+
+
+def document_holdouts(data, n_holdouts, *, at_least=10):
+    """Return hold-outs of a third of the documents, as the paper's authors cut them.
+
+    A query has documents in both sets. Queries of fewer documents than ``at_least`` are left out.
+    """
+    _, codes, sizes = np.unique(data.qid, return_inverse=True, return_counts=True)
+    long_enough = np.flatnonzero(sizes[codes] >= at_least)
+    n_test = round(0.33 * len(long_enough))
+    splits = []
+    for seed in range(n_holdouts):
+        rows = np.random.default_rng(seed).permutation(long_enough)
+        test, train = (np.sort(part) for part in (rows[:n_test], rows[n_test:]))
+        parts = [RankingData(data.X[r], data.y[r], data.qid[r]) for r in (train, test)]
+        splits.append(Split(f"{seed + 1:02d}", *parts))
+    return splits
 
 
 def _read(folder):
+    if (folder / "msrd.npz").exists():
+        return [_read_msrd(folder / "msrd.npz")]
     parts = sorted(p for p in folder.iterdir() if _PART.fullmatch(p.name))
     if not parts:
         return [Split(f.name, f.train, f.test, f.validation) for f in load_folds(folder)]
     return _rotated([read_letor(part) for part in parts])
+
+
+def _read_msrd(path):
+    """Read the Movie Search Ranking Dataset as one split."""
+    with np.load(path) as data:
+        X, y, qid, fold = (data[name] for name in ("X", "y", "qid", "fold"))
+    cuts = fold < 2, fold > 2, fold == 2
+    return Split("1", *(RankingData(X[c], y[c].astype(np.float64), qid[c]) for c in cuts))
 
 
 def _synthetic(tiny):

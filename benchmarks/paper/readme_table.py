@@ -136,9 +136,9 @@ def notes_of(columns):
     return "\n".join([*lines, "Where there is no mark, no difference is shown."])
 
 
-def replace_block(path, table):
+def replace_block(path, table, name="results"):
     """Put the table between the two marks of a file."""
-    start, end = "<!-- results -->", "<!-- end of results -->"
+    start, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     text = path.read_text(encoding="utf-8")
     before, rest = text.split(start)
     path.write_text(f"{before}{start}\n{table}\n{end}{rest.split(end)[1]}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Processes that are killed while they save a model, a cache, fits of a comparison, or train.
+"""Processes that are killed while they save, cache, compare, train or export.
 
 A child process is killed at a drawn moment, mostly soon after it has begun to write a file. In a
 good answer each file is then the old one or the new one, and whole. After the same work is done
@@ -22,11 +22,16 @@ from treerank.cli.app import app
 from treerank.evaluation import compare
 from treerank.rankers import model_file
 
-INPUT = "train.txt"
+INPUT, RANKER = "train.txt", "ranker.treerank"
 #: How often each work is drawn; training and comparing take long.
-SHARES = {"save": 0.45, "cache": 0.45, "compare": 0.06, "fit": 0.04}
+SHARES = {"save": 0.4, "cache": 0.4, "export": 0.1, "compare": 0.06, "fit": 0.04}
 #: Names of outputs that hold something before.
-OUTPUTS = {"save": "model", "cache": f"{INPUT}.dense-float64.treerank-cache", "fit": "model"}
+OUTPUTS = {
+    "save": "model",
+    "cache": f"{INPUT}.dense-float64.treerank-cache",
+    "export": "exported",
+    "fit": "model",
+}
 
 
 def documents():
@@ -63,13 +68,18 @@ def fit(folder: Path) -> None:
     app(["fit", f"{folder / INPUT}", "-m", f"{folder / 'model'}", "-q"])
 
 
+def export(folder: Path) -> None:
+    """Write a model for another program in the shell."""
+    app(["export", f"{folder / RANKER}", f"{folder / 'exported'}", "--format", "json"])
+
+
 def compare_(folder: Path) -> None:
     """Compare a ranker with itself."""
     data = read_letor(folder / INPUT)
     compare({"a": Ridge(), "b": Ridge(2.0)}, tuple(data), cv=3, store=folder)
 
 
-WORK = {"save": save, "cache": cache, "fit": fit, "compare": compare_}
+WORK = {"save": save, "cache": cache, "fit": fit, "export": export, "compare": compare_}
 
 
 def start(kind: str, folder: Path) -> int:
@@ -104,9 +114,20 @@ def input_text() -> bytes:
         return (Path(name) / INPUT).read_bytes()
 
 
+@functools.cache
+def ranker() -> bytes:
+    """Return a model that a child trained: threads do not survive a fork."""
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / INPUT).write_bytes(input_text())
+        finish("fit", Path(name))
+        return (Path(name) / "model").read_bytes()
+
+
 def make_folder(kind: str, folder: Path) -> None:
     """Make a folder with the input, whose time is always the same."""
-    if kind != "save":
+    if kind == "export":
+        (folder / RANKER).write_bytes(ranker())
+    elif kind != "save":
         (folder / INPUT).write_bytes(input_text())
         os.utime(folder / INPUT, ns=(0, 0))
 
@@ -133,7 +154,7 @@ def expected(kind: str) -> tuple[dict[str, bytes], float]:
         make_folder(kind, Path(name))
         finish(kind, Path(name))  # the first one compiles
         for path in Path(name).iterdir():
-            if path.name != INPUT:
+            if path.name not in (INPUT, RANKER):
                 path.unlink()
         seconds = finish(kind, Path(name))
         return contents(Path(name)), seconds

@@ -95,6 +95,7 @@ COMMANDS = {
             "treerank export web.treerank model.json --format opensearch --check test.txt "
             "--features features.json",
             "treerank export web.treerank model.c --format c",
+            "treerank export lightgbm.txt model.json --format solr --check test.txt",
         ],
     ),
 }

@@ -29,7 +29,7 @@ from treerank.registry import RANKERS, ranker_class
 
 DEFAULT_METRICS = ("ndcg@10", "map")
 #: Rankers that can be made without settings; a nested ranker needs the ranker of its stages.
-NAMES = sorted(RANKERS.keys() - {"NestedRanker"})
+NAMES = sorted(RANKERS.keys() - {"ForestRanker", "NestedRanker"})
 
 _HELP = {
     "data": f"Folder with Fold1, Fold2 and so on, or a data file, - for stdin: {format_names()}.",
@@ -62,6 +62,7 @@ def compare(
 ) -> None:
     """Fit rankers to the same splits, compare them, and say which differences are significant.
 
+    Below the table is each difference with its interval, and how many queries would show it.
     A ranker that fails on a split is reported, and the others continue.
     """
     if folds is not None and hold_outs is not None:

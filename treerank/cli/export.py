@@ -15,12 +15,12 @@ from treerank.cli.options import (
     checked,
     choice,
     read_data,
+    read_model,
 )
 from treerank.exports.exporting import REASONS, check_reason
 from treerank.exports.exporting import export as export_ranker
 from treerank.exports.feature_sets import FEATURE_SETS, write_feature_set
 from treerank.exports.formats import FORMATS
-from treerank.registry import load
 
 
 def export(
@@ -55,7 +55,7 @@ def export(
     if features is not None:
         check_choice("format", format, FEATURE_SETS)
         check_written(features, model, check)
-    reporter, ranker = Reporter(quiet), load(model)
+    reporter, ranker = Reporter(quiet), read_model(model)
     documents = None
     if check is not None:
         data = read_data(reporter, check, n_features=ranker.n_features_in_, sparse=sparse)

@@ -10,8 +10,11 @@ from treerank.checks import check_choice, check_number
 from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
+from treerank.files.archive import is_archive
 from treerank.files.replaced import check_output
+from treerank.imports.reading import READERS, read_forest
 from treerank.metrics.registry import get_metric
+from treerank.rankers.forest_ranker import ForestRanker
 from treerank.registry import load
 
 
@@ -57,7 +60,12 @@ def metric_option(help: str) -> Any:
     return typer.Option(callback=checked(get_metric), metavar="NAME", help=help)
 
 
-ModelFile = Annotated[Path, typer.Argument(help="Model that `treerank fit` wrote.")]
+ModelFile = Annotated[
+    Path,
+    typer.Argument(
+        help=f"Model that `treerank fit` wrote, or trees of {', '.join(sorted(READERS))}."
+    ),
+]
 DataFile = Annotated[
     Path,
     typer.Argument(help=f"Data file, folder of Parquet files, or - for stdin: {format_names()}."),
@@ -110,10 +118,15 @@ def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
     return data
 
 
+def read_model(path: Path) -> Any:
+    """Read a ranker, or the trees of another program as one."""
+    return load(path) if is_archive(path) else ForestRanker(read_forest(path))
+
+
 def read_model_and_data(
     reporter: Reporter, model: Path, path: Path, **options: Any
 ) -> tuple[Any, RankingData]:
     """Read a model and a data file with its number of features."""
-    ranker: Any = load(model)
+    ranker: Any = read_model(model)
     width = width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
     return ranker, read_data(reporter, path, **width, **options)

@@ -28,8 +28,10 @@ class NormalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    standard_deviation : float, default=sqrt(3)
-        :math:`\sigma`.
+    standard_deviation : float, default=1/3
+        :math:`\sigma`, as in the public code of the paper's authors. They use scikit-learn's
+        QuantileTransformer, which maps the smallest and the largest value, however frequent, to
+        the ends of the tails.
     n_quantiles : int, default=1000
         Largest number of values of a feature that are stored; between them, p is interpolated.
 
@@ -53,7 +55,7 @@ class NormalTransformer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     array([-0.67, -0.67,  0.32,  1.15])
     """
 
-    standard_deviation: float = 3**0.5
+    standard_deviation: float = 1 / 3
     _: KW_ONLY
     n_quantiles: int = 1000
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -64,37 +65,49 @@ def fit(
     >>> fitted = fit(ranker, X, y, qid, workers=4)  # doctest: +SKIP
     """
     check_count("workers", workers, at_most=1000)
-    copy = clone(ranker)
+    if not isinstance(ranker, DirectRanker):
+        raise TypeError(f"ranker must be a DirectRanker; got {shown(ranker)}.")
+    copy: Any = clone(ranker)
     copy._check_settings()
     _check_supported(copy, y)
     seed = int(check_random_state(copy.random_state).randint(2**31 - 1))
     X, y = check_documents(copy, X, y, reset=True)
     if copy.columns_.categories or not hasattr(X, "flags"):
         raise ValueError("X must be dense numbers, without categories, for several workers.")
-    groups = QueryGroups.from_qid(qid, len(y))
+    qid = QueryGroups.from_qid(qid, len(y)).codes
     given = {"sample_weight": sample_weight, "query_weight": query_weight}
     weights = {name: check_weight(name, weight, len(y)) for name, weight in given.items()}
+    kept = _rows_that_count(len(y), weights)
+    parts = deal_queries(QueryGroups.from_qid(qid[kept]), workers)
     tasks = [
         {
             "ranker": copy,
             "shard": Shard(
                 X[rows],
                 y[rows],
-                groups.codes[rows],
+                qid[rows],
                 {name: None if w is None else w[rows] for name, w in weights.items()},
             ),
             "eval_set": eval_set,
             "seed": seed,
         }
-        for rows in deal_queries(groups, workers)
+        for rows in (kept[part] for part in parts)
     ]
     return next(fitted for fitted in launcher(tasks) if fitted is not None)
 
 
+def _rows_that_count(n_rows: int, weights: dict[str, Any]) -> np.ndarray:
+    """Return the rows whose weights are not zero."""
+    counts = np.ones(n_rows, dtype=bool)
+    for weight in weights.values():
+        counts &= weight is None or weight > 0
+    if not counts.any():
+        raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
+    return np.flatnonzero(counts)
+
+
 def _check_supported(ranker: Any, y: Any) -> None:
     """Refuse what several workers would fit otherwise than one."""
-    if not isinstance(ranker, DirectRanker):
-        raise TypeError(f"ranker must be a DirectRanker; got {shown(ranker)}.")
     part = make_feature_part(ranker.feature_part)
     if not isinstance(part, XGBoostTrees):
         raise ValueError(

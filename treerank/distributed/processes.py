@@ -1,11 +1,12 @@
-"""Processes: a launcher that runs the workers of a fit on this machine."""
+"""Processes: the workers of a fit on this machine."""
 
+import contextlib
 import multiprocessing
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from multiprocessing.connection import wait
-from typing import Any
+from typing import Any, Self
 
+from xgboost.core import XGBoostError
 from xgboost.tracker import RabitTracker
 
 from treerank.distributed.worker import serve
@@ -17,41 +18,83 @@ _HOST = "127.0.0.1"
 _PATIENCE = 5
 
 
-def run_processes(tasks: Sequence[dict[str, Any]]) -> list[Any]:
-    """Run each task in a process of its own, all of them one team; return their rankers.
+class Processes:
+    """Processes that fit rankers together, one fit after another.
 
-    The first error of a worker, or its death, ends all of them.
+    They listen to this machine only, on free ports.
+
+    Parameters
+    ----------
+    n_workers : int
+        Number of processes.
+
+    Examples
+    --------
+    >>> with Processes(4) as launcher:  # doctest: +SKIP
+    ...     fitted = fit(ranker, X, y, qid, workers=4, launcher=launcher)
     """
-    tracker = RabitTracker(host_ip=_HOST, n_workers=len(tasks))
-    tracker.start()
-    address = tracker.worker_args()
-    with _started(len(tasks)) as workers:
-        for (_, pipe), task in zip(workers, tasks, strict=True):
-            pipe.send(task | {"address": address})
-        return _answers(workers)
 
+    def __init__(self, n_workers: int):
+        self.n_workers = n_workers
+        self._workers: list[tuple[Any, Any]] = []
 
-@contextmanager
-def _started(n_workers: int) -> Iterator[list[tuple[Any, Any]]]:
-    """Start processes that wait for a task, and leave none behind."""
-    workers: list[tuple[Any, Any]] = []
-    try:
-        for number in range(n_workers):
-            ours, theirs = _CONTEXT.Pipe()
-            process = _CONTEXT.Process(
-                target=serve, args=(theirs,), daemon=True, name=f"worker {number}"
-            )
-            process.start()
-            theirs.close()
-            workers.append((process, ours))
-        yield workers
-        for process, _ in workers:
-            process.join(_PATIENCE)
-    finally:
-        for process, pipe in workers:
+    def __enter__(self) -> Self:
+        """Start the processes."""
+        try:
+            for number in range(self.n_workers):
+                ours, theirs = _CONTEXT.Pipe()
+                process = _CONTEXT.Process(
+                    target=serve, args=(theirs,), daemon=True, name=f"worker {number}"
+                )
+                process.start()
+                theirs.close()
+                self._workers.append((process, ours))
+        except BaseException:
+            self._kill()
+            raise
+        return self
+
+    def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        """End the processes."""
+        if kind is None:
+            for process, pipe in self._workers:
+                pipe.send(None)
+                process.join(_PATIENCE)
+        self._kill()
+
+    def __call__(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
+        """Run each task in a process of its own, all of them one team; return their rankers.
+
+        The first error of a worker, or its death, is raised. The other workers may then still wait
+        for it, so all of them are ended.
+        """
+        tracker = RabitTracker(host_ip=_HOST, n_workers=len(tasks))
+        tracker.start()
+        address = tracker.worker_args()
+        workers = self._workers[: len(tasks)]
+        try:
+            for (_, pipe), task in zip(workers, tasks, strict=True):
+                pipe.send(task | {"address": address})
+            return _answers(workers)
+        except BaseException:
+            self._kill()
+            raise
+        finally:
+            with contextlib.suppress(XGBoostError):  # it misses workers that have died
+                tracker.free()
+
+    def _kill(self) -> None:
+        for process, pipe in self._workers:
             process.kill()
             process.join()
             pipe.close()
+        self._workers = []
+
+
+def run_processes(tasks: Sequence[dict[str, Any]]) -> list[Any]:
+    """Run each task in a new process, all of them one team; return their rankers."""
+    with Processes(len(tasks)) as launcher:
+        return launcher(tasks)
 
 
 def _answers(workers: Sequence[tuple[Any, Any]]) -> list[Any]:
@@ -64,7 +107,8 @@ def _answers(workers: Sequence[tuple[Any, Any]]) -> list[Any]:
             try:
                 found[pipe], error = pipe.recv()
             except (EOFError, ConnectionResetError):
-                raise _death_of(next(process for process, end in workers if end is pipe)) from None
+                process = next(process for process, end in workers if end is pipe)
+                raise _death_of(process) from None
             if error is not None:
                 raise error
     return [found[pipe] for _, pipe in workers]
@@ -73,6 +117,6 @@ def _answers(workers: Sequence[tuple[Any, Any]]) -> list[Any]:
 def _death_of(process: Any) -> RuntimeError:
     process.join(_PATIENCE)
     return RuntimeError(
-        f"{process.name} (process {process.pid}) died with exit code {process.exitcode}; "
-        "the fit is ended."
+        f"{process.name} (process {process.pid}) must live until the fit is done; "
+        f"it ended with exit code {process.exitcode}."
     )

@@ -34,7 +34,8 @@ class Shard:
 def deal_queries(groups: QueryGroups, n_workers: int) -> list[np.ndarray]:
     """Return the rows of each worker: whole queries, with about the same number of documents.
 
-    The largest query goes first, and each one to the worker with the fewest documents.
+    No more workers get rows than there are queries. The largest query goes first, and each one to
+    the worker with the fewest documents.
 
     Examples
     --------
@@ -42,6 +43,7 @@ def deal_queries(groups: QueryGroups, n_workers: int) -> list[np.ndarray]:
     >>> [rows.tolist() for rows in deal_queries(groups, 2)]
     [[1, 2, 3], [0, 4, 5]]
     """
+    n_workers = min(n_workers, groups.n_queries)
     worker = np.empty(groups.n_queries, dtype=np.int64)
     loads = [(0, number) for number in range(n_workers)]
     for query in np.argsort(-groups.sizes, kind="stable"):

@@ -1,5 +1,7 @@
 """Worker: one process of a fit by several."""
 
+import contextlib
+import io
 import pickle
 from typing import Any
 
@@ -26,25 +28,27 @@ def fit_shard(ranker: Any, shard: Shard, eval_set: Any, seed: int, address: dict
     address : dict
         Arguments of XGBoost's ``CommunicatorContext``.
     """
-    with collective.CommunicatorContext(**address), working_in(XGBoostTeam()):
+    with contextlib.ExitStack() as stack:
+        with contextlib.redirect_stdout(io.StringIO()):  # XGBoost prints a line for each worker
+            stack.enter_context(collective.CommunicatorContext(**address))
+        stack.enter_context(working_in(XGBoostTeam()))
         return ranker.fit_checked(
             shard.X, shard.y, shard.qid, eval_set=eval_set, seed=seed, **shard.weights
         )
 
 
 def serve(pipe: Any) -> None:
-    """Receive the arguments of :func:`fit_shard`, and send the first worker's ranker or an error.
+    """Receive arguments of :func:`fit_shard`, and send a ranker or an error, until ``None`` comes.
 
-    The answer is ``(ranker, None)``, where the ranker of other workers is ``None``, or
-    ``(None, error)``.
+    An answer is ``(ranker, None)`` or ``(None, error)``.
     """
-    arguments = pipe.recv()
-    try:
-        ranker = fit_shard(**arguments)
-        answer: tuple[Any, Any] = (ranker, None)
-    except Exception as error:
-        answer = (None, _portable(error))
-    pipe.send(answer)
+    while (arguments := pipe.recv()) is not None:
+        answer: tuple[Any, Any]
+        try:
+            answer = (fit_shard(**arguments), None)
+        except Exception as error:
+            answer = (None, _portable(error))
+        pipe.send(answer)
 
 
 def _portable(error: Exception) -> Exception:

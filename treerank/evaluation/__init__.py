@@ -1,9 +1,20 @@
 """Evaluation: rankers on the same splits, and tests of which differences are significant."""
 
 from treerank.evaluation.data_splits import Split
-from treerank.evaluation.ranker_comparison import Comparison, Failure, join
+from treerank.evaluation.difference import Difference
+from treerank.evaluation.joining import join
+from treerank.evaluation.ranker_comparison import Comparison, Failure
 from treerank.evaluation.result_table import ResultTable
 from treerank.evaluation.running import compare
 from treerank.evaluation.summary import Summary
 
-__all__ = ["Comparison", "Failure", "ResultTable", "Split", "Summary", "compare", "join"]
+__all__ = [
+    "Comparison",
+    "Difference",
+    "Failure",
+    "ResultTable",
+    "Split",
+    "Summary",
+    "compare",
+    "join",
+]

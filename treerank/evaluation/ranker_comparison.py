@@ -6,19 +6,22 @@ are given: they compare values by query, each the mean over the splits that test
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from treerank.checks import check_choice
+from treerank.evaluation.difference import LEVEL, POWER, Difference
 from treerank.evaluation.result_table import ResultTable
 from treerank.evaluation.summary import Summary, make_summary
 from treerank.statistics.mean_ranks import NemenyiResult, nemenyi_test
-from treerank.statistics.paired import PairedTest
+from treerank.statistics.paired import PairedTest, paired_differences
 from treerank.statistics.pairwise_tests import PairwiseResult, find_test, pairwise_tests
-from treerank.statistics.resampled import corrected_resampled_t_test
+from treerank.statistics.power import queries_needed
+from treerank.statistics.randomization import bootstrap_interval
+from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,6 +257,45 @@ class Comparison:
         table, test, settings = self._prepare_test(metric, test, rankers, settings)
         return pairwise_tests(table, rankers, test=test, adjust=adjust, **settings)
 
+    def difference(
+        self,
+        metric: str,
+        first: str,
+        second: str,
+        *,
+        test: str | PairedTest | None = None,
+        level: float = LEVEL,
+        power: float = POWER,
+    ) -> Difference:
+        """Return the difference of two rankers, and how many queries would show it.
+
+        Parameters
+        ----------
+        metric, first, second : str
+            Names; the second is subtracted from the first.
+        test : str or callable, default=None
+            As in :meth:`test`. The interval is over splits if the test is, else a bootstrap
+            interval over queries.
+        level : float, default=0.95
+            Share of such intervals that hold the true difference.
+        power : float, default=0.8
+            Probability to find the difference by a test at the level ``1 - level``, over as many
+            queries as the result says.
+
+        Returns
+        -------
+        Difference
+        """
+        pair = (first, second)
+        table, _, settings = self._prepare_test(metric, test, pair, {})
+        gaps = paired_differences(*table.T)
+        interval_of = corrected_interval if settings else bootstrap_interval
+        columns = [self.rankers.index(name) for name in pair]
+        by_query = paired_differences(*self.by_query(metric)[:, columns].T)
+        needed = queries_needed(by_query, power=power, level=1 - level)
+        interval = interval_of(gaps, level=level, **settings)
+        return Difference(metric, first, second, interval, len(by_query), needed)
+
     def nemenyi(self, metric: str, *, alpha: float = 0.05) -> NemenyiResult:
         """Test mean ranks over queries; see :func:`~treerank.statistics.nemenyi_test`."""
         self._check_paired(self.rankers)
@@ -317,56 +359,3 @@ class Comparison:
                     f"rankers must have results for all splits to be paired; {name!r} has none "
                     f"for {', '.join(missing)}."
                 )
-
-
-def join(*comparisons: Comparison) -> Comparison:
-    """Return one comparison of the rankers of several, which are on the same splits.
-
-    Parameters
-    ----------
-    *comparisons : Comparison
-        Comparisons of different rankers on the same data, splits, metrics and convention.
-
-    Returns
-    -------
-    Comparison
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LinearRegression, Ridge
-    >>> from treerank.datasets.synthetic import make_web_search
-    >>> from treerank.evaluation import compare
-    >>> data = make_web_search(60, random_state=0)
-    >>> rankers = {"line": LinearRegression()}, {"ridge": Ridge()}
-    >>> join(*(compare(ranker, data) for ranker in rankers)).rankers
-    ('line', 'ridge')
-    """
-    joined = comparisons[0]
-    for other in comparisons[1:]:
-        _check_joinable(joined, other)
-        joined = replace(
-            joined,
-            rankers=joined.rankers + other.rankers,
-            outcomes=joined.outcomes | other.outcomes,
-            failures=joined.failures + other.failures,
-        )
-    return joined
-
-
-def _check_joinable(first, other):
-    """Refuse comparisons that differ in more than the rankers."""
-    for name in ("splits", "metrics", "convention"):
-        mine, theirs = getattr(first, name), getattr(other, name)
-        if mine != theirs:
-            raise ValueError(f"comparisons must have the same {name}; got {mine} and {theirs}.")
-    shared = set(first.rankers) & set(other.rankers)
-    if shared:
-        raise ValueError(f"comparisons must be of different rankers; got {shared} twice.")
-    mine, theirs = _folds_of(first), _folds_of(other)
-    if any(mine[split] != theirs[split] for split in mine.keys() & theirs.keys()):
-        raise ValueError("comparisons must be on the same folds; got different data in them.")
-
-
-def _folds_of(comparison):
-    """Return the digest of the data of each split."""
-    return {outcome.split: outcome.fingerprint for outcome in comparison.outcomes.values()}

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.evaluation.difference import LEVEL, POWER
 from treerank.evaluation.layouts import LAYOUTS, SUFFIXES
 from treerank.files.replaced import replaced_file
 from treerank.metrics.conventions import CONVENTIONS
@@ -62,7 +63,7 @@ class Summary:
     seconds : dict from str to float
         Mean time of a fit with its search, by ranker.
     notes : tuple of str
-        Splits, errors, tests, convention and failures, in words.
+        Splits, errors, tests, convention, differences and failures, in words.
 
     Examples
     --------
@@ -158,6 +159,7 @@ def make_summary(
     cells: dict[tuple[str, str], Cell] = {}
     tests: set[str] = set()
     untested: list[str] = []
+    differences: list[str] = []
     for metric in comparison.metrics:
         means, errors = _means_and_errors(comparison, metric)
         against, is_chosen = _find_reference(comparison, reference, means), reference == "best"
@@ -169,8 +171,10 @@ def make_summary(
             cells[ranker, metric] = Cell(float(mean), float(error), verdict, bool(mean == best))
         tests.update(result.test for result in results.values())
         untested += messages
+        pairs = [pair for pair in results if pair[1] == against]
+        differences += [str(comparison.difference(metric, *pair, test=test)) for pair in pairs]
     failures = map(str, comparison.failures)
-    notes = (*_notes(comparison, reference, tests, alpha), *untested, *failures)
+    notes = (*_notes(comparison, reference, tests, alpha), *differences, *untested, *failures)
     return Summary(comparison.rankers, comparison.metrics, cells, _mean_seconds(comparison), notes)
 
 
@@ -248,6 +252,11 @@ def _notes(comparison, reference, tests, alpha):
         yield (
             f"{MARKS['better']} {MARKS['worse']}: better or worse than {against} at {alpha:g} "
             f"({test}, adjusted by Holm for {pairs}); no mark: no difference shown."
+        )
+    if tests:
+        yield (
+            f"Differences: intervals are not adjusted; over the queries it takes, {POWER:.0%} of "
+            f"tests show a true difference of this size at {1 - LEVEL:.2g}."
         )
     yield f"Scored {CONVENTIONS[comparison.convention].summary}."
 

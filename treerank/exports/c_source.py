@@ -2,11 +2,13 @@
 
 All nodes of all trees are in one table, where the two children of a split are next to each other
 and a leaf leads to itself. Eight documents go down a tree together, a step of all of them at a
-time, so that the processor works on several at once. Every operation is that of the ranker, so
-scores are equal bit for bit, as long as the compiler does not reorder floating-point operations
-(no ``-ffast-math``).
+time, so that the processor works on several at once. Before, missing values are replaced by
+numbers that go to the right side, so that a step is one comparison. Every operation is that of the
+ranker, so scores are equal bit for bit, as long as the compiler does not reorder floating-point
+operations (no ``-ffast-math``).
 """
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -16,11 +18,14 @@ from treerank.exports.format import Format
 from treerank.exports.written import Written
 from treerank.forests.forest import Forest
 
+#: Columns of several documents up to which these take little of a small stack.
+_MOST_COLUMNS = 1024
 _HEAD = """\
 /* A ranker exported by treerank, in C99. Compile without -ffast-math.
 
    void treerank_score(const double *x, size_t n, double *scores);
        Scores n documents of TREERANK_N_FEATURES values each, row after row. Missing values are NaN.
+       It takes {stack} KiB of the stack.
    const char *const treerank_feature_names[TREERANK_N_FEATURES];
        Names of the columns. */
 #include <math.h>
@@ -28,14 +33,14 @@ _HEAD = """\
 #include <stdint.h>
 
 #define TREERANK_N_FEATURES {n_features}
+#define N_COLUMNS {n_columns}
 #define N_TREES {n_trees}
-#define N_TOGETHER 8
+#define N_TOGETHER {n_together}
 
 void treerank_score(const double *x, size_t n, double *scores);
 extern const char *const treerank_feature_names[];
 
-/* Flags: 1, missing values go to the first child; 2, a split by a set of categories. */
-typedef struct {{ double threshold; int32_t first; uint32_t feature_and_flags; }} node_t;
+typedef struct {{ double threshold; int32_t first, column; }} node_t;
 """
 _SETS = """
 /* The code of a value is in a set if it is among its codes, which ascend. */
@@ -48,40 +53,55 @@ static int is_in(double value, int32_t set) {{
     }}
     return low < end && set_codes[low] == code;
 }}
-"""
-_CODES = {"exact": "value", "truncated": "trunc(value)", "single": "floor((double)(float)value)"}
-_STEP = """
-static int32_t step(const double *x, int32_t at) {{
-    const node_t node = nodes[at];
-    double value = x[node.feature_and_flags >> 2];
+
+static int goes_left(const double *x, int32_t set) {{
+    double value = x[set_keys[set] / 2];
     int is_missing = {is_missing};
-    int is_left = (value <= node.threshold) & !is_missing;
-{by_set}    is_left |= is_missing & (int)(node.feature_and_flags & 1u);
-    return node.first + !is_left;
+    return is_missing ? set_keys[set] % 2 : is_in(value, set);
 }}
 """
-_BY_SET = """\
-    if (node.feature_and_flags & 2u) {{
-        is_missing = {is_missing};
-        is_left = !is_missing && is_in(value, (int32_t)node.threshold);
-    }}
-"""
+#: A split by category has no threshold, and its set in the place of a column.
+_BY_SET = """
+                    if (node->threshold != node->threshold)
+                        is_left = goes_left(rows[i], node->column);"""
+_CODES = {"exact": "value", "truncated": "trunc(value)", "single": "floor((double)(float)value)"}
 _SCORE = """
+/* A key is twice a feature, plus 1 if missing values go left. The last column is that of leaves. */
+static void fill_columns(const double *x, double *columns) {{
+    for (int k = 0; k < N_COLUMNS; k++) {{
+        double value = x[keys[k] / 2];
+        int is_missing = {is_missing};
+        columns[k] = !is_missing ? value : keys[k] % 2 ? -INFINITY : NAN;
+    }}
+    columns[N_COLUMNS] = 0;
+}}
+
 void treerank_score(const double *x, size_t n, double *scores) {{
+    double columns[N_TOGETHER][N_COLUMNS + 1];
     for (size_t begin = 0; begin < n; begin += N_TOGETHER) {{
-        const double *row = x + begin * TREERANK_N_FEATURES;
-        size_t m = n - begin < N_TOGETHER ? n - begin : N_TOGETHER;
+        const double *rows[N_TOGETHER];
         double total[N_TOGETHER];
-        for (size_t i = 0; i < m; i++) total[i] = {constant};
-        for (int32_t tree = 0; tree < N_TREES; tree++) {{
-            int32_t at[N_TOGETHER];
-            for (size_t i = 0; i < m; i++) at[i] = roots[tree];
-            for (int32_t depth = depths[tree]; depth > 0; depth--)
-                for (size_t i = 0; i < m; i++)
-                    at[i] = step(row + i * TREERANK_N_FEATURES, at[i]);
-            for (size_t i = 0; i < m; i++) total[i] = {add};
+        for (int i = 0; i < N_TOGETHER; i++) {{
+            size_t row = begin + (size_t)i < n ? begin + (size_t)i : begin;
+            rows[i] = x + row * TREERANK_N_FEATURES;
+            fill_columns(rows[i], columns[i]);
+            total[i] = {constant};
         }}
-        for (size_t i = 0; i < m; i++) scores[begin + i] = total[i];
+        for (int tree = 0; tree < N_TREES; tree++) {{
+            int32_t at[N_TOGETHER];
+            for (int i = 0; i < N_TOGETHER; i++) at[i] = roots[tree];
+            for (int depth = depths[tree]; depth > 0; depth--)
+#if defined __GNUC__ && !defined __clang__
+#pragma GCC unroll 8
+#endif
+                for (int i = 0; i < N_TOGETHER; i++) {{
+                    const node_t *node = nodes + at[i];
+                    int is_left = columns[i][node->column] <= node->threshold;{by_set}
+                    at[i] = node->first + !is_left;
+                }}
+            for (int i = 0; i < N_TOGETHER; i++) total[i] = {add};
+        }}
+        for (size_t i = 0; i < N_TOGETHER && begin + i < n; i++) scores[begin + i] = total[i];
     }}
 }}
 """
@@ -89,57 +109,76 @@ void treerank_score(const double *x, size_t n, double *scores) {{
 
 def write_c(written: Written) -> str:
     """Return the source."""
-    forest = written.forest
-    order = written.neighbors
-    parts = [_HEAD.format(n_features=forest.n_features, n_trees=forest.n_trees)]
-    parts += _tables(written, order)
+    forest, tables = written.forest, _tables(written)
+    n_columns = len(_keys(forest)[0])
+    n_together = 8 if n_columns < _MOST_COLUMNS else 1
+    head = {
+        "n_features": forest.n_features,
+        "n_columns": n_columns,
+        "n_trees": forest.n_trees,
+        "n_together": n_together,
+        "stack": 1 + n_together * (n_columns + 10) // 128,
+    }
+    parts = [_HEAD.format(**head), *tables]
     is_missing = is_missing_code = "value != value"
     if forest.missing_up_to >= 0:
         is_missing = f"(value != value) | (fabs(value) <= {_double(forest.missing_up_to)})"
     by_set = ""
     if forest.categories is not None:
-        rule = forest.categories.rule
-        parts.append(_SETS.format(code=_CODES[rule]))
+        rule, by_set = forest.categories.rule, _BY_SET
         # Zeros are missing at splits by category under this rule only.
-        by_set = _BY_SET.format(is_missing=is_missing if rule == "single" else is_missing_code)
-    parts.append(_STEP.format(is_missing=is_missing, by_set=by_set))
+        missing = is_missing if rule == "single" else is_missing_code
+        parts.append(_SETS.format(code=_CODES[rule], is_missing=missing))
     add = "total[i] + values[at[i]]"
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
-    parts.append(_SCORE.format(constant=_double(float(forest.constant[0])), add=add))
+    constant = _double(float(forest.constant[0]))
+    parts.append(_SCORE.format(is_missing=is_missing, by_set=by_set, constant=constant, add=add))
     return "".join(parts)
 
 
-def _tables(written: Written, order: np.ndarray) -> list[str]:
+def _keys(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
+    """Return the keys of all columns, and the column of each node; leaves have the last one."""
+    keys = forest.feature * np.int64(2) + forest.missing_left
+    is_number = ~forest.is_leaf
+    if forest.categories is not None:
+        is_number &= forest.categories.of_node < 0
+    found, place = np.unique(keys[is_number], return_inverse=True)
+    column = np.full(forest.n_nodes, len(found))
+    column[is_number] = place
+    return found, column
+
+
+def _tables(written: Written) -> list[str]:
     """Return the arrays of the nodes, of the trees, of the sets and of the names."""
-    forest, nodes = written.forest, written.columns
+    forest, order = written.forest, written.neighbors
     place = np.empty(forest.n_nodes, dtype=np.int64)
     place[order] = np.arange(forest.n_nodes)
-    children = place.tolist()
-    rows = []
-    of_node = None if forest.categories is None else forest.categories.of_node.tolist()
-    for node in order.tolist():
-        feature, left, threshold = nodes["feature"][node], nodes["left"][node], "INFINITY"
-        flags, first = 1, children[node]
-        if left >= 0:
-            flags, first = int(nodes["missing_left"][node]), children[left]
-            threshold = _double(nodes["threshold"][node])
-        if of_node is not None and of_node[node] >= 0:
-            flags, threshold = flags + 2, str(of_node[node])
-        rows.append(f"{{{threshold}, {first}, {max(feature, 0) * 4 + flags}u}}")
-    values = map(_double, forest.values[order, 0].tolist())
-    tables = [
-        _table("node_t nodes", rows),
-        _table("double values", values),
-        _table("int32_t roots", map(str, place[forest.roots].tolist())),
-        _table("int32_t depths", map(str, _depths(forest).tolist())),
-    ]
+    is_leaf, (keys, column) = forest.is_leaf, _keys(forest)
+    first = np.where(is_leaf, place, place[forest.left])
+    threshold = np.where(is_leaf, np.inf, forest.threshold)
+    set_tables = []
     if forest.categories is not None:
         sets = forest.categories
-        tables.append(_table("int32_t set_starts", map(str, sets.starts.tolist())))
-        tables.append(_table("double set_codes", map(_double, [*sets.codes.tolist(), 0.0])))
+        nodes = np.flatnonzero(sets.of_node >= 0)
+        threshold[nodes], column[nodes] = np.nan, sets.of_node[nodes]
+        set_keys = np.zeros(len(sets.starts), dtype=np.int64)
+        set_keys[sets.of_node[nodes]] = 2 * forest.feature[nodes] + forest.missing_left[nodes]
+        set_tables = [
+            _table("int32_t set_keys", set_keys.tolist()),
+            _table("int32_t set_starts", sets.starts.tolist()),
+            _table("double set_codes", map(_double, [*sets.codes.tolist(), 0.0])),
+        ]
+    columns = map(_double, threshold[order].tolist()), first[order].tolist(), column[order].tolist()
     names = ",\n".join(_text(name) for name in written.names) or '""'
-    tables.append(f"\nconst char *const treerank_feature_names[] = {{\n{names}}};\n")
-    return tables
+    return [
+        _table("node_t nodes", (f"{{{t}, {f}, {c}}}" for t, f, c in zip(*columns, strict=True))),
+        _table("double values", map(_double, forest.values[order, 0].tolist())),
+        _table("int32_t roots", place[forest.roots].tolist()),
+        _table("int32_t depths", _depths(forest).tolist()),
+        _table("int32_t keys", [*keys.tolist(), 0]),
+        *set_tables,
+        f"\nconst char *const treerank_feature_names[] = {{\n{names}}};\n",
+    ]
 
 
 def _depths(forest: Forest) -> np.ndarray:
@@ -154,12 +193,14 @@ def _depths(forest: Forest) -> np.ndarray:
     return depths
 
 
-def _table(name: str, rows: Iterable[str]) -> str:
-    return f"\nstatic const {name}[] = {{\n" + ",\n".join(rows) + "};\n"
+def _table(name: str, rows: Iterable[Any]) -> str:
+    return f"\nstatic const {name}[] = {{\n" + ",\n".join(map(str, rows)) + "};\n"
 
 
 def _double(number: float) -> str:
-    if np.isinf(number):
+    if math.isnan(number):
+        return "NAN"
+    if math.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
     return repr(number)
 

@@ -11,7 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.forests.thresholds import LIGHTGBM_ZERO, below_in_single, with_lightgbm_zero
+from treerank.forests.thresholds import (
+    LIGHTGBM_ZERO,
+    below_in_single,
+    up_to_in_single,
+    with_lightgbm_zero,
+)
 
 _ULPS = (0, -1, 1, -2, 2, -3, 3)
 
@@ -86,15 +91,6 @@ def _single(wanted: np.ndarray) -> np.ndarray:
         return wanted.astype(np.float32)
 
 
-def _up_to_in_single(thresholds: np.ndarray) -> np.ndarray:
-    """Return the largest doubles that are at most ``thresholds`` once rounded."""
-    single = thresholds.astype(np.float32)
-    with np.errstate(over="ignore"):
-        above = np.nextafter(single, np.float32(np.inf))
-    largest, _ = below_in_single(above)
-    return np.where(single == np.inf, np.inf, largest)
-
-
 def _down_to_single(thresholds: np.ndarray) -> np.ndarray:
     """Return the largest number of single precision up to each threshold."""
     nearest = _single(thresholds)
@@ -108,7 +104,7 @@ def _below_in_single(thresholds: np.ndarray) -> np.ndarray:
 
 
 def _up_to_slack(thresholds: np.ndarray) -> np.ndarray:
-    return _up_to_in_single(thresholds.astype(np.float32) + np.float32(1e-6))
+    return up_to_in_single(thresholds.astype(np.float32) + np.float32(1e-6))
 
 
 #: ``x <= t`` in double precision.
@@ -122,9 +118,9 @@ BELOW_SINGLE_THRESHOLD = Comparison(
     lambda t: np.nextafter(t.astype(np.float64), -np.inf), _single, "float32"
 )
 #: ``x <= t`` for a value of single and a threshold of double precision.
-AT_MOST_OF_SINGLE = Comparison(lambda t: _up_to_in_single(_down_to_single(t)), _single)
+AT_MOST_OF_SINGLE = Comparison(lambda t: up_to_in_single(_down_to_single(t)), _single)
 #: ``x <= t`` in single precision.
-AT_MOST_SINGLE = Comparison(_up_to_in_single, _single, "float32")
+AT_MOST_SINGLE = Comparison(up_to_in_single, _single, "float32")
 #: ``x < t`` in single precision.
 BELOW_SINGLE = Comparison(
     _below_in_single, lambda d: np.nextafter(_single(d), np.float32(np.inf)), "float32"

@@ -5,41 +5,36 @@ doubles. The score of a document is a float.
 """
 
 import json
-from typing import Any
 
 from treerank.exports.comparison import AT_MOST_OF_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import Written
+from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
 
 
 def write_elastic(written: Written) -> str:
     """Return the definition as JSON."""
     head = {"feature_names": written.names, "target_type": "regression"}
-    trees = [{"tree": head | {"tree_structure": _nodes(written, root)}} for root in written.roots]
-    ensemble = {"trained_models": trees, "aggregate_output": {"weighted_sum": {}}}
-    model = {"ensemble": head | ensemble}
-    return json.dumps({"preprocessors": [], "trained_model": model})
+    ensemble = {"trained_models": TREES, "aggregate_output": {"weighted_sum": {}}}
+    model = {"preprocessors": [], "trained_model": {"ensemble": head | ensemble}}
+    begin = json.dumps({"tree": head})[:-2]
+    trees = (f'{begin}, "tree_structure": [{_nodes(tree)}]}}}}' for tree in written.trees())
+    return json_with_trees(model, trees)
 
 
-def _nodes(written: Written, root: int) -> list[dict[str, Any]]:
+def _nodes(tree: WrittenTree) -> str:
     """Return the nodes of a tree, the root first."""
-    nodes, order = written.columns, written.nodes_of(root)
-    place = {node: i for i, node in enumerate(order)}
-    return [
-        {"node_index": i, "leaf_value": nodes["value"][node]}
-        if nodes["left"][node] < 0
-        else {
-            "node_index": i,
-            "split_feature": nodes["feature"][node],
-            "threshold": nodes["threshold"][node],
-            "decision_type": "lte",
-            "default_left": nodes["missing_left"][node],
-            "left_child": place[nodes["left"][node]],
-            "right_child": place[nodes["right"][node]],
-        }
-        for i, node in enumerate(order)
-    ]
+    columns = tree.feature, tree.threshold, tree.right, tree.missing_left, tree.value
+    return ", ".join(
+        f'{{"node_index": {i}, "leaf_value": {value!r}}}'
+        if feature < 0
+        else f'{{"node_index": {i}, "split_feature": {feature}, "threshold": {threshold!r}, '
+        f'"decision_type": "lte", "default_left": {"true" if missing_left else "false"}, '
+        f'"left_child": {i + 1}, "right_child": {right}}}'
+        for i, (feature, threshold, right, missing_left, value) in enumerate(
+            zip(*columns, strict=True)
+        )
+    )
 
 
 ELASTIC = Format(write_elastic, Consumer(AT_MOST_OF_SINGLE, score_dtype="float32"))

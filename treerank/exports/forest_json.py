@@ -7,14 +7,14 @@ Infinite thresholds are the texts "inf" and "-inf".
 """
 
 import json
+import math
 from typing import Any
 
 import numpy as np
 
 from treerank.exports.format import Format
 from treerank.exports.written import Written
-
-FORMAT = "treerank forest 1"
+from treerank.imports.forest_json import FORMAT
 
 
 def write_forest_json(written: Written) -> str:
@@ -49,7 +49,7 @@ def write_forest_json(written: Written) -> str:
 
 
 def _numbers(values: np.ndarray) -> list[Any]:
-    return [value if np.isfinite(value) else str(value) for value in values.tolist()]
+    return [value if math.isfinite(value) else str(value) for value in values.tolist()]
 
 
 JSON = Format(write_forest_json)

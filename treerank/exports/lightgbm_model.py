@@ -12,7 +12,7 @@ import numpy as np
 from treerank.exports.comparison import AT_MOST_LIGHTGBM
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import Written
+from treerank.exports.written import Written, WrittenTree
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 
 _HEADER = """\
@@ -34,7 +34,8 @@ _CATEGORY, _LEFT, _ZERO, _NAN = 1, 2, 4, 8
 
 def write_lightgbm(written: Written) -> str:
     """Return the text of the model."""
-    trees = [f"Tree={i}\n{_tree(written, root)}\n\n" for i, root in enumerate(written.roots)]
+    missing = _ZERO if written.forest.missing_up_to >= 0 else _NAN
+    trees = [f"Tree={i}\n{_tree(tree, missing)}\n\n" for i, tree in enumerate(written.trees())]
     head = _HEADER.format(
         last=written.forest.n_features - 1,
         names=" ".join(_name(name) for name in written.names),
@@ -44,41 +45,44 @@ def write_lightgbm(written: Written) -> str:
     return head + "".join(trees) + "end of trees\n\nparameters:\n\nend of parameters\n"
 
 
-def _tree(written: Written, root: int) -> str:
+def _tree(tree: WrittenTree, missing: int) -> str:
     """Return one tree: splits and leaves are numbered apart, leaves as -1, -2 and so on."""
-    nodes, sets = written.columns, written.sets
-    order = written.nodes_of(root)
-    splits = [node for node in order if nodes["left"][node] >= 0]
-    leaves = [node for node in order if nodes["left"][node] < 0]
+    splits = [node for node, feature in enumerate(tree.feature) if feature >= 0]
+    leaves = [node for node, feature in enumerate(tree.feature) if feature < 0]
     place = {node: i for i, node in enumerate(splits)} | {n: ~i for i, n in enumerate(leaves)}
-    own_sets = [sets[node] for node in splits if node in sets]
-    number = iter(range(len(own_sets)))
-    missing = _ZERO if written.forest.missing_up_to >= 0 else _NAN
-    lines: dict[str, list[Any]] = {
-        "num_leaves": [len(leaves)],
-        "num_cat": [len(own_sets)],
-        "split_feature": [nodes["feature"][node] for node in splits],
-        "split_gain": [0] * len(splits),
-        "threshold": [next(number) if n in sets else nodes["threshold"][n] for n in splits],
-        "decision_type": [
-            _CATEGORY + missing if n in sets else missing + _LEFT * nodes["missing_left"][n]
-            for n in splits
-        ],
-        "left_child": [place[nodes["left"][node]] for node in splits],
-        "right_child": [place[nodes["right"][node]] for node in splits],
-        "leaf_value": [nodes["value"][node] for node in leaves],
-        "leaf_weight": [1] * len(leaves),
-        "leaf_count": [1] * len(leaves),
-        "internal_value": [0] * len(splits),
-        "internal_weight": [0] * len(splits),
-        "internal_count": [1] * len(splits),
+    sets = tree.sets
+    number = iter(range(len(sets)))
+    decisions = [
+        _CATEGORY + missing if n in sets else missing + _LEFT * tree.missing_left[n] for n in splits
+    ]
+    zeros, ones = (" ".join(sign * len(splits)) for sign in "01")
+    lines: dict[str, Any] = {
+        "num_leaves": len(leaves),
+        "num_cat": len(sets),
+        "split_feature": [tree.feature[node] for node in splits],
+        "split_gain": zeros,
+        "threshold": [next(number) if n in sets else tree.threshold[n] for n in splits],
+        "decision_type": decisions,
+        "left_child": [place[node + 1] for node in splits],
+        "right_child": [place[tree.right[node]] for node in splits],
+        "leaf_value": [tree.value[node] for node in leaves],
+        "leaf_weight": " ".join("1" * len(leaves)),
+        "leaf_count": " ".join("1" * len(leaves)),
+        "internal_value": zeros,
+        "internal_weight": zeros,
+        "internal_count": ones,
     }
-    if own_sets:
-        words = [_words(codes) for codes in own_sets]
+    if sets:
+        words = [_words(codes) for codes in sets.values()]
         lines["cat_boundaries"] = [0, *np.cumsum([len(each) for each in words]).tolist()]
         lines["cat_threshold"] = list(chain(*words))
-    lines |= {"is_linear": [0], "shrinkage": [1]}
-    return "".join(f"{name}={' '.join(map(repr, line))}\n" for name, line in lines.items())
+    lines |= {"is_linear": 0, "shrinkage": 1}
+    return "".join(f"{name}={_line(value)}\n" for name, value in lines.items())
+
+
+def _line(value: Any) -> str:
+    """Return a list as its numbers with spaces between; others as their text."""
+    return " ".join(map(repr, value)) if isinstance(value, list) else str(value)
 
 
 def _words(codes: list[float]) -> list[int]:
@@ -95,7 +99,7 @@ def _infos(written: Written) -> list[str]:
     for feature in forest.feature[~forest.is_leaf].tolist():
         infos[feature] = "[-1e+300:1e+300]"
     for node, codes in written.sets.items():
-        feature = written.columns["feature"][node]
+        feature = int(forest.feature[node])
         known = [] if infos[feature][0] == "[" else infos[feature].split(":")
         infos[feature] = ":".join(sorted({*known, *(str(int(code)) for code in codes)}, key=int))
     return infos

@@ -9,7 +9,7 @@ from xml.sax.saxutils import quoteattr
 from treerank.exports.comparison import AT_MOST, BELOW_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import Written
+from treerank.exports.written import Written, WrittenTree
 
 _HEAD = """\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -35,44 +35,46 @@ def write_pmml(written: Written) -> str:
     lines = [_HEAD, *fields, "</DataDictionary>"]
     lines.append(f'<MiningModel functionName="regression"{context}>{schema}')
     lines.append('<Segmentation multipleModelMethod="sum">')
-    for number, root in enumerate(written.roots, start=1):
+    names = [quoteattr(name) for name in written.names]
+    for number, tree in enumerate(written.trees(), start=1):
         lines.append(_TREE.format(number=number, context=context) + schema)
-        lines += [*_node(written, root, single), "</TreeModel></Segment>"]
+        lines.append(_nodes(tree, names, single) + "</TreeModel></Segment>")
     return "\n".join([*lines, "</Segmentation></MiningModel></PMML>", ""])
 
 
-def _node(written: Written, root: int, single: bool) -> list[str]:
-    """Return the lines of a tree; the predicate of a node is put in by its parent."""
-    nodes = written.columns
+def _nodes(tree: WrittenTree, names: list[str], single: bool) -> str:
+    """Return the nodes of a tree; a node begins with the test of its parent."""
     operators = ("lessThan", "greaterOrEqual") if single else ("lessOrEqual", "greaterThan")
+    tests = ["<True/>"] * len(tree.feature)
+    texts = []
+    columns = tree.feature, tree.threshold, tree.right, tree.missing_left, tree.value
+    for node, (feature, threshold, right, missing_left, value) in enumerate(
+        zip(*columns, strict=True)
+    ):
+        if feature < 0:
+            texts.append(f'<Node id="{node}" score="{value!r}">\n{tests[node]}\n</Node>\n')
+            continue
+        default = node + 1 if missing_left else right
+        texts.append(f'<Node id="{node}" defaultChild="{default}">\n{tests[node]}\n')
+        if node in tree.sets:
+            tests[node + 1], tests[right] = _set_tests(names[feature], tree.sets[node])
+            continue
+        begin, end = (
+            f"<SimplePredicate field={names[feature]} operator=",
+            f' value="{threshold!r}"/>',
+        )
+        tests[node + 1] = f'{begin}"{operators[0]}"{end}'
+        tests[right] = f'{begin}"{operators[1]}"{end}'
+    return tree.nested(texts, "", "</Node>\n")
 
-    def leaf(node: int) -> list[str]:
-        return [f'<Node id="{node}" score="{nodes["value"][node]!r}">', "</Node>"]
 
-    def split(node: int, left: list[str], right: list[str]) -> list[str]:
-        field = quoteattr(written.names[nodes["feature"][node]])
-        if node in written.sets:
-            codes = " ".join(map(repr, written.sets[node]))
-            array = f'<Array type="real" n="{len(written.sets[node])}">{codes}</Array>'
-            tests = [
-                f'<SimpleSetPredicate field={field} booleanOperator="{operator}">{array}'
-                "</SimpleSetPredicate>"
-                for operator in ("isIn", "isNotIn")
-            ]
-        else:
-            threshold = nodes["threshold"][node]
-            tests = [
-                f'<SimplePredicate field={field} operator="{operator}" value="{threshold!r}"/>'
-                for operator in operators
-            ]
-        default = nodes["left"][node] if nodes["missing_left"][node] else nodes["right"][node]
-        begin = f'<Node id="{node}" defaultChild="{default}">'
-        return [
-            begin, left[0], tests[0], *left[1:], right[0], tests[1], *right[1:], "</Node>"
-        ]  # fmt: skip
-
-    first, *rest = written.nested(root, split, leaf)
-    return [first, "<True/>", *rest]
+def _set_tests(field: str, codes: list[float]) -> list[str]:
+    array = f'<Array type="real" n="{len(codes)}">{" ".join(map(repr, codes))}</Array>'
+    return [
+        f'<SimpleSetPredicate field={field} booleanOperator="{operator}">{array}'
+        "</SimpleSetPredicate>"
+        for operator in ("isIn", "isNotIn")
+    ]
 
 
 PMML = Format(

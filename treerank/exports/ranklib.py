@@ -7,31 +7,28 @@ numbered from 1. It knows neither missing values nor categories.
 from treerank.exports.comparison import AT_MOST_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import Written
+from treerank.exports.written import Written, WrittenTree
 
 
 def write_ranklib(written: Written) -> str:
     """Return the trees as XML."""
-    nodes = written.columns
+    lines = [f"## LambdaMART\n## No. of trees = {written.forest.n_trees}\n\n<ensemble>\n"]
+    for number, tree in enumerate(written.trees(), start=1):
+        lines.append(f'<tree id="{number}" weight="1.0"><split>\n')
+        lines.append(_splits(tree))
+        lines.append("</split></tree>\n")
+    return "".join([*lines, "</ensemble>\n"])
 
-    def leaf(node: int) -> list[str]:
-        return [f"<output>{nodes['value'][node]!r}</output>"]
 
-    def split(node: int, left: list[str], right: list[str]) -> list[str]:
-        number = nodes["feature"][node] + 1
-        threshold = nodes["threshold"][node]
-        return [
-            f"<feature>{number}</feature><threshold>{threshold!r}</threshold>",
-            '<split pos="left">', *left, "</split>",
-            '<split pos="right">', *right, "</split>",
-        ]  # fmt: skip
-
-    forest = written.forest
-    lines = [f"## LambdaMART\n## No. of trees = {forest.n_trees}\n\n<ensemble>"]
-    for number, root in enumerate(written.roots, start=1):
-        lines.append(f'<tree id="{number}" weight="1.0"><split>')
-        lines += [*written.nested(root, split, leaf), "</split></tree>"]
-    return "\n".join([*lines, "</ensemble>", ""])
+def _splits(tree: WrittenTree) -> str:
+    texts = [
+        f"<output>{value!r}</output>\n"
+        if feature < 0
+        else f"<feature>{feature + 1}</feature><threshold>{threshold!r}</threshold>\n"
+        '<split pos="left">\n'
+        for feature, threshold, value in zip(tree.feature, tree.threshold, tree.value, strict=True)
+    ]
+    return tree.nested(texts, '</split>\n<split pos="right">\n', "</split>\n")
 
 
 RANKLIB = Format(

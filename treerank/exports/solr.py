@@ -5,40 +5,36 @@ It knows neither missing values nor categories.
 """
 
 import json
-from typing import Any
 
 from treerank.exports.comparison import AT_MOST_WITH_SLACK
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import Written
+from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 
 
 def write_solr(written: Written) -> str:
     """Return the model as JSON; its features are those of a feature store of the same names."""
-    nodes, names = written.columns, written.names
-
-    def leaf(node: int) -> dict[str, Any]:
-        return {"value": str(nodes["value"][node])}
-
-    def split(node: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "feature": names[nodes["feature"][node]],
-            "threshold": str(nodes["threshold"][node]),
-            "left": left,
-            "right": right,
-        }
-
-    roots = written.roots
-    trees = [{"weight": "1", "root": written.nested(root, split, leaf)} for root in roots]
     model = {
         "class": CLASS,
         "name": "treerank",
-        "features": [{"name": name} for name in names],
-        "params": {"trees": trees},
+        "features": [{"name": name} for name in written.names],
+        "params": {"trees": TREES},
     }
-    return json.dumps(model)
+    names = [json.dumps(name) for name in written.names]
+    trees = (f'{{"weight": "1", "root": {_root(tree, names)}}}' for tree in written.trees())
+    return json_with_trees(model, trees)
+
+
+def _root(tree: WrittenTree, names: list[str]) -> str:
+    texts = [
+        f'{{"value": "{value!r}"}}'
+        if feature < 0
+        else f'{{"feature": {names[feature]}, "threshold": "{threshold!r}", "left": '
+        for feature, threshold, value in zip(tree.feature, tree.threshold, tree.value, strict=True)
+    ]
+    return tree.nested(texts, ', "right": ', "}")
 
 
 SOLR = Format(

@@ -4,59 +4,58 @@ Vespa's search nodes keep thresholds and leaves of large models as floats, and c
 double, with ``value < threshold``. They add doubles.
 """
 
-import json
-from typing import Any
-
 from treerank.exports.comparison import BELOW_SINGLE_THRESHOLD
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import Written
+from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
 
 
 def write_vespa(written: Written) -> str:
     """Return the model as JSON."""
-    nodes, sets = written.columns, written.sets
-    codes: dict[int, list[int]] = {}
-    for node, own in sets.items():
-        codes.setdefault(nodes["feature"][node], []).extend(map(int, own))
-    place = {
-        feature: {code: i for i, code in enumerate(sorted(set(codes[feature])))}
+    places = _places(written)
+    names = written.names
+    model = {
+        "name": "tree",
+        "version": "v4",
+        "objective": "lambdarank",
+        "feature_names": names,
+        "feature_infos": {names[feature]: {"values": [*places[feature]]} for feature in places},
+        "tree_info": TREES,
+        "pandas_categorical": [[*places[feature]] for feature in places],
+    }
+    trees = (
+        f'{{"tree_index": {i}, "tree_structure": {_structure(tree, places)}}}'
+        for i, tree in enumerate(written.trees())
+    )
+    return json_with_trees(model, trees)
+
+
+def _places(written: Written) -> dict[int, dict[int, int]]:
+    """Return the place of each code among those of its feature."""
+    codes: dict[int, set[int]] = {}
+    for node, own in written.sets.items():
+        codes.setdefault(int(written.forest.feature[node]), set()).update(map(int, own))
+    return {
+        feature: {code: i for i, code in enumerate(sorted(codes[feature]))}
         for feature in sorted(codes)
     }
 
-    def leaf(node: int) -> dict[str, Any]:
-        return {"leaf_value": nodes["value"][node]}
 
-    def split(node: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
-        feature, rule = nodes["feature"][node], {"decision_type": "<="}
-        rule["threshold"] = nodes["threshold"][node]
-        if node in sets:
-            places = (str(place[feature][int(code)]) for code in sets[node])
-            rule = {"decision_type": "==", "threshold": "||".join(places)}
-        return {
-            "split_feature": feature,
-            **rule,
-            "default_left": nodes["missing_left"][node],
-            "missing_type": "NaN",
-            "left_child": left,
-            "right_child": right,
-        }
-
-    names = written.names
-    return json.dumps(
-        {
-            "name": "tree",
-            "version": "v4",
-            "objective": "lambdarank",
-            "feature_names": names,
-            "feature_infos": {names[feature]: {"values": [*place[feature]]} for feature in place},
-            "tree_info": [
-                {"tree_index": i, "tree_structure": written.nested(root, split, leaf)}
-                for i, root in enumerate(written.roots)
-            ],
-            "pandas_categorical": [[*place[feature]] for feature in place],
-        }
-    )
+def _structure(tree: WrittenTree, places: dict[int, dict[int, int]]) -> str:
+    rules = [f'"decision_type": "<=", "threshold": {number!r}' for number in tree.threshold]
+    for node, codes in tree.sets.items():
+        place = places[tree.feature[node]]
+        joined = "||".join(str(place[int(code)]) for code in codes)
+        rules[node] = f'"decision_type": "==", "threshold": "{joined}"'
+    columns = tree.feature, rules, tree.missing_left, tree.value
+    texts = [
+        f'{{"leaf_value": {value!r}}}'
+        if feature < 0
+        else f'{{"split_feature": {feature}, {rule}, "default_left": '
+        f'{"true" if missing_left else "false"}, "missing_type": "NaN", "left_child": '
+        for feature, rule, missing_left, value in zip(*columns, strict=True)
+    ]
+    return tree.nested(texts, ', "right_child": ', "}")
 
 
 VESPA = Format(

@@ -1,5 +1,7 @@
-"""Written forest: what a format writes, and the order of nodes that most formats use."""
+"""Written forest: what a format writes, tree after tree, in the order that most formats use."""
 
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -7,6 +9,61 @@ from typing import Any
 import numpy as np
 
 from treerank.forests.forest import Forest
+
+#: Stands for the trees in a document of JSON.
+TREES = "the trees"
+
+
+@dataclass(frozen=True, eq=False)
+class WrittenTree:
+    """A tree as lists over its nodes, parents before children and left before right.
+
+    So the left child of a split is the next node. A node is told by its place in the lists.
+
+    Attributes
+    ----------
+    feature : list of int
+        Feature of each split; -1 in leaves.
+    threshold : list of float
+        Threshold to write for each split.
+    right : list of int
+        Right child of each split.
+    missing_left : list of bool
+        Whether missing values go left.
+    value : list of float
+        Value of each leaf.
+    depth : list of int
+        Number of splits above each node.
+    sets : dict from int to list of float
+        The codes of each split by category.
+    """
+
+    feature: list[int]
+    threshold: list[float]
+    right: list[int]
+    missing_left: list[bool]
+    value: list[float]
+    depth: list[int]
+    sets: dict[int, list[float]]
+
+    def nested(self, texts: list[str], between: str, end: str) -> str:
+        """Return a text of texts within texts.
+
+        Parameters
+        ----------
+        texts : list of str
+            The text of each leaf, and the begin of the text of each split.
+        between, end : str
+            What is written after the left and after the right child of a split.
+        """
+        tails = [end * n + between for n in range(max(self.depth) + 1)]
+        next_depth = [*self.depth[1:], 0]
+        parts = [
+            text if following > depth else text + tails[depth - following]
+            for text, depth, following in zip(texts, self.depth, next_depth, strict=True)
+        ]
+        whole = "".join(parts)
+        return whole[: len(whole) - len(between)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,25 +85,6 @@ class Written:
     names: list[str]
 
     @cached_property
-    def columns(self) -> dict[str, list[Any]]:
-        """The arrays of the forest as lists, which Python reads faster one by one."""
-        forest = self.forest
-        arrays = {
-            "feature": forest.feature,
-            "left": forest.left,
-            "right": forest.right,
-            "missing_left": forest.missing_left,
-            "value": forest.values[:, 0],
-            "threshold": self.thresholds,
-        }
-        return {name: array.tolist() for name, array in arrays.items()}
-
-    @property
-    def roots(self) -> list[int]:
-        """Root of each tree."""
-        return self.forest.roots.tolist()
-
-    @cached_property
     def sets(self) -> dict[int, list[float]]:
         """The codes of each split by category."""
         sets = self.forest.categories
@@ -58,47 +96,70 @@ class Written:
         return {n: codes[i].tolist() for n, i in zip(nodes.tolist(), numbers, strict=True)}
 
     @cached_property
+    def levels(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Nodes of each depth with the numbers of their trees; children are neighbors."""
+        forest = self.forest
+        nodes, tree = forest.roots, np.arange(forest.n_trees)
+        found = []
+        while len(nodes):
+            found.append((nodes, tree))
+            is_split = ~forest.is_leaf[nodes]
+            parents, tree = nodes[is_split], np.repeat(tree[is_split], 2)
+            nodes = np.stack([forest.left[parents], forest.right[parents]], axis=1).ravel()
+        return found
+
+    @cached_property
     def neighbors(self) -> np.ndarray:
         """Nodes tree after tree and level after level, so that children are neighbors."""
-        forest = self.forest
-        level, tree = forest.roots, np.arange(forest.n_trees)
-        found = [(tree, level)]
-        while len(level):
-            is_split = ~forest.is_leaf[level]
-            parents, tree = level[is_split], np.repeat(tree[is_split], 2)
-            level = np.stack([forest.left[parents], forest.right[parents]], axis=1).ravel()
-            found.append((tree, level))
-        trees, nodes = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        if not self.levels:
+            return np.zeros(0, dtype=np.int32)
+        nodes, trees = (np.concatenate(parts) for parts in zip(*self.levels, strict=True))
         return nodes[np.argsort(trees, kind="stable")]
 
-    def nested(self, root: int, split: Any, leaf: Any) -> Any:
-        """Return a tree of nested values, made from its leaves upwards.
+    def trees(self) -> Iterator[WrittenTree]:
+        """Yield tree after tree."""
+        forest = self.forest
+        sizes, place, depth = self._places()
+        order = np.empty(forest.n_nodes, dtype=np.int64)
+        order[place] = np.arange(forest.n_nodes)
+        begins = place[forest.roots]
+        for begin, size in zip(begins.tolist(), sizes[forest.roots].tolist(), strict=True):
+            nodes = order[begin : begin + size]
+            own = enumerate(nodes.tolist()) if self.sets else ()
+            yield WrittenTree(
+                feature=forest.feature[nodes].tolist(),
+                threshold=self.thresholds[nodes].tolist(),
+                right=(place[forest.right[nodes]] - begin).tolist(),
+                missing_left=forest.missing_left[nodes].tolist(),
+                value=forest.values[nodes, 0].tolist(),
+                depth=depth[nodes].tolist(),
+                sets={i: self.sets[node] for i, node in own if node in self.sets},
+            )
 
-        Parameters
-        ----------
-        root : int
-            Node to begin with.
-        split : callable
-            ``split(node, left, right)`` returns the value of a split from those of its children.
-        leaf : callable
-            ``leaf(node)`` returns the value of a leaf.
-        """
-        left, right = self.columns["left"], self.columns["right"]
-        made: dict[int, Any] = {}
-        for node in reversed(self.nodes_of(root)):
-            if left[node] < 0:
-                made[node] = leaf(node)
-            else:
-                made[node] = split(node, made.pop(left[node]), made.pop(right[node]))
-        return made[root]
+    def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the number of nodes below each node, its place in the order, and its depth."""
+        forest = self.forest
+        sizes, place, depth = (np.ones(forest.n_nodes, dtype=np.int64) for _ in range(3))
+        for nodes, _ in reversed(self.levels):
+            splits = nodes[~forest.is_leaf[nodes]]
+            sizes[splits] += sizes[forest.left[splits]] + sizes[forest.right[splits]]
+        place[forest.roots] = np.cumsum(sizes[forest.roots]) - sizes[forest.roots]
+        for level, (nodes, _) in enumerate(self.levels):
+            depth[nodes] = level
+            splits = nodes[~forest.is_leaf[nodes]]
+            left, right = forest.left[splits], forest.right[splits]
+            place[left] = place[splits] + 1
+            place[right] = place[left] + sizes[left]
+        return sizes, place, depth
 
-    def nodes_of(self, root: int) -> list[int]:
-        """Return the nodes of a tree, parents before children, left before right."""
-        left, right = self.columns["left"], self.columns["right"]
-        waiting, nodes = [root], []
-        while waiting:
-            node = waiting.pop()
-            nodes.append(node)
-            if left[node] >= 0:
-                waiting += [right[node], left[node]]
-        return nodes
+
+def json_with_trees(document: Any, trees: Iterable[str]) -> str:
+    """Return a document as JSON, with a list of texts of JSON in the place of ``TREES``.
+
+    Examples
+    --------
+    >>> json_with_trees({"model": TREES}, ["1", "[2]"])
+    '{"model": [1, [2]]}'
+    """
+    begin, end = json.dumps(document).split(json.dumps(TREES))
+    return "".join([begin, "[", ", ".join(trees), "]", end])

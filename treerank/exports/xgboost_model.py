@@ -14,7 +14,7 @@ import numpy as np
 from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import Written
+from treerank.exports.written import TREES, Written, json_with_trees
 
 _NO_PARENT = 2**31 - 1
 
@@ -25,12 +25,14 @@ def write_xgboost(written: Written) -> str:
     forest = written.forest
     starts = np.flatnonzero(np.isin(written.neighbors, forest.roots))
     trees = np.split(written.neighbors, starts[1:])
+    place = np.zeros(forest.n_nodes, dtype=np.int64)
+    place[written.neighbors] = np.arange(forest.n_nodes)
     width = str(forest.n_features)
     model = {
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
         "iteration_indptr": list(range(len(trees) + 1)),
         "tree_info": [0] * len(trees),
-        "trees": [_tree(written, number, nodes) for number, nodes in enumerate(trees)],
+        "trees": TREES,
     }
     learner = {
         "attributes": {},
@@ -46,7 +48,8 @@ def write_xgboost(written: Written) -> str:
         },
         "objective": {"lambdarank_param": {}, "name": "rank:pairwise"},
     }
-    return json.dumps({"learner": learner, "version": [3, 0, 0]})
+    texts = (json.dumps(_tree(written, i, nodes, place)) for i, nodes in enumerate(trees))
+    return json_with_trees({"learner": learner, "version": [3, 0, 0]}, texts)
 
 
 def _with_sets_right(written: Written) -> Written:
@@ -64,22 +67,21 @@ def _with_sets_right(written: Written) -> Written:
     return replace(written, forest=changed)
 
 
-def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
-    """Return one tree; children are next to each other."""
+def _tree(written: Written, number: int, nodes: np.ndarray, place: np.ndarray) -> dict[str, Any]:
+    """Return one tree; children are next to each other, at their place in the forest."""
     forest = written.forest
-    is_leaf, by_set = forest.is_leaf[nodes], np.isin(nodes, list(written.sets))
-    place = np.zeros(forest.n_nodes, dtype=np.int64)
-    place[nodes] = np.arange(len(nodes))
-    first = np.where(is_leaf, -1, place[forest.left[nodes]])
+    is_leaf, sets = forest.feature[nodes] < 0, forest.categories
+    by_set = np.zeros_like(is_leaf) if sets is None else sets.of_node[nodes] >= 0
+    first = np.where(is_leaf, -1, place[forest.left[nodes]] - place[nodes[0]])
     parents = np.full(len(nodes), _NO_PARENT)
     parents[first[~is_leaf]] = parents[first[~is_leaf] + 1] = np.flatnonzero(~is_leaf)
     conditions = np.where(is_leaf, forest.values[nodes, 0], written.thresholds[nodes])
-    sets = [written.sets[node] for node in nodes[by_set].tolist()]
-    sizes = [len(codes) for codes in sets]
+    own_sets = [written.sets[node] for node in nodes[by_set].tolist()]
+    sizes = [len(codes) for codes in own_sets]
     zeros = [0.0] * len(nodes)
     return {
         "base_weights": zeros,
-        "categories": [int(code) for codes in sets for code in codes],
+        "categories": [int(code) for codes in own_sets for code in codes],
         "categories_nodes": np.flatnonzero(by_set).tolist(),
         "categories_segments": (np.cumsum(sizes, dtype=np.int64) - sizes).tolist(),
         "categories_sizes": sizes,
@@ -105,7 +107,7 @@ def _tree(written: Written, number: int, nodes: np.ndarray) -> dict[str, Any]:
 def _types(written: Written) -> list[str]:
     types = ["float"] * written.forest.n_features
     for node in written.sets:
-        types[written.columns["feature"][node]] = "c"
+        types[int(written.forest.feature[node])] = "c"
     return types
 
 

@@ -8,43 +8,32 @@ in OpenSearch 3.2 to 3.7 they go right; before, a missing value was 0.
 
 import json
 from functools import partial
-from typing import Any
 
 from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import Written
+from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
 
 
 def write_xgboost_splits(written: Written) -> str:
     """Return the trees as a list of splits within splits."""
-    return json.dumps([_tree(written, root) for root in written.roots])
+    names = [json.dumps(name) for name in written.names]
+    return json_with_trees(TREES, (_tree(tree, names) for tree in written.trees()))
 
 
-def _tree(written: Written, root: int) -> dict[str, Any]:
-    nodes = written.columns
-    number = {node: place for place, node in enumerate(written.nodes_of(root))}
-    depth = {root: 0}
-    for node in number:
-        for child in (nodes["left"][node], nodes["right"][node]):
-            depth[child] = depth[node] + 1
-
-    def leaf(node: int) -> dict[str, Any]:
-        return {"nodeid": number[node], "leaf": nodes["value"][node]}
-
-    def split(node: int, left: dict[str, Any], right: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "nodeid": number[node],
-            "depth": depth[node],
-            "split": written.names[nodes["feature"][node]],
-            "split_condition": nodes["threshold"][node],
-            "yes": left["nodeid"],
-            "no": right["nodeid"],
-            "missing": left["nodeid"] if nodes["missing_left"][node] else right["nodeid"],
-            "children": [left, right],
-        }
-
-    return written.nested(root, split, leaf)
+def _tree(tree: WrittenTree, names: list[str]) -> str:
+    columns = tree.feature, tree.threshold, tree.right, tree.missing_left, tree.value, tree.depth
+    texts = [
+        f'{{"nodeid": {number}, "leaf": {value!r}}}'
+        if feature < 0
+        else f'{{"nodeid": {number}, "depth": {depth}, "split": {names[feature]}, '
+        f'"split_condition": {threshold!r}, "yes": {number + 1}, "no": {right}, '
+        f'"missing": {number + 1 if missing_left else right}, "children": ['
+        for number, (feature, threshold, right, missing_left, value, depth) in enumerate(
+            zip(*columns, strict=True)
+        )
+    ]
+    return tree.nested(texts, ", ", "]}")
 
 
 _consumer = partial(Consumer, BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32")

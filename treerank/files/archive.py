@@ -99,8 +99,7 @@ def read_archive(path: str | Path) -> Any:
     {'loss': 'max (not saved)'}
     """
     path = Path(path)
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise ValueError(f"path must be a regular file; {path} is a device or a pipe.")
+    check_regular(path)
     with path.open("rb") as file:
         _check_first_bytes(file.read(64), path)
         with one_error(f"path must be a whole file; {path} is truncated or damaged"):
@@ -113,6 +112,19 @@ def read_archive(path: str | Path) -> Any:
         _check_manifest(manifest, path)
         with one_error(f"path must be an undamaged file; {path} is damaged"):
             return _unpack(manifest["content"], members)
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file begins as an archive does."""
+    check_regular(path)
+    with path.open("rb") as file:
+        return _is_zip(file.read(len(_ZIP_START)))
+
+
+def check_regular(path: Path) -> None:
+    """Refuse a device or a pipe, which may never end."""
+    if path.exists() and not path.is_file() and not path.is_dir():
+        raise ValueError(f"path must be a regular file; {path} is a device or a pipe.")
 
 
 @contextmanager
@@ -167,10 +179,13 @@ def _check_n_values(text, file_size):
 def _check_first_bytes(data, path):
     """Refuse a file that is not the beginning of a zip file whose first member is the manifest."""
     name = data[30 : 30 + len(_MANIFEST)]  # the first member's name follows a header of 30 bytes
-    if not (_ZIP_START.startswith(data[:4]) or data.startswith(_ZIP_START)) or (
-        not _MANIFEST.encode().startswith(name)
-    ):
+    if not _is_zip(data[: len(_ZIP_START)]) or not _MANIFEST.encode().startswith(name):
         raise ValueError(f"path must be a treerank model; {path} is something else.")
+
+
+def _is_zip(first_bytes):
+    """Return whether the first bytes, or the few that there are, are those of a zip file."""
+    return _ZIP_START.startswith(first_bytes)
 
 
 def _check_manifest(manifest, path):

@@ -18,6 +18,7 @@ import numpy as np
 
 from treerank.checks import check_choice
 from treerank.files.states import array, check_state, count
+from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.structure import measure_trees
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
@@ -50,7 +51,7 @@ class CategorySets:
     rule: Literal["exact", "truncated", "single"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Forest:
     """Trees as arrays over all their nodes.
 
@@ -135,6 +136,11 @@ class Forest:
             self._check_categories(self.categories)
         _require("left", self.depth >= 0, "one tree below each root, without cycles")
 
+    def __repr__(self) -> str:
+        """Return the sizes of the forest as a text."""
+        sizes = f"n_trees={self.n_trees}, n_nodes={self.n_nodes}, n_features={self.n_features}"
+        return f"Forest({sizes})"
+
     @property
     def n_trees(self) -> int:
         """Number of trees."""
@@ -160,6 +166,11 @@ class Forest:
         """Largest number of splits on a path from a root to a leaf."""
         return measure_trees(self.roots, self.left, self.right)
 
+    @cached_property
+    def bitvectors(self) -> BitVectors | None:
+        """The splits as bit vectors; ``None`` if there are several outputs or large trees."""
+        return make_bitvectors(self)
+
     def _check_splits(self) -> None:
         is_leaf, children = self.is_leaf, np.stack([self.left, self.right])
         _require("left", ((children == -1) == is_leaf).all(), "-1 in leaves, and only there")
@@ -167,14 +178,17 @@ class Forest:
         n_parents = np.bincount(nodes, minlength=self.n_nodes)
         _require("left", (n_parents == 1).all(), "such that each node has one parent or is a root")
         names = self.feature_names
-        is_whole = names is None or len(names) == self.n_features
-        _require("feature_names", is_whole, "one name for each feature")
+        texts = [name for name in names or () if isinstance(name, str)]
+        is_whole = names is None or len(names) == len(texts) == self.n_features
+        _require("feature_names", is_whole, "one text for each feature")
 
     def _check_values(self) -> None:
         width, outputs = self.values.shape[1], self.tree_output
         _require("values", width in (1, self.n_outputs), "one column, or one for each output")
         _require("tree_output", (outputs <= self.n_outputs - width).all(), "an output")
         sizes = [np.abs(part).max(initial=0.0) for part in (self.values, self.constant)]
+        is_number = isinstance(self.missing_up_to, float) and np.isfinite(self.missing_up_to)
+        _require("missing_up_to", is_number, "a number")
         with np.errstate(over="ignore"):
             most = sizes[0] * self.n_trees + sizes[1]
         is_finite = most < np.finfo(self.sum_dtype).max

@@ -77,6 +77,11 @@ class _Tree(NamedTuple):
     set_sizes: np.ndarray
 
 
+def is_lightgbm(document: Any) -> bool:
+    """Return whether a document looks like a model of LightGBM."""
+    return isinstance(document, str) and document.startswith("tree\n")
+
+
 def read_lightgbm(text: str) -> Forest:
     """Return the trees of a model of LightGBM.
 

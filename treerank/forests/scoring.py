@@ -12,6 +12,12 @@ from treerank.forests.forest import CODE_RULES, Forest
 from treerank.numerics.compiling import njit
 
 _BLOCK = 512  # documents that are converted to doubles, and go down one tree, together
+_ALL, _ONE, _SHIFT = np.uint64(2**64 - 1), np.uint64(1), np.uint64(58)
+#: A power of two times this has another number in its six highest bits than any other power.
+_ORDER = np.uint64(0x03F79D71B4CB0A89)
+_PLACES = np.zeros(64, dtype=np.int64)
+_PLACES[[((1 << i) * int(_ORDER) % 2**64) >> 58 for i in range(64)]] = np.arange(64)
+_TOGETHER = 128  # documents whose bits are computed together
 _FEW = 2048  # documents that one thread scores sooner than a second thread starts
 
 
@@ -32,21 +38,49 @@ def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
     ndarray of shape (n_documents, n_outputs)
         Bit for bit the scores of the engine that grew the trees.
     """
-    scores = np.empty((_n_documents(forest, X), forest.n_outputs))
-    arguments = (
-        split_arrays(forest),
-        set_arrays(forest),
-        forest.values,
-        forest.tree_output,
-        forest.constant,
-    )
+    check_width(forest, X)
+    scores = np.empty((X.shape[0], forest.n_outputs))
+    if forest.bitvectors is not None:
+        score = _one_output(forest, X, scores)
+    else:
+        score = _several_outputs(forest, X, scores)
+    for_blocks(score, len(scores), n_threads)
+    return scores
+
+
+def _one_output(forest, X, scores):
+    arguments = vector_arguments(forest)
+
+    def score(begin: int, end: int) -> None:
+        rows = doubles(X, begin, end)
+        score_by_vectors(rows, arguments, vector_buffers(forest), scores[begin:end, 0])
+
+    return score
+
+
+def _several_outputs(forest, X, scores):
+    arguments = split_arrays(forest), set_arrays(forest), forest.values, forest.tree_output
     single = forest.sum_dtype == "float32"
 
     def score(begin: int, end: int) -> None:
-        _add_scores(doubles(X, begin, end), *arguments, single, scores[begin:end])
+        rows = doubles(X, begin, end)
+        _add_scores(rows, *arguments, forest.constant, single, scores[begin:end])
 
-    for_blocks(score, len(scores), n_threads)
-    return scores
+    return score
+
+
+def vector_arguments(forest: Forest) -> tuple[Any, ...]:
+    """Return what :func:`score_by_vectors` reads of a forest."""
+    single = forest.sum_dtype == "float32"
+    nodes, sets = split_arrays(forest), set_arrays(forest)
+    return tuple(forest.bitvectors or ()), nodes, sets, float(forest.constant[0]), single
+
+
+def vector_buffers(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
+    """Return arrays that :func:`score_by_vectors` writes to: columns, and the bits of documents."""
+    vectors = forest.bitvectors
+    n_columns = 0 if vectors is None else len(vectors.feature)
+    return np.empty((n_columns, _TOGETHER)), np.empty(_TOGETHER, dtype=np.uint64)
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -66,7 +100,8 @@ def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
     ndarray of int32, shape (n_documents, n_trees)
         Numbers of nodes of the forest.
     """
-    leaves = np.empty((_n_documents(forest, X), forest.n_trees), dtype=np.int32)
+    check_width(forest, X)
+    leaves = np.empty((X.shape[0], forest.n_trees), dtype=np.int32)
     nodes, sets = split_arrays(forest), set_arrays(forest)
 
     def find(begin: int, end: int) -> None:
@@ -76,12 +111,12 @@ def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
     return leaves
 
 
-def _n_documents(forest, X):
+def check_width(forest: Forest, X: Any) -> None:
+    """Refuse what has not one column per feature."""
     if np.ndim(X) != 2 or X.shape[1] != forest.n_features:
         raise ValueError(
             f"X must have {forest.n_features} columns; got an array of shape {np.shape(X)}."
         )
-    return X.shape[0]
 
 
 def doubles(X: Any, begin: int, end: int) -> np.ndarray:
@@ -171,6 +206,49 @@ def _add_scores(X, nodes, sets, values, tree_output, constant, single, scores):
                 total = scores[i, first + k] + values[leaf, k]
                 # A sum of two singles, in double and then rounded, is their sum in single.
                 scores[i, first + k] = np.float64(np.float32(total)) if single else total
+
+
+def score_by_vectors(
+    X: np.ndarray, arguments: tuple[Any, ...], buffers: tuple[Any, ...], scores: np.ndarray
+) -> None:
+    """Write the scores of documents, by the bit vectors of a forest of one output."""
+    with np.errstate(over="ignore"):  # the product that finds a bit overflows, and numpy would warn
+        _score_by_vectors(X, *arguments, *buffers, scores)
+
+
+@njit(error_model="numpy", nogil=True)
+def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, scores):
+    _, _, _, column, threshold, kept, split_starts, leaf_starts, values = vectors
+    for begin in range(0, len(X), _TOGETHER):
+        n = min(len(X) - begin, _TOGETHER)
+        _fill_columns(X[begin : begin + n], vectors, nodes, sets, columns)
+        scores[begin : begin + n] = constant
+        for tree in range(len(leaf_starts) - 1):
+            bits[:n] = _ALL
+            for split in range(split_starts[tree], split_starts[tree + 1]):
+                own, limit, rest = columns[column[split]], threshold[split], kept[split]
+                for i in range(n):
+                    bits[i] &= _ALL if own[i] <= limit else rest
+            for i in range(n):
+                first = bits[i] & (~bits[i] + _ONE)
+                place = _PLACES[(first * _ORDER) >> _SHIFT]
+                total = scores[begin + i] + values[leaf_starts[tree] + place]
+                scores[begin + i] = np.float64(np.float32(total)) if single else total
+
+
+@njit(error_model="numpy", nogil=True)
+def _fill_columns(X, vectors, nodes, sets, columns):
+    """Write what splits compare, with missing values as numbers that go to the right side."""
+    feature, missing_left, set_node = vectors[0], vectors[1], vectors[2]
+    up_to = nodes[6]
+    for k in range(len(feature)):
+        node, missing = set_node[k], -np.inf if missing_left[k] else np.nan
+        for i in range(len(X)):
+            value = X[i, feature[k]]
+            if node >= 0:
+                columns[k, i] = 0.0 if goes_left(value, node, nodes, sets) else 1.0
+            else:
+                columns[k, i] = missing if value != value or abs(value) <= up_to else value
 
 
 @njit(error_model="numpy", nogil=True)

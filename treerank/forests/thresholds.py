@@ -39,6 +39,22 @@ def below_in_single(thresholds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.where(never, np.inf, largest), never
 
 
+def up_to_in_single(thresholds: np.ndarray) -> np.ndarray:
+    """Return the largest doubles that are at most ``thresholds`` once rounded to single precision.
+
+    Examples
+    --------
+    >>> largest = up_to_in_single(np.array([1.0], dtype=np.float32))
+    >>> np.float32(largest) == 1, np.float32(np.nextafter(largest, 2)) > 1
+    (array([ True]), array([ True]))
+    """
+    single = thresholds.astype(np.float32)
+    with np.errstate(over="ignore"):
+        above = np.nextafter(single, np.float32(np.inf))
+    largest, _ = below_in_single(above)
+    return np.where(single == np.inf, np.inf, largest)
+
+
 def with_lightgbm_zero(thresholds: np.ndarray) -> np.ndarray:
     """Return thresholds that send tiny numbers where LightGBM sends zero.
 

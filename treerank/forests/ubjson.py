@@ -5,6 +5,7 @@ length is compared with the bytes that are left before anything of that length i
 number of values with the number of bytes. So the memory for the result is bounded by the bytes.
 """
 
+import re
 from typing import Any, NoReturn
 
 import numpy as np
@@ -15,6 +16,17 @@ _BYTES_PER_VALUE = 8
 _FEW_VALUES = 256
 _NUMBERS = {"i": "i1", "U": "u1", "I": ">i2", "l": ">i4", "L": ">i8", "d": ">f4", "D": ">f8"}
 _CONSTANTS = {"Z": None, "T": True, "F": False}
+
+
+def is_ubjson(data: bytes) -> bool:
+    """Return whether some bytes begin like an object of UBJSON, and not like one of JSON.
+
+    Examples
+    --------
+    >>> is_ubjson(b'{L'), is_ubjson(b'{ "depth": 6}')
+    (True, False)
+    """
+    return data.startswith(b"{") and not re.match(rb'\{\s*["}]', data[:64])
 
 
 def read_ubjson(data: bytes) -> Any:

@@ -8,13 +8,13 @@ little and crashes on many damaged models.
 
 import json
 import re
-from typing import Literal, NoReturn
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 
 from treerank.forests.forest import CategorySets, Forest
 from treerank.forests.thresholds import below_in_single
-from treerank.forests.ubjson import read_ubjson
+from treerank.forests.ubjson import is_ubjson, read_ubjson
 
 #: Objectives whose ``base_score`` is a score: the others transform it.
 _OBJECTIVES = (
@@ -74,7 +74,19 @@ def read_xgboost(
         If the model is damaged, or of a kind that a forest cannot hold: linear models, DART, and
         objectives that transform ``base_score``.
     """
-    learner = _entry(_document(model), "learner", dict)
+    return forest_of_xgboost(_document(model), zeros=zeros)
+
+
+def is_xgboost(document: Any) -> bool:
+    """Return whether a document looks like a model of XGBoost."""
+    return isinstance(document, dict) and "learner" in document
+
+
+def forest_of_xgboost(
+    document: dict[str, Any], *, zeros: Literal["numbers", "missing"] | None = None
+) -> Forest:
+    """Return the trees of a model, given what its file holds; see :func:`read_xgboost`."""
+    learner = _entry(document, "learner", dict)
     boosted, objective = _entry(learner, "gradient_booster", dict), _objective(learner)
     if _entry(boosted, "name", str) != "gbtree":
         _refuse("trees of booster 'gbtree'")
@@ -102,7 +114,7 @@ def read_xgboost(
 
 
 def _document(model):
-    if isinstance(model, bytes) and not re.match(rb'\{\s*["}]', model[:64]):
+    if isinstance(model, bytes) and is_ubjson(model):
         return _as_object(read_ubjson(model))
     try:
         return _as_object(json.loads(model))

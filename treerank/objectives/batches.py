@@ -134,7 +134,8 @@ class _PairSampler:
         upper = np.searchsorted(self.up_to, number, side="right")
         first = labels.indptr[np.searchsorted(labels.indptr, upper, side="right") - 1]
         lower = first + labels.high[upper] - (self.up_to[upper] - number)
-        return labels.row[upper], labels.row[lower], *np.ones((2, len(number)))
+        weight = self.objective.balance[upper]
+        return labels.row[upper], labels.row[lower], weight, np.ones(len(number))
 
 
 def _ranges(start, size):

@@ -253,9 +253,9 @@ def _which_pairs(
 
 
 def _refuse_weightless(weight: PairWeight, pairs: Pairs | GivenPairs) -> None:
-    if pairs.ties and not weight.separates:
+    if (pairs.ties or pairs.balanced) and not weight.separates:
         allowed = sorted(name for name, known in PAIR_WEIGHTS.items() if known.separates)
         raise ValueError(
-            f"weight must be one of {allowed} for pairs of equal labels, which weigh nothing under "
-            f"the others; got {pairs!r}."
+            f"weight must be one of {allowed} for balanced pairs, and for pairs of equal labels, "
+            f"which weigh nothing under the others; got {pairs!r}."
         )

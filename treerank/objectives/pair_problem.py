@@ -101,7 +101,15 @@ class PairProblem:
         row = self.labels.row
         groups = QueryGroups(None, self.groups.indptr)
         gain = self.weight.gains(self.judgments.y[row], groups, self.options)
+        gain = gain if self.is_listed else gain * self.balance  # a list has it in its weights
         return Weights(np.ascontiguousarray(gain, np.float64), self.judgments.sample_weight[row])
+
+    @cached_property
+    def balance(self) -> np.ndarray:
+        """Factor for the pairs of each place with the places below it."""
+        if not self.pairs.balanced:
+            return np.ones(len(self.labels.row))
+        return self.labels.balance(self.judgments.sample_weight[self.labels.row])
 
     @cached_property
     def weights_single(self) -> Weights:

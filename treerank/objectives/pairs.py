@@ -39,6 +39,11 @@ class Pairs:
         The expected gradient is that of all pairs.
     ties : bool, default=False
         Also pairs of equal labels, where each order is right with probability 1/2 (RankNet).
+    balanced : bool, default=False
+        Give every two neighboring levels of a query pairs of the same total weight, however rare a
+        level is; the total of the query stays. It is what the authors of the DirectRanker paper
+        draw in expectation: as many pairs from every two neighboring levels. For ``adjacent``
+        pairs whose weight is "uniform", "query" or "label".
 
     Examples
     --------
@@ -50,9 +55,15 @@ class Pairs:
     top: Size | None = None
     sampled: Annotated[int, Rule(check_count, at_most=MOST_PARTNERS)] | None = None
     ties: bool = False
+    balanced: bool = False
 
     def __post_init__(self):
         check_parameters(self)
+        if self.balanced and (not self.adjacent or self.top or self.ties):
+            raise ValueError(
+                "balanced must be False unless all adjacent pairs and no others count; "
+                f"got {self!r}."
+            )
         if self.ties and self.sampled:
             raise ValueError(
                 f"ties must be False when pairs are sampled; got ties={self.ties!r}, "
@@ -73,6 +84,7 @@ class Pairs:
 PAIRS = {
     "all": Pairs(),
     "adjacent": Pairs(adjacent=True),
+    "balanced": Pairs(adjacent=True, balanced=True),
     "top_10": Pairs(top=10),
     "with_ties": Pairs(ties=True),
 }
@@ -113,6 +125,7 @@ class GivenPairs:
     # What a rule says about labels and ranks: a list says nothing of the kind.
     adjacent: ClassVar[bool] = False
     ties: ClassVar[bool] = False
+    balanced: ClassVar[bool] = False
     top: ClassVar[int | None] = None
     sampled: ClassVar[int | None] = None
     is_fixed: ClassVar[bool] = True

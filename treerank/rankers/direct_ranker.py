@@ -143,13 +143,16 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """
         check_is_fitted(self)
         part = self.feature_part_
-        if not hasattr(part, "forest") or part.output != "score":
+        if not hasattr(part, "forest") or getattr(part, "output", "score") != "score":
             raise ValueError(
                 f"feature_part must be trees with output='score' to be a forest; got {part!r}."
             )
-        if part.booster_ not in _FORESTS:
-            _FORESTS[part.booster_] = part.forest()
-        return folded(_FORESTS[part.booster_], self.head_.weight)
+        model = getattr(part, "booster_", None)
+        if model is None:  # an ensemble, whose parts may be fitted again
+            return folded(part.forest(), self.head_.weight)
+        if model not in _FORESTS:
+            _FORESTS[model] = part.forest()
+        return folded(_FORESTS[model], self.head_.weight)
 
     @property
     def _n_features_out(self) -> int:
@@ -183,7 +186,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             forest = self.forest()
         except ValueError:  # the feature part is no sum of trees
             return None
-        return margin_parts(forest, X_a, X_b, n_threads=self.feature_part_.n_threads)
+        return margin_parts(forest, X_a, X_b, n_threads=getattr(self.feature_part_, "n_threads", 1))
 
     def _dense_reader(self) -> str | None:
         part = self.feature_part

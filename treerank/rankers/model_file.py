@@ -10,6 +10,7 @@ raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,11 @@ import numpy as np
 
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
 from treerank.files.archive import NOT_SAVED, one_error, read_archive, write_archive
+from treerank.forests.forest import CategorySets, Forest
 from treerank.lazy import load_object
 
 _CLASS = "estimator class"
+_FOREST = "trees of a forest"
 #: Largest number of features of a ranker whose scores are tried on loading.
 _MOST_FEATURES = 2**16
 
@@ -62,6 +65,8 @@ def _plain(value: Any, *, fitted: bool = True) -> Any:
         return {name: _plain(item, fitted=fitted) for name, item in value.items()}
     if isinstance(value, list | tuple):
         return type(value)(_plain(item, fitted=fitted) for item in value)
+    if isinstance(value, Forest):
+        return {_FOREST: asdict(value)}
     if not hasattr(value, "get_params") or isinstance(value, type):
         return value
     params = _plain(value.get_params(deep=False), fitted=False)
@@ -83,6 +88,8 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
         return type(content)(_restored(item, classes) for item in content)
     if not isinstance(content, dict):
         return content
+    if _FOREST in content:
+        return _forest(content[_FOREST])
     if _CLASS not in content:
         return {name: _restored(item, classes) for name, item in content.items()}
     name = content[_CLASS]
@@ -97,6 +104,11 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
         _check_settings(estimator_class, params)
         estimator.set_state(_restored(content["state"], classes))
     return estimator
+
+
+def _forest(state: dict[str, Any]) -> Forest:
+    sets = state["categories"]
+    return Forest(**state | {"categories": None if sets is None else CategorySets(**sets)})
 
 
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:

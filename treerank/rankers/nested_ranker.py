@@ -31,8 +31,10 @@ class NestedRanker(Ranker):
     The first ranker learns from all documents. Each further one learns from the documents that
     reach its stage, so it learns only the differences between these. A document reaches a stage
     if the ranker before gives it at least a certain score, which ``fit`` sets so that ``sizes``
-    documents of an average training query reach the stage. The last ranker orders the documents
-    that reach its stage, the one before it orders those that follow, and so on.
+    documents of an average training query reach the stage. For this, ``fit`` also trains a ranker
+    on each half of the queries, which scores the other half: a ranker gives higher scores to the
+    documents that it learned from. The last ranker orders the documents that reach its stage, the
+    one before it orders those that follow, and so on.
 
     So the score of a document depends on this document alone.
 
@@ -56,7 +58,7 @@ class NestedRanker(Ranker):
     ----------
     rankers_ : list of estimators
         The fitted ranker of each stage. There are fewer stages if no query has documents of two
-        different labels that reach them.
+        different labels, or given pairs, that reach them.
     thresholds_ : list of float
         Score of the stage before from which a document reaches the second stage, the third and
         so on.
@@ -87,15 +89,27 @@ class NestedRanker(Ranker):
         self.thresholds_: list[float] = []
         n_queries = data.groups.n_queries
         for size in self.sizes:
-            scores = self.rankers_[-1].predict(data.features)
+            scores = self._scores_of_unseen(data, held_out, seed)
             lowest_first = np.sort(scores)
             threshold = float(lowest_first[-min(size * n_queries, len(scores))])
             data = data.taking(np.flatnonzero(scores >= threshold))
-            if not data.groups.with_two_labels(data.y).any():
+            if not _have_pairs(data).any():
                 break
             held_out = _reaching(held_out, self.rankers_[-1], threshold)
             self.rankers_.append(_fitted(self._make_ranker(seed), data, held_out))
             self.thresholds_.append(threshold)
+
+    def _scores_of_unseen(self, data, held_out, seed):
+        """Return the scores by a ranker that learned from the other half of the queries."""
+        teaches = _have_pairs(data)
+        if teaches.sum() < 2:
+            return self.rankers_[-1].predict(data.features)
+        half = (np.cumsum(teaches) % 2)[data.groups.codes]
+        rows, scores = [np.flatnonzero(half == side) for side in (0, 1)], np.empty(len(half))
+        for seen, unseen in (rows, rows[::-1]):
+            ranker = _fitted(self._make_ranker(seed), data.taking(seen), held_out)
+            scores[unseen] = ranker.predict(data.X[data.rows[unseen]])
+        return scores
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the number of the last stage that a document reaches, plus its squashed score."""
@@ -125,6 +139,13 @@ class NestedRanker(Ranker):
         for verb in ("fit", "predict", "get_params"):
             if isinstance(self.ranker, type) or not hasattr(self.ranker, verb):
                 raise TypeError(f"ranker must have {verb}; got {shown(self.ranker)}.")
+
+
+def _have_pairs(data):
+    """Tell of each query whether it has pairs to learn from."""
+    if data.pairs is None:
+        return data.groups.with_two_labels(data.y)
+    return np.bincount(data.groups.codes[data.pairs.i], minlength=data.groups.n_queries) > 0
 
 
 def _fitted(ranker, data, held_out):

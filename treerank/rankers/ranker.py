@@ -26,6 +26,8 @@ from treerank.checks import (
 )
 from treerank.datasets.ranking_data import Batches
 from treerank.files.states import Rule, array, check_state
+from treerank.forests.forest import Forest
+from treerank.forests.scorer import Scorer
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
@@ -186,9 +188,7 @@ class Ranker(BaseEstimator):
         self.steepness_ = 1.0
         self._learn(data, held_out, seed)
         if calibrating is not None:
-            scores = scores_of(self, calibrating.X)
-            if np.ptp(scores) > 0:
-                self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
+            self._fit_steepness(calibrating)
         return self
 
     def predict(self, X: Any) -> np.ndarray:
@@ -284,6 +284,26 @@ class Ranker(BaseEstimator):
         scores, y, qid = read_and_score(self, X, y, qid)
         self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
         return self
+
+    def forest(self) -> Forest:
+        """Return the ranker as a sum of trees, which only some rankers are."""
+        raise ValueError(f"ranker must be a sum of trees; got {type(self).__name__}.")
+
+    def scorer(self) -> Scorer:
+        """Return a function that quickly scores the documents of one query after another.
+
+        Only rankers that are sums of trees have one; see
+        :class:`~treerank.forests.scorer.Scorer`. It takes numbers as ``predict`` does, but neither
+        data frames nor sparse matrices. Its scores are those of ``predict``, bit for bit if the
+        trees have a single output.
+        """
+        return Scorer(self.forest())
+
+    def _fit_steepness(self, calibrating: HeldOut) -> None:
+        """Fit the steepness of pair probabilities, if the scores differ."""
+        scores = scores_of(self, calibrating.X)
+        if np.ptp(scores) > 0:
+            self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted ranker to a file; :func:`treerank.load` reads it."""

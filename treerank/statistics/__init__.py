@@ -10,6 +10,7 @@ from treerank.statistics.mean_ranks import (
 )
 from treerank.statistics.paired import PairedResult
 from treerank.statistics.pairwise_tests import PAIRED_TESTS, PairwiseResult, pairwise_tests
+from treerank.statistics.power import queries_needed
 from treerank.statistics.randomization import bootstrap_interval, randomization_test
 from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
 from treerank.statistics.signed_ranks import wilcoxon_test
@@ -28,6 +29,7 @@ __all__ = [
     "friedman_test",
     "nemenyi_test",
     "pairwise_tests",
+    "queries_needed",
     "randomization_test",
     "wilcoxon_test",
 ]

@@ -195,8 +195,12 @@ def nemenyi_test(values: ArrayLike, *, alpha: float = 0.05) -> NemenyiResult:
     """
     check_level("alpha", alpha)
     values = _check_table(values)
-    n, k = values.shape
-    mean_ranks = stats.rankdata(-values, axis=1).mean(axis=0)
+    return compare_mean_ranks(stats.rankdata(-values, axis=1).mean(axis=0), len(values), alpha)
+
+
+def compare_mean_ranks(mean_ranks: np.ndarray, n: int, alpha: float = 0.05) -> NemenyiResult:
+    """Return the result of Nemenyi's test for mean ranks over ``n`` rows."""
+    k = len(mean_ranks)
     gaps = np.abs(mean_ranks[:, None] - mean_ranks)
     p_values = stats.studentized_range.sf(np.sqrt(2) * gaps / rank_error(k, n), k, np.inf)
     quantile = stats.studentized_range.ppf(1 - alpha, k, np.inf) / np.sqrt(2)

@@ -12,7 +12,10 @@ class RankNet(NeuralRanker):
 
     The gradient of all pairs of a query is added up by document before it goes through the
     network, once per document instead of twice per pair [2]_. Target probabilities other than
-    1 are given to ``fit`` as the fourth column of ``given_pairs``.
+    1 are given to ``fit`` as the fourth column of ``given_pairs``, see
+    :func:`~treerank.objectives.chained_probabilities`. The paper takes pairs one by one at a rate
+    of 0.001, and halves it after an epoch with a greater error than the one before; here batches
+    are taken at a rate that ``decay`` lowers by time.
 
     Parameters
     ----------

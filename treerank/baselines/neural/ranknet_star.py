@@ -9,6 +9,7 @@ import numpy as np
 from treerank.baselines.neural.neural_ranker import NeuralRanker
 from treerank.checks import check_counts
 from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.pairs import PairRule
 from treerank.parameters import Rule
 
 
@@ -31,6 +32,10 @@ class RankNetStar(NeuralRanker):
         learns no more than a weighted sum of the features. Choose it by validation.
     across_queries : bool, default=True
         Whether to compare documents of different queries too, as the paper does. Choose it by
+        validation.
+    pairs : str or Pairs, default="adjacent"
+        Which pairs of a batch count; "balanced" gives every two neighboring levels the same weight,
+        as the sampling of the paper's authors does, so that rare levels count. Choose it by
         validation.
     dropout : float, default=0.0
         Share of hidden units left out of each step.
@@ -96,11 +101,12 @@ class RankNetStar(NeuralRanker):
     (array([3, 2, 1, 2, 1]), (5, 5))
     """
 
-    loss, weight, pairs, tau = "half_squared_tanh", "uniform", "adjacent", "tanh"
+    loss, weight, tau = "half_squared_tanh", "uniform", "tanh"
 
     hidden: Annotated[Sequence[int], Rule(check_counts, shortest=1)] = (200, 50, 30, 10, 5)
     _: KW_ONLY
     across_queries: bool = True
+    pairs: PairRule = "adjacent"
     decay: str | None = "step"
     weight_decay: float = 1e-4
 

@@ -1,7 +1,7 @@
 """SortNet: a neural comparator, trained on the pairs that sorting by it gets wrong."""
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, LearningRate, Rule, Seed, Size
-from treerank.rankers.calibration import Calibration
+from treerank.rankers.calibration import Calibration, fit_steepness, pair_probability
 
 try:
     from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
@@ -28,9 +28,11 @@ from treerank.feature_parts.networks.standardization import (
 )
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import array, count, entries, numbers
+from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.explanation import check_n_pairs
-from treerank.rankers.ranker import Ranker
+from treerank.rankers.held_out import HeldOut
+from treerank.rankers.ranker import ByRow, Ranker
 from treerank.rankers.reading import read_columns
 
 #: Number of training documents that a single document is compared with for its score.
@@ -46,10 +48,10 @@ class SortNet(Ranker):
     trained on that. This is repeated until sorting finds no new wrong pair. The comparator of the
     best ranking by ``metric``, on the ``eval_set`` if there is one, is kept.
 
-    ``rank``, ``top_k``, ``score`` and ``compare`` use the comparator, which need not be
-    transitive. ``predict`` returns how much it prefers a document, on average, to some of the
-    training documents, so sorting by it may give another order. ``fit`` takes weights of documents
-    and queries, and refuses a list of pairs.
+    ``rank``, ``top_k``, ``score``, ``compare`` and ``predict_pair_proba`` use the comparator, which
+    need not be transitive. ``predict`` returns how much it prefers a document, on average, to some
+    of the training documents, so sorting by it may give another order. ``fit`` takes weights of
+    documents and queries, and refuses a list of pairs.
 
     Parameters
     ----------
@@ -133,11 +135,25 @@ class SortNet(Ranker):
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the comparator's preference for a, row by row; one may be a single row."""
         check_is_fitted(self)
-        both = np.concatenate([self._checked_features(X_a), self._checked_features(X_b)])
+        X_a, X_b = self._checked_features(X_a), self._checked_features(X_b)
+        both = np.concatenate([X_a, X_b])
         n_a, n_b = len(X_a), len(X_b)
         n = check_n_pairs(n_a, n_b)
         i, j = np.broadcast_to(np.arange(n_a), n), n_a + np.broadcast_to(np.arange(n_b), n)
         return self._preference(both)(i, j)
+
+    def predict_pair_proba(self, X_a: Any, X_b: Any) -> np.ndarray:
+        """Return the comparator's probability, row by row, that a is more relevant than b."""
+        return pair_probability(_log_odds(self.compare(X_a, X_b)), self.steepness_)
+
+    def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
+        """Fit the steepness of pair probabilities to documents that were not trained on."""
+        check_is_fitted(self)
+        X, y, qid = read_columns(self, X, y, qid)
+        X = self._checked_features(X)
+        y = check_labels(y, len(X))
+        self._fit_steepness(HeldOut(X, y, QueryGroups.from_qid(qid, len(y))))
+        return self
 
     def transitivity(
         self,
@@ -170,6 +186,18 @@ class SortNet(Ranker):
         check_count("n_triples", n_triples)
         check_count("random_state", random_state, at_least=0)
         return measure_transitivity(groups, prefer, n_triples, np.random.default_rng(random_state))
+
+    def _fit_steepness(self, calibrating: HeldOut) -> None:
+        """Fit the steepness to the comparisons of different labels that sorting makes."""
+        y = calibrating.y
+        _, (i, j, preference) = sort_by_comparison(
+            calibrating.groups, self._preference(calibrating.X)
+        )
+        margin, has_winner = _log_odds(preference), y[i] != y[j]
+        won, n = (y[i] > y[j])[has_winner], np.count_nonzero(has_winner)
+        if np.any(margin[has_winner]):  # each comparison is a query of two documents
+            scores = np.append(margin[has_winner], np.zeros(n))
+            self.steepness_ = fit_steepness(scores, np.append(won, ~won), np.tile(np.arange(n), 2))
 
     @property
     def _comparator(self) -> Comparator:
@@ -252,6 +280,12 @@ class SortNet(Ranker):
 
     def _standard(self, X):
         return Standardization(**self.inputs_)(Rows(X), np.float64)
+
+
+def _log_odds(preference):
+    """Return the log odds of the probability that is (1 + preference) / 2."""
+    size = np.minimum(np.abs(preference), 1 - 1e-15)
+    return np.copysign(2 * np.arctanh(size), preference)
 
 
 def _union(pairs, more):

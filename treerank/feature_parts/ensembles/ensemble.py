@@ -27,6 +27,8 @@ from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.files.states import Rule, array, check_state, history, size
+from treerank.forests.folding import folded, side_by_side
+from treerank.forests.forest import Forest
 from treerank.objectives.base import Objective, convex_form
 from treerank.objectives.batches import taken
 from treerank.parameters import Seed
@@ -121,6 +123,13 @@ class Ensemble(PartList):
         check_is_fitted(self)
         return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
 
+    def forest(self) -> Forest:
+        """Return all trees as one forest with an output for each part; all parts must be trees."""
+        check_is_fitted(self)
+        fits = [(place, part) for parts in self.bags_ for place, part in enumerate(parts)]
+        forests = [folded(_forest(part), _weights(part)) for _, part in fits]
+        return side_by_side(forests, [place for place, _ in fits], 1 / len(self.bags_))
+
     @property
     def n_outputs_(self) -> int:
         """Number of columns of :meth:`transform`, one per part."""
@@ -175,6 +184,17 @@ _STATE: dict[str, Rule] = {
     "spread_": array("float64", "n_parts", at_least=0),
     "evals_result_": history,
 }
+
+
+def _forest(part):
+    if not hasattr(part, "forest") or getattr(part, "output", "score") != "score":
+        raise ValueError(f"parts must be trees with output='score' to be a forest; got {part!r}.")
+    return part.forest()
+
+
+def _weights(part):
+    """Return the weight of each output of a fitted part in its score."""
+    return getattr(part, "head_weight_", np.ones(part.n_outputs_))
 
 
 def _columns(parts, X):

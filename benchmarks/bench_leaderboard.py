@@ -1,0 +1,146 @@
+"""Which rankers lead over all data sets, by their mean ranks?
+
+    python benchmarks/bench_leaderboard.py --data FOLDER ... --into benchmarks/README.md
+
+Every ranker of the package and the engines' own, at its defaults, on the folds of each folder
+(``paper/data_sets.py``). Each test query ranks the rankers by NDCG@10; mean ranks are over the
+queries of all sets, and the critical difference is Nemenyi's. A ranker that fails on a set comes
+last there. Finished fits are kept in ``build/paper``, so that the same command continues after a
+stop, and adds rankers and data sets. ``--into`` replaces the table in a file, and draws the diagram
+beside it.
+"""
+
+import functools
+import importlib
+import sys
+from pathlib import Path
+
+import numpy as np
+from scipy.stats import rankdata, sem
+
+from treerank import TreeDirectRanker
+from treerank.cli.compare import NAMES
+from treerank.registry import ranker_class
+from treerank.statistics.mean_ranks import compare_mean_ranks
+from treerank.statistics.resampled import corrected_standard_error
+
+sys.path.append(str(Path(__file__).resolve().parent / "paper"))
+NEEDED = (
+    "comparisons",
+    "contestants",
+    "data_sets",
+    "draw",
+    "parameters",
+    "protocol",
+    "readme_table",
+)
+comparisons, contestants, data_sets, draw, parameters, protocol, readme_table = map(
+    importlib.import_module, NEEDED
+)
+METRIC, BEST = "ndcg@10", "TreeDirectRanker.best"
+ENGINES = {"LGBMRanker": "lightgbm", "XGBRanker": "xgboost", "CatBoostRanker": "catboost"}
+
+
+def rankers_of(names):
+    """Return rankers by name, as they come."""
+    own = {name: ranker_class(name) for name in NAMES} | {BEST: TreeDirectRanker.best}
+    engines = {name: functools.partial(contestants.EngineRanker, e) for name, e in ENGINES.items()}
+    makers = own | engines
+    return {name: makers[name]() for name in names or makers}
+
+
+def shown(about):
+    return parameters.about_rankers(rankers_of(about["rankers"]))
+
+
+def run_set(arguments, folder, rankers, about, metric):
+    """Return mean, error, mean rank and seconds of each ranker on one set."""
+    splits = data_sets.read_splits(folder, tiny=arguments.protocol == "tiny")
+    comparison = comparisons.comparison_of(
+        arguments, "leaderboard", rankers, splits, metrics=[metric]
+    )
+    by_split, by_query = comparison.by_split(metric), comparison.by_query(metric)
+    by_query = by_query[~np.isnan(by_query).all(axis=1)]
+    ranks = rankdata(-np.nan_to_num(by_query, nan=-1.0), axis=1).mean(axis=0)
+    error = [sem(by_query[:, c]) for c in range(len(ranks))]
+    if len(splits) > 1:
+        error = [corrected_standard_error(v, comparison.test_to_train) for v in by_split.T]
+    fits = comparison.fits
+    columns = {
+        "mean": by_split.mean(axis=0),
+        "error": error,
+        "rank": ranks,
+        "seconds": [fits.where(ranker=name)["fit_seconds"].mean() for name in rankers],
+    }
+    found = {
+        label: {n: round(float(v), 4) for n, v in zip(rankers, values, strict=True) if v == v}
+        for label, values in columns.items()
+    }
+    return found | {"n_queries": len(by_query), "failures": list(map(str, comparison.failures))}
+
+
+def pooled(parts):
+    """Return the names of the rankers, best first, and the test of their ranks over all sets."""
+    found = [content["results"][0]["result"] for content in parts.values()]
+    names = [name for name in found[0]["rank"] if all(name in f["rank"] for f in found)]
+    sizes = [f["n_queries"] for f in found]
+    ranks = np.average([[f["rank"][n] for n in names] for f in found], axis=0, weights=sizes)
+    order = np.argsort(ranks, kind="stable")
+    return [names[i] for i in order], compare_mean_ranks(ranks[order], sum(sizes))
+
+
+def render(parts):
+    """Return the table as Markdown."""
+    names, result = pooled(parts)
+    found = {data: content["results"][0]["result"] for data, content in parts.items()}
+    head = ["ranker", "mean rank", *found, *(f"s, {data}" for data in found)]
+    rows = [head, ["---"] + ["---:"] * (len(head) - 1)]
+    for name, rank in zip(names, result.mean_ranks, strict=True):
+        cells = [
+            f"{f['mean'][name]:.3f} ± {f['error'][name]:.3f}" if name in f["mean"] else "failed"
+            for f in found.values()
+        ]
+        seconds = [f"{f['seconds'].get(name, np.nan):.1f}" for f in found.values()]
+        rows.append([name, f"{rank:.2f}", *(c.replace("0.", ".") for c in cells), *seconds])
+    failures = [failure for f in found.values() for failure in f["failures"]]
+    notes = [
+        f"Ranks over {result.n:,} queries; mean ranks that differ by more than "
+        f"{result.critical_difference:.2f} differ at {result.alpha:g} (Nemenyi).",
+        *failures,
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n\n" + "\n".join(notes)
+
+
+def main(argv=None):
+    parser = protocol.parser_of(__doc__)
+    parser.add_argument("--data", nargs="+", default=["synthetic"], help="folders")
+    parser.add_argument("--rankers", nargs="+", help="all of them if left out")
+    parser.add_argument("--into", type=Path, help="file whose marked block to replace")
+    arguments = parser.parse_args(argv)
+    rankers, parts = rankers_of(arguments.rankers), {}
+    for folder in arguments.data:
+        about = {"data": data_sets.name_of(folder), "rankers": list(rankers)}
+        run = functools.partial(run_set, arguments, folder, rankers)
+        parts[about["data"]] = protocol.measure(
+            arguments,
+            "leaderboard",
+            about["data"],
+            about,
+            [{"metric": METRIC}],
+            run,
+            shown=shown,
+            jobs=1,
+        )
+    if arguments.into is None:
+        print(render(parts))
+        return
+    names, result = pooled(parts)
+    from treerank.plots import critical_difference_diagram
+
+    axes = critical_difference_diagram(result, names)
+    draw.save(axes.figure, arguments.into.parent / "leaderboard.svg")
+    readme_table.replace_block(arguments.into, render(parts), "leaderboard")
+
+
+if __name__ == "__main__":
+    main()

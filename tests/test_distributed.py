@@ -1,0 +1,235 @@
+"""Several workers fit the model of one, bit for bit; what they cannot do is refused."""
+
+import os
+import re
+import signal
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pandas as pd
+import pytest
+
+pytest.importorskip("xgboost")
+
+from treerank import TreeDirectRanker
+from treerank.baselines.linear.ranksvm import RankSVM
+from treerank.distributed import fit
+from treerank.distributed.processes import Processes
+from treerank.distributed.shards import deal_queries
+from treerank.feature_parts.engines import bin_sample
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.rows import Rows
+from treerank.inputs.canonical import canonical_order, ordered_queries, places_in_team
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.judgments import Whole
+from treerank.objectives.pairs import Pairs
+from treerank.team import current_team, working_in
+from treerank.testing import make_ranking_sample
+
+pytestmark = pytest.mark.usefixtures("one_thread")
+
+DATA = make_ranking_sample(n_queries=15)
+X, Y, QID = DATA.X, DATA.y, DATA.qid
+TREES = XGBoostTrees(n_estimators=4, n_jobs=1)
+
+
+class Threads:
+    """A team of threads of this process."""
+
+    def __init__(self, rank, size, barrier, table):
+        self.rank, self.size, self.barrier, self.table = rank, size, barrier, table
+
+    def gather(self, value):
+        self.table[self.rank] = value
+        self.barrier.wait(10)
+        values = list(self.table)
+        self.barrier.wait(10)
+        return values
+
+    def largest(self, values):
+        return np.max(self.gather(values), axis=0)
+
+
+def in_threads(size, work):
+    """Return what ``work(rank)`` returns for each worker of a team."""
+    barrier, table = threading.Barrier(size), [None] * size
+
+    def run(rank):
+        with working_in(Threads(rank, size, barrier, table)):
+            return work(rank)
+
+    with ThreadPoolExecutor(size) as pool:
+        return list(pool.map(run, range(size)))
+
+
+def shards(n_workers, rng):
+    """Return the rows of each worker, whole queries at random, maybe none."""
+    worker = rng.integers(n_workers, size=QID.max() + 1)[QID]
+    return [rng.permutation(np.flatnonzero(worker == number)) for number in range(n_workers)]
+
+
+@pytest.fixture(scope="module")
+def launcher():
+    with Processes(3) as launcher:
+        yield launcher
+
+
+def model_of(ranker):
+    """Return all bits of the trees; the engine may write 0 as -0, which is the same number."""
+    forest = ranker.forest()
+    arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.right
+    arrays += forest.missing_left, np.where(forest.left[:, None] < 0, forest.values, 0)
+    dump = ranker.feature_part_.booster_.get_dump(with_stats=True)
+    statistics = [re.sub(r"-0(?![.\d])", "0", tree) for tree in dump]
+    return [(array + 0).tobytes() for array in arrays], statistics
+
+
+def assert_same(ranker, launcher, n_workers, X=X, y=Y, qid=QID, **columns):
+    one = ranker.fit(X, y, qid, **columns)
+    several = fit(ranker, X, y, qid, workers=n_workers, launcher=launcher, **columns)
+    assert model_of(several) == model_of(one)
+    assert several.steepness_ == one.steepness_
+    assert several.evals_result_ == one.evals_result_
+    assert getattr(several, "feature_names_in_", []) is not None
+    np.testing.assert_array_equal(several.predict(X), one.predict(X))
+
+
+SETTINGS = {
+    "default": {},
+    "delta NDCG": {"weight": "ndcg", "k": 5},
+    "ERR": {"weight": "err", "smoothing": 1.0},
+    "equal queries": {"weight": "query", "smoothing": 1.0},
+    "per query": {"query_normalization": "log", "pairs": "adjacent"},
+    "drawn pairs": {"pairs": Pairs(sampled=3)},
+    "listwise": {"loss": "listnet"},
+    "drawn targets": {"loss": "xendcg"},
+    "exact kernel": {"loss": "hinge"},
+}
+
+
+@pytest.mark.parametrize("name", SETTINGS)
+def test_two_or_three_workers_fit_the_model_of_one(launcher, name):
+    rng = np.random.default_rng(list(SETTINGS).index(name))
+    shuffled = rng.permutation(len(Y))
+    settings = SETTINGS[name] | {"random_state": int(rng.integers(100))}
+    ranker = TreeDirectRanker(TREES, **settings)
+    n_workers = int(rng.integers(2, 4))
+    assert_same(ranker, launcher, n_workers, X[shuffled], Y[shuffled], QID[shuffled])
+
+
+def test_weights_stopping_calibration_and_names_are_those_of_one_worker(launcher):
+    trees = XGBoostTrees(n_estimators=9, early_stopping_rounds=2, colsample_bytree=0.6, n_jobs=1)
+    ranker = TreeDirectRanker(trees, calibration="eval_set", random_state=1)
+    frame = pd.DataFrame(X, columns=["a", "b c", "ü", "d", "e"])
+    weight = (QID % 3).astype(float)
+    columns = {"sample_weight": weight, "eval_set": (frame[::2], Y[::2], QID[::2])}
+    assert_same(ranker, launcher, 2, frame, **columns)
+    several = fit(ranker, frame, Y, QID, workers=2, launcher=launcher, **columns)
+    assert several.feature_names_in_.tolist() == ["a", "b c", "ü", "d", "e"]
+
+
+def test_there_are_no_more_workers_than_queries(launcher):
+    rows = QID < 2
+    assert_same(TreeDirectRanker(TREES, random_state=0), launcher, 3, X[rows], Y[rows], QID[rows])
+
+
+def test_an_error_of_the_workers_is_raised(launcher):
+    with Processes(2) as own, pytest.raises(ValueError, match="eval_set must be"):
+        fit(TreeDirectRanker(TREES), X, Y, QID, eval_set=3, launcher=own)
+
+
+def test_the_death_of_a_worker_ends_the_fit_at_once():
+    endless = TreeDirectRanker(XGBoostTrees(n_estimators=10**6, n_jobs=1))
+    with Processes(2) as own:
+        pids = [process.pid for process, _ in own._workers]
+        killer = threading.Timer(1.0, os.kill, (pids[1], signal.SIGKILL))
+        killer.start()
+        began = time.monotonic()
+        with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
+            fit(endless, X, Y, QID, launcher=own)
+        assert time.monotonic() - began < 30
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 4])
+def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
+    for seed in range(20):
+        parts = shards(n_workers, np.random.default_rng(seed))
+        whole = canonical_order(X, QueryGroups.from_qid(QID), Y).order
+
+        def place(rank, parts=parts):
+            rows = parts[rank]
+            groups, hashes = ordered_queries(X[rows], QueryGroups.from_qid(QID[rows]), Y[rows])
+            groups = QueryGroups(groups.order, groups.indptr)
+            return rows[groups.order], places_in_team(groups, hashes)
+
+        placed = np.full(len(Y), -1)
+        for rows, places in in_threads(n_workers, place):
+            placed[places] = rows
+        np.testing.assert_array_equal(X[placed], X[whole])
+
+
+@pytest.mark.parametrize("size", [20, 10**6])
+def test_every_worker_gets_the_bin_sample_of_one(monkeypatch, size):
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", size)
+    alone = bin_sample.sample_of(Rows(X), 7).array()
+    parts = shards(3, np.random.default_rng(0))
+
+    def sample(rank):
+        return bin_sample.sample_of(Rows(X[parts[rank]], places=parts[rank]), 7).array()
+
+    for values in in_threads(3, sample):
+        np.testing.assert_array_equal(values, alone)
+
+
+def test_all_queries_are_described_to_every_worker():
+    parts, labels = shards(3, np.random.default_rng(0)), Y.astype(float)
+
+    def whole(rank):
+        rows = parts[rank]
+        return Whole.of_team(labels[rows], QueryGroups.from_qid(QID[rows]))
+
+    assert in_threads(3, whole) == [Whole.of(labels, QueryGroups.from_qid(QID))] * 3
+
+
+def test_queries_stay_whole_and_loads_are_even():
+    qid = np.random.default_rng(0).permutation(np.repeat(np.arange(40), np.arange(40) % 7 + 1))
+    parts = deal_queries(QueryGroups.from_qid(qid), 3)
+    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(len(qid)))
+    owners = [set(qid[rows]) for rows in parts]
+    assert sum(map(len, owners)) == 40
+    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+
+
+def test_outside_of_a_team_a_fit_is_alone():
+    team = current_team()
+    assert (team.rank, team.size, team.gather(3)) == (0, 1, [3])
+
+
+@pytest.mark.parametrize(
+    ("ranker", "message"),
+    [
+        (RankSVM(), "ranker must be a DirectRanker"),
+        (TreeDirectRanker(), "feature_part must be XGBoostTrees for several workers"),
+        (TreeDirectRanker(XGBoostTrees(subsample=0.5)), "subsample must be 1.0 for several"),
+        (TreeDirectRanker("xgboost", per_level=True), "per_level must be False for several"),
+        (TreeDirectRanker("xgboost", calibration=0.5), "calibration must be None or 'eval_set'"),
+    ],
+)
+def test_what_would_give_another_model_is_refused_before_any_process_starts(ranker, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        fit(ranker, X, Y, QID, launcher=None)
+
+
+def test_columns_of_categories_and_several_labels_are_refused():
+    ranker = TreeDirectRanker("xgboost")
+    with pytest.raises(ValueError, match="X must be dense numbers, without categories"):
+        fit(ranker, pd.DataFrame({"a": ["x", "y"]}), [0, 1], [1, 1], launcher=None)
+    with pytest.raises(ValueError, match="y must be a single label"):
+        fit(ranker, X, np.stack([Y, Y], axis=1), QID, launcher=None)
+    with pytest.raises(ValueError, match="workers must be"):
+        fit(ranker, X, Y, QID, workers=0, launcher=None)

@@ -1,0 +1,96 @@
+"""Scorer: the scores of predict, for any forest, from any number of threads."""
+
+import pickle
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from drawn_forests import drawn_documents, drawn_forest, one_leaf
+
+from treerank import MLP, ForestRanker, HistogramTrees, LightGBMTrees, TreeDirectRanker
+from treerank.forests.bitvectors import MOST_LEAVES
+from treerank.forests.scorer import Scorer
+from treerank.forests.scoring import forest_leaves, forest_scores
+
+
+def scores_by_leaves(forest, X):
+    """Return scores that are added one after the other, given the leaves."""
+    add = np.float32 if forest.sum_dtype == "float32" else np.float64
+    scores = np.full(len(X), forest.constant[0])
+    for leaves in forest_leaves(forest, X).T:
+        scores = add(scores + forest.values[leaves, 0]).astype(np.float64)
+    return scores
+
+
+@pytest.mark.parametrize("rule", [None, "exact", "truncated", "single"])
+@pytest.mark.parametrize("sum_dtype", ["float64", "float32"])
+def test_scores_are_the_sums_of_leaves_bit_for_bit(rule, sum_dtype):
+    random = np.random.default_rng(0)
+    for zeros in (False, True):
+        options = {"rule": rule, "zeros": zeros, "sum_dtype": sum_dtype, "constant": True}
+        huge = sum_dtype == "float64"
+        forest = drawn_forest(random, n_trees=30, most_splits=63, huge=huge, **options)
+        assert forest.bitvectors is not None
+        scorer = Scorer(forest)
+        for n in (0, 1, 127, 128, 300):
+            X = drawn_documents(random, forest, n)
+            expected = scores_by_leaves(forest, X)
+            np.testing.assert_array_equal(scorer(X), expected)
+            np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
+
+
+def test_trees_of_many_leaves_and_trees_of_one_leaf_are_scored():
+    random = np.random.default_rng(0)
+    large = drawn_forest(random, n_trees=5, most_splits=300)
+    assert large.bitvectors is None
+    for forest in (large, one_leaf(4)):
+        X = drawn_documents(random, large, 50)
+        np.testing.assert_array_equal(Scorer(forest)(X), scores_by_leaves(forest, X))
+
+
+def test_a_tree_of_as_many_leaves_as_bits_is_scored():
+    random = np.random.default_rng(1)
+    trees = [drawn_forest(random, n_trees=1, most_splits=63) for _ in range(200)]
+    full = [forest for forest in trees if forest.is_leaf.sum() == MOST_LEAVES]
+    assert full
+    for forest in full:
+        X = drawn_documents(random, forest, 200)
+        np.testing.assert_array_equal(Scorer(forest)(X), scores_by_leaves(forest, X))
+
+
+@pytest.mark.parametrize("part", [LightGBMTrees, HistogramTrees])
+def test_a_scorer_of_a_ranker_predicts(part):
+    random = np.random.default_rng(0)
+    X, qid = random.normal(size=(120, 4)), np.repeat(np.arange(6), 20)
+    y = np.clip(np.round(X[:, 0] + 1), 0, 2)
+    ranker = TreeDirectRanker(part(n_estimators=5, n_jobs=1), random_state=0).fit(X, y, qid)
+    scorer = ranker.scorer()
+    for rows in (X, X[:7], np.asfortranarray(X), X.astype(np.float32), X.tolist()):
+        np.testing.assert_array_equal(scorer(rows), ranker.predict(rows))
+
+
+def test_several_threads_share_a_scorer():
+    random = np.random.default_rng(0)
+    forest = drawn_forest(random, n_trees=200, rule="exact")
+    X = drawn_documents(random, forest, 640)
+    scorer = pickle.loads(pickle.dumps(ForestRanker(forest).scorer()))
+    parts = [X[i : i + 64] for i in range(0, 640, 64)] * 20
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(scorer, parts))
+    np.testing.assert_array_equal(np.concatenate(found[:10]), forest_scores(forest, X)[:, 0])
+    for i, scores in enumerate(found):
+        np.testing.assert_array_equal(scores, found[i % 10])
+
+
+def test_what_cannot_be_scored_is_refused():
+    scorer = Scorer(one_leaf(4))
+    for X in (np.zeros(4), np.zeros((2, 3)), np.zeros((1, 2, 4))):
+        with pytest.raises(ValueError, match="X must have 4 columns; got an array of shape"):
+            scorer(X)
+    with pytest.raises(ValueError, match="not fitted"):
+        TreeDirectRanker(LightGBMTrees()).scorer()
+    random = np.random.default_rng(0)
+    network = TreeDirectRanker(MLP((2,), n_epochs=1), random_state=0)
+    network.fit(random.normal(size=(40, 2)), np.arange(40) % 2)
+    with pytest.raises(ValueError, match="must be trees"):
+        network.scorer()

@@ -1,0 +1,119 @@
+"""Bit vectors: the splits of a forest, arranged for scoring without following paths [1]_.
+
+The leaves of a tree are bits, from left to right. At first all bits of a document are 1. Each split
+at which the document goes right sets the bits of the leaves on its left to 0. After all splits, in
+any order, the first bit that is 1 is the leaf of the document.
+
+References
+----------
+.. [1] Lucchese et al. (2015). QuickScorer: a fast algorithm to rank documents with additive
+   ensembles of regression trees. SIGIR.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+#: Largest number of leaves of a tree.
+MOST_LEAVES = 64
+
+
+class BitVectors(NamedTuple):
+    """The splits and leaves of a forest, tree after tree.
+
+    A column is what splits compare with their thresholds: a feature with missing values on one
+    side, or for a split by category 0 for documents that go left and 1 for others.
+
+    Attributes
+    ----------
+    feature : ndarray of int64, shape (n_columns,)
+        Feature of each column.
+    missing_left : ndarray of bool, shape (n_columns,)
+        Whether missing values go left.
+    set_node : ndarray of int64, shape (n_columns,)
+        The split by category of the column; -1 for columns of numbers.
+    column : ndarray of int64, shape (n_splits,)
+        Column of each split.
+    threshold : ndarray of float64, shape (n_splits,)
+        Largest value that goes left.
+    kept : ndarray of uint64, shape (n_splits,)
+        Bits that remain if a document goes right.
+    split_starts, leaf_starts : ndarray of int64, shape (n_trees + 1,)
+        First split and first leaf of each tree.
+    values : ndarray of float64, shape (n_leaves,)
+        Value of each leaf.
+    """
+
+    feature: np.ndarray
+    missing_left: np.ndarray
+    set_node: np.ndarray
+    column: np.ndarray
+    threshold: np.ndarray
+    kept: np.ndarray
+    split_starts: np.ndarray
+    leaf_starts: np.ndarray
+    values: np.ndarray
+
+
+def make_bitvectors(forest: Any) -> BitVectors | None:
+    """Return the splits of a forest as bit vectors.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+
+    Returns
+    -------
+    BitVectors or None
+        ``None`` if the forest has several outputs or a tree of too many leaves.
+    """
+    is_leaf = forest.is_leaf
+    tree, first, size = _number_leaves(forest, is_leaf)
+    if forest.n_outputs > 1 or size[forest.roots].max(initial=0) > MOST_LEAVES:
+        return None
+    splits, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
+    splits = splits[np.argsort(tree[splits], kind="stable")]
+    leaves = leaves[np.lexsort((first[leaves], tree[leaves]))]
+    by_set = np.zeros(len(splits), dtype=bool)
+    if forest.categories is not None:
+        by_set = forest.categories.of_node[splits] >= 0
+    # Columns of numbers have a number from 0 on, those of a split by category one below 0.
+    key = forest.feature[splits] * np.int64(2) + forest.missing_left[splits]
+    keys, column = np.unique(np.where(by_set, -1 - splits, key), return_inverse=True)
+    set_node = np.where(keys < 0, -1 - keys, -1)
+    left = forest.left[splits]
+    one = np.uint64(1)
+    # A split is no leaf, so that the number of leaves on its left is below 64.
+    removed = ((one << size[left].astype(np.uint64)) - one) << first[left].astype(np.uint64)
+    bounds = np.arange(forest.n_trees + 1)
+    return BitVectors(
+        feature=np.where(keys < 0, forest.feature[set_node], keys // 2),
+        missing_left=keys % 2 == 1,
+        set_node=set_node,
+        column=column,
+        threshold=np.where(by_set, 0.5, forest.threshold[splits]),
+        kept=~removed,
+        split_starts=np.searchsorted(tree[splits], bounds),
+        leaf_starts=np.searchsorted(tree[leaves], bounds),
+        values=forest.values[leaves, 0],
+    )
+
+
+def _number_leaves(forest, is_leaf):
+    """Return the tree, the first leaf and the number of leaves of each node."""
+    tree, first, size = np.zeros((3, forest.n_nodes), dtype=np.int64)
+    tree[forest.roots] = np.arange(forest.n_trees)
+    size[is_leaf] = 1
+    levels, splits = [], forest.roots[~is_leaf[forest.roots]]
+    while len(splits):
+        left, right = forest.left[splits], forest.right[splits]
+        levels.append((splits, left, right))
+        tree[left] = tree[right] = tree[splits]
+        nodes = np.concatenate([left, right])
+        splits = nodes[~is_leaf[nodes]]
+    for splits, left, right in reversed(levels):
+        size[splits] = size[left] + size[right]
+    for splits, left, right in levels:
+        first[left], first[right] = first[splits], first[splits] + size[left]
+    return tree, first, size

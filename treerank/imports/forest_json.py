@@ -1,0 +1,53 @@
+"""JSON of the forest itself, as :mod:`treerank.exports.forest_json` writes it."""
+
+from typing import Any
+
+import numpy as np
+
+from treerank.forests.forest import CategorySets, Forest
+
+FORMAT = "treerank forest 1"
+_SET_DTYPES = {"of_node": np.int32, "starts": np.int64, "codes": np.float64}
+_DTYPES = {
+    "roots": np.int32,
+    "feature": np.int32,
+    "threshold": np.float64,
+    "left": np.int32,
+    "right": np.int32,
+    "missing_left": bool,
+}
+
+
+def is_forest_json(document: Any) -> bool:
+    """Return whether a document is a forest."""
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def read_forest_json(document: dict[str, Any]) -> Forest:
+    """Return the forest of a document."""
+    names, sets, roots = (document[key] for key in ("feature_names", "categories", "roots"))
+    if sets is not None:
+        sets = CategorySets(
+            **{name: _array(sets[name], dtype) for name, dtype in _SET_DTYPES.items()},
+            rule=sets["rule"],
+        )
+    return Forest(
+        n_features=len(names),
+        **{name: _array(document[name], dtype) for name, dtype in _DTYPES.items()},
+        values=_array(document["values"], np.float64)[:, None],
+        tree_output=np.zeros(len(roots), dtype=np.int32),
+        constant=_array([document["constant"]], np.float64),
+        categories=sets,
+        missing_up_to=float(document["missing_up_to"]),
+        sum_dtype=document["sum_dtype"],
+        feature_names=tuple(map(str, names)),
+    )
+
+
+def _array(values: list[Any], dtype: Any) -> np.ndarray:
+    """Return a list of numbers as an array; infinity is a text."""
+    kinds = {bool: bool, np.float64: int | float}.get(dtype, int)
+    for value in values:
+        if not isinstance(value, kinds) and not (dtype == np.float64 and value in ("inf", "-inf")):
+            raise ValueError(f"A forest must hold numbers; got {value!r:.50}.")
+    return np.array([float(value) for value in values] if dtype == np.float64 else values, dtype)

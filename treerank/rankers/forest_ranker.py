@@ -1,0 +1,121 @@
+"""Forest ranker: trees that are given, such as those of another program, as a ranker."""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Annotated, Any, ClassVar, Self
+
+import numpy as np
+
+from treerank.checks import check_number, shown
+from treerank.forests.forest import Forest
+from treerank.forests.scoring import forest_scores
+from treerank.forests.shapley import margin_parts
+from treerank.inputs.columns import Columns
+from treerank.metrics.registry import AnyMetric
+from treerank.numerics.threads import threads_of
+from treerank.parameters import Jobs, Rule
+from treerank.rankers.calibration import fit_steepness
+from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.held_out import HeldOut
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.training_set import TrainingSet
+
+
+def check_trees(name: str, value: Any) -> None:
+    """Refuse what is no forest of one output."""
+    if not isinstance(value, Forest):
+        raise TypeError(f"{name} must be a Forest, as read_forest returns; got {shown(value)}.")
+    if value.n_outputs != 1:
+        raise ValueError(f"{name} must have one output; got {value.n_outputs}.")
+
+
+@dataclass(eq=False, repr=False)
+class ForestRanker(Ranker):
+    """Rank by trees that are given: predict, compare, explain, calibrate, evaluate, save, export.
+
+    The ranker needs no fit. ``fit`` leaves the trees as they are, and calibrates pair
+    probabilities on the documents that it gets, which the trees have not seen. Categories are
+    codes, as the program that trained the trees has coded them.
+
+    Parameters
+    ----------
+    trees : Forest
+        The trees, for example those that :func:`treerank.read_forest` returns.
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures.
+    n_jobs : int, default=None
+        Number of threads; ``None`` and -1 are all processors.
+
+    Examples
+    --------
+    >>> import lightgbm
+    >>> from treerank import make_web_search, read_forest
+    >>> X, y, qid = make_web_search(20, random_state=0)
+    >>> old = lightgbm.LGBMRanker(n_estimators=3, verbosity=-1, n_jobs=1)
+    >>> path = getfixture("tmp_path") / "old.txt"
+    >>> _ = old.fit(X, y, group=np.bincount(qid)).booster_.save_model(path)
+    >>> ranker = ForestRanker(read_forest(path))
+    >>> bool((ranker.predict(X) == old.predict(X)).all())
+    True
+    >>> ranker.fit(X, y, qid).predict_pair_proba(X[:1], X[1:2]).round(2)
+    array([0.06])
+    """
+
+    trees: Annotated[Forest, Rule(check_trees)]
+    _: KW_ONLY
+    metric: AnyMetric = "ndcg@10"
+    n_jobs: Jobs = None
+
+    #: What ``fit`` replaces.
+    steepness_ = 1.0
+    head_ = AntisymmetricHead(np.ones(1), "identity")
+    columns_ = Columns()
+    _had_queries = False
+    _learned: ClassVar = {}
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self.trees.n_features
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:  # type: ignore[override]
+        """Names of the features, if the trees have names."""
+        if self.trees.feature_names is None:
+            raise AttributeError("the trees have no names of features")
+        return np.array(self.trees.feature_names, dtype=object)
+
+    def forest(self) -> Forest:
+        """Return the trees."""
+        check_trees("trees", self.trees)
+        return self.trees
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what ``fit`` has learned, as plain values; the trees are a parameter."""
+        return {"steepness": self.steepness_, "had_queries": self._had_queries}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
+        check_number("steepness", state["steepness"], at_least=0)
+        self.steepness_, self._had_queries = state["steepness"], bool(state["had_queries"])
+        return self
+
+    def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
+        scores = self._scores(data.features)
+        if np.ptp(scores) > 0 and data.groups.with_two_labels(data.y).any():
+            self.steepness_ = fit_steepness(scores, data.y, data.groups)
+
+    def _scores(self, X: Any) -> np.ndarray:
+        return forest_scores(self.trees, X, n_threads=threads_of(self.n_jobs))[:, 0]
+
+    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray:
+        return margin_parts(self.trees, X_a, X_b, n_threads=threads_of(self.n_jobs))
+
+    def _dense_reader(self) -> None:
+        return None
+
+    def _continues(self) -> bool:
+        return True
+
+    def __sklearn_is_fitted__(self) -> bool:
+        check_trees("trees", self.trees)
+        return True
