@@ -1,5 +1,6 @@
 """Bad input exits with 1 and one line that names the place, wrong usage with 2."""
 
+import importlib
 import re
 import sys
 from unittest.mock import Mock
@@ -141,9 +142,13 @@ def test_every_ranker_that_is_offered_can_be_made(name):
 def test_a_ranker_whose_package_is_missing_says_how_to_install_it_before_any_fit(
     files, monkeypatch
 ):
+    def import_module(name):
+        if name.endswith(".mlp"):
+            raise ModuleNotFoundError("No module named 'torch'", name="torch")
+        return importlib.import_module(name)
+
     monkeypatch.setitem(sys.modules, "treerank.feature_parts.networks.mlp", None)
-    error = ModuleNotFoundError("No module named 'torch'", name="torch")
-    monkeypatch.setattr("treerank.lazy.import_module", Mock(side_effect=error))
+    monkeypatch.setattr("treerank.lazy.import_module", import_module)
     monkeypatch.setattr("treerank.cli.compare.ranker_class", lambda _: RankNet)
     monkeypatch.setattr("treerank.cli.app.load_object", lambda _: compare)
     result = run("compare", files.train, "--ranker", "RankNet", "-q")

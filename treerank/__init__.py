@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from treerank.exports.report import ExportReport as ExportReport
     from treerank.feature_parts.engines.lightgbm import LightGBMTrees as LightGBMTrees
     from treerank.feature_parts.engines.xgboost import XGBoostTrees as XGBoostTrees
+    from treerank.feature_parts.ensembles.chain import Chain as Chain
     from treerank.feature_parts.ensembles.ensemble import Ensemble as Ensemble
     from treerank.feature_parts.histogram.streaming import StreamingTrees as StreamingTrees
     from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
 _EXPORTS = {
     "AntisymmetricHead": "treerank.rankers.head:AntisymmetricHead",
     "Batches": "treerank.datasets.ranking_data:Batches",
+    "Chain": "treerank.feature_parts.ensembles.chain:Chain",
     "Ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "ExportReport": "treerank.exports.report:ExportReport",
     "ForestRanker": "treerank.rankers.forest_ranker:ForestRanker",
