@@ -29,7 +29,17 @@ LAZY = {
     "treerank": treerank._EXPORTS,
     "treerank.baselines": BASELINES,
 }
-HEAVY = {"lightgbm", "xgboost", "torch", "catboost", "pandas", "polars", "matplotlib", "typer"}
+HEAVY = {
+    "lightgbm",
+    "xgboost",
+    "torch",
+    "catboost",
+    "pandas",
+    "polars",
+    "pyarrow",
+    "matplotlib",
+    "typer",
+}
 every_package = pytest.mark.parametrize("package", PACKAGES)
 every_module = pytest.mark.parametrize("module", MODULES)
 
@@ -86,7 +96,7 @@ def test_names_of_feature_parts_are_those_of_classes():
     [
         ("from treerank import TreeDirectRanker", set()),
         ("import treerank.baselines, treerank.registry, treerank.feature_parts", set()),
-        ("from treerank import LightGBMTrees", {"lightgbm", "pandas"}),
+        ("from treerank import LightGBMTrees", {"lightgbm", "pandas", "pyarrow"}),
         ("from treerank.baselines import RankSVM", set()),
         ("import treerank; dir(treerank)", set()),
     ],

@@ -1,5 +1,7 @@
 """Parquet files: what is read is what was written, and what is wrong is named."""
 
+import sys
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -7,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from treerank.datasets.formats import read_ranking_data
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.datasets.parquet import (
     parquet_batches,
@@ -172,3 +175,11 @@ def test_a_conversion_to_parquet_and_back_changes_no_byte(tmp_path):
         assert done.exit_code == 0, done.output
     assert (tmp_path / "back.txt").read_bytes() == text.read_bytes()
     assert read_letor(tmp_path / "back.txt").qid[0] == "007"
+
+
+def test_without_pyarrow_the_error_says_how_to_install_it(file, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    monkeypatch.delitem(sys.modules, "treerank.datasets.parquet")
+    monkeypatch.delitem(sys.modules, "treerank.datasets.parquet_files")
+    with pytest.raises(ImportError, match=r"read_parquet needs pyarrow: pip install treerank\[par"):
+        read_ranking_data(file)

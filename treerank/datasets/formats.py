@@ -7,13 +7,14 @@ the parameters of :func:`~treerank.datasets.letor.read_letor` and
 """
 
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 from numpy.typing import ArrayLike
 
 from treerank.checks import shown
 from treerank.datasets.ranking_data import Batches, RankingData
-from treerank.lazy import load_object
+from treerank.lazy import naming_the_extra
 
 
 class Format(NamedTuple):
@@ -110,7 +111,7 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     """
     found = format_of(path)
     known = _known(options, found.options, found, path)
-    data: RankingData = load_object(found.reader)(path, **known)
+    data: RankingData = _function(found.reader)(path, **known)
     return data
 
 
@@ -141,8 +142,14 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     found = format_of(path)
     names = [name for name in found.options if name not in ("sparse", "dtype", "cache")]
     known = _known(options, names, found, path)
-    batches: Batches = load_object(found.batch_reader)(path, batch_size=batch_size, **known)
+    batches: Batches = _function(found.batch_reader)(path, batch_size=batch_size, **known)
     return batches
+
+
+def _function(path):
+    """Return the function ``module:function``; say how to install what it needs."""
+    with naming_the_extra(path.partition(":")[2]):
+        return resolve_name(path)
 
 
 def _known(options, names, found, path):
@@ -181,4 +188,4 @@ def write_ranking_data(
     >>> path.read_text()
     '2 qid:7 1:0.5 2:3 # docid = GX1\n'
     """
-    load_object(format_of(path).writer)(path, X, y, qid, **options)
+    _function(format_of(path).writer)(path, X, y, qid, **options)

@@ -135,7 +135,8 @@ class SortNet(Ranker):
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the comparator's preference for a, row by row; one may be a single row."""
         check_is_fitted(self)
-        both = np.concatenate([self._checked_features(X_a), self._checked_features(X_b)])
+        X_a, X_b = self._checked_features(X_a), self._checked_features(X_b)
+        both = np.concatenate([X_a, X_b])
         n_a, n_b = len(X_a), len(X_b)
         n = check_n_pairs(n_a, n_b)
         i, j = np.broadcast_to(np.arange(n_a), n), n_a + np.broadcast_to(np.arange(n_b), n)
@@ -148,6 +149,7 @@ class SortNet(Ranker):
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the steepness of pair probabilities to documents that were not trained on."""
         check_is_fitted(self)
+        X, y, qid = read_columns(self, X, y, qid)
         X = self._checked_features(X)
         y = check_labels(y, len(X))
         self._fit_steepness(HeldOut(X, y, QueryGroups.from_qid(qid, len(y))))
