@@ -9,6 +9,7 @@ from xgboost import collective
 
 from treerank.distributed.shards import Shard
 from treerank.distributed.xgboost_team import XGBoostTeam
+from treerank.rankers.training_set import training_set
 from treerank.team import working_in
 
 
@@ -32,9 +33,8 @@ def fit_shard(ranker: Any, shard: Shard, eval_set: Any, seed: int, address: dict
         with contextlib.redirect_stdout(io.StringIO()):  # XGBoost prints a line for each worker
             stack.enter_context(collective.CommunicatorContext(**address))
         stack.enter_context(working_in(XGBoostTeam()))
-        return ranker.fit_checked(
-            shard.X, shard.y, shard.qid, eval_set=eval_set, seed=seed, **shard.weights
-        )
+        data = training_set(shard.X, shard.y, shard.qid, **shard.weights)
+        return ranker.fit_training_set(data, eval_set=eval_set, seed=seed)
 
 
 def serve(pipe: Any) -> None:

@@ -174,14 +174,12 @@ class Ranker(BaseEstimator):
         y = y if labels is None else next(iter(labels.values()))
         X, y = check_documents(self, X, y, reset=reset)
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-        columns = weights | {"given_pairs": given_pairs, "labels": labels}
-        return self.fit_checked(X, y, qid, eval_set=eval_set, seed=seed, **columns)
+        data = training_set(X, y, qid, **weights, given_pairs=given_pairs, labels=labels)
+        del y, qid, labels  # of many rows they are large
+        return self.fit_training_set(data, eval_set=eval_set, seed=seed)
 
-    def fit_checked(
-        self, X: Any, y: np.ndarray, qid: ByRow, *, eval_set: Any, seed: int, **columns: Any
-    ) -> Self:
-        """Fit to documents that ``check_documents`` has returned, drawing all seeds from one."""
-        data = training_set(X, y, qid, **columns)
+    def fit_training_set(self, data: TrainingSet, *, eval_set: Any, seed: int) -> Self:
+        """Fit to a training set whose columns the ranker knows, drawing all seeds from one."""
         self._had_queries = data.groups.n_queries > 1
         data, held_out, calibrating = self._set_aside(data, eval_set, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
