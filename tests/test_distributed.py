@@ -161,15 +161,12 @@ def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
         parts = shards(n_workers, np.random.default_rng(seed))
         whole = canonical_order(X, QueryGroups.from_qid(QID), Y).order
 
-        def place(rank, parts=parts):
-            rows = parts[rank]
-            groups, hashes = ordered_queries(X[rows], QueryGroups.from_qid(QID[rows]), Y[rows])
-            groups = QueryGroups(groups.order, groups.indptr)
-            return rows[groups.order], places_in_team(groups, hashes)
-
+        # Not in threads: only one of them may call a parallel kernel.
+        found = [ordered_queries(X[r], QueryGroups.from_qid(QID[r]), Y[r]) for r in parts]
+        every_place = in_threads(n_workers, lambda rank, found=found: places_in_team(*found[rank]))
         placed = np.full(len(Y), -1)
-        for rows, places in in_threads(n_workers, place):
-            placed[places] = rows
+        for rows, (groups, _), places in zip(parts, found, every_place, strict=True):
+            placed[places] = rows[groups.order]
         np.testing.assert_array_equal(X[placed], X[whole])
 
 
