@@ -26,7 +26,13 @@ napoleon_use_ivar = True
 napoleon_use_rtype = False
 napoleon_google_docstring = False
 #: Members that every estimator of scikit-learn has, with scikit-learn's own documentation.
-OF_SCIKIT_LEARN = ("get_metadata_routing", "get_params", "set_params", "sklearn_tags")
+OF_SCIKIT_LEARN = (
+    "get_metadata_routing",
+    "get_params",
+    "n_features_in_",
+    "set_params",
+    "sklearn_tags",
+)
 
 
 def setup(app):
