@@ -17,6 +17,7 @@ from treerank.inputs.documents import check_documents
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.labels import split_labels
+from treerank.rankers.training_set import rows_that_count
 
 #: ``launcher(tasks)`` calls ``fit_shard(**task)`` for each task, all at the same time, with an
 #: ``address`` by which the workers find each other, and returns their rankers.
@@ -38,7 +39,8 @@ def fit(
     """Fit a ranker by several workers; the model is that of ``ranker.fit``, bit for bit.
 
     Each worker holds whole queries, and about the same number of documents. XGBoost adds up the
-    histograms of the trees over the workers.
+    histograms of the trees over the workers. Processes import the script that starts them, so a
+    script calls this function below ``if __name__ == "__main__":``.
 
     Parameters
     ----------
@@ -46,12 +48,13 @@ def fit(
         Ranker over :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees`. It is not
         changed: a copy is fitted.
     X, y, qid, sample_weight, query_weight, eval_set
-        As in ``ranker.fit``, without columns of categories and without sparse matrices. Each worker
+        As in ``ranker.fit``, but in memory and dense, without columns of categories. Each worker
         reads the whole ``eval_set``.
     workers : int, default=2
         Number of workers.
     launcher : callable, default=run_processes
-        Starts the workers; by default as processes on this machine.
+        Starts the workers; by default as new processes on this machine, which end with the fit.
+        :class:`~treerank.distributed.processes.Processes` serve several fits.
 
     Returns
     -------
@@ -77,7 +80,7 @@ def fit(
     qid = QueryGroups.from_qid(qid, len(y)).codes
     given = {"sample_weight": sample_weight, "query_weight": query_weight}
     weights = {name: check_weight(name, weight, len(y)) for name, weight in given.items()}
-    kept = _rows_that_count(len(y), weights)
+    kept = np.flatnonzero(rows_that_count(len(y), *weights.values()))
     parts = deal_queries(QueryGroups.from_qid(qid[kept]), workers)
     tasks = [
         {
@@ -94,16 +97,6 @@ def fit(
         for rows in (kept[part] for part in parts)
     ]
     return next(fitted for fitted in launcher(tasks) if fitted is not None)
-
-
-def _rows_that_count(n_rows: int, weights: dict[str, Any]) -> np.ndarray:
-    """Return the rows whose weights are not zero."""
-    counts = np.ones(n_rows, dtype=bool)
-    for weight in weights.values():
-        counts &= weight is None or weight > 0
-    if not counts.any():
-        raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
-    return np.flatnonzero(counts)
 
 
 def _check_supported(ranker: Any, y: Any) -> None:

@@ -68,13 +68,18 @@ class Processes:
         The first error of a worker, or its death, is raised. The other workers may then still wait
         for it, so all of them are ended.
         """
+        if len(tasks) > len(self._workers):
+            raise ValueError(
+                f"launcher must have {len(tasks)} running processes; got {len(self._workers)}. "
+                "They end with the block of `with`, and after an error."
+            )
         tracker = RabitTracker(host_ip=_HOST, n_workers=len(tasks))
         tracker.start()
         address = tracker.worker_args()
         workers = self._workers[: len(tasks)]
         try:
-            for (_, pipe), task in zip(workers, tasks, strict=True):
-                pipe.send(task | {"address": address})
+            for (process, pipe), task in zip(workers, tasks, strict=True):
+                _send(process, pipe, task | {"address": address})
             return _answers(workers)
         except BaseException:
             self._kill()
@@ -95,6 +100,14 @@ def run_processes(tasks: Sequence[dict[str, Any]]) -> list[Any]:
     """Run each task in a new process, all of them one team; return their rankers."""
     with Processes(len(tasks)) as launcher:
         return launcher(tasks)
+
+
+def _send(process: Any, pipe: Any, task: dict[str, Any]) -> None:
+    """Send a task to a process."""
+    try:
+        pipe.send(task)
+    except BrokenPipeError:
+        raise _death_of(process) from None
 
 
 def _answers(workers: Sequence[tuple[Any, Any]]) -> list[Any]:

@@ -168,14 +168,26 @@ def training_set(
     return _in_canonical_order(_without_idle_weights(as_given))
 
 
+def rows_that_count(n_rows: int, *weights: np.ndarray | None) -> np.ndarray:
+    """Tell for each row whether none of its weights is zero.
+
+    Examples
+    --------
+    >>> rows_that_count(3, np.array([1.0, 0.0, 2.0]), None)
+    array([ True, False,  True])
+    """
+    counts = np.ones(n_rows, dtype=bool)
+    for weight in weights:
+        counts &= weight is None or weight > 0
+    if not counts.any():
+        raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
+    return counts
+
+
 def _without_idle_weights(data: TrainingSet) -> TrainingSet:
     """Leave out rows of weight zero, and weights that are all one."""
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-    kept = np.ones(len(data.y), dtype=bool)
-    for weight in weights.values():
-        kept &= weight is None or weight > 0
-    if not kept.any():
-        raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
+    kept = rows_that_count(len(data.y), *weights.values())
     ones = [name for name, w in weights.items() if w is not None and _all_ones(w[kept])]
     unset: dict[str, Any] = dict.fromkeys(ones)
     data = replace(data, **unset)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -17,7 +17,7 @@ from treerank.feature_parts.ensembles.part_list import (
 )
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
-from treerank.files.states import Rule, check_state, size
+from treerank.files.states import Rule, size
 from treerank.objectives.base import Objective
 from treerank.objectives.started import Started, from_start
 from treerank.parameters import Seed
@@ -36,6 +36,13 @@ class _MetricFromStart:
 
     def __call__(self, scores: np.ndarray) -> float:
         return float(self.metric(from_start(self.start, scores)))
+
+
+def _check_parts(name, parts, sizes):
+    """Refuse what is not a list of fitted parts, with outputs that can be added."""
+    check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
+    for part in parts:
+        check_outputs(part, sizes["n_outputs"])
 
 
 @dataclass(eq=False, repr=False)
@@ -76,6 +83,12 @@ class Chain(PartList):
     (200, 1)
     """
 
+    _state: ClassVar[dict[str, Rule]] = {
+        "n_features_in_": size("n_features"),
+        "n_outputs_": size("n_outputs"),
+        "parts_": _check_parts,
+    }
+
     parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
     _: KW_ONLY
     random_state: Seed = None
@@ -91,7 +104,6 @@ class Chain(PartList):
             check_outputs(part, self.n_outputs_)
             self.parts_.append(part)
             start = start + self._outputs(part, rows)
-        self.evals_result_ = getattr(self.parts_[-1], "evals_result_", {})
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -102,18 +114,11 @@ class Chain(PartList):
             total = total + self._outputs(part, X)
         return total
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the fitted parts."""
+    @property
+    def evals_result_(self) -> dict[str, dict[str, list[float]]]:
+        """Values of the metric of the sum, after each step of the last part."""
         check_is_fitted(self)
-        return {name: getattr(self, name) for name in _STATE}
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned, and refuse anything else."""
-        check_state(state, _STATE, n_parts=len(self.parts))
-        for name in _STATE:
-            setattr(self, name, state[name])
-        self.evals_result_ = getattr(self.parts_[-1], "evals_result_", {})
-        return self
+        return getattr(self.parts_[-1], "evals_result_", {})
 
     def _watched(self, validation: Validation | None) -> Validation | None:
         """Return the validation documents with the metric of the sum of all parts so far."""
@@ -129,18 +134,3 @@ class Chain(PartList):
             return outputs
         share = outputs.sum(axis=1, keepdims=True) / self.n_outputs_
         return np.repeat(share, self.n_outputs_, axis=1)
-
-
-def _check_parts(name, parts, sizes):
-    """Refuse what is not a list of fitted parts, with outputs that can be added."""
-    check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
-    for part in parts:
-        check_outputs(part, sizes["n_outputs"])
-
-
-#: What ``fit`` has learned, with the rules of a model file.
-_STATE: dict[str, Rule] = {
-    "n_features_in_": size("n_features"),
-    "n_outputs_": size("n_outputs"),
-    "parts_": _check_parts,
-}

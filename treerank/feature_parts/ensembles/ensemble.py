@@ -8,7 +8,7 @@ weights of the feature parts are fitted.
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -26,7 +26,7 @@ from treerank.feature_parts.ensembles.part_list import (
 from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
-from treerank.files.states import Rule, array, check_state, history, size
+from treerank.files.states import Rule, array, history, size
 from treerank.forests.folding import folded, side_by_side
 from treerank.forests.forest import Forest
 from treerank.objectives.base import Objective, convex_form
@@ -36,6 +36,14 @@ from treerank.progress import Progress, current_listener, ignore_progress, liste
 
 #: Penalty on the weights of the parts, chosen on validation parts of real data.
 _ALPHA = 0.03
+
+
+def _check_bags(name, bags, sizes):
+    """Refuse what is not a list of bags with one fitted part per place."""
+    if not isinstance(bags, list) or not bags:
+        raise ValueError(f"{name} must be a list of bags of {sizes['n_parts']} parts.")
+    for parts in bags:
+        check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
 
 
 @dataclass(eq=False, repr=False)
@@ -85,6 +93,14 @@ class Ensemble(PartList):
     >>> ranker.transform(X).shape
     (200, 2)
     """
+
+    _state: ClassVar[dict[str, Rule]] = {
+        "n_features_in_": size("n_features"),
+        "bags_": _check_bags,
+        "head_weight_": array("float64", "n_parts", at_least=0),
+        "spread_": array("float64", "n_parts", at_least=0),
+        "evals_result_": history,
+    }
 
     parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
     _: KW_ONLY
@@ -147,18 +163,6 @@ class Ensemble(PartList):
         share = self.head_weight_ * self.spread_
         return share @ by_part / max(share.sum(), np.finfo(np.float64).tiny)
 
-    def get_state(self) -> dict[str, Any]:
-        """Return the fitted parts and their weights."""
-        check_is_fitted(self)
-        return {name: getattr(self, name) for name in _STATE}
-
-    def set_state(self, state: dict[str, Any]) -> Self:
-        """Restore what :meth:`get_state` returned, and refuse anything else."""
-        check_state(state, _STATE, n_parts=len(self.parts))
-        for name in _STATE:
-            setattr(self, name, state[name])
-        return self
-
     def _weigh(self, scores: np.ndarray, objective: Objective) -> None:
         """Fit the weights of the parts to the scores of documents that were left out."""
         self.spread_ = scores.std(axis=0)
@@ -166,24 +170,6 @@ class Ensemble(PartList):
         weight = fit_head(scores / scale, convex_form(objective), penalty="positive", alpha=_ALPHA)
         # Where no part helps alone, as with two queries, all of them do.
         self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
-
-
-def _check_bags(name, bags, sizes):
-    """Refuse what is not a list of bags with one fitted part per place."""
-    if not isinstance(bags, list) or not bags:
-        raise ValueError(f"{name} must be a list of bags of {sizes['n_parts']} parts.")
-    for parts in bags:
-        check_fitted_parts(name, parts, sizes["n_parts"], sizes["n_features"])
-
-
-#: What ``fit`` has learned, with the rules of a model file.
-_STATE: dict[str, Rule] = {
-    "n_features_in_": size("n_features"),
-    "bags_": _check_bags,
-    "head_weight_": array("float64", "n_parts", at_least=0),
-    "spread_": array("float64", "n_parts", at_least=0),
-    "evals_result_": history,
-}
 
 
 def _forest(part):

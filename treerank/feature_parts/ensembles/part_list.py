@@ -1,15 +1,17 @@
 """Part list: a feature part made of several, whose parameters are named by their places."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, check_sequence
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
+from treerank.files.states import Rule, check_state
 from treerank.parameters import check_parameters
 
 
@@ -24,7 +26,22 @@ class PartList(BaseEstimator):
     LightGBMTrees(num_leaves=7)
     """
 
+    #: What ``fit`` has learned, with the rules of a model file.
+    _state: ClassVar[dict[str, Rule]]
+
     parts: Sequence[str | FeaturePart]
+
+    def get_state(self) -> dict[str, Any]:
+        """Return what ``fit`` has learned."""
+        check_is_fitted(self)
+        return {name: getattr(self, name) for name in self._state}
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and refuse anything else."""
+        check_state(state, self._state, n_parts=len(self.parts))
+        for name in self._state:
+            setattr(self, name, state[name])
+        return self
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name, those of the parts as ``"0__..."``, ``"1__..."``."""
