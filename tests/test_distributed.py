@@ -155,6 +155,17 @@ def test_the_death_of_a_worker_ends_the_fit_at_once():
             os.kill(pid, 0)
 
 
+def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_named():
+    with Processes(1) as own:
+        process, _ = own._workers[0]
+        process.kill()
+        process.join()
+        with pytest.raises(RuntimeError, match="worker 0 .* must live until the fit is done"):
+            fit(TreeDirectRanker(TREES), X, Y, QID, workers=1, launcher=own)
+        with pytest.raises(ValueError, match="launcher must have 1 running processes; got 0"):
+            fit(TreeDirectRanker(TREES), X, Y, QID, workers=1, launcher=own)
+
+
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
 def test_places_are_those_of_the_canonical_order_of_all_documents(n_workers):
     for seed in range(20):
