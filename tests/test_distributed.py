@@ -160,7 +160,7 @@ def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_na
         process, _ = own._workers[0]
         process.kill()
         process.join()
-        with pytest.raises(RuntimeError, match="worker 0 .* must live until the fit is done"):
+        with pytest.raises(RuntimeError, match=r"worker 0 .* must live until the fit is done"):
             fit(TreeDirectRanker(TREES), X, Y, QID, workers=1, launcher=own)
         with pytest.raises(ValueError, match="launcher must have 1 running processes; got 0"):
             fit(TreeDirectRanker(TREES), X, Y, QID, workers=1, launcher=own)
