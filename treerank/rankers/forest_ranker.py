@@ -69,7 +69,6 @@ class ForestRanker(Ranker):
     steepness_ = 1.0
     head_ = AntisymmetricHead(np.ones(1), "identity")
     columns_ = Columns()
-    _had_queries = False
     _learned: ClassVar = {}
 
     @property
