@@ -15,6 +15,7 @@ xgboost are loaded by those who use them.
 from typing import TYPE_CHECKING
 
 from treerank.lazy import lazy_names
+from treerank.numerics.waiting import spin_briefly
 
 if TYPE_CHECKING:
     from treerank.datasets.formats import read_batches as read_batches
@@ -101,6 +102,7 @@ _EXPORTS = {
     "write_parquet": "treerank.datasets.parquet:write_parquet",
 }
 
+spin_briefly()  # before anything loads a runtime of threads
 __version__ = "0.1.0"
 __all__ = sorted(_EXPORTS)
 if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows
