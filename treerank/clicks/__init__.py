@@ -2,6 +2,7 @@
 
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
+from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.registry import CLICK_MODELS
@@ -20,8 +21,10 @@ __all__ = [
     "ClickRelevance",
     "ClickShares",
     "Items",
+    "LogEvaluation",
     "PropensityIntervals",
     "estimate_propensities",
+    "evaluate_from_log",
     "make_click_log",
     "propensity_intervals",
     "simulate_clicks",

@@ -34,6 +34,8 @@ class Items:
 
     def rows_of(self, others: "Items") -> np.ndarray:
         """Return the row of each of other items among these; -1 where there is none."""
+        if others is self:
+            return np.arange(len(self))
         place = {pair: row for row, pair in enumerate(self.pairs())}
         return np.array([place.get(pair, -1) for pair in others.pairs()], dtype=np.int64)
 
