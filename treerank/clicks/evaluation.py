@@ -130,25 +130,30 @@ def evaluate_from_log(
     candidates = log.items if candidates is None else candidates
     theta = _propensities(log, propensities)
     worth_at = _worth_of_positions(reward, theta)
-    worth = _worth(candidates, scores, worth_at)
-    if baseline is not None:
-        worth = worth - _worth(candidates, baseline, worth_at, name="baseline")
+    columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
+    worths = [_worth(name, column, candidates, worth_at) for name, column in columns.items()]
     given = [
         None if column is None else check_column(name, column, len(candidates))
         for name, column in (("exposure", exposure), ("relevance", relevance))
     ]
-    sums = _Sums(log, candidates, theta, worth, clip, *given)
-    sessions = np.ones(log.n_sessions)
-    whole = sums.of(sessions)
+    sums = _Sums(log, candidates, theta, clip, *given)
+    whole = sums.of(np.ones(log.n_sessions), worths[0])
     overlap = _overlap(whole)
     names = [name for name in ESTIMATORS if relevance is not None or name not in NEED_RELEVANCE]
+
+    def values(copies: np.ndarray) -> list[float]:
+        """Return each estimate, less that of the baseline if there is one."""
+        known = [sums.of(copies, worth) for worth in worths]
+        found = np.array([[ESTIMATORS[name](each) for name in names] for each in known])
+        return list(found[0] - found[1:].sum(axis=0))
+
     rng = check_random_state(random_state)
-    draws = [sums.of(_resampled(log.n_sessions, rng)) for _ in range(n_resamples)]
-    estimates = {}
-    for name in names:
-        values = [ESTIMATORS[name](drawn) for drawn in draws]
-        estimates[name] = _interval(ESTIMATORS[name](whole), np.array(values), level)
-    return LogEvaluation(estimates, sums.effective_sample_size(whole), overlap)
+    draws = [values(_resampled(log.n_sessions, rng)) for _ in range(n_resamples)]
+    bounds = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0).T.tolist()
+    estimates = zip(values(np.ones(log.n_sessions)), bounds, strict=True)
+    intervals = [Interval(float(value), *ends, level) for value, ends in estimates]
+    found = dict(zip(names, intervals, strict=True))
+    return LogEvaluation(found, sums.effective_sample_size(whole), overlap)
 
 
 class _Sums:
@@ -159,7 +164,6 @@ class _Sums:
         log: ClickLog,
         candidates: Items,
         theta: np.ndarray,
-        worth: np.ndarray,
         clip: float,
         exposure: np.ndarray | None,
         relevance: np.ndarray | None,
@@ -171,14 +175,14 @@ class _Sums:
         self.item, self.session = rows[log.item][known], log.session[known]
         self.clicked = log.clicked[known].astype(np.float64)
         self.exposed = theta[log.position[known] - 1]
-        self.worth, self.clip, self.exposure = worth, clip, exposure
-        self.relevance = np.full(len(worth), np.nan) if relevance is None else relevance
+        self.n_items, self.clip, self.exposure = len(candidates), clip, exposure
+        self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance
         self.query, self.query_of_session = _queries(log, candidates)
         self.n_queries = int(max(self.query.max(), self.query_of_session.max())) + 1
 
-    def of(self, copies: np.ndarray) -> ItemSums:
+    def of(self, copies: np.ndarray, worth: np.ndarray) -> ItemSums:
         """Return the sums where each session counts so many times."""
-        weight, n_items = copies[self.session], len(self.worth)
+        weight, n_items = copies[self.session], self.n_items
         clicks = np.bincount(self.item, weight * self.clicked, minlength=n_items)
         exposure = np.bincount(self.item, weight * self.exposed, minlength=n_items)
         by_query = np.bincount(self.query_of_session, copies, minlength=self.n_queries)
@@ -186,10 +190,10 @@ class _Sums:
         mean = self.exposure
         if mean is None:
             mean = np.divide(exposure, sessions, out=np.zeros(n_items), where=sessions > 0)
-        ratio = np.divide(self.worth, mean, out=np.zeros(n_items), where=mean > 0)
+        ratio = np.divide(worth, mean, out=np.zeros(n_items), where=mean > 0)
         bounded = np.clip(ratio, -self.clip, self.clip)
         about = clicks, exposure, sessions, float(copies.sum())
-        return ItemSums(*about, self.worth, ratio, bounded, self.relevance)
+        return ItemSums(*about, worth, ratio, bounded, self.relevance)
 
     def effective_sample_size(self, sums: ItemSums) -> float:
         """Return the number of sessions that weigh alike and tell as much."""
@@ -218,9 +222,7 @@ def _worth_of_positions(reward: Any, theta: np.ndarray) -> np.ndarray:
     return REWARDS[reward](np.arange(1.0, len(theta) + 1), theta)
 
 
-def _worth(
-    candidates: Items, scores: ArrayLike, worth_at: np.ndarray, name: str = "scores"
-) -> np.ndarray:
+def _worth(name: str, scores: ArrayLike, candidates: Items, worth_at: np.ndarray) -> np.ndarray:
     """Return what each candidate would earn at its position in the new ranking, or at its tie's."""
     scores = check_column(name, scores, len(candidates))
     groups = QueryGroups.from_qid(candidates.query)
@@ -250,9 +252,3 @@ def _resampled(n_sessions: int, rng: np.random.RandomState) -> np.ndarray:
     """Return how often each session is drawn."""
     drawn = rng.randint(n_sessions, size=n_sessions)
     return np.bincount(drawn, minlength=n_sessions).astype(np.float64)
-
-
-def _interval(estimate: float, values: np.ndarray, level: float) -> Interval:
-    """Return the quantiles of resamples around an estimate."""
-    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(estimate, float(low), float(high), level)
