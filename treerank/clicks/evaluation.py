@@ -149,9 +149,9 @@ def evaluate_from_log(
 
     rng = check_random_state(random_state)
     draws = [values(_resampled(log.n_sessions, rng)) for _ in range(n_resamples)]
-    bounds = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0).T.tolist()
-    estimates = zip(values(np.ones(log.n_sessions)), bounds, strict=True)
-    intervals = [Interval(float(value), *ends, level) for value, ends in estimates]
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    ends = zip(values(np.ones(log.n_sessions)), low, high, strict=True)
+    intervals = [Interval(*map(float, found), level=level) for found in ends]
     found = dict(zip(names, intervals, strict=True))
     return LogEvaluation(found, sums.effective_sample_size(whole), overlap)
 
