@@ -151,7 +151,7 @@ def evaluate_from_log(
     draws = [values(_resampled(log.n_sessions, rng)) for _ in range(n_resamples)]
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     ends = zip(values(np.ones(log.n_sessions)), low, high, strict=True)
-    intervals = [Interval(*map(float, found), level=level) for found in ends]
+    intervals = [Interval(float(v), float(a), float(b), level) for v, a, b in ends]
     found = dict(zip(names, intervals, strict=True))
     return LogEvaluation(found, sums.effective_sample_size(whole), overlap)
 
