@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from treerank.clicks import ClickLog, Items, make_click_log, simulate_clicks
+from treerank.clicks import ClickLog, Items, make_click_log, read_ubi, simulate_clicks
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],
@@ -134,3 +134,42 @@ def test_simulated_users_examine_by_position_and_click_by_label():
     rates = log.counts().clicked / log.counts().shown
     assert rates == pytest.approx([0.1, 0.5, 0.05, 1.0], abs=0.02)
     assert log.counts().slot.tolist() == [0, 1, 1, 0]
+
+
+UBI_QUERIES = [
+    {"query_id": "1", "user_query": "shoes", "query_response_hit_ids": ["a", "b", "c"]},
+    {"query_id": "2", "user_query": "boots", "query_response_hit_ids": "c"},
+    {"query_id": "3", "user_query": "nothing", "query_response_hit_ids": None},
+]
+
+
+def ubi_event(session, document, action="click"):
+    attributes = {"object": {"object_id": document}}
+    return {"query_id": session, "action_name": action, "event_attributes": attributes}
+
+
+def test_events_of_ubi_are_a_log():
+    events = [ubi_event("1", "b"), ubi_event("1", "b"), ubi_event("2", "c", "hover")]
+    log = read_ubi(UBI_QUERIES, events, n_positions=2)
+    assert log.sessions.tolist() == ["1", "2"]
+    assert log.items.document[log.item].tolist() == ["a", "c", "b"]
+    assert log.items.query[log.item].tolist() == ["shoes", "boots", "shoes"]
+    assert log.clicked.tolist() == [False, False, True]
+
+
+def test_clicks_of_ubi_on_what_was_not_shown_are_a_warning():
+    with pytest.warns(UserWarning, match="1 of 2 clicks are on documents that are not among"):
+        read_ubi(UBI_QUERIES, [ubi_event("1", "c"), ubi_event("1", "a")], n_positions=2)
+
+
+@pytest.mark.parametrize(
+    ("queries", "events", "message"),
+    [
+        ([{"user_query": "a"}], [], r"must have query_id; got \{'user_query': 'a'\}"),
+        (UBI_QUERIES, [{"action_name": "click", "query_id": "1"}], "must have object_id"),
+        (UBI_QUERIES[2:], [], "queries must have one with hits"),
+    ],
+)
+def test_ubi_without_the_fields_that_matter_is_refused(queries, events, message):
+    with pytest.raises(ValueError, match=message):
+        read_ubi(queries, events)

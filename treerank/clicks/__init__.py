@@ -13,6 +13,7 @@ from treerank.clicks.propensities import (
 )
 from treerank.clicks.relevance import ClickRelevance
 from treerank.clicks.simulation import make_click_log, simulate_clicks
+from treerank.clicks.ubi import read_ubi
 
 __all__ = [
     "CLICK_MODELS",
@@ -27,5 +28,6 @@ __all__ = [
     "evaluate_from_log",
     "make_click_log",
     "propensity_intervals",
+    "read_ubi",
     "simulate_clicks",
 ]
