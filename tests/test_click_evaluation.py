@@ -1,8 +1,13 @@
 """Evaluation from logs: truth by simulation, intervals, overlap and bad input."""
 
-import numpy as np
-import pytest
+import json
 
+import numpy as np
+import polars as pl
+import pytest
+from command_line import run
+
+from treerank import TreeDirectRanker
 from treerank.clicks import Items, evaluate_from_log, simulate_clicks
 from treerank.clicks.estimators import ESTIMATORS, NEED_RELEVANCE
 
@@ -162,3 +167,29 @@ def test_bad_input_is_named(options, message):
     log = drawn(50, 0)
     with pytest.raises(ValueError, match=message):
         evaluate_from_log(log, **{"scores": np.zeros(30)} | options)
+
+
+def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
+    pytest.importorskip("pyarrow")
+    X = np.column_stack([Y, -Y, Y % 2]).astype(float)
+    features = pl.DataFrame(X, schema=["a", "b", "c"])
+    ranker = TreeDirectRanker("line").fit(features, Y, QID)
+    ranker.save(tmp_path / "model.treerank")
+    named = features.with_columns(query=pl.Series(QID), document=pl.Series(np.arange(30)))
+    named.select("document", "c", "b", "a", "query").write_parquet(tmp_path / "documents.parquet")
+    log = drawn(500, 0)
+    columns = {"query": log.items.query[log.item], "document": log.items.document[log.item]}
+    columns |= {"session": log.session, "position": log.position, "click": log.clicked}
+    pl.DataFrame(columns).write_parquet(tmp_path / "clicks.parquet")
+    files = [tmp_path / name for name in ("model.treerank", "documents.parquet")]
+    command = ["evaluate", *files, "--log", tmp_path / "clicks.parquet"]
+    report = json.loads(run(*command, "--json").stdout)
+    expected = evaluate_from_log(log, ranker.predict(features)[log.items.document], random_state=0)
+    found = report["estimates"]["ips"]
+    assert found["estimate"] == pytest.approx(expected.estimates["ips"].estimate)
+    lines = run(*command).stdout.splitlines()
+    assert lines[0] == "clicks of a session\testimate\tlow\thigh"
+    assert lines[-1].startswith("logged\t")
+    refused = run(*command, "--metric", "map")
+    assert refused.exit_code == 1
+    assert "--log must be without --metric" in refused.stderr
