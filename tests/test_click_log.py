@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from treerank.clicks import ClickLog, Items, make_click_log, read_ubi, simulate_clicks
+from treerank.clicks import ClickCounts, ClickLog, Items, make_click_log, read_ubi, simulate_clicks
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],
@@ -110,6 +110,36 @@ def test_counts_sum_impressions_and_clicks():
     i = 7
     at = (log.item == counts.item[i]) & (log.position == counts.slot[i] + 1)
     assert (counts.shown[i], counts.clicked[i]) == (at.sum(), log.clicked[at].sum())
+
+
+@pytest.mark.parametrize("batch_size", [7, 2**22])
+def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
+    log = make_click_log(500, random_state=0)
+    table = {"query": log.items.query[log.item], "document": log.items.document[log.item]}
+    table |= {"position": log.position, "click": log.clicked.astype(int)}
+    if batch_size > 7:
+        table["query"] = table["query"].astype(str)
+    counts = ClickCounts.from_parquet(as_parquet(table, tmp_path), batch_size=batch_size)
+    expected = log.counts()
+    for name in ("item", "slot", "shown", "clicked"):
+        assert (getattr(counts, name) == getattr(expected, name)).all()
+    assert counts.items.document.tolist() == log.items.document.tolist()
+    assert counts.items.query.astype(int).tolist() == log.items.query.tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"position": [0, 2]}, r"position must be 1, 2, ...; got 0.0"),
+        ({"position": [1.5, 2]}, r"position must be 1, 2, ...; got 1.5"),
+        ({"click": [0, 2]}, "click must be 0 or 1; got 2.0 in row 1"),
+        ({"document": [None, 2]}, "'document': must not be missing"),
+    ],
+)
+def test_bad_input_of_counts_is_named(tmp_path, columns, message):
+    table = {"query": [1, 1], "document": [1, 2], "position": [1, 2], "click": [0, 1]} | columns
+    with pytest.raises(ValueError, match=message):
+        ClickCounts.from_parquet(as_parquet(table, tmp_path))
 
 
 def test_a_subset_of_sessions_keeps_their_impressions_and_may_repeat_them():

@@ -127,6 +127,13 @@ def test_relevance_is_between_what_is_foreseen_and_what_is_clicked(data, fitted)
     assert corrected > max(foreseen, clicked) - 0.02
 
 
+def test_counts_tell_as_much_as_the_log(data, fitted):
+    X, y, qid, log = data
+    found = ClickRelevance(FEW_TREES, random_state=0)
+    found.fit(log.counts(), (X, qid, np.arange(len(y))))
+    assert (found.relevance_ == fitted.relevance_).all()
+
+
 def test_given_propensities_are_used(data):
     X, y, qid, log = data
     given = ClickRelevance(FEW_TREES, propensities=np.ones(10), random_state=0)

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.checks import shown
+from treerank.inputs.grouping import QueryGroups
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +28,14 @@ class Items:
 
     query: np.ndarray
     document: np.ndarray
+
+    @classmethod
+    def of_rows(cls, query: np.ndarray, document: np.ndarray) -> tuple[Self, np.ndarray]:
+        """Return the items of the rows of a table, each once and in order, and that of each row."""
+        codes = QueryGroups.from_qid(query).codes, QueryGroups.from_qid(document).codes
+        pair = codes[0] * (codes[1].max() + 1) + codes[1]
+        first, item = np.unique(pair, return_index=True, return_inverse=True)[1:]
+        return cls(query[first], document[first]), item
 
     def __len__(self) -> int:
         """Return the number of items."""

@@ -118,16 +118,14 @@ class ClickLog:
         _check_one_query(query, groups, session)
         by_place = np.lexsort((position, groups.codes))
         _check_positions(position[by_place], groups, session)
-        first, item = np.unique(
-            _pair_codes(query, document), return_index=True, return_inverse=True
-        )[1:]
+        items, item = Items.of_rows(query, document)
         _check_documents(item, groups, document, session)
         by_length = np.argsort(-groups.sizes, kind="stable")
         place_of = np.empty(groups.n_queries, dtype=np.int64)
         place_of[by_length] = np.arange(groups.n_queries)
         order = np.lexsort((place_of[groups.codes], position))
         return cls(
-            Items(query[first], document[first]),
+            items,
             groups.first_of(session)[by_length],
             np.bincount(position.astype(np.int64))[1:],
             item[order],
@@ -169,7 +167,7 @@ class ClickLog:
 
         Nothing that models of positions need is lost, and sessions that repeat cost nothing.
         """
-        return ClickCounts.of(self.item, self.position - 1, self.clicked, len(self.items))
+        return ClickCounts.of(self.item, self.position - 1, self.clicked, self.items)
 
     def with_clicks(self, clicked: np.ndarray) -> Self:
         """Return the same sessions with other clicks."""
@@ -220,12 +218,6 @@ def check_clicks(click: Any, n_rows: int | None = None) -> np.ndarray:
         row = int(np.argmax(wrong))
         raise ValueError(f"click must be 0 or 1; got {float(click[row])!r} in row {row}.")
     return click == 1
-
-
-def _pair_codes(query, document):
-    """Return a number for each query and document, equal where both are."""
-    codes = QueryGroups.from_qid(query).codes, QueryGroups.from_qid(document).codes
-    return codes[0] * (codes[1].max() + 1) + codes[1]
 
 
 def _check_one_query(query, groups, session):

@@ -73,7 +73,9 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
     propensities = np.ones(counts.n_slots)
     for _ in range(_MAX_ITER):
         exposure = counts.by_item(counts.shown * propensities[counts.slot])
-        rate = np.divide(clicks_of_item, exposure, out=np.zeros(counts.n_items), where=exposure > 0)
+        rate = np.divide(
+            clicks_of_item, exposure, out=np.zeros(len(counts.items)), where=exposure > 0
+        )
         new = clicks / counts.by_slot(counts.shown * rate[counts.item])
         new /= new[0]
         change = np.abs(new - propensities).max()

@@ -26,6 +26,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.clicks.click_shares import ClickShares
+from treerank.clicks.counts import ClickCounts
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
@@ -101,14 +102,19 @@ class ClickRelevance(BaseEstimator):
     random_state: Seed = None
 
     def fit(
-        self, log: ClickLog, features: Any, *, query: str = "query", document: str = "document"
+        self,
+        log: ClickLog | ClickCounts,
+        features: Any,
+        *,
+        query: str = "query",
+        document: str = "document",
     ) -> Self:
         """Estimate the relevance of the documents of a log.
 
         Parameters
         ----------
-        log : ClickLog
-            Sessions and their clicks.
+        log : ClickLog or ClickCounts
+            Sessions and their clicks, or their sums.
         features : data frame, path of a Parquet file, or tuple (X, query, document)
             Features of each document of a query that the log shows. Others are left out.
         query, document : str, default="query" and "document"
@@ -120,14 +126,15 @@ class ClickRelevance(BaseEstimator):
             The estimator itself.
         """
         check_parameters(self)
-        counts, shown = log.counts(), np.unique(log.item)
+        counts = log.counts() if isinstance(log, ClickLog) else log
+        shown = np.unique(counts.item)
         if self.propensities is None:
             self.propensities_ = estimate_propensities(counts)
         else:
-            self.propensities_ = check_propensities(self.propensities, log.n_positions)
+            self.propensities_ = check_propensities(self.propensities, counts.n_slots)
         exposure = counts.by_item(counts.shown * self.propensities_[counts.slot])
         clicks = counts.by_item(counts.clicked)[shown]
-        self.items_, self.exposure_ = log.items.taking(shown), exposure[shown]
+        self.items_, self.exposure_ = counts.items.taking(shown), exposure[shown]
         self.X_ = features_of(self.items_, features, query=query, document=document)
         groups = QueryGroups.from_qid(self.items_.query)
         scores = self._foreseen_scores(clicks, groups)

@@ -25,7 +25,7 @@ class SlotModel(ClickModel):
         """Return the slot of each impression; that of the first position is 0."""
 
     def _fit(self, log: ClickLog) -> None:
-        self._fit_counts(ClickCounts.of(log.item, self._slots(log), log.clicked, len(log.items)))
+        self._fit_counts(ClickCounts.of(log.item, self._slots(log), log.clicked, log.items))
 
     def _fit_counts(self, counts: ClickCounts) -> None:
         """Fit the model to impressions that are summed by item and slot."""
@@ -33,7 +33,7 @@ class SlotModel(ClickModel):
         self.slots_[0] = 1.0
 
         def step() -> float:
-            attracted, examined = np.zeros(counts.n_items), np.zeros(counts.n_slots)
+            attracted, examined = np.zeros(len(counts.items)), np.zeros(counts.n_slots)
             table = counts.item, counts.slot, counts.shown, counts.clicked
             value = _expect(*table, self.attraction_, self.slots_, attracted, examined)
             value += log_prior(self.slots_[1:], *RATE_PRIOR) + self._log_prior_of_attraction()
