@@ -5,8 +5,9 @@ Start with :class:`TreeDirectRanker`. The rankers of the literature are in
 :mod:`treerank.datasets`, losses and weights in :mod:`treerank.objectives`, comparisons in
 :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`, plots in
 :mod:`treerank.plots`, files for other programs in :mod:`treerank.exports`, their models in
-:mod:`treerank.imports`, fits by several processes in :mod:`treerank.distributed`, and the laws that
-a ranker of your own should obey in :mod:`treerank.testing`.
+:mod:`treerank.imports`, fits by several processes in :mod:`treerank.distributed`, learning from
+clicks in :mod:`treerank.clicks`, and the laws that a ranker of your own should obey in
+:mod:`treerank.testing`.
 
 What a package exports is public. Modules are imported when a name is asked for, so torch and
 xgboost are loaded by those who use them.
