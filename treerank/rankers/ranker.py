@@ -54,6 +54,7 @@ from treerank.rankers.reading import (
     scores_of,
 )
 from treerank.rankers.training_set import TrainingSet, training_set
+from treerank.team import current_team
 
 #: One entry per row, or nothing.
 ByRow = ArrayLike | None
@@ -180,7 +181,7 @@ class Ranker(BaseEstimator):
 
     def fit_training_set(self, data: TrainingSet, *, eval_set: Any, seed: int) -> Self:
         """Fit to a training set whose columns the ranker knows, drawing all seeds from one."""
-        self._had_queries = data.groups.n_queries > 1
+        self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
         data, held_out, calibrating = self._set_aside(data, eval_set, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_ = 1.0
