@@ -57,7 +57,7 @@ def fit(
     workers : int or Launcher, default=2
         Number of processes of this machine, which end with the fit, or what starts the workers:
         :class:`~treerank.distributed.processes.Processes`, which serve several fits, or
-        :class:`~treerank.distributed.dask.DaskWorkers`.
+        :class:`~treerank.distributed.dask_workers.DaskWorkers`.
     eval_set : tuple (X, y, qid) or path, default=None
         As in ``ranker.fit``. Each worker reads all of it.
 

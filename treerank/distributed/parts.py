@@ -30,19 +30,18 @@ class StoredPart:
         Holds a file for each argument of ``fit``.
     names : tuple of str
         Names of the arguments.
-    start, stop : int
+    rows : slice
         The rows.
     """
 
     folder: Path
     names: tuple[str, ...]
-    start: int
-    stop: int
+    rows: slice
 
     def read(self) -> Iterator[Arguments]:
         """Yield the rows, which are read from the files when they are needed."""
         arrays = {name: np.load(self.folder / f"{name}.npy", mmap_mode="r") for name in self.names}
-        yield {name: array[self.start : self.stop] for name, array in arrays.items()}
+        yield {name: array[self.rows] for name, array in arrays.items()}
 
 
 @dataclass(frozen=True)
@@ -95,15 +94,23 @@ def stored_parts(
     folder: Path, columns: Mapping[str, np.ndarray], n_workers: int
 ) -> list[list[Part]]:
     """Write arrays to a folder, and return the parts of each worker: rows next to each other."""
-    n_rows = len(columns["y"])
     for name, array in columns.items():
         np.save(folder / f"{name}.npy", array)
-    size, names = math.ceil(n_rows / n_workers), tuple(columns)
-    starts = [min(number * size, n_rows) for number in range(n_workers + 1)]
-    return [
-        [StoredPart(folder, names, start, stop)] if start < stop else []
-        for start, stop in pairwise(starts)
-    ]
+    names = tuple(columns)
+    return [[StoredPart(folder, names, rows)] for rows in blocks(len(columns["y"]), n_workers)]
+
+
+def blocks(n_rows: int, n_blocks: int) -> list[slice]:
+    """Return so many slices of about the same length that hold all rows.
+
+    Examples
+    --------
+    >>> blocks(5, 2)
+    [slice(0, 3, None), slice(3, 5, None)]
+    """
+    size = math.ceil(n_rows / n_blocks)
+    starts = [min(number * size, n_rows) for number in range(n_blocks + 1)]
+    return [slice(start, stop) for start, stop in pairwise(starts)]
 
 
 def file_parts(path: str | Path, y: Any, qid: Any, n_workers: int) -> list[list[Part]]:

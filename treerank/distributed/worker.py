@@ -48,7 +48,7 @@ def fit_share(
     """
     with xgboost_team(address) as team:
         found = [columns for part in parts for columns in read_part(part)]
-        shards = [_checked(ranker, columns, weights) for columns in found if len(columns["y"])]
+        shards = [_checked(ranker, columns, weights) for columns in found if columns["X"].shape[0]]
         shard = gather_queries(_agreed(ranker, shards, names, weights))
         data = training_set(shard.X, shard.y, shard.qid, **shard.weights)
         ranker.fit_training_set(data, eval_set=eval_set, seed=seed)
@@ -57,7 +57,7 @@ def fit_share(
 
 def _checked(ranker: Any, columns: dict[str, Any], weight_names: Sequence[str]) -> Shard:
     """Return documents as checked arrays, without rows of weight zero."""
-    X, y, qid = take_columns(columns["X"], columns["y"], columns["qid"])
+    X, y, qid = take_columns(columns["X"], columns.get("y"), columns.get("qid"))
     X, y = check_documents(ranker, X, y, reset=not hasattr(ranker, "n_features_in_"))
     if ranker.columns_.categories or not hasattr(X, "flags"):
         raise ValueError("X must be dense numbers, without categories, for several workers.")
