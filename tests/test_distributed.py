@@ -13,7 +13,9 @@ import pytest
 
 pytest.importorskip("xgboost")
 
-from treerank import TreeDirectRanker
+from command_line import run
+
+from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit
@@ -263,6 +265,20 @@ def test_workers_read_their_shares_of_a_file(launcher, tmp_path, form):
     names = () if form == "LETOR" else ("grade", "user")
     launcher.n_workers = 2
     assert model_of(fit(ranker, path, *names, workers=launcher)) == model_of(ranker.fit(X, Y, QID))
+
+
+def test_the_shell_fits_by_workers(tmp_path):
+    data, models = tmp_path / "train.txt", [tmp_path / "one", tmp_path / "two"]
+    write_letor(data, X, Y, QID)
+    own = ["--feature-part", "xgboost", "--n-estimators", "2", "--n-jobs", "1", "--valid", data]
+    for model, more in zip(models, [[], ["--workers", "2"]], strict=True):
+        result = run("fit", data, "-m", model, *own, *more)
+        assert result.exit_code == 0, result.output
+    one, two = (load(model) for model in models)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    assert one.evals_result_ == two.evals_result_
+    wrong = run("fit", data, "-m", models[0], "--workers", "2")
+    assert (wrong.exit_code, "must come with --feature-part xgboost" in wrong.stderr) == (2, True)
 
 
 def test_outside_of_a_team_a_fit_is_alone():

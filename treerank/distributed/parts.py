@@ -74,7 +74,8 @@ class FilePart:
 
     def _batches(self):
         if format_of(self.path) is not PARQUET:
-            return islice(read_batches(self.path), self.number, None, self.of)
+            batches = read_batches(self.path, label=self.y, query=self.qid)
+            return islice(batches, self.number, None, self.of)
         with naming_the_extra("read_parquet"):
             from treerank.datasets.parquet import parquet_batches
         label, query = self.y or "label", self.qid or "query"
