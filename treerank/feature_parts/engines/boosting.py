@@ -211,7 +211,7 @@ class BoostedTrees(BaseEstimator):
         rows = self._as_rows(X)
         self._check_parameters(validation)
         _warn_of_spinning()
-        if self.subsample * len(rows) < 1:
+        if 0 < self.subsample * len(rows) < 1:
             raise ValueError(
                 f"subsample must draw one of {len(rows)} documents; got {self.subsample!r}."
             )
