@@ -1,0 +1,86 @@
+"""Inspection: swaps, calibration, data sheets and leaks, by hand and by other people's code."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.sparse import csr_matrix
+
+from treerank.inputs.grouping import QueryGroups
+from treerank.inspection import copies, costly_swaps, data_sheet, drift, single_features
+from treerank.metrics import NDCG, get_metric
+
+RNG = np.random.default_rng(0)
+QID = np.repeat(["b", "a", "c"], [7, 5, 3])
+Y = np.array([0, 2, 1, 0, 4, 0, 1, 0, 0, 3, 1, 0, 0, 0, 0.0])
+SCORES = RNG.permutation(15) / 15
+X = RNG.normal(size=(15, 4)).round(1)
+
+
+@pytest.mark.parametrize("metric", [NDCG(k=3), NDCG(gain="linear", discount="delayed_log2")])
+def test_the_cost_of_a_swap_is_what_ndcg_gains_when_the_two_change_places(metric):
+    found = costly_swaps(Y, SCORES, QID, metric=metric, n_swaps=1000)
+    before, groups = metric.per_query(Y, SCORES, QID), QueryGroups.from_qid(QID)
+    costs = {}
+    for i in range(15):
+        for j in range(15):
+            if groups.codes[i] == groups.codes[j] and Y[i] < Y[j] and SCORES[i] > SCORES[j]:
+                swapped = SCORES.copy()
+                swapped[[i, j]] = SCORES[[j, i]]
+                gain = metric.per_query(Y, swapped, QID) - before
+                if gain[groups.codes[i]] > 1e-12:
+                    costs[i, j] = gain[groups.codes[i]]
+    assert {*zip(found.above.tolist(), found.below.tolist(), strict=True)} == set(costs)
+    expected = [costs[pair] for pair in zip(found.above, found.below, strict=True)]
+    np.testing.assert_allclose(found.cost, expected, atol=1e-12)
+    assert (np.diff(found.cost) <= 0).all()
+    np.testing.assert_array_equal(found.query, groups.codes[found.above])
+
+
+def test_swaps_of_a_query_are_as_many_as_asked_for():
+    found = costly_swaps(Y, SCORES, QID, n_swaps=3, per_query=1)
+    assert found.query.tolist() in ([0, 1], [1, 0])  # the third query has nothing to find
+    assert len(costly_swaps(Y, Y, QID)) == 0
+    with pytest.raises(ValueError, match="metric must be an NDCG; got 'map'"):
+        costly_swaps(Y, SCORES, QID, metric="map")
+    with pytest.raises(ValueError, match="n_swaps must be"):
+        costly_swaps(Y, SCORES, QID, n_swaps=0)
+
+
+def test_a_data_sheet_counts_as_pandas_does():
+    holes = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
+    frame = pd.DataFrame(holes)
+    sheet = data_sheet(holes, Y, QID)
+    np.testing.assert_allclose(sheet.missing, frame.isna().mean(), atol=1e-15)
+    assert sheet.distinct.tolist() == frame.nunique().tolist()
+    assert sheet.labels == pd.Series(Y).value_counts().sort_index().to_dict()
+    assert (sheet.n_queries, sheet.without_pairs) == (3, 1)
+    assert sheet.documents_per_query == {"least": 3, "median": 5, "mean": 5, "most": 7}
+    of_sparse = data_sheet(csr_matrix(np.nan_to_num(holes)), Y, QID)
+    assert of_sparse.distinct.tolist() == frame.fillna(0).nunique().tolist()
+
+
+def test_drift_is_the_statistic_of_kolmogorov_and_smirnov():
+    other = RNG.normal(size=(40, 4)).round(1) + np.array([0, 0, 1, 9])
+    expected = [stats.ks_2samp(X[:, j], other[:, j]).statistic for j in range(4)]
+    np.testing.assert_allclose(drift(X, other), expected)
+    assert drift(np.array([[np.nan], [1.0]]), np.array([[1.0], [1.0]])).tolist() == [0.5]
+
+
+def test_copies_are_counted_within_queries_and_in_the_training_data():
+    documents = np.vstack([X[:3], X[:1], X[1:2]])
+    qid = [1, 1, 2, 1, 2]
+    found = copies(documents, qid, reference=np.vstack([X[2:4], X[1:2]]))
+    assert (found.within, found.in_reference, found.queries_in_reference) == (2, 3, 1)
+    assert copies(documents, qid).in_reference == 0
+
+
+def test_a_feature_ranks_alone_in_its_better_direction_and_unknown_values_come_last():
+    metric = get_metric("ndcg@3")
+    values = single_features(np.column_stack([-Y, X[:, 0]]), Y, QID, metric=metric)
+    both = metric(Y, X[:, 0], QID), metric(Y, -X[:, 0], QID)
+    np.testing.assert_allclose(values, [1, max(both)])
+    known = np.where(Y > 1, Y, np.nan)
+    last = np.where(Y > 1, Y, -99), np.where(Y > 1, -Y, -99)
+    expected = max(metric(Y, scores, QID) for scores in last)
+    np.testing.assert_allclose(single_features(known[:, None], Y, QID, metric=metric), expected)
