@@ -4,11 +4,23 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from scipy.sparse import csr_matrix
+from scipy.sparse import csr_matrix, issparse
+from sklearn.inspection import partial_dependence
+from sklearn.inspection import permutation_importance as sklearn_importance
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.inspection import copies, costly_swaps, data_sheet, drift, single_features
-from treerank.metrics import NDCG, get_metric
+from treerank.inspection import (
+    ScoreRegressor,
+    copies,
+    costly_swaps,
+    data_sheet,
+    drift,
+    effect,
+    permutation_importance,
+    single_features,
+)
+from treerank.metrics import NDCG, get_metric, make_ranking_scorer
+from treerank.rankers.ranker import Ranker
 
 RNG = np.random.default_rng(0)
 QID = np.repeat(["b", "a", "c"], [7, 5, 3])
@@ -84,3 +96,99 @@ def test_a_feature_ranks_alone_in_its_better_direction_and_unknown_values_come_l
     last = np.where(Y > 1, Y, -99), np.where(Y > 1, -Y, -99)
     expected = max(metric(Y, scores, QID) for scores in last)
     np.testing.assert_allclose(single_features(known[:, None], Y, QID, metric=metric), expected)
+
+
+class Product(Ranker):
+    """Scores that are the product of the first two features, plus the third."""
+
+    def _learn(self, data, held_out, seed):
+        pass
+
+    def _scores(self, X):
+        X = X.toarray() if issparse(X) else X
+        return X[:, 0] * X[:, 1] + X[:, 2]
+
+    def _dense_reader(self):
+        return None
+
+
+@pytest.fixture(scope="module")
+def product():
+    return Product().fit(X, Y, QID)
+
+
+@pytest.mark.parametrize("shuffle", ["within", "across"])
+def test_importances_are_the_mean_drops_of_shuffled_columns(product, shuffle):
+    settings = {"shuffle": shuffle, "n_repeats": 400, "metric": "map"}
+    found = permutation_importance(product, X, Y, QID, **settings)
+    metric, rng = get_metric("map"), np.random.default_rng(1)
+    whole = metric.per_query(Y, product.predict(X), QID)
+    values = []
+    for _ in range(1500):
+        changed = X.copy()
+        rows = [np.flatnonzero(QID == q) for q in "abc"] if shuffle == "within" else [np.arange(15)]
+        for own in rows:
+            changed[own, 0] = X[rng.permutation(own), 0]
+        values.append(metric.per_query(Y, product.predict(changed), QID))
+    np.testing.assert_allclose(found.drops[0], whole - np.mean(values, axis=0), atol=0.05)
+    assert found.drops[3, :2].tolist() == [0, 0]  # nobody reads the fourth feature
+    assert np.isnan(found.drops[:, 2]).all()  # nothing to find
+    assert (np.diff(found.means[found.order]) <= 0).all()
+    interval = found.interval(0)
+    assert interval.low <= interval.estimate <= interval.high
+    assert found.interval(3).low == found.interval(3).high == 0
+
+
+def test_groups_are_shuffled_together_and_sparse_rows_alike(product):
+    both = {"factors": [0, "feature 1"], "rest": [3]}
+    found = permutation_importance(product, X, Y, QID, groups=both)
+    sparse = permutation_importance(product, csr_matrix(X), Y, QID, groups=both)
+    assert found.names == ("factors", "rest")
+    np.testing.assert_array_equal(found.drops, sparse.drops)
+    alone = permutation_importance(product, X, Y, QID, groups={"rest": [3]})
+    np.testing.assert_array_equal(alone.drops[0], found.drops[1])
+    for groups, message in [
+        ({"a": ["price"]}, "feature must be one of"),
+        ({"a": [4]}, "at most 3"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            permutation_importance(product, X, Y, QID, groups=groups)
+
+
+def test_scikit_learn_permutes_with_the_query_ids_of_a_scorer(product):
+    scorer = make_ranking_scorer("map", qid=QID)
+    found = sklearn_importance(product, X, Y, scoring=scorer, n_repeats=300, random_state=0)
+    ours = permutation_importance(product, X, Y, QID, metric="map", shuffle="across", n_repeats=300)
+    np.testing.assert_allclose(found.importances_mean, ours.means, atol=0.05)
+
+
+def test_effects_are_those_of_brute_force(product):
+    grid = [-1.0, 0.0, 0.5]
+    found = effect(product, X, QID, feature=0, values=grid)
+    scores, ranks = product.predict(X), np.empty((3, 15))
+    for n, value in enumerate(grid):
+        for i in range(15):
+            changed = scores.copy()
+            changed[i] = value * X[i, 1] + X[i, 2]
+            others = (QID == QID[i]) & (np.arange(15) != i)
+            above, level = changed[others] > changed[i], changed[others] == changed[i]
+            ranks[n, i] = 1 + above.sum() + level.sum() / 2
+        expected = np.mean(value * X[:, 1] + X[:, 2])
+        assert found.score[n] == pytest.approx(expected)
+    np.testing.assert_allclose(found.rank, ranks.mean(axis=1))
+    assert found.rising == pytest.approx(np.mean(X[:, 1] >= 0))
+    assert not found.is_monotone
+    linear = effect(product, X, QID, feature=2, values=6)
+    assert linear.is_monotone
+    np.testing.assert_allclose(np.diff(linear.accumulated), np.diff(linear.values))
+    np.testing.assert_allclose(
+        np.interp(X[:, 2], linear.values, linear.accumulated).mean(), 0, atol=1e-12
+    )
+
+
+def test_the_partial_dependence_of_scikit_learn_is_ours(product):
+    theirs = partial_dependence(
+        ScoreRegressor(product), X, [0], custom_values={0: [-1.0, 0.0, 0.5]}
+    )
+    ours = effect(product, X, QID, feature=0, values=[-1.0, 0.0, 0.5])
+    np.testing.assert_allclose(theirs["average"][0], ours.score)

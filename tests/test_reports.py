@@ -17,6 +17,7 @@ import treerank
 from treerank import make_web_search, report
 from treerank.baselines import RankSVM
 from treerank.evaluation import compare
+from treerank.inspection import permutation_importance
 from treerank.reports.charts import line_chart, ticks
 from treerank.reports.markup import element
 from treerank.reports.sections import SECTIONS
@@ -50,7 +51,7 @@ class Tags(HTMLParser):
 def test_a_page_has_its_sections_and_links_to_each(html):
     tags = Tags(html).found
     keys = [attributes["id"] for tag, attributes in tags if tag == "section"]
-    assert keys == ["summary", "queries", "examples", "pairs", "data", "method"]
+    assert keys == ["summary", "queries", "examples", "features", "pairs", "data", "method"]
     assert len(keys) == len(SECTIONS) - 1  # a linear ranker has no learning curve
     links = [attributes["href"] for tag, attributes in tags if tag == "a"]
     assert links == ["#content", *(f"#{key}" for key in keys)]
@@ -115,6 +116,16 @@ def test_examples_are_explained_exactly(html):
             [shown.get(name, 0) for name in NAMES], parts, rtol=1e-4, atol=1e-9
         )
         np.testing.assert_allclose(swap["margin"], parts.sum(), rtol=1e-4)
+
+
+def test_importances_are_those_of_inspection(html):
+    X, y, qid = documents(30)
+    settings = {"groups": {name: [name] for name in NAMES}, "n_repeats": 1}
+    found = permutation_importance(ranker(), X, y, qid, **settings)
+    text = Tags(html).text
+    best = found.interval(found.order[0])
+    assert f"{best.estimate:.4f}{best.low:.4f} to {best.high:.4f}" in text
+    assert f"Rank by {found.names[found.order[0]]}" in text
 
 
 def test_a_page_needs_neither_baseline_nor_queries_nor_dense_rows():

@@ -131,9 +131,7 @@ def histogram(
 def bar(
     value: float, largest: float, low: float | None = None, high: float | None = None
 ) -> Markup:
-    """Return a bar for a cell of a table, with a line for its interval.
-
-    Bars to the left of the middle are negative ones, if ``low`` and ``high`` are ``None``.
+    """Return a bar for a cell of a table, with a line for its interval; it shows no negative part.
 
     Examples
     --------
@@ -141,7 +139,7 @@ def bar(
     1
     """
     scale = 100 / largest if largest > 0 else 0.0
-    width = min(abs(value) * scale, 100.0)
+    width = min(max(value, 0.0) * scale, 100.0)
     parts = [element("rect", width=f"{width:.1f}", height=10, class_="bar")]
     if low is not None and high is not None:
         ends = [min(max(end * scale, 0.0), 100.0) for end in (low, high)]

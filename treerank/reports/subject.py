@@ -6,16 +6,18 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from treerank.inputs.grouping import QueryGroups
+from treerank.inspection.importance import feature_names
 from treerank.metrics.base import Metric
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.rankers.ranker import Ranker
 from treerank.statistics.interval import Interval
-from treerank.statistics.randomization import bootstrap_interval
+from treerank.statistics.randomization import bootstrap_interval, randomization_test
 
-#: Number of bootstrap samples of each interval.
-_N_RESAMPLES = 1999
+#: Number of samples of each interval and of each test.
+_N_RESAMPLES = 999
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,13 +82,41 @@ class Subject:
     @cached_property
     def feature_names(self) -> list[str]:
         """Names of the features, or their numbers from 0."""
-        names = getattr(self.ranker, "feature_names_in_", None)
-        return [f"feature {j}" for j in range(self.X.shape[1])] if names is None else list(names)
+        return feature_names(self.ranker)
 
     @property
     def main(self) -> str:
         """Name of the first metric."""
         return self.metrics[0].name
+
+    def rows_of_some_queries(self, n_documents: int) -> np.ndarray:
+        """Return rows of queries drawn without replacement, of so many documents at most.
+
+        There is at least one query, and no query is cut.
+        """
+        order = np.random.default_rng(self.random_state).permutation(self.groups.n_queries)
+        n = int(np.searchsorted(np.cumsum(self.groups.sizes[order]), n_documents, side="right"))
+        return np.sort(self.groups.restricted_to(order[: max(n, 1)]).order)
+
+    def values_of(self, rows: np.ndarray, feature: int) -> np.ndarray:
+        """Return the known values of a feature in some documents."""
+        column = self.X[rows][:, [feature]]
+        column = (column.toarray() if issparse(column) else column).ravel()
+        return column[~np.isnan(column)]
+
+    def p_value(self, metric: str) -> float | None:
+        """Return the p-value of the difference to the baseline; ``None`` if all differ alike."""
+        return self._p_values.get(metric)
+
+    @cached_property
+    def _p_values(self) -> dict[str, float]:
+        found = {}
+        for name, values in self.values.items():
+            against = (self.baseline_values or {}).get(name, values)
+            if self.interval(values - against) is not None:
+                settings = {"n_resamples": _N_RESAMPLES, "random_state": self.random_state}
+                found[name] = randomization_test(values, against, **settings).p_value
+        return found
 
     def interval(self, values: np.ndarray) -> Interval | None:
         """Return the interval of a mean over queries; ``None`` if all of them are alike."""

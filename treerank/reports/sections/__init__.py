@@ -8,6 +8,7 @@ from collections.abc import Callable
 from treerank.reports.page import Section
 from treerank.reports.sections.data import data
 from treerank.reports.sections.examples import examples
+from treerank.reports.sections.features import features
 from treerank.reports.sections.learning import learning
 from treerank.reports.sections.method import method
 from treerank.reports.sections.pairs import pairs
@@ -19,6 +20,7 @@ SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
     summary,
     queries,
     examples,
+    features,
     pairs,
     learning,
     data,

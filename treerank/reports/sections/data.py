@@ -11,6 +11,8 @@ from treerank.reports.tables import paragraphs, side_by_side, table
 
 #: Numbers of features and of labels that tables name.
 _MOST_FEATURES, _MOST_LABELS = 10, 20
+#: Documents that single features rank.
+_N_DOCUMENTS = 20_000
 
 
 def data(subject: Subject) -> Section:
@@ -81,15 +83,17 @@ def _drift(subject: Subject) -> Markup:
 def _single(subject: Subject) -> Markup:
     """Return the features that rank best alone."""
     metric = subject.metrics[0]
-    values = single_features(subject.X, subject.y, subject.groups, metric=metric)
-    rows = [[subject.feature_names[j], f"{values[j]:.4f}"] for j in _highest(values)]
+    rows = subject.rows_of_some_queries(_N_DOCUMENTS)
+    data = subject.X[rows], subject.y[rows], subject.groups.codes[rows]
+    values = single_features(*data, metric=metric)
+    cells = [[subject.feature_names[j], f"{values[j]:.4f}"] for j in _highest(values)]
     whole = subject.values[subject.main]
     note = (
         f"A feature that alone ranks about as well as the ranker, {np.nanmean(whole):.4f}, may "
         "hold what is known only later."
     )
-    title = "Features that rank best alone"
-    return joined([paragraphs(note), table(title, ["feature", subject.main], rows)])
+    title = f"Features that rank best alone, over {len(rows):,} documents"
+    return joined([paragraphs(note), table(title, ["feature", subject.main], cells)])
 
 
 def _highest(values: np.ndarray) -> list[int]:

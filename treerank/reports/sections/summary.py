@@ -10,7 +10,6 @@ from treerank.reports.subject import Subject
 from treerank.reports.tables import figures, paragraphs, table
 from treerank.statistics.interval import Interval
 from treerank.statistics.paired import format_p
-from treerank.statistics.randomization import randomization_test
 
 #: Level below which a difference is called significant.
 _LEVEL = 0.05
@@ -49,7 +48,7 @@ def _verdict(subject: Subject) -> Markup:
     notes = [note] if n_left_out else []
     if subject.baseline_values is not None:
         difference = values - subject.baseline_values[subject.main]
-        p = _p_value(subject, subject.main)
+        p = subject.p_value(subject.main)
         direction = "better" if _mean(difference) > 0 else "worse"
         shown = f"The ranker is {direction} than the baseline by {subject.main}"
         if p is None or p > _LEVEL:
@@ -67,19 +66,9 @@ def _row(subject: Subject, name: str) -> list[str]:
     if subject.baseline_values is None:
         return row
     difference = values - subject.baseline_values[name]
-    p = _p_value(subject, name)
+    p = subject.p_value(name)
     row += [f"{_mean(subject.baseline_values[name]):.4f}", f"{_mean(difference):+.4f}"]
     return [*row, _bounds(subject.interval(difference)), "" if p is None else format_p(p)]
-
-
-def _p_value(subject: Subject, name: str) -> float | None:
-    """Return the p-value of the difference by a metric; ``None`` if all queries differ alike."""
-    against = subject.baseline_values or {}
-    if subject.interval(subject.values[name] - against[name]) is None:
-        return None
-    seed = subject.random_state
-    pair = subject.values[name], against[name]
-    return randomization_test(*pair, n_resamples=1999, random_state=seed).p_value
 
 
 def _bounds(interval: Interval | None, digits: int = 4) -> str:
