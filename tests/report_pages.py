@@ -27,7 +27,7 @@ def ranker():
     return RankSVM().fit(*documents(40, seed=1))
 
 
-def page(n_queries=30, size=12, **options):
+def page(n_queries, size=12, **options):
     """Return a report with a baseline and training data."""
     X, y, qid = documents(n_queries, size=size)
     given = {"baseline": X["plain"].fillna(0), "train": documents(40, seed=1), "title": HOSTILE}

@@ -18,9 +18,11 @@ from treerank.inspection import (
     effect,
     permutation_importance,
     single_features,
+    slices,
 )
 from treerank.metrics import NDCG, get_metric, make_ranking_scorer
 from treerank.rankers.ranker import Ranker
+from treerank.statistics import adjust_holm
 
 RNG = np.random.default_rng(0)
 QID = np.repeat(["b", "a", "c"], [7, 5, 3])
@@ -192,3 +194,34 @@ def test_the_partial_dependence_of_scikit_learn_is_ours(product):
     )
     ours = effect(product, X, QID, feature=0, values=[-1.0, 0.0, 0.5])
     np.testing.assert_allclose(theirs["average"][0], ours.score)
+
+
+def test_slices_are_the_tests_of_scipy_adjusted_by_holm():
+    rng = np.random.default_rng(0)
+    n, qid = 90, np.repeat(np.arange(90), 2)
+    values = rng.normal(size=n)
+    kind = np.repeat(["a", "b", "c"], 30)
+    values[kind == "b"] -= 1
+    values[5] = np.nan
+    number = rng.normal(size=n)
+    number[-25:] = np.nan
+    columns = {"kind": np.repeat(kind, 2), "number": np.repeat(number, 2) + np.tile([1, -1], n)}
+    found = slices(values, columns, qid, n_bins=2)
+    known, edge = ~np.isnan(values), np.quantile(number[:-25], 0.5, method="inverted_cdf")
+    parts = {text: kind == text for text in "abc"} | {
+        "missing": np.isnan(number),
+        "low": number <= edge + 1e-12,
+        "high": number > edge + 1e-12,
+    }
+    p = {
+        name: stats.ttest_ind(values[part & known], values[~part & known], equal_var=False).pvalue
+        for name, part in parts.items()
+    }
+    np.testing.assert_allclose([one.p_value for one in found], np.sort(adjust_holm([*p.values()])))
+    assert (found[0].column, found[0].values) == ("kind", "b")
+    assert found[0].mean == pytest.approx(values[kind == "b"].mean())
+    low, high = found[0].difference.low, found[0].difference.high
+    assert low < found[0].difference.estimate < high < 0
+    assert slices(values, columns, qid, at_least=46) == []
+    with pytest.raises(ValueError, match="values must have one entry per query; got 90 for 180"):
+        slices(values, columns, np.arange(180))

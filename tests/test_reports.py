@@ -17,15 +17,17 @@ import treerank
 from treerank import make_web_search, report
 from treerank.baselines import RankSVM
 from treerank.evaluation import compare
-from treerank.inspection import permutation_importance
+from treerank.inspection import permutation_importance, slices
 from treerank.reports.charts import line_chart, ticks
 from treerank.reports.markup import element
 from treerank.reports.sections import SECTIONS
 
+PARITY = {"parity": np.repeat(["even", "odd"] * 24, 12)}
+
 
 @pytest.fixture(scope="module")
 def html():
-    return page().html
+    return page(48, slices=PARITY).html
 
 
 def data_of(html):
@@ -51,7 +53,16 @@ class Tags(HTMLParser):
 def test_a_page_has_its_sections_and_links_to_each(html):
     tags = Tags(html).found
     keys = [attributes["id"] for tag, attributes in tags if tag == "section"]
-    assert keys == ["summary", "queries", "examples", "features", "pairs", "data", "method"]
+    assert keys == [
+        "summary",
+        "queries",
+        "examples",
+        "kinds",
+        "features",
+        "pairs",
+        "data",
+        "method",
+    ]
     assert len(keys) == len(SECTIONS) - 1  # a linear ranker has no learning curve
     links = [attributes["href"] for tag, attributes in tags if tag == "a"]
     assert links == ["#content", *(f"#{key}" for key in keys)]
@@ -81,11 +92,11 @@ def test_nothing_is_loaded_and_only_its_own_script_may_run(html):
 
 
 def test_the_same_arguments_give_the_same_page(html):
-    assert page().html == html
+    assert page(48, slices=PARITY).html == html
 
 
 def test_metrics_and_queries_are_those_of_the_library(html):
-    X, y, qid = documents(30)
+    X, y, qid = documents(48)
     scores = ranker().predict(X)
     metric = treerank.get_metric("ndcg@10")
     values = dict(zip(np.unique(qid), metric.per_query(y, scores, qid), strict=True))
@@ -101,7 +112,7 @@ def test_metrics_and_queries_are_those_of_the_library(html):
 
 
 def test_examples_are_explained_exactly(html):
-    X, y, _ = documents(30)
+    X, y, _ = documents(48)
     fitted, found = ranker(), data_of(html)["examples"]
     assert len(found) == 20
     row_of = {f"{HOSTILE[:12]} {row}": row for row in range(len(y))}
@@ -119,13 +130,22 @@ def test_examples_are_explained_exactly(html):
 
 
 def test_importances_are_those_of_inspection(html):
-    X, y, qid = documents(30)
+    X, y, qid = documents(48)
     settings = {"groups": {name: [name] for name in NAMES}, "n_repeats": 1}
     found = permutation_importance(ranker(), X, y, qid, **settings)
     text = Tags(html).text
     best = found.interval(found.order[0])
     assert f"{best.estimate:.4f}{best.low:.4f} to {best.high:.4f}" in text
     assert f"Rank by {found.names[found.order[0]]}" in text
+
+
+def test_slices_are_those_of_inspection(html):
+    X, y, qid = documents(48)
+    values = treerank.get_metric("ndcg@10").per_query(y, ranker().predict(X), qid)
+    codes = np.unique(qid, return_inverse=True)[1]
+    found = slices(values, PARITY, codes)
+    assert {one.values for one in found} == {"even", "odd"}
+    assert all(f"parity: {one.values}24{one.mean:.4f}" in Tags(html).text for one in found)
 
 
 def test_a_page_needs_neither_baseline_nor_queries_nor_dense_rows():
@@ -169,6 +189,7 @@ def test_the_command_writes_a_page(tmp_path):
     ("options", "error", "message"),
     [
         ({"n_examples": 0}, ValueError, "n_examples must be a whole number"),
+        ({"slices": {"a": [1]}}, ValueError, r"column 'a' must have one entry per document; got"),
         ({"document_names": ["a"]}, ValueError, "document_names must have one .* got 1 for 24"),
         ({"baseline": [1.0]}, ValueError, "baseline must have one entry per document; got 1"),
         ({"baseline": RankSVM}, TypeError, "baseline must be a ranker of treerank"),

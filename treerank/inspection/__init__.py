@@ -6,6 +6,7 @@ from treerank.inspection.importance import Importances, permutation_importance
 from treerank.inspection.leaks import Copies, copies, single_features
 from treerank.inspection.pair_calibration import CalibrationCurve, calibration_curve
 from treerank.inspection.score_regressor import ScoreRegressor
+from treerank.inspection.slices import Slice, slices
 from treerank.inspection.swaps import Swaps, costly_swaps
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Effect",
     "Importances",
     "ScoreRegressor",
+    "Slice",
     "Swaps",
     "calibration_curve",
     "copies",
@@ -24,4 +26,5 @@ __all__ = [
     "effect",
     "permutation_importance",
     "single_features",
+    "slices",
 ]

@@ -30,6 +30,7 @@ def report(
     train: Any = None,
     metrics: Sequence[AnyMetric] = (),
     document_names: ArrayLike | None = None,
+    slices: Mapping[str, ArrayLike] | None = None,
     title: str = "Ranking report",
     about: Mapping[str, str] | None = None,
     n_examples: int = 20,
@@ -55,6 +56,8 @@ def report(
         MRR.
     document_names : array-like of shape (n_documents,), default=None
         Names of the documents; ``None`` numbers the rows from 0.
+    slices : dict from str to array-like of shape (n_documents,), default=None
+        Columns of your own to divide queries by; see :func:`treerank.inspection.slices`.
     title : str, default="Ranking report"
         Title of the page.
     about : dict from str to str, default=None
@@ -98,6 +101,7 @@ def report(
         scores=ranker._scores(features),
         baseline=_baseline_scores(baseline, X, n),
         train=_training_data(ranker, train),
+        slices=dict(slices or {}),
         about=dict(about or {}),
         n_examples=n_examples,
         random_state=random_state,

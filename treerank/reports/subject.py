@@ -46,6 +46,8 @@ class Subject:
         Scores to compare with.
     train : tuple of X, y and QueryGroups, or None
         Training data, as numbers.
+    slices : dict from str to ndarray of shape (n_documents,)
+        Columns to divide queries by, besides features.
     about : dict from str to str
         Lines for the section on what was compared.
     n_examples : int
@@ -65,6 +67,7 @@ class Subject:
     scores: np.ndarray
     baseline: np.ndarray | None
     train: tuple[Any, np.ndarray, QueryGroups] | None
+    slices: dict[str, Any]
     about: dict[str, str]
     n_examples: int
     random_state: int

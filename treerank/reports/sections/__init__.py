@@ -9,6 +9,7 @@ from treerank.reports.page import Section
 from treerank.reports.sections.data import data
 from treerank.reports.sections.examples import examples
 from treerank.reports.sections.features import features
+from treerank.reports.sections.kinds import kinds
 from treerank.reports.sections.learning import learning
 from treerank.reports.sections.method import method
 from treerank.reports.sections.pairs import pairs
@@ -20,6 +21,7 @@ SECTIONS: tuple[Callable[[Subject], Section | None], ...] = (
     summary,
     queries,
     examples,
+    kinds,
     features,
     pairs,
     learning,
