@@ -10,7 +10,6 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_column, check_count, check_weight, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.forests.forest import Forest
-from treerank.forests.scorer import Scorer
 from treerank.inputs.documents import check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.lazy import load_object
@@ -20,6 +19,8 @@ from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.explanation import check_n_pairs, explain_pairs
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import read_and_score, read_columns
+from treerank.terms.scorer import Scorer
+from treerank.terms.terms import Terms
 
 #: One entry per row, or nothing.
 ByRow = ArrayLike | None
@@ -143,19 +144,30 @@ class Scoring(BaseEstimator):
         self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
         return self
 
+    def terms(self) -> Terms:
+        """Return the ranker as a sum of trees, a line and networks, which not all rankers are.
+
+        The sum gives the scores of ``predict`` but for the last bits; a single term gives them bit
+        for bit if it has a single output.
+        """
+        raise ValueError(f"ranker must be a sum of trees and lines; got {type(self).__name__}.")
+
     def forest(self) -> Forest:
         """Return the ranker as a sum of trees, which only some rankers are."""
-        raise ValueError(f"ranker must be a sum of trees; got {type(self).__name__}.")
+        terms = self.terms()
+        if terms.kinds != ["trees"]:
+            raise ValueError(f"ranker must be a sum of trees; got {terms.kinds}.")
+        return terms.forest
 
     def scorer(self) -> Scorer:
         """Return a function that quickly scores the documents of one query after another.
 
-        Only rankers that are sums of trees have one; see
-        :class:`~treerank.forests.scorer.Scorer`. It takes numbers as ``predict`` does, but neither
+        Only rankers that are sums of trees and a line have one; see
+        :class:`~treerank.terms.scorer.Scorer`. It takes numbers as ``predict`` does, but neither
         data frames nor sparse matrices. Its scores are those of ``predict``, bit for bit if the
-        trees have a single output.
+        ranker is trees with a single output.
         """
-        return Scorer(self.forest())
+        return Scorer(self.terms())
 
     def _scores(self, X: Any) -> np.ndarray:
         """Return the score of each row of a checked matrix."""
