@@ -200,9 +200,11 @@ def check_values(
 def as_floats(column: pa.ChunkedArray | pa.Array, dtype: Any) -> np.ndarray:
     """Return numbers as floats; missing values are NaN."""
     kind = pa.float32() if dtype == np.float32 else pa.float64()
-    if types.is_decimal(column.type):  # has no unsafe cast
-        column = column.cast(pa.float64())
-    return np.asarray(column.cast(kind, safe=False).to_numpy(zero_copy_only=False))
+    if types.is_decimal(column.type):  # which are rounded correctly only as text
+        column = column.cast(pa.string())
+        kind = pa.float64()
+    floats = column.cast(kind, safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(floats, dtype=dtype)
 
 
 def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
