@@ -22,7 +22,10 @@ def data(subject: Subject) -> Section:
         sheets["train"] = data_sheet(*subject.train)
     tables = [_sizes(sheets), _labels(sheets), _missing(subject, sheets), _drift(subject)]
     body = side_by_side(*tables, _single(subject))
-    return Section("data", "Data", joined([_copies(subject), body]))
+    notes = [_copies(subject)]
+    if not any(sheet.missing.any() for sheet in sheets.values()):
+        notes.append(paragraphs("No feature has missing values."))
+    return Section("data", "Data", joined([*notes, body]))
 
 
 def _sizes(sheets: dict[str, DataSheet]) -> Markup:
@@ -65,7 +68,7 @@ def _missing(subject: Subject, sheets: dict[str, DataSheet]) -> Markup:
     shares = np.array([sheet.missing for sheet in sheets.values()])
     most = _highest(shares.max(axis=0))
     if len(most) == 0:
-        return paragraphs("No feature has missing values.")
+        return Markup()
     rows = [[subject.feature_names[j], *(f"{100 * s:.1f} %" for s in shares[:, j])] for j in most]
     n_all = int((shares.max(axis=0) > 0).sum())
     return table(f"Missing values: {len(most)} of {n_all:,} features", ["feature", *sheets], rows)

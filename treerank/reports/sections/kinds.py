@@ -12,8 +12,8 @@ from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, table
 from treerank.statistics.paired import format_p
 
-#: Number of slices shown.
-_MOST = 12
+#: Number of slices shown, and the level at which they differ.
+_MOST, _LEVEL = 12, 0.05
 _NOTE = (
     "Queries are divided by the mean of each feature over their documents, by their size and by "
     "the share of relevant documents. p is adjusted for the number of slices (Holm)."
@@ -28,7 +28,7 @@ def kinds(subject: Subject) -> Section | None:
         gaps = subject.values[subject.main] - subject.baseline_values[subject.main]
         measured[f"Slices by the difference of {subject.main} to the baseline"] = gaps
     tables = [
-        _table(title, found[:_MOST], len(found))
+        _table(title, found)
         for title, values in measured.items()
         if (found := slices(values, columns, subject.groups))
     ]
@@ -47,7 +47,12 @@ def _columns(subject: Subject) -> dict[str, Any]:
     return columns | means | {name: np.asarray(c) for name, c in subject.slices.items()}
 
 
-def _table(title: str, found: list[Slice], n_slices: int) -> Markup:
+def _table(title: str, found: list[Slice]) -> Markup:
+    clear = [one for one in found if one.p_value <= _LEVEL]
+    if not clear:
+        return paragraphs(
+            f"{title}: none of {len(found):,} differs from the others (p > {_LEVEL})."
+        )
     rows = [
         [
             f"{one.column}: {one.values}",
@@ -57,7 +62,8 @@ def _table(title: str, found: list[Slice], n_slices: int) -> Markup:
             f"{one.difference.low:.4f} to {one.difference.high:.4f}",
             format_p(one.p_value),
         ]
-        for one in found
+        for one in clear[:_MOST]
     ]
     columns = ["slice", "queries", "mean", "from the others", "95 % interval", "p"]
-    return table(f"{title}: {len(found)} of {n_slices:,}", columns, rows)
+    note = f"{title}: {len(rows)} of {len(clear):,} that differ, of {len(found):,}"
+    return table(note, columns, rows)
