@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treerank.exports.conversion import converted
+from treerank.exports.onnx import _trees
 from treerank.forests.scoring import forest_scores
 from treerank.terms.linear import LinearTerm
 from treerank.terms.terms import Terms
@@ -75,6 +76,14 @@ def test_onnxruntime_scores_the_graph_as_expected(seed):
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     scores = session.run(None, {"X": X})[0][:, 0]
     np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+
+
+def test_a_tree_of_one_leaf_becomes_a_split_of_two_leaves_for_onnxruntime():
+    forest = Terms(drawn_forest(np.random.default_rng(0), constant=True))
+    trees = _trees(converted("onnx", forest, NAMES).written)
+    assert (trees["nodes_truenodeids"] != trees["nodes_falsenodeids"])[
+        (trees["nodes_trueleafs"] & trees["nodes_falseleafs"]) == 1
+    ].all()
 
 
 def test_the_checker_of_onnx_accepts_the_graph():

@@ -21,6 +21,7 @@ from treerank.terms.linear import LinearTerm
 from treerank.terms.network import Network
 from treerank.terms.terms import Terms
 
+_MOST_CODES = 2**16
 _NAMES = {"trees": "trees", "line": "a line", "network": "a network"}
 
 
@@ -198,6 +199,14 @@ def _check_can_say(name: str, target: Format, consumer: Consumer | None, forest:
     if consumer is not None and consumer.categories is None and forest.categories is not None:
         feature = int(forest.feature[np.argmax(forest.categories.of_node >= 0)])
         raise ValueError(f"format {name!r} has no categories; got some in column {feature}.")
+    if target.whole_codes and forest.categories is not None:
+        codes = forest.categories.codes
+        wrong = codes[(codes != np.trunc(codes)) | (codes < 0) | (codes >= _MOST_CODES)]
+        if len(wrong):
+            raise ValueError(
+                f"format {name!r} takes categories that are whole numbers from 0 to "
+                f"{_MOST_CODES - 1}; got {wrong[0]}."
+            )
     if target.max_depth is not None and forest.depth > target.max_depth:
         raise ValueError(
             f"format {name!r} takes trees of at most {target.max_depth} splits on a path; got "

@@ -42,6 +42,8 @@ class Format:
         to compute in single precision, too.
     max_depth : int, default=None
         Splits on a path that the program, or a reader of nested values, still takes.
+    whole_codes : bool, default=False
+        Whether categories must be whole numbers from 0 to 65535.
     adds : collection of {"line", "network"}, default=()
         Other terms that ``write`` writes, too, and that the program adds in double precision.
     lone : dict from {"line", "network"} to Lone, default={}
@@ -52,6 +54,7 @@ class Format:
     consumer: Consumer | None = None
     single: Consumer | None = None
     max_depth: int | None = None
+    whole_codes: bool = False
     adds: tuple[str, ...] = ()
     lone: Mapping[str, Lone] = field(default_factory=dict)
 

@@ -148,4 +148,5 @@ LIGHTGBM = Format(
         zero_up_to=LIGHTGBM_ZERO,
     ),
     adds=("line",),
+    whole_codes=True,
 )

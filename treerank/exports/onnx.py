@@ -5,6 +5,8 @@ values first, and goes left if ``value < threshold`` as XGBoost does. The trees 
 the other if the runtime uses one thread; with several threads it may add them in another order,
 which can change last bits. Then the features of a line are added, one after the other, and last the
 outputs of networks, whose matrix products have no fixed order of sums.
+
+onnxruntime before 1.24 scores some of these forests wrongly, without an error.
 """
 
 from typing import Any
@@ -53,23 +55,26 @@ def _trees(written: Written) -> dict[str, Any]:
     is_leaf, lone = forest.is_leaf, forest.is_leaf[forest.roots]
     place = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
     splits, n_splits = np.flatnonzero(~is_leaf), int((~is_leaf).sum())
-    # A tree of one leaf becomes a split of which both sides are this leaf.
-    lone_leaves = place[forest.roots[lone]]
+    # A tree of one leaf becomes a split of which both sides have its value. They are two leaves,
+    # since onnxruntime up to 1.27 takes a split with twice the same leaf for another one.
+    lone_leaves, n_leaves = place[forest.roots[lone]], int(is_leaf.sum())
+    copies = n_leaves + np.arange(len(lone_leaves))
     roots = place[forest.roots]
     roots[lone] = n_splits + np.arange(len(lone_leaves))
     children = [place[side[splits]] for side in (forest.left, forest.right)]
     ends = [is_leaf[side[splits]] for side in (forest.left, forest.right)]
+    leaves = forest.values[is_leaf, 0]
     zeros, ones = np.zeros(len(lone_leaves), np.int64), np.ones(len(lone_leaves), np.int64)
     below = _BELOW if dtype == np.float32 else _AT_MOST
     modes = np.array([_MEMBER if node in written.sets else below for node in splits.tolist()])
     members = [np.append(written.sets[n], np.nan) for n in splits.tolist() if n in written.sets]
     attributes: dict[str, Any] = {
         "aggregate_function": 1,
-        "leaf_targetids": np.zeros(int(is_leaf.sum()), np.int64),
-        "leaf_weights": forest.values[is_leaf, 0].astype(dtype),
+        "leaf_targetids": np.zeros(n_leaves + len(copies), np.int64),
+        "leaf_weights": np.append(leaves, leaves[lone_leaves]).astype(dtype),
         "n_targets": 1,
         "nodes_falseleafs": np.append(ends[1].astype(np.int64), ones),
-        "nodes_falsenodeids": np.append(children[1], lone_leaves),
+        "nodes_falsenodeids": np.append(children[1], copies),
         "nodes_featureids": np.append(forest.feature[splits].astype(np.int64), zeros),
         "nodes_missing_value_tracks_true": np.append(
             forest.missing_left[splits].astype(np.int64), zeros
