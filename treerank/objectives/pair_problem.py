@@ -180,15 +180,21 @@ class PairProblem:
         first = self.groups.indptr[:-1].repeat(self.groups.sizes)
         return [(np.arange(len(first)) - first).astype(np.int32)]
 
-    def ranked(self, x: np.ndarray, iteration: int) -> Ranks:
-        """Return the values of the present ranks; nothing is sorted if ranks do not matter."""
+    def ranked(self, x: np.ndarray, iteration: int, *, single: bool = False) -> Ranks:
+        """Return the values of the present ranks, in single precision if wanted.
+
+        Nothing is sorted if ranks do not matter.
+        """
+        values = np.zeros((6, len(x)), np.float32 if single else np.float64)
+        near = np.zeros(self.groups.n_queries, np.int32)
         if not self.is_ranked:
-            return Ranks(self.last_order[0], *[np.zeros(len(x))] * 6)
+            return Ranks(self.last_order[0], near, *values)
         # A copy, so that objectives may be called from several threads at once.
-        ranks = Ranks(self.last_order[0].copy(), *np.zeros((6, len(x))))
-        truncated = self.pairs.top is not None
-        kernel = rank_kernel(self.fills_values, truncated, self.weight.looks_at_ties)
+        ranks = Ranks(self.last_order[0].copy(), near, *values)
+        wanted = self.pairs.top is not None, self.weight.looks_at_ties
+        gain = self.weights_single.gain if single else self.weights.gain
         place = self.keys, self.labels.indptr
-        kernel(x, self.weights.gain, *place, iteration, self.rank_rule, ranks)
+        kernel = rank_kernel(self.fills_values, *wanted, single)
+        kernel(x, gain, *place, iteration, self.rank_rule, ranks, near)
         self.last_order[0] = ranks.order
         return ranks
