@@ -42,7 +42,7 @@ _HELP = {
     "smoothing": "Scale of the noise when scores are ranked; by default 1 where ranks count.",
     "valid": f"Data file for early stopping and pair probabilities: {format_names()}.",
     "stopping": "Stop after so many trees without a better metric on the --valid file.",
-    "best": "Rank best, at several times the cost; see TreeDirectRanker.best.",
+    "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
