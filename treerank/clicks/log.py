@@ -153,6 +153,11 @@ class ClickLog:
         return np.concatenate([np.arange(n) for n in self.n_at])
 
     @cached_property
+    def query(self) -> np.ndarray:
+        """Query of each session, by which sessions are split into training and test."""
+        return self.items.query[self.item[: self.n_sessions]]
+
+    @cached_property
     def n_clicks_of_sessions(self) -> np.ndarray:
         """Number of clicks of each session."""
         return np.bincount(self.session[self.clicked], minlength=self.n_sessions)
