@@ -72,6 +72,14 @@ COMMANDS = {
             "treerank evaluate web.treerank documents.parquet --log clicks.parquet",
         ],
     ),
+    "report": Command(
+        "treerank.cli.report:report",
+        "Write an HTML page on how good a model is, where it fails, and why.",
+        [
+            "treerank report web.treerank test.txt --output report.html",
+            "treerank report web.treerank test.txt --baseline old.treerank --train train.txt",
+        ],
+    ),
     "compare": Command(
         "treerank.cli.compare:compare",
         "Fit rankers to the same splits, compare them, and say which differences are significant.",

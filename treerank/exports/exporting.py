@@ -19,6 +19,7 @@ from treerank.exports.report import ExportReport, compare_scores
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
+from treerank.rankers.reading import scores_of
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
 REASONS = ("missing", "rounding", "order", "unchecked")
@@ -37,7 +38,7 @@ def export(
     Parameters
     ----------
     ranker : ranker
-        A fitted ranker with trees.
+        A fitted ranker of trees, lines, networks or sums of these.
     path : str or path
         The file to write.
     format : str
@@ -67,19 +68,19 @@ def export(
     0
     """
     check_is_fitted(ranker)
-    target = format_named(format)
+    format_named(format)
     for reason in allow:
         check_reason(reason)
     check_output(path)
     documents = None if check is None else _documents(ranker, check)
     X = None if documents is None else documents[0]
-    conversion = converted(format, ranker.forest(), feature_names(ranker), X)
-    report, obstacles = _compared(format, conversion, documents)
+    conversion = converted(format, ranker.terms(), feature_names(ranker), X)
+    report, obstacles = _compared(format, ranker, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
             raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
         warn_user(f"Format {format!r} {obstacle}.")
-    content = target.write(conversion.written)
+    content = conversion.content()
     with replaced_file(path) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
     return report
@@ -105,14 +106,14 @@ def feature_names(ranker: Any) -> list[str]:
 
 
 def _compared(
-    format: str, conversion: Conversion, documents: Any
+    format: str, ranker: Any, conversion: Conversion, documents: Any
 ) -> tuple[ExportReport, dict[str, str]]:
     """Return the report, and what the program does differently by reason."""
     if documents is None:
         unchecked = "may score some documents differently, so check must be given"
         return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
     X, y, groups = documents
-    report = compare_scores(format, *conversion.scores(X), y, groups)
+    report = compare_scores(format, scores_of(ranker, X), conversion.scores(X)[1], y, groups)
     found, obstacles = conversion.differences(X), {}
     for reason in ("missing", "rounding"):
         clauses = [str(difference) for difference in found if difference.reason == reason]

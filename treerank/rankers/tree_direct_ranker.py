@@ -193,7 +193,7 @@ class TreeDirectRanker(DirectRanker):
             learning_rate=0.05,
             num_leaves=15,
             colsample_bytree=0.5,
-            early_stopping_rounds=50,
+            early_stopping_rounds=25,
         )
         return cls(
             feature_part_class("ensemble")([feature_part_class("line")(), trees]), **settings

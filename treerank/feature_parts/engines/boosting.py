@@ -7,7 +7,7 @@ parameters, or parameters of :class:`BoostedTrees` with another default. Checks,
 early stopping and the forms of output are here.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_sequence, shown
+from treerank.checks import check_count, check_sequence, shown, warn_user
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
@@ -25,6 +25,7 @@ from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
 from treerank.numerics.threads import kernel_threads, threads_of
+from treerank.numerics.waiting import runtimes_in_the_way
 from treerank.objectives.base import Objective
 from treerank.parameters import (
     Count,
@@ -209,7 +210,8 @@ class BoostedTrees(BaseEstimator):
         """
         rows = self._as_rows(X)
         self._check_parameters(validation)
-        if self.subsample * len(rows) < 1:
+        _warn_of_spinning()
+        if 0 < self.subsample * len(rows) < 1:
             raise ValueError(
                 f"subsample must draw one of {len(rows)} documents; got {self.subsample!r}."
             )
@@ -309,21 +311,6 @@ class BoostedTrees(BaseEstimator):
                 "A ranker takes it as eval_set."
             )
 
-    def _check_engine_params(self, params: dict[str, Any], taken: Collection[str]) -> None:
-        """Refuse ``engine_params`` that are arguments of their own, or that no engine can read."""
-        for name, value in params.items():
-            entries = value if isinstance(value, list | tuple) else [value]
-            if not entries or not all(map(_is_readable, entries)):
-                raise ValueError(
-                    "engine_params must be finite numbers, text, True or False, or lists of these; "
-                    f"got {shown(value)} for {name!r}."
-                )
-            if name in taken:
-                raise ValueError(
-                    f"engine_params must not hold what has an argument of its own or is set by the "
-                    f"objective; got {name!r}."
-                )
-
     def _count_new(self, start: int) -> int:
         """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
         n_new = self.n_estimators - (start if self._continues_itself() else 0)
@@ -399,8 +386,12 @@ class BoostedTrees(BaseEstimator):
         return self
 
 
-def _is_readable(value: Any) -> bool:
-    """Tell whether engines can read a value: text, or a finite number."""
-    return isinstance(value, str) or (
-        isinstance(value, bool | int | float | np.number | np.bool_) and bool(np.isfinite(value))
-    )
+def _warn_of_spinning() -> None:
+    """Warn once if threads spin for long while other programs need the processors."""
+    late = runtimes_in_the_way()
+    if late:
+        warn_user(
+            f"Other programs use the processors, and threads of {', '.join(late)} spin while they "
+            "wait, which slows down all of them. Import treerank first, or set "
+            "GOMP_SPINCOUNT=1000 before Python starts."
+        )

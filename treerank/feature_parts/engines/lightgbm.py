@@ -18,6 +18,7 @@ from treerank.feature_parts.engines.column_arguments import (
     interaction_groups,
     monotone_signs,
 )
+from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Options, Rule
@@ -302,7 +303,7 @@ class LightGBMTrees(BoostedTrees):
                 raise ValueError(f"engine_params must be known to LightGBM; got {name!r}.")
         params = {main_name[name]: value for name, value in self.engine_params.items()}
         taken = {main_name[name] for name in (*_SHARED, *_OWN)}
-        self._check_engine_params(params, taken)
+        check_engine_params(params, taken)
         check_values(params)
         if "goss" in params.values():  # GOSS scales gradients, so their sums are not exact
             params = {"deterministic": True, "force_col_wise": True} | params

@@ -25,6 +25,7 @@ from treerank.feature_parts.engines.column_arguments import (
     interaction_groups,
     monotone_signs,
 )
+from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.feature_parts.rows import stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
@@ -333,7 +334,7 @@ class XGBoostTrees(BoostedTrees):
 
         if self.engine_params:
             taken = (*_SHARED, *_RENAMED.values(), *_OWN)
-            self._check_engine_params(self.engine_params, taken)
+            check_engine_params(self.engine_params, taken)
             check_known(self.engine_params)
         if self.device != "cpu":
             check_device(self.device)
