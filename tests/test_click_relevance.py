@@ -48,6 +48,18 @@ def test_propensities_have_no_bias_where_items_have_few_impressions():
     assert found == pytest.approx(1 / np.arange(1.0, 6.0), abs=0.03)
 
 
+def test_monotone_propensities_never_rise():
+    log = make_click_log(1000, severity=0.0, random_state=0)
+    free, monotone = (estimate_propensities(log, monotone=each) for each in (False, True))
+    assert (np.diff(free) > 0).any()
+    assert (np.diff(monotone) <= 0).all()
+    assert monotone[0] == 1.0
+    steep = make_click_log(20_000, random_state=0)
+    assert estimate_propensities(steep, monotone=True) == pytest.approx(
+        estimate_propensities(steep)
+    )
+
+
 def test_intervals_of_propensities_hold_the_truth():
     log = make_click_log(3000, random_state=1)
     found = propensity_intervals(log, n_resamples=50, random_state=0)
