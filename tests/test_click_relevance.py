@@ -167,6 +167,13 @@ def test_propensities_that_no_position_has_are_refused(data, propensities, messa
         ClickRelevance(propensities=propensities).fit(log, (X, qid, np.arange(len(y))))
 
 
+def test_a_log_without_clicks_tells_no_relevance(data):
+    X, y, qid, log = data
+    without = log.with_clicks(np.zeros(len(log.item), dtype=bool))
+    with pytest.raises(ValueError, match="click must be 1 in some row of the log; got none"):
+        ClickRelevance(propensities=np.ones(10)).fit(without, (X, qid, np.arange(len(y))))
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
 def test_features_are_found_by_query_and_document(data, fitted, frame):
     X, y, qid, log = data

@@ -225,6 +225,20 @@ def check_clicks(click: Any, n_rows: int | None = None) -> np.ndarray:
     return click == 1
 
 
+def check_any_click(clicked: np.ndarray) -> None:
+    """Refuse a log, or sums of it, without a click.
+
+    Examples
+    --------
+    >>> check_any_click(np.zeros(3))
+    Traceback (most recent call last):
+    ...
+    ValueError: click must be 1 in some row of the log; got none.
+    """
+    if not clicked.any():
+        raise ValueError("click must be 1 in some row of the log; got none.")
+
+
 def _check_one_query(query, groups, session):
     """Refuse a session of two queries."""
     wrong = query != groups.first_of(query)[groups.codes]

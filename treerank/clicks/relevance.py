@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.features import features_of
-from treerank.clicks.log import ClickLog
+from treerank.clicks.log import ClickLog, check_any_click
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
@@ -127,6 +127,7 @@ class ClickRelevance(BaseEstimator):
         """
         check_parameters(self)
         counts = log.counts() if isinstance(log, ClickLog) else log
+        check_any_click(counts.clicked)
         shown = np.unique(counts.item)
         if self.propensities is None:
             self.propensities_ = estimate_propensities(counts)

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.clicks.log import ClickLog
+from treerank.clicks.log import ClickLog, check_any_click
 from treerank.parameters import Count, Positive, Seed, check_parameters
 
 #: Share of successes and number of trials that the prior of a rate other than an attraction is
@@ -64,8 +64,7 @@ class ClickModel(BaseEstimator, ABC):
     def fit(self, log: ClickLog) -> Self:
         """Fit the model to a log."""
         check_parameters(self)
-        if not log.clicked.any():
-            raise ValueError("click must be 1 in some row of the log; got none.")
+        check_any_click(log.clicked)
         self.items_, self.n_positions_ = log.items, log.n_positions
         self.prior_mean_ = float(np.clip(log.clicked[: log.n_sessions].mean(), 0.01, 0.99))
         self.attraction_ = np.full(len(log.items), self.prior_mean_)
