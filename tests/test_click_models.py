@@ -78,6 +78,14 @@ def test_a_log_without_clicks_is_refused(name):
         CLICK_MODELS[name]().fit(log.with_clicks(np.zeros(len(log.item), dtype=bool)))
 
 
+def test_a_position_based_model_needs_no_more_than_sums(logs):
+    log, fitted, _ = logs["position_based"]
+    model = CLICK_MODELS["position_based"](max_iter=20).fit(log.counts())
+    assert model.attraction_ == pytest.approx(fitted.attraction_)
+    assert model.examination_ == pytest.approx(fitted.examination_)
+    assert model.perplexity(log) == pytest.approx(fitted.perplexity(log))
+
+
 def test_a_longer_list_than_in_fit_is_refused(logs):
     model = logs["position_based"][1]
     with pytest.raises(ValueError, match=r"position must be at most 5, as in fit; got 8\."):

@@ -125,18 +125,18 @@ def test_labels_have_gains_proportional_to_relevance(fitted):
     assert (qid == fitted.items_.query).all()
 
 
-def test_relevance_is_between_what_is_foreseen_and_what_is_clicked(data, fitted):
+def test_relevance_is_between_what_is_predicted_and_what_is_clicked(data, fitted):
     log = data[3]
     rate = log.counts().by_item(log.counts().clicked) / fitted.exposure_
-    lower, upper = np.minimum(fitted.foreseen_, rate), np.maximum(fitted.foreseen_, rate)
+    lower, upper = np.minimum(fitted.predicted_, rate), np.maximum(fitted.predicted_, rate)
     between = (fitted.relevance_ > lower * 0.5) & (fitted.relevance_ < upper * 2)
     assert between.mean() > 0.95
     true = np.exp2(data[1][fitted.items_.document])
-    corrected, foreseen, clicked = (
+    corrected, predicted, clicked = (
         np.corrcoef(np.log(value + 0.01), np.log(true))[0, 1]
-        for value in (fitted.relevance_, fitted.foreseen_, rate)
+        for value in (fitted.relevance_, fitted.predicted_, rate)
     )
-    assert corrected > max(foreseen, clicked) - 0.02
+    assert corrected > max(predicted, clicked) - 0.02
 
 
 def test_counts_tell_as_much_as_the_log(data, fitted):
