@@ -118,13 +118,13 @@ def test_a_baseline_makes_differences():
 
 def test_intervals_cover_the_truth():
     expected, held = truth(Y, THETA), dict.fromkeys(ESTIMATORS, 0)
-    for seed in range(100):
+    for seed in range(60):
         found = everything(
-            drawn(100, seed), Y, propensities=THETA, n_resamples=100, random_state=seed
+            drawn(100, seed), Y, propensities=THETA, n_resamples=80, random_state=seed
         )
         for name in held:
             held[name] += found[name].low <= expected <= found[name].high
-    assert {name: n for name, n in held.items() if n < 88 and name != "direct"} == {}
+    assert {name: n for name, n in held.items() if n < 52 and name != "direct"} == {}
 
 
 def test_the_old_ranking_needs_no_weights():

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from treerank import QueryKFold
 from treerank.clicks import ClickCounts, ClickLog, Items, make_click_log, read_ubi, simulate_clicks
 
 TABLE = {
@@ -150,6 +151,13 @@ def test_a_subset_of_sessions_keeps_their_impressions_and_may_repeat_them():
     assert some.items is log.items
     assert some.items.document[some.item].tolist() == [8, 8, 7, 7, 7]
     assert some.clicked.tolist() == [False, False, False, True, True]
+
+
+def test_sessions_are_split_by_query():
+    log = make_click_log(500, random_state=0)
+    train, test = next(QueryKFold(5).split(log.sessions, None, log.query))
+    assert len(train) + len(test) == log.n_sessions
+    assert not set(log.taking(train).query) & set(log.taking(test).query)
 
 
 def test_items_are_found_by_query_and_document():

@@ -61,7 +61,7 @@ def test_probabilities_are_those_of_samples(logs, name):
 @every_model
 def test_documents_that_are_not_shown_have_no_say(logs, name):
     log = logs[name][0]
-    some = log.taking(np.flatnonzero(log.items.query[log.item[: log.n_sessions]] < 5))
+    some = log.taking(np.flatnonzero(log.query < 5))
     rows = np.unique(some.item)
     names = [column[some.item] for column in (some.items.query, some.items.document)]
     alone = ClickLog.from_columns(some.session, *names, some.position, some.clicked)
@@ -76,6 +76,14 @@ def test_a_log_without_clicks_is_refused(name):
     log = make_click_log(100, random_state=0)
     with pytest.raises(ValueError, match="click must be 1 in some row"):
         CLICK_MODELS[name]().fit(log.with_clicks(np.zeros(len(log.item), dtype=bool)))
+
+
+def test_a_position_based_model_needs_no_more_than_sums(logs):
+    log, fitted, _ = logs["position_based"]
+    model = CLICK_MODELS["position_based"](max_iter=20).fit(log.counts())
+    assert model.attraction_ == pytest.approx(fitted.attraction_)
+    assert model.examination_ == pytest.approx(fitted.examination_)
+    assert model.perplexity(log) == pytest.approx(fitted.perplexity(log))
 
 
 def test_a_longer_list_than_in_fit_is_refused(logs):

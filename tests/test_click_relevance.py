@@ -48,6 +48,18 @@ def test_propensities_have_no_bias_where_items_have_few_impressions():
     assert found == pytest.approx(1 / np.arange(1.0, 6.0), abs=0.03)
 
 
+def test_monotone_propensities_never_rise():
+    log = make_click_log(1000, severity=0.0, random_state=0)
+    free, monotone = (estimate_propensities(log, monotone=each) for each in (False, True))
+    assert (np.diff(free) > 0).any()
+    assert (np.diff(monotone) <= 0).all()
+    assert monotone[0] == 1.0
+    steep = make_click_log(20_000, random_state=0)
+    assert estimate_propensities(steep, monotone=True) == pytest.approx(
+        estimate_propensities(steep)
+    )
+
+
 def test_intervals_of_propensities_hold_the_truth():
     log = make_click_log(3000, random_state=1)
     found = propensity_intervals(log, n_resamples=50, random_state=0)
@@ -113,18 +125,18 @@ def test_labels_have_gains_proportional_to_relevance(fitted):
     assert (qid == fitted.items_.query).all()
 
 
-def test_relevance_is_between_what_is_foreseen_and_what_is_clicked(data, fitted):
+def test_relevance_is_between_what_is_predicted_and_what_is_clicked(data, fitted):
     log = data[3]
     rate = log.counts().by_item(log.counts().clicked) / fitted.exposure_
-    lower, upper = np.minimum(fitted.foreseen_, rate), np.maximum(fitted.foreseen_, rate)
+    lower, upper = np.minimum(fitted.predicted_, rate), np.maximum(fitted.predicted_, rate)
     between = (fitted.relevance_ > lower * 0.5) & (fitted.relevance_ < upper * 2)
     assert between.mean() > 0.95
     true = np.exp2(data[1][fitted.items_.document])
-    corrected, foreseen, clicked = (
+    corrected, predicted, clicked = (
         np.corrcoef(np.log(value + 0.01), np.log(true))[0, 1]
-        for value in (fitted.relevance_, fitted.foreseen_, rate)
+        for value in (fitted.relevance_, fitted.predicted_, rate)
     )
-    assert corrected > max(foreseen, clicked) - 0.02
+    assert corrected > max(predicted, clicked) - 0.02
 
 
 def test_counts_tell_as_much_as_the_log(data, fitted):
@@ -153,6 +165,13 @@ def test_propensities_that_no_position_has_are_refused(data, propensities, messa
     X, y, qid, log = data
     with pytest.raises(ValueError, match=message):
         ClickRelevance(propensities=propensities).fit(log, (X, qid, np.arange(len(y))))
+
+
+def test_a_log_without_clicks_tells_no_relevance(data):
+    X, y, qid, log = data
+    without = log.with_clicks(np.zeros(len(log.item), dtype=bool))
+    with pytest.raises(ValueError, match="click must be 1 in some row of the log; got none"):
+        ClickRelevance(propensities=np.ones(10)).fit(without, (X, qid, np.arange(len(y))))
 
 
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])

@@ -25,6 +25,8 @@ from treerank.distributed.shards import Shard, gather_queries
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.rows import Rows
+from treerank.files.archive import read_archive
+from treerank.files.checkpoint import checkpointing
 from treerank.inputs.canonical import canonical_order, ordered_queries, places_in_team
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.judgments import Whole
@@ -152,19 +154,32 @@ def test_an_error_of_the_workers_is_raised(launcher):
         fit(TreeDirectRanker(TREES), X, Y, QID, eval_set=3, workers=own)
 
 
-def test_the_death_of_a_worker_ends_the_fit_at_once():
-    endless = TreeDirectRanker(XGBoostTrees(n_estimators=10**6, n_jobs=1))
-    with Processes(2) as own:
-        pids = [process.pid for process, _ in own._workers]
-        killer = threading.Timer(1.0, os.kill, (pids[1], signal.SIGKILL))
-        killer.start()
-        began = time.monotonic()
-        with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
-            fit(endless, X, Y, QID, workers=own)
-        assert time.monotonic() - began < 30
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(launcher, tmp_path):
+    path, trees = tmp_path / "fit.checkpoint", XGBoostTrees(n_estimators=10**6, n_jobs=1)
+    ranker = TreeDirectRanker(trees, smoothing=1.0, random_state=0)
+    died = []
+
+    def kill(pid):
+        while not path.exists():
+            time.sleep(0.01)
+        os.kill(pid, signal.SIGKILL)
+        died.append(time.monotonic())
+
+    with checkpointing(path, every=7):
+        with Processes(2) as own:
+            pids = [process.pid for process, _ in own._workers]
+            threading.Thread(target=kill, args=pids[1:]).start()
+            with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
+                fit(ranker, X, Y, QID, workers=own)
+            assert time.monotonic() - died[0] < 30
+        for pid in pids:
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
+        n_trees = XGBoostTrees().restore_booster(read_archive(path)["state"]["model"])
+        trees.n_estimators = n_trees.num_boosted_rounds() + 2
+        launcher.n_workers = 3
+        several = fit(ranker, X, Y, QID, workers=launcher)
+    assert model_of(several) == model_of(ranker.fit(X, Y, QID))
 
 
 def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_named():

@@ -3,6 +3,12 @@
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
+from treerank.clicks.interleaving import (
+    Interleaved,
+    Preference,
+    interleaving_preference,
+    team_draft,
+)
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.registry import CLICK_MODELS
@@ -21,13 +27,17 @@ __all__ = [
     "ClickLog",
     "ClickRelevance",
     "ClickShares",
+    "Interleaved",
     "Items",
     "LogEvaluation",
+    "Preference",
     "PropensityIntervals",
     "estimate_propensities",
     "evaluate_from_log",
+    "interleaving_preference",
     "make_click_log",
     "propensity_intervals",
     "read_ubi",
     "simulate_clicks",
+    "team_draft",
 ]

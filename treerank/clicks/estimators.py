@@ -79,9 +79,9 @@ def direct(sums: ItemSums) -> float:
 
 
 def doubly_robust(sums: ItemSums) -> float:
-    """Return the direct estimate, corrected by clicks that the relevance does not foresee."""
-    unforeseen = sums.clicks - sums.relevance * sums.exposure
-    return direct(sums) + sums.per_session(sums.clipped_ratio * unforeseen)
+    """Return the direct estimate, corrected by clicks that the relevance does not predict."""
+    unpredicted = sums.clicks - sums.relevance * sums.exposure
+    return direct(sums) + sums.per_session(sums.clipped_ratio * unpredicted)
 
 
 #: Estimators by name.

@@ -203,9 +203,8 @@ class _Sums:
 
 def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
     """Return a number for the query of each candidate, and of each session."""
-    ids = np.concatenate([candidates.query, log.items.query])
-    codes = QueryGroups.from_qid(ids).codes
-    return codes[: len(candidates)], codes[len(candidates) :][log.item[: log.n_sessions]]
+    codes = QueryGroups.from_qid(np.concatenate([candidates.query, log.query])).codes
+    return codes[: len(candidates)], codes[len(candidates) :]
 
 
 def _propensities(log: ClickLog, propensities: Any) -> np.ndarray:

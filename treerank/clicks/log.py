@@ -153,6 +153,11 @@ class ClickLog:
         return np.concatenate([np.arange(n) for n in self.n_at])
 
     @cached_property
+    def query(self) -> np.ndarray:
+        """Query of each session, by which sessions are split into training and test."""
+        return self.items.query[self.item[: self.n_sessions]]
+
+    @cached_property
     def n_clicks_of_sessions(self) -> np.ndarray:
         """Number of clicks of each session."""
         return np.bincount(self.session[self.clicked], minlength=self.n_sessions)
@@ -218,6 +223,20 @@ def check_clicks(click: Any, n_rows: int | None = None) -> np.ndarray:
         row = int(np.argmax(wrong))
         raise ValueError(f"click must be 0 or 1; got {float(click[row])!r} in row {row}.")
     return click == 1
+
+
+def check_any_click(clicked: np.ndarray) -> None:
+    """Refuse a log, or sums of it, without a click.
+
+    Examples
+    --------
+    >>> check_any_click(np.zeros(3))
+    Traceback (most recent call last):
+    ...
+    ValueError: click must be 1 in some row of the log; got none.
+    """
+    if not clicked.any():
+        raise ValueError("click must be 1 in some row of the log; got none.")
 
 
 def _check_one_query(query, groups, session):

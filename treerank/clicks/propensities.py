@@ -14,9 +14,10 @@ of each item. Attractions do not appear in it, so few impressions of an item cau
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column, check_count, shown, warn_user
+from treerank.checks import check_column, check_count, check_flag, shown, warn_user
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.log import ClickLog
 from treerank.parameters import Seed
@@ -44,7 +45,7 @@ class PropensityIntervals(NamedTuple):
     high: np.ndarray
 
 
-def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
+def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False) -> np.ndarray:
     """Return the probability that each position is examined, over that of the first one.
 
     Nothing is known of a position whose documents were never shown elsewhere. Ranks that differ
@@ -54,6 +55,8 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
     ----------
     log : ClickLog or ClickCounts
         Impressions and clicks.
+    monotone : bool, default=False
+        Whether no position may have a larger propensity than the one above it.
 
     Returns
     -------
@@ -66,6 +69,7 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
     >>> estimate_propensities(make_click_log(20_000, random_state=0)).round(2)
     array([1.  , 0.51, 0.33, 0.26, 0.2 ])
     """
+    check_flag("monotone", monotone)
     counts = log.counts() if isinstance(log, ClickLog) else log
     _check_clicks(counts)
     clicks_of_item = counts.by_item(counts.clicked)
@@ -82,6 +86,10 @@ def estimate_propensities(log: ClickLog | ClickCounts) -> np.ndarray:
         propensities = new
         if change < _TOL:
             break
+    if monotone:
+        clicked = clicks / propensities  # the clicks that a propensity of 1 would have had
+        propensities = isotonic_regression(propensities, sample_weight=clicked, increasing=False)
+        propensities /= propensities[0]
     return propensities
 
 
@@ -160,7 +168,7 @@ def _check_clicks(counts: ClickCounts) -> None:
     if len(without):
         raise ValueError(
             "A log must have a click at each position to tell propensities; got none at "
-            f"{shown((without + 1).tolist())}."
+            f"{shown((without + 1).tolist())}. Leave these positions out, or pass propensities."
         )
     if len(np.unique(counts.item)) == len(counts.item) and counts.n_slots > 1:
         warn_user(

@@ -1,4 +1,4 @@
-r"""Relevance from clicks: what a log tells of each document, and what its features foresee.
+r"""Relevance from clicks: what a log tells of each document, and what its features predict.
 
 Few clicks are noise, so that labels made of clicks alone teach noise. Three steps:
 
@@ -6,8 +6,8 @@ Few clicks are noise, so that labels made of clicks alone teach noise. Three ste
    of each document (:mod:`treerank.clicks.propensities`).
 2. A feature part is fitted to the shares of documents in the clicks of their query
    (:mod:`treerank.clicks.click_shares`), several times, each time without some of the queries. It
-   foresees the relevance :math:`m_i = e^{s_i}` of the documents that it has not seen.
-3. The clicks of a document correct what was foreseen: with
+   predicts the relevance :math:`m_i = e^{s_i}` of the documents that it has not seen.
+3. The clicks of a document correct what was predicted: with
    :math:`c_i \sim \mathrm{Poisson}(e_i m_i u_q v_i)` and factors :math:`u` of the query and
    :math:`v` of the document that follow Gamma distributions of mean 1, the relevance is the
    posterior mean of :math:`m_i u_q v_i`. The spread of both factors is the most likely one, so
@@ -28,7 +28,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.features import features_of
-from treerank.clicks.log import ClickLog
+from treerank.clicks.log import ClickLog, check_any_click
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
@@ -54,7 +54,7 @@ class ClickRelevance(BaseEstimator):
     Parameters
     ----------
     feature_part : str, feature part or None, default=None
-        Function that foresees relevance from features. ``None`` is boosted trees that stop early.
+        Function that predicts relevance from features. ``None`` is boosted trees that stop early.
     n_bags : int, default=5
         Number of its fits; each leaves out another share of the queries.
     propensities : array-like of shape (n_positions,), default=None
@@ -72,8 +72,8 @@ class ClickRelevance(BaseEstimator):
         Query and document of each item that the log shows.
     exposure_ : ndarray of shape (n_items,)
         Impressions of each item, each counted by the propensity of its position.
-    foreseen_ : ndarray of shape (n_items,)
-        Relevance that the features of each item foresee.
+    predicted_ : ndarray of shape (n_items,)
+        Relevance that the features of each item predict.
     relevance_ : ndarray of shape (n_items,)
         Relevance of each item, given its clicks, too: its rate of clicks at the first position.
     shapes_ : tuple of float
@@ -127,6 +127,7 @@ class ClickRelevance(BaseEstimator):
         """
         check_parameters(self)
         counts = log.counts() if isinstance(log, ClickLog) else log
+        check_any_click(counts.clicked)
         shown = np.unique(counts.item)
         if self.propensities is None:
             self.propensities_ = estimate_propensities(counts)
@@ -137,8 +138,8 @@ class ClickRelevance(BaseEstimator):
         self.items_, self.exposure_ = counts.items.taking(shown), exposure[shown]
         self.X_ = features_of(self.items_, features, query=query, document=document)
         groups = QueryGroups.from_qid(self.items_.query)
-        scores = self._foreseen_scores(clicks, groups)
-        self.foreseen_, self.relevance_, self.shapes_ = _corrected(
+        scores = self._predicted_scores(clicks, groups)
+        self.predicted_, self.relevance_, self.shapes_ = _corrected(
             np.exp(scores), clicks, self.exposure_, groups.codes
         )
         return self
@@ -152,7 +153,7 @@ class ClickRelevance(BaseEstimator):
         relevance = self.relevance_
         return RankingData(self.X_, np.log2(1 + relevance / relevance.mean()), self.items_.query)
 
-    def _foreseen_scores(self, clicks: np.ndarray, groups: QueryGroups) -> np.ndarray:
+    def _predicted_scores(self, clicks: np.ndarray, groups: QueryGroups) -> np.ndarray:
         """Return the score of each item by fits that have not seen its query."""
         numbers = check_features(self, self.X_, reset=True)
         rows = Rows(numbers, None, None, tuple(self.columns_.categories) or None)
@@ -192,17 +193,17 @@ def _fitted(part: Any, rows: Rows, objective: Objective, bag: Bag, seed: int) ->
 
 
 def _corrected(
-    foreseen: np.ndarray, clicks: np.ndarray, exposure: np.ndarray, query: np.ndarray
+    predicted: np.ndarray, clicks: np.ndarray, exposure: np.ndarray, query: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, tuple[float, float]]:
-    """Return foreseen rates, rates corrected by the clicks, and the shapes of the factors."""
-    foreseen = foreseen * clicks.sum() / (exposure * foreseen).sum()
-    expected = exposure * foreseen
+    """Return predicted rates, rates corrected by the clicks, and the shapes of the factors."""
+    predicted = predicted * clicks.sum() / (exposure * predicted).sum()
+    expected = exposure * predicted
     of_query = np.bincount(query, clicks), np.bincount(query, expected)
     shape_of_queries = _gamma_shape(*of_query)
     factor = (shape_of_queries + of_query[0]) / (shape_of_queries + of_query[1])
-    expected, rate = expected * factor[query], foreseen * factor[query]
+    expected, rate = expected * factor[query], predicted * factor[query]
     shape = _gamma_shape(clicks, expected)
-    return foreseen, rate * (shape + clicks) / (shape + expected), (shape_of_queries, shape)
+    return predicted, rate * (shape + clicks) / (shape + expected), (shape_of_queries, shape)
 
 
 def _gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:

@@ -16,6 +16,7 @@ from treerank.distributed.parts import file_parts
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
+from treerank.files.checkpoint import current_checkpoint
 from treerank.inputs.documents import check_documents
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.factory import get_loss
@@ -44,7 +45,9 @@ def fit(
     The rows may be spread over the workers in any way: they exchange rows, so that each one holds
     whole queries, and about the same number of documents. XGBoost adds up the histograms of the
     trees over the workers. Processes import the script that starts them, so a script calls this
-    function below ``if __name__ == "__main__":``.
+    function below ``if __name__ == "__main__":``. In a block of
+    :func:`~treerank.files.checkpoint.checkpointing`, the first worker saves the trees, and all go
+    on from them.
 
     Parameters
     ----------
@@ -97,7 +100,7 @@ def fit(
         else:
             shared = launcher.parts(columns)
         task = {"ranker": clone(ranker), "names": names, "weights": list(columns)[3:]}
-        task |= {"eval_set": eval_set, "seed": seed}
+        task |= {"eval_set": eval_set, "seed": seed, "checkpoint": current_checkpoint()}
         tasks = [task | {"parts": parts} for parts in stack.enter_context(shared)]
         return next(fitted for fitted in launcher.run(tasks) if fitted is not None)
 

@@ -13,6 +13,7 @@ from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.parts import Part, read_part
 from treerank.distributed.shards import Shard, gather_queries
 from treerank.distributed.xgboost_team import xgboost_team
+from treerank.files.checkpoint import Checkpoint, using
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_documents
 from treerank.rankers.training_set import training_set
@@ -25,6 +26,7 @@ def fit_share(
     weights: Sequence[str],
     eval_set: Any,
     seed: int,
+    checkpoint: Checkpoint | None,
     address: dict[str, Any],
 ) -> Any:
     """Fit a ranker together with the other workers; the first that has documents returns it.
@@ -43,10 +45,12 @@ def fit_share(
         Documents for early stopping and calibration, the same for all workers.
     seed : int
         Seed of everything random, the same for all workers.
+    checkpoint : Checkpoint or None
+        Where the first worker saves the trees.
     address : dict
         Arguments of XGBoost's ``CommunicatorContext``.
     """
-    with xgboost_team(address) as team:
+    with xgboost_team(address) as team, using(checkpoint):
         found = [columns for part in parts for columns in read_part(part)]
         shards = [_checked(ranker, columns, weights) for columns in found if columns["X"].shape[0]]
         shard = gather_queries(_agreed(ranker, shards, names, weights))

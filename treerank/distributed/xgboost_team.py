@@ -44,10 +44,12 @@ class XGBoostTeam:
 
     def gather(self, value: Any) -> list[Any]:
         """Return what each worker has passed, in the order of their ranks."""
-        return [
-            collective.broadcast(value if self.rank == root else None, root)
-            for root in range(self.size)
-        ]
+        roots = range(self.size)
+        wrapped: Any = [value]  # XGBoost refuses to send None
+        found: Any = (
+            collective.broadcast(wrapped if self.rank == root else None, root) for root in roots
+        )
+        return [each for (each,) in found]
 
     def largest(self, values: np.ndarray) -> np.ndarray:
         """Return the largest of the workers' values, entry by entry."""

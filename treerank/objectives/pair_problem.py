@@ -95,14 +95,19 @@ class PairProblem:
         # Labels were taken off the scores, and the losses ask for a margin of 1 themselves.
         return 1.0 if self.target_margin == "label_gap" else 0.0
 
-    @cached_property
-    def weights(self) -> Weights:
-        """Weights of the places that no score changes."""
+    def make_weights(self) -> Weights:
+        """Return the weights of the places that no score changes."""
         row = self.labels.row
         groups = QueryGroups(None, self.groups.indptr)
         gain = self.weight.gains(self.judgments.y[row], groups, self.options)
-        gain = gain if self.is_listed else gain * self.balance  # a list has it in its weights
+        if self.pairs.balanced and not self.is_listed:  # a list has it in its weights
+            gain = gain * self.balance
         return Weights(np.ascontiguousarray(gain, np.float64), self.judgments.sample_weight[row])
+
+    @cached_property
+    def weights(self) -> Weights:
+        """These weights, kept."""
+        return self.make_weights()
 
     @cached_property
     def balance(self) -> np.ndarray:
@@ -113,8 +118,8 @@ class PairProblem:
 
     @cached_property
     def weights_single(self) -> Weights:
-        """The same weights in single precision."""
-        return Weights(*(weight.astype(np.float32) for weight in self.weights))
+        """The same weights in single precision; those in double precision are not kept for it."""
+        return Weights(*(weight.astype(np.float32) for weight in self.make_weights()))
 
     @cached_property
     def is_unweighted(self) -> bool:
@@ -139,7 +144,7 @@ class PairProblem:
     @cached_property
     def fixed_mass(self) -> np.ndarray:
         """Sum of the pair weights of each query, where the problem is separable."""
-        weights, labels = self.weights, self.labels
+        weights, labels = self.make_weights(), self.labels
         below = np.append(0, np.cumsum(weights.document))
         first = labels.indptr[:-1].repeat(np.diff(labels.indptr))
         partners = below[first + labels.high] - below[first + labels.low]
@@ -172,7 +177,7 @@ class PairProblem:
     @cached_property
     def keys(self) -> np.ndarray:
         """Key of the document at each place."""
-        return self.judgments.keys[self.labels.row]
+        return self.judgments.keys_of(self.labels.row)
 
     @cached_property
     def last_order(self) -> list[np.ndarray]:

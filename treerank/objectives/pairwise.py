@@ -70,7 +70,7 @@ class PairwiseObjective(PairProblem, Summable):
 
     def checked(self) -> "PairwiseObjective":
         """Return the objective itself, once the weight has accepted the labels."""
-        assert len(self.weights.gain) == len(self.judgments.y)
+        assert len(self.make_weights().gain) == len(self.judgments.y)
         return self
 
     @property

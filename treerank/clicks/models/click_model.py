@@ -19,7 +19,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.clicks.log import ClickLog
+from treerank.clicks.items import Items
+from treerank.clicks.log import ClickLog, check_any_click
 from treerank.parameters import Count, Positive, Seed, check_parameters
 
 #: Share of successes and number of trials that the prior of a rate other than an attraction is
@@ -63,12 +64,8 @@ class ClickModel(BaseEstimator, ABC):
 
     def fit(self, log: ClickLog) -> Self:
         """Fit the model to a log."""
-        check_parameters(self)
-        if not log.clicked.any():
-            raise ValueError("click must be 1 in some row of the log; got none.")
-        self.items_, self.n_positions_ = log.items, log.n_positions
-        self.prior_mean_ = float(np.clip(log.clicked[: log.n_sessions].mean(), 0.01, 0.99))
-        self.attraction_ = np.full(len(log.items), self.prior_mean_)
+        check_any_click(log.clicked)
+        self._begin(log.items, log.n_positions, log.clicked[: log.n_sessions].mean())
         self._fit(log)
         self.examination_ = self._mean_examination(log)
         return self
@@ -88,7 +85,7 @@ class ClickModel(BaseEstimator, ABC):
         return float(log_of_outcome(log, self.predict_click_proba(log, given_clicks=True)).mean())
 
     def perplexity(self, log: ClickLog) -> np.ndarray:
-        """Return the perplexity at each position: 1 if clicks are foreseen, 2 for a coin."""
+        """Return the perplexity at each position: 1 if clicks are predicted, 2 for a coin."""
         surprise = -log_of_outcome(log, self.predict_click_proba(log))
         return np.exp(np.bincount(log.position - 1, surprise) / log.n_at)
 
@@ -123,6 +120,13 @@ class ClickModel(BaseEstimator, ABC):
         self, state: Any, place: int, item: np.ndarray, attraction: np.ndarray, clicked: np.ndarray
     ) -> Any:
         """Return the state after a place; ``attraction`` is that of the items shown there."""
+
+    def _begin(self, items: Items, n_positions: int, clicks_at_first: float) -> None:
+        """Check the parameters, and start from attractions that are all the same."""
+        check_parameters(self)
+        self.items_, self.n_positions_ = items, n_positions
+        self.prior_mean_ = float(np.clip(clicks_at_first, 0.01, 0.99))
+        self.attraction_ = np.full(len(items), self.prior_mean_)
 
     def _maximize(self, step: Callable[[], float], n_impressions: float) -> None:
         """Repeat a step, which returns the log posterior before it, until little changes."""

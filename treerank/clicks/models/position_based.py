@@ -1,10 +1,12 @@
 """Position-based model: the examination of a document depends on its position alone."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from treerank.clicks.log import ClickLog
+from treerank.clicks.counts import ClickCounts
+from treerank.clicks.log import ClickLog, check_any_click
 from treerank.clicks.models.slots import SlotModel
 
 
@@ -40,6 +42,17 @@ class PositionBased(SlotModel):
     >>> PositionBased().fit(log).examination_.round(1)
     array([1. , 0.5, 0.3, 0.3, 0.2])
     """
+
+    def fit(self, log: ClickLog | ClickCounts) -> Self:
+        """Fit the model to a log, or to its sums by item and position."""
+        if isinstance(log, ClickLog):
+            return super().fit(log)
+        check_any_click(log.clicked)
+        first = log.slot == 0
+        self._begin(log.items, log.n_slots, log.clicked[first].sum() / log.shown[first].sum())
+        self._fit_counts(log)
+        self.examination_ = self.slots_.copy()
+        return self
 
     def _slots(self, log: ClickLog) -> np.ndarray:
         return log.position - 1

@@ -31,15 +31,18 @@ class SlotModel(ClickModel):
         """Fit the model to impressions that are summed by item and slot."""
         self.slots_ = np.full(counts.n_slots, 0.5)
         self.slots_[0] = 1.0
+        table = counts.item, counts.slot, counts.shown, counts.clicked
+        clicks = counts.by_item(counts.clicked), counts.by_slot(counts.clicked)
+        shown = counts.by_item(counts.shown), counts.by_slot(counts.shown)
 
         def step() -> float:
             attracted, examined = np.zeros(len(counts.items)), np.zeros(counts.n_slots)
-            table = counts.item, counts.slot, counts.shown, counts.clicked
             value = _expect(*table, self.attraction_, self.slots_, attracted, examined)
+            value += clicks[0] @ np.log(self.attraction_) + clicks[1] @ np.log(self.slots_)
             value += log_prior(self.slots_[1:], *RATE_PRIOR) + self._log_prior_of_attraction()
-            self.attraction_ = self._attraction_from(attracted, counts.by_item(counts.shown))
-            self.slots_[1:] = rate(examined, counts.by_slot(counts.shown), *RATE_PRIOR)[1:]
-            return value
+            self.attraction_ = self._attraction_from(attracted, shown[0])
+            self.slots_[1:] = rate(examined, shown[1], *RATE_PRIOR)[1:]
+            return float(value)
 
         self._maximize(step, counts.shown.sum())
 
@@ -55,18 +58,16 @@ def _expect(
     attracted: np.ndarray,
     examined: np.ndarray,
 ) -> float:
-    """Add the expected number of impressions that attract, and that are examined."""
+    """Add the impressions expected to attract and to be examined; return skips' log likelihood."""
     value = 0.0
     for i in range(len(item)):
         a, e = attraction[item[i]], examination[slot[i]]
-        if clicked[i] > 0:
-            value += clicked[i] * math.log(a * e)
         skipped = shown[i] - clicked[i]
-        a_of_skipped = e_of_skipped = 0.0
+        share = 0.0
         if skipped > 0:
-            value += skipped * math.log(1 - a * e)
-            a_of_skipped = skipped * a * (1 - e) / (1 - a * e)
-            e_of_skipped = skipped * e * (1 - a) / (1 - a * e)
-        attracted[item[i]] += clicked[i] + a_of_skipped
-        examined[slot[i]] += clicked[i] + e_of_skipped
+            missed = 1 - a * e
+            value += skipped * math.log(missed)
+            share = skipped / missed
+        attracted[item[i]] += clicked[i] + share * a * (1 - e)
+        examined[slot[i]] += clicked[i] + share * e * (1 - a)
     return value

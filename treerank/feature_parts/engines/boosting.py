@@ -21,6 +21,7 @@ from treerank.checks import check_count, check_sequence, shown, warn_user
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
+from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
@@ -78,6 +79,8 @@ class GrowthTask(NamedTuple):
         Records each iteration and decides when to stop.
     seed : int
         Seed of everything random.
+    whole : bool
+        Whether earlier trees may have been grown on other data, so that they need whole values.
     """
 
     rows: Rows
@@ -87,6 +90,7 @@ class GrowthTask(NamedTuple):
     validation_rows: Rows | None
     progress: Progress
     seed: int
+    whole: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -221,11 +225,14 @@ class BoostedTrees(BaseEstimator):
         if n_new == 0:
             return self
         metric, rounds = validation and validation[1], self.early_stopping_rounds
-        progress = Progress(metric, rounds, start, start + n_new)
+        saver = saver_of(self, rows, objective, start)
+        progress = Progress(metric, rounds, start, start + n_new, saver)
+        whole = earlier is not None
+        earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
         validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)
-        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
+        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole)
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(task)
         return self._remember(booster, progress)
@@ -237,6 +244,10 @@ class BoostedTrees(BaseEstimator):
         if len(rows) == 0:
             return np.zeros((0, self.n_outputs_))
         return OUTPUTS[self.output].transform(self, rows.array())
+
+    def is_resumable(self) -> bool:
+        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
+        return self.subsample == self.colsample_bytree == 1
 
     @property
     def n_outputs_(self) -> int:
@@ -355,6 +366,16 @@ class BoostedTrees(BaseEstimator):
         """Return the names of the columns that a booster was grown on, if it knows them."""
         del booster
         return None
+
+    def _resumed(self, earlier, start, n_new, progress, objective):
+        """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
+        state = progress.saver and progress.saver.saved()
+        booster = state and self.restore_booster(state["model"])
+        n_done = self.count_iterations(booster, objective.n_outputs) if booster else start
+        if not booster or n_done >= start + n_new:
+            return earlier, start, n_new
+        progress.resume(state["values"], start)
+        return booster, n_done, start + n_new - n_done
 
     def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
         """Return the columns with codes of categories."""

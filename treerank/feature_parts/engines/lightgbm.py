@@ -160,7 +160,7 @@ class LightGBMTrees(BoostedTrees):
 
         from treerank.feature_parts.engines.lightgbm_boundary import make_dataset, progress_callback
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, _ = task
+        rows, derivatives, n_new, earlier, validation_rows, progress, _, _ = task
         params = self._parameters(task)
         params["objective"] = lambda scores, _: derivatives(scores)
         data = make_dataset(
@@ -180,11 +180,16 @@ class LightGBMTrees(BoostedTrees):
             feval=None
             if progress.metric is None
             else lambda scores, _: (progress.name, progress.measure(scores), True),
-            callbacks=[progress_callback(progress, derivatives.n_outputs)],
+            callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
             init_model=earlier,
             keep_training_booster=True,
         )
         return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
+
+    def is_resumable(self) -> bool:
+        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
+        is_plain = self.boosting == "gbdt" and not self.engine_params
+        return is_plain and super().is_resumable()
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
