@@ -6,8 +6,9 @@ import numpy as np
 from timing import time_in_turn
 
 from treerank.exports.conversion import converted
-from treerank.exports.formats import FORMATS, format_named
+from treerank.exports.formats import FORMATS
 from treerank.forests.forest import Forest
+from treerank.terms.terms import Terms
 
 
 def balanced_forest(n_trees, n_leaves, n_features=136):
@@ -42,7 +43,7 @@ def main(n_trees=1000, n_leaves=255):
     names = [f"f{i}" for i in range(forest.n_features)]
 
     def write(name):
-        return format_named(name).write(converted(name, forest, names).written)
+        return converted(name, Terms(forest), names).content()
 
     for name in FORMATS:
         try:

@@ -216,7 +216,7 @@ def test_an_ensemble_of_trees_is_one_forest(categories):
     ranker = TreeDirectRanker(Ensemble(parts, n_bags=2), random_state=0).fit(rows, Y, QID)
     assert ranker.forest().n_outputs == 1
     np.testing.assert_allclose(ranker.scorer()(rows), ranker.predict(rows), rtol=1e-12, atol=1e-12)
-    with pytest.raises(ValueError, match=r"parts must be trees .* got Line\(\)"):
+    with pytest.raises(ValueError, match=r"must be a sum of trees; got \['trees', 'line'\]"):
         TreeDirectRanker(Ensemble([trees, Line()], n_bags=2)).fit(X, Y, QID).forest()
 
 

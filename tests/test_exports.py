@@ -8,14 +8,15 @@ import pytest
 from drawn_forests import drawn_documents, drawn_forest
 
 from treerank import (
+    MLP,
     HistogramTrees,
     LightGBMTrees,
-    Linear,
     QueryGroups,
     TreeDirectRanker,
     XGBoostTrees,
     make_web_search,
 )
+from treerank.baselines import SortNet
 from treerank.exports import export
 from treerank.exports.adaptation import find_differences
 from treerank.exports.conversion import converted
@@ -24,6 +25,7 @@ from treerank.exports.report import compare_scores
 from treerank.forests.folding import with_constant_tree
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_leaves, forest_scores
+from treerank.terms.terms import Terms
 
 NAMES = ["a", "b", "c", "d"]
 every_format = pytest.mark.parametrize("format", FORMATS)
@@ -83,7 +85,7 @@ def test_no_document_that_a_program_scores_differently_is_silent(format):
         zeros = random.random() < 0.3
         forest = drawn_forest(random, rule=rule, sum_dtype=single, zeros=zeros, constant=True)
         X = drawn_documents(random, forest, 60)
-        conversion = converted(format, forest, NAMES, X)
+        conversion = converted(format, Terms(forest), NAMES, X)
         scores, others = conversion.scores(X)
         is_off = np.abs(scores - others) > 1e-5
         found = conversion.differences(X)
@@ -198,14 +200,20 @@ def test_what_cannot_be_exported_is_refused(data, tmp_path):
         export(ranker, path, format="c", allow=["everything"])
     with pytest.raises(FileNotFoundError):
         export(ranker, tmp_path / "none" / "model", format="c")
-    network = TreeDirectRanker(Linear(), random_state=0).fit(*data)
-    with pytest.raises(ValueError, match="feature_part must be trees"):
+    network = TreeDirectRanker(MLP((2,), n_epochs=1), random_state=0).fit(*data)
+    with pytest.raises(ValueError, match="format 'c' has no words for a network"):
         export(network, path, format="c")
+    leaves = LightGBMTrees(n_estimators=2, output="leaves")
+    with pytest.raises(ValueError, match="feature_part must be trees with output='score', a line"):
+        export(TreeDirectRanker(leaves, random_state=0).fit(*data), path, format="c")
+    with pytest.raises(ValueError, match="ranker must be a sum of trees and lines; got SortNet"):
+        export(SortNet(n_epochs=1).fit(*data), path, format="c")
     deep = drawn_forest(np.random.default_rng(2), n_trees=8, most_splits=500)
     with pytest.raises(ValueError, match=r"takes trees of at most 200 splits on a path; got \d+"):
-        converted("solr", deep, NAMES)
+        converted("solr", Terms(deep), NAMES)
+    categories = drawn_forest(np.random.default_rng(1), rule="exact")
     with pytest.raises(ValueError, match="has no categories; got some in column 3"):
-        converted("solr", drawn_forest(np.random.default_rng(1), rule="exact"), NAMES)
+        converted("solr", Terms(categories), NAMES)
     assert not path.exists()
 
 

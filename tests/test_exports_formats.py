@@ -2,6 +2,7 @@
 
 import ctypes
 import json
+import re
 import shutil
 import subprocess
 
@@ -13,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treerank.exports.conversion import converted
-from treerank.exports.formats import format_named
+from treerank.exports.onnx import _trees
 from treerank.forests.scoring import forest_scores
+from treerank.terms.linear import LinearTerm
+from treerank.terms.terms import Terms
 
 NAMES = ["a", "b", "c", "d"]
 drawn = settings(deadline=None, derandomize=True, max_examples=25)
@@ -22,8 +25,8 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def written(format, forest, X=None):
-    conversion = converted(format, forest, NAMES, X)
-    return conversion, format_named(format).write(conversion.written)
+    conversion = converted(format, Terms(forest), NAMES, X)
+    return conversion, conversion.content()
 
 
 def drawn_case(seed, rule, *, huge=True):
@@ -73,6 +76,14 @@ def test_onnxruntime_scores_the_graph_as_expected(seed):
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
     scores = session.run(None, {"X": X})[0][:, 0]
     np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+
+
+def test_a_tree_of_one_leaf_becomes_a_split_of_two_leaves_for_onnxruntime():
+    forest = Terms(drawn_forest(np.random.default_rng(0), constant=True))
+    trees = _trees(converted("onnx", forest, NAMES).written)
+    assert (trees["nodes_truenodeids"] != trees["nodes_falsenodeids"])[
+        (trees["nodes_trueleafs"] & trees["nodes_falseleafs"]) == 1
+    ].all()
 
 
 def test_the_checker_of_onnx_accepts_the_graph():
@@ -201,6 +212,28 @@ def test_the_arithmetic_of_other_programs_gives_the_scores_expected(format):
         np.testing.assert_array_equal(scores, conversion.scores(X)[1])
 
 
+def evaluated_expression(text, x):
+    """Return the value of a ranking expression, in Python after a few changes of its words."""
+    text = re.sub(r"\bif \(", "choose(", text.replace("!(", "not (").replace("||", "or"))
+    values = dict(zip(NAMES, map(float, x), strict=True))
+    return eval(text, {"choose": lambda a, b, c: b if a else c, "isNan": np.isnan, **values})
+
+
+@pytest.mark.parametrize("rule", [None, "exact"])
+def test_a_ranking_expression_has_the_value_expected(rule):
+    random = np.random.default_rng(0)
+    for n_trees in (0, 1, 5, 5):
+        forest = drawn_forest(random, n_trees=n_trees, rule=rule, constant=n_trees > 0)
+        line = LinearTerm(random.normal(size=4), random.normal(size=4))
+        X = drawn_documents(random, forest, 40)
+        conversion = converted("vespa-expression", Terms(forest, line), NAMES, X)
+        text = conversion.content().replace("\n", " ")
+        scores = [evaluated_expression(text, x) for x in X]
+        np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+    with pytest.raises(ValueError, match="names must be rank features of Vespa; got 'a b'"):
+        converted("vespa-expression", Terms(forest), ["a b", *NAMES[1:]]).content()
+
+
 @given(seed=seeds)
 @drawn
 def test_treelite_scores_its_checkpoint_as_expected(seed):
@@ -246,7 +279,10 @@ def test_jpmml_scores_the_pmml_as_expected(sum_dtype, tmp_path):
     random = np.random.default_rng(0)
     forest = drawn_forest(random, n_trees=30, rule="exact", sum_dtype=sum_dtype, constant=True)
     X = drawn_documents(random, forest, 500)
-    conversion, content = written("pmml", forest, X)
+    line = LinearTerm(random.normal(size=4), random.normal(size=4))
+    terms = Terms(forest, line if sum_dtype == "float64" else None)
+    conversion = converted("pmml", terms, NAMES, X)
+    content = conversion.content()
     (tmp_path / "Main.java").write_text(PMML_MAIN)
     (tmp_path / "model.pmml").write_text(content)
     rows = (" ".join(map(repr, x)) for x in X.tolist())

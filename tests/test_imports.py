@@ -15,10 +15,10 @@ import treerank
 from treerank import ForestRanker, make_web_search, read_forest
 from treerank.cli.app import app
 from treerank.exports.conversion import converted
-from treerank.exports.formats import format_named
 from treerank.files.archive import read_archive, write_archive
 from treerank.forests.scoring import forest_scores
 from treerank.imports.reading import READERS
+from treerank.terms.terms import Terms
 
 NAMES = ["a", "b", "c", "d"]
 #: Formats that can be read, and how a value becomes a category in them.
@@ -50,8 +50,8 @@ def test_a_file_is_read_as_its_program_reads_it(format, seed, tmp_path):
     dtype = "float32" if format == "ranklib" else random.choice(["float64", "float32"])
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype=dtype, constant=True)
     X = drawn_documents(random, forest, 100, missing=format != "ranklib")
-    conversion = converted(format, forest, NAMES, X)
-    found = read(tmp_path, format_named(format).write(conversion.written), n_features=4)
+    conversion = converted(format, Terms(forest), NAMES, X)
+    found = read(tmp_path, conversion.content(), n_features=4)
     np.testing.assert_array_equal(forest_scores(found, X)[:, 0], conversion.scores(X)[1])
     assert found.feature_names == (None if format == "ranklib" else tuple(NAMES))
 
@@ -103,7 +103,7 @@ def test_a_model_of_ranklib_is_weighted_and_its_missing_values_are_zero(tmp_path
     assert read(tmp_path, TREE, n_features=7).n_features == 7
 
 
-OURS = json.loads(format_named("json").write(converted("json", one_leaf(4), NAMES).written))
+OURS = json.loads(converted("json", Terms(one_leaf(4)), NAMES).content())
 CATS = {"features_info": {"float_features": [{"feature_index": 0, "flat_feature_index": 0}]}}
 DAMAGED = {
     "empty": "",
@@ -174,7 +174,7 @@ def test_a_changed_file_is_refused_or_scores_some_numbers(format, tmp_path):
     random = np.random.default_rng(0)
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype="float32")
     X = drawn_documents(random, forest, 20)
-    text = format_named(format).write(converted(format, forest, NAMES, X).written)
+    text = converted(format, Terms(forest), NAMES, X).content()
     n_read = 0
     for _ in range(150):
         changed = bytearray(text.encode())
@@ -236,7 +236,7 @@ def test_trees_that_are_none_or_of_several_outputs_are_refused(tmp_path):
 def test_the_command_line_moves_a_model_of_another_program(tmp_path):
     random = np.random.default_rng(0)
     forest = drawn_forest(random)
-    text = format_named("lightgbm").write(converted("lightgbm", forest, NAMES).written)
+    text = converted("lightgbm", Terms(forest), NAMES).content()
     (tmp_path / "old.txt").write_text(text)
     (tmp_path / "test.txt").write_text("1 qid:1 1:0.5\n0 qid:1 4:1\n")
     old, new, check = (str(tmp_path / name) for name in ("old.txt", "new.json", "test.txt"))

@@ -9,8 +9,9 @@ from drawn_forests import drawn_documents, drawn_forest, one_leaf
 
 from treerank import MLP, ForestRanker, HistogramTrees, LightGBMTrees, TreeDirectRanker
 from treerank.forests.bitvectors import MOST_LEAVES
-from treerank.forests.scorer import Scorer
 from treerank.forests.scoring import forest_leaves, forest_scores
+from treerank.terms.scorer import Scorer
+from treerank.terms.terms import Terms
 
 
 def scores_by_leaves(forest, X):
@@ -31,7 +32,7 @@ def test_scores_are_the_sums_of_leaves_bit_for_bit(rule, sum_dtype):
         huge = sum_dtype == "float64"
         forest = drawn_forest(random, n_trees=30, most_splits=63, huge=huge, **options)
         assert forest.bitvectors is not None
-        scorer = Scorer(forest)
+        scorer = Scorer(Terms(forest))
         for n in (0, 1, 127, 128, 300):
             X = drawn_documents(random, forest, n)
             expected = scores_by_leaves(forest, X)
@@ -45,7 +46,7 @@ def test_trees_of_many_leaves_and_trees_of_one_leaf_are_scored():
     assert large.bitvectors is None
     for forest in (large, one_leaf(4)):
         X = drawn_documents(random, large, 50)
-        np.testing.assert_array_equal(Scorer(forest)(X), scores_by_leaves(forest, X))
+        np.testing.assert_array_equal(Scorer(Terms(forest))(X), scores_by_leaves(forest, X))
 
 
 def test_a_tree_of_as_many_leaves_as_bits_is_scored():
@@ -55,7 +56,7 @@ def test_a_tree_of_as_many_leaves_as_bits_is_scored():
     assert full
     for forest in full:
         X = drawn_documents(random, forest, 200)
-        np.testing.assert_array_equal(Scorer(forest)(X), scores_by_leaves(forest, X))
+        np.testing.assert_array_equal(Scorer(Terms(forest))(X), scores_by_leaves(forest, X))
 
 
 @pytest.mark.parametrize("part", [LightGBMTrees, HistogramTrees])
@@ -83,7 +84,7 @@ def test_several_threads_share_a_scorer():
 
 
 def test_what_cannot_be_scored_is_refused():
-    scorer = Scorer(one_leaf(4))
+    scorer = Scorer(Terms(one_leaf(4)))
     for X in (np.zeros(4), np.zeros((2, 3)), np.zeros((1, 2, 4))):
         with pytest.raises(ValueError, match="X must have 4 columns; got an array of shape"):
             scorer(X)

@@ -6,8 +6,9 @@ Start with :class:`TreeDirectRanker`. The rankers of the literature are in
 :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`, plots in
 :mod:`treerank.plots`, explanations and failures in :mod:`treerank.inspection`, pages that show
 them in :mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models
-in :mod:`treerank.imports`, fits by several processes in :mod:`treerank.distributed`, and the laws
-that a ranker of your own should obey in :mod:`treerank.testing`.
+in :mod:`treerank.imports`, fits by several processes in :mod:`treerank.distributed`, learning from
+clicks in :mod:`treerank.clicks`, and the laws that a ranker of your own should obey in
+:mod:`treerank.testing`.
 
 What a package exports is public. Modules are imported when a name is asked for, so torch and
 xgboost are loaded by those who use them.
@@ -16,6 +17,7 @@ xgboost are loaded by those who use them.
 from typing import TYPE_CHECKING
 
 from treerank.lazy import lazy_names
+from treerank.numerics.waiting import spin_briefly
 
 if TYPE_CHECKING:
     from treerank.datasets.formats import read_batches as read_batches
@@ -106,6 +108,7 @@ _EXPORTS = {
     "write_parquet": "treerank.datasets.parquet:write_parquet",
 }
 
+spin_briefly()  # before anything loads a runtime of threads
 __version__ = "0.1.0"
 __all__ = sorted(_EXPORTS)
 if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows

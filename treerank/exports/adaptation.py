@@ -103,6 +103,12 @@ def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) ->
     return sorted(found, key=lambda difference: difference.reason)
 
 
+def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Difference]:
+    """Return in how many documents each of some features is missing."""
+    counts = {j: int(np.isnan(_column(X, j)).sum()) for j in features.tolist()}
+    return [Difference("missing", names[j], count) for j, count in counts.items() if count]
+
+
 def _parted(forest, other, X, begin, parent, depth):
     """Return documents of a block and the features of the splits where the two paths part."""
     rows = X[begin : begin + _BLOCK]

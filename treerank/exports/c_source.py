@@ -5,7 +5,7 @@ and a leaf leads to itself. Eight documents go down a tree together, a step of a
 time, so that the processor works on several at once. Before, missing values are replaced by
 numbers that go to the right side, so that a step is one comparison. Every operation is that of the
 ranker, so scores are equal bit for bit, as long as the compiler does not reorder floating-point
-operations (no ``-ffast-math``).
+operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines have what could be fused).
 """
 
 import math
@@ -21,7 +21,7 @@ from treerank.forests.forest import Forest
 #: Columns of several documents up to which these take little of a small stack.
 _MOST_COLUMNS = 1024
 _HEAD = """\
-/* A ranker exported by treerank, in C99. Compile without -ffast-math.
+/* A ranker exported by treerank, in C99. Compile with -std=c99 and without -ffast-math.
 
    void treerank_score(const double *x, size_t n, double *scores);
        Scores n documents of TREERANK_N_FEATURES values each, row after row. Missing values are NaN.
@@ -100,11 +100,18 @@ void treerank_score(const double *x, size_t n, double *scores) {{
                     at[i] = node->first + !is_left;
                 }}
             for (int i = 0; i < N_TOGETHER; i++) total[i] = {add};
-        }}
+        }}{line}
         for (size_t i = 0; i < N_TOGETHER && begin + i < n; i++) scores[begin + i] = total[i];
     }}
 }}
 """
+#: What is added for the features of a line.
+_LINE = """
+        for (int k = 0; k < N_LINE; k++)
+            for (int i = 0; i < N_TOGETHER; i++) {
+                double value = rows[i][line[k].feature];
+                if (value == value) total[i] += line[k].factor * value + line[k].offset;
+            }"""
 
 
 def write_c(written: Written) -> str:
@@ -132,7 +139,8 @@ def write_c(written: Written) -> str:
     add = "total[i] + values[at[i]]"
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
     constant = _double(float(forest.constant[0]))
-    parts.append(_SCORE.format(is_missing=is_missing, by_set=by_set, constant=constant, add=add))
+    adds = {"add": add, "line": _LINE if written.line is not None else ""}
+    parts.append(_SCORE.format(is_missing=is_missing, by_set=by_set, constant=constant, **adds))
     return "".join(parts)
 
 
@@ -170,15 +178,28 @@ def _tables(written: Written) -> list[str]:
         ]
     columns = map(_double, threshold[order].tolist()), first[order].tolist(), column[order].tolist()
     names = ",\n".join(_text(name) for name in written.names) or '""'
+    rows = [f"{{{t}, {f}, {c}}}" for t, f, c in zip(*columns, strict=True)]
     return [
-        _table("node_t nodes", (f"{{{t}, {f}, {c}}}" for t, f, c in zip(*columns, strict=True))),
-        _table("double values", map(_double, forest.values[order, 0].tolist())),
-        _table("int32_t roots", place[forest.roots].tolist()),
-        _table("int32_t depths", _depths(forest).tolist()),
+        _table("node_t nodes", rows or ["{0, 0, 0}"]),
+        _table("double values", map(_double, forest.values[order, 0].tolist() or [0.0])),
+        _table("int32_t roots", place[forest.roots].tolist() or [0]),
+        _table("int32_t depths", _depths(forest).tolist() or [0]),
         _table("int32_t keys", [*keys.tolist(), 0]),
         *set_tables,
+        *_line_tables(written),
         f"\nconst char *const treerank_feature_names[] = {{\n{names}}};\n",
     ]
+
+
+def _line_tables(written: Written) -> list[str]:
+    """Return the table of the line, if there is one."""
+    line = written.line
+    if line is None:
+        return []
+    numbers = [(line.coef[j], line.offset[j], j) for j in line.features.tolist()]
+    rows = [f"{{{_double(coef)}, {_double(offset)}, {j}}}" for coef, offset, j in numbers]
+    kind = "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
+    return [f"\n#define N_LINE {len(rows)}", kind, _table("term_t line", rows or ["{0, 0, 0}"])]
 
 
 def _depths(forest: Forest) -> np.ndarray:
@@ -202,7 +223,7 @@ def _double(number: float) -> str:
         return "NAN"
     if math.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
-    return repr(number)
+    return repr(float(number))
 
 
 def _text(name: Any) -> str:
@@ -212,4 +233,4 @@ def _text(name: Any) -> str:
     return '"' + "".join(plain) + '"'
 
 
-C = Format(write_c)
+C = Format(write_c, adds=("line",))

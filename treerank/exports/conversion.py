@@ -1,27 +1,56 @@
-"""Conversion: a forest in the words of a format, and the forest that its program then evaluates."""
+"""Conversion: a model in the words of a format, and what its program then evaluates."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from treerank.exports.adaptation import Difference, adapted_thresholds, find_differences
+from treerank.exports.adaptation import (
+    Difference,
+    adapted_thresholds,
+    find_differences,
+    find_missing,
+)
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format
+from treerank.exports.format import Format, Lone
 from treerank.exports.formats import format_named
 from treerank.exports.written import Written
 from treerank.forests.folding import with_constant_tree
 from treerank.forests.forest import Forest
-from treerank.forests.scoring import forest_scores
+from treerank.terms.linear import LinearTerm
+from treerank.terms.network import Network
+from treerank.terms.terms import Terms
+
+_MOST_CODES = 2**16
+_NAMES = {"trees": "trees", "line": "a line", "network": "a network"}
+
+
+class Conversion(Protocol):
+    """A model in the words of a format."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether the program scores all documents as the model does."""
+
+    def content(self) -> str | bytes:
+        """Return the content of the file."""
+
+    def differences(self, X: Any) -> list[Difference]:
+        """Return which documents are scored differently for another reason than rounded sums."""
+
+    def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of the model and of the program."""
 
 
 @dataclass(frozen=True, eq=False)
-class Conversion:
-    """A forest, what is written of it, and what the program that reads this evaluates.
+class ForestConversion:
+    """Trees, a line and networks, what is written of them, and what the program evaluates.
 
     Attributes
     ----------
-    forest : Forest
+    target : Format
+        The format.
+    terms : Terms
         The model.
     written : Written
         What is written.
@@ -31,7 +60,8 @@ class Conversion:
         What the program evaluates.
     """
 
-    forest: Forest
+    target: Format
+    terms: Terms
     written: Written
     consumer: Consumer | None
     read: Forest
@@ -39,12 +69,14 @@ class Conversion:
     @property
     def is_exact(self) -> bool:
         """Whether the program scores all documents as the model does."""
-        consumer, forest, read = self.consumer, self.forest, self.read
+        consumer, forest, read = self.consumer, self.terms.forest, self.read
         if consumer is None:
             return True
         is_split = ~forest.is_leaf
+        # Files have no infinity; no document is above the largest number, either.
+        wanted = np.minimum(forest.threshold, np.finfo(np.float64).max)
         pairs = [
-            (forest.threshold[is_split], read.threshold[is_split]),
+            (wanted[is_split], read.threshold[is_split]),
             (forest.missing_left[is_split], read.missing_left[is_split]),
             (forest.values, read.values),
         ]
@@ -55,31 +87,68 @@ class Conversion:
             and {forest.sum_dtype} == {read.sum_dtype, consumer.score_dtype}
         )
 
+    def content(self) -> str | bytes:
+        """Return the content of the file."""
+        return self.target.write(self.written)
+
     def differences(self, X: Any) -> list[Difference]:
         """Return which documents reach other leaves, and why."""
         if self.is_exact:
             return []
-        return find_differences(self.forest, self.read, X, self.written.names)
+        return find_differences(self.terms.forest, self.read, X, self.written.names)
 
     def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of the model and of the program."""
-        scores = forest_scores(self.forest, X)[:, 0]
-        return scores, scores if self.is_exact else self._scores_of_program(X)
-
-    def _scores_of_program(self, X: Any) -> np.ndarray:
-        assert self.consumer is not None
-        return self.consumer.scores(self.read, X)
+        scores = self.terms.scores(X)
+        if self.consumer is None or self.is_exact:
+            return scores, scores
+        return scores, self.terms.added_to(self.consumer.scores(self.read, X), X)
 
 
-def converted(name: str, forest: Forest, names: list[str], X: Any = None) -> Conversion:
-    """Return the conversion of a forest into a format.
+@dataclass(frozen=True, eq=False)
+class LoneConversion:
+    """A line or a network alone, for a program that takes missing values as 0.
+
+    Attributes
+    ----------
+    lone : Lone
+        How the term is written.
+    term : LinearTerm or Network
+        The model.
+    names : list of str
+        Names of the features.
+    """
+
+    lone: Lone
+    term: LinearTerm | Network
+    names: list[str]
+
+    is_exact = False
+
+    def content(self) -> str | bytes:
+        """Return the content of the file."""
+        return self.lone.write(self.term, self.names)
+
+    def differences(self, X: Any) -> list[Difference]:
+        """Return in which documents a feature is missing."""
+        return find_missing(self.term.features, X, self.names)
+
+    def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of the model and of the program."""
+        rows = X.toarray() if hasattr(X, "toarray") else X
+        zeros = np.zeros(len(rows))
+        return self.term.added_to(zeros, X), self.lone.scores(self.term, np.nan_to_num(rows, nan=0))
+
+
+def converted(name: str, terms: Terms, names: list[str], X: Any = None) -> Conversion:
+    """Return the conversion of a model into a format.
 
     Parameters
     ----------
     name : str
         Name of the format.
-    forest : Forest
-        A forest of one output.
+    terms : Terms
+        The model.
     names : list of str
         Names of the features.
     X : ndarray or sparse matrix of shape (n_documents, n_features), default=None
@@ -92,18 +161,37 @@ def converted(name: str, forest: Forest, names: list[str], X: Any = None) -> Con
     Raises
     ------
     ValueError
-        If the forest has what the format has no words for.
+        If the model has what the format has no words for.
     """
     target = format_named(name)
+    if "network" in terms.kinds and not {"network"} & {*target.adds, *target.lone}:
+        terms = terms.with_lines()
+    kinds = terms.kinds
+    if len(kinds) == 1 and kinds[0] in target.lone and len(terms.networks) < 2:
+        term = terms.line or terms.networks[0]
+        return LoneConversion(target.lone[kinds[0]], term, names)
+    unknown = [kind for kind in kinds if kind not in ("trees", *target.adds)]
+    if unknown:
+        named = " and ".join(_NAMES[kind] for kind in kinds)
+        raise ValueError(f"format {name!r} has no words for {named}.")
+    return _forest_conversion(name, target, terms, names, X)
+
+
+def _forest_conversion(
+    name: str, target: Format, terms: Terms, names: list[str], X: Any
+) -> ForestConversion:
+    forest, others = terms.forest, (terms.line, terms.networks)
     consumer = target.consumer_of(forest)
     _check_can_say(name, target, consumer, forest)
     if consumer is None:
-        return Conversion(forest, Written(forest, forest.threshold, names), None, forest)
+        written = Written(forest, forest.threshold, names, *others)
+        return ForestConversion(target, terms, written, None, forest)
     forest = with_constant_tree(forest)
     thresholds = adapted_thresholds(forest, consumer.comparison, X)
     rounded = consumer.rounded(forest)
     read = consumer.evaluated(rounded, thresholds)
-    return Conversion(forest, Written(rounded, thresholds, names), consumer, read)
+    written = Written(rounded, thresholds, names, *others)
+    return ForestConversion(target, Terms(forest, *others), written, consumer, read)
 
 
 def _check_can_say(name: str, target: Format, consumer: Consumer | None, forest: Forest) -> None:
@@ -111,6 +199,14 @@ def _check_can_say(name: str, target: Format, consumer: Consumer | None, forest:
     if consumer is not None and consumer.categories is None and forest.categories is not None:
         feature = int(forest.feature[np.argmax(forest.categories.of_node >= 0)])
         raise ValueError(f"format {name!r} has no categories; got some in column {feature}.")
+    if target.whole_codes and forest.categories is not None:
+        codes = forest.categories.codes
+        wrong = codes[(codes != np.trunc(codes)) | (codes < 0) | (codes >= _MOST_CODES)]
+        if len(wrong):
+            raise ValueError(
+                f"format {name!r} takes categories that are whole numbers from 0 to "
+                f"{_MOST_CODES - 1}; got {wrong[0]}."
+            )
     if target.max_depth is not None and forest.depth > target.max_depth:
         raise ValueError(
             f"format {name!r} takes trees of at most {target.max_depth} splits on a path; got "

@@ -7,18 +7,24 @@ score differently is refused, with the reason.
 
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, warn_user
 from treerank.exports.conversion import Conversion, converted
+from treerank.exports.folding import folded_inputs
 from treerank.exports.formats import format_named
+from treerank.exports.inputs import columns_of
 from treerank.exports.report import ExportReport, compare_scores
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
+from treerank.rankers.reading import scores_of
+from treerank.terms.terms import Terms
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
 REASONS = ("missing", "rounding", "order", "unchecked")
@@ -36,8 +42,10 @@ def export(
 
     Parameters
     ----------
-    ranker : ranker
-        A fitted ranker with trees.
+    ranker : ranker or Pipeline
+        A fitted ranker of trees, lines, networks or sums of these, or a pipeline of scikit-learn
+        that ends in one. Its transformers become part of the model: see
+        :mod:`treerank.exports.inputs`.
     path : str or path
         The file to write.
     format : str
@@ -67,19 +75,19 @@ def export(
     0
     """
     check_is_fitted(ranker)
-    target = format_named(format)
+    format_named(format)
     for reason in allow:
         check_reason(reason)
     check_output(path)
     documents = None if check is None else _documents(ranker, check)
-    X = None if documents is None else documents[0]
-    conversion = converted(format, ranker.forest(), feature_names(ranker), X)
+    X = None if documents is None else documents.X
+    conversion = converted(format, _terms(ranker), feature_names(ranker), X)
     report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
             raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
         warn_user(f"Format {format!r} {obstacle}.")
-    content = target.write(conversion.written)
+    content = conversion.content()
     with replaced_file(path) as file:
         file.write(content if isinstance(content, bytes) else content.encode())
     return report
@@ -90,12 +98,35 @@ def check_reason(reason: str) -> None:
     check_choice("allow", reason, REASONS)
 
 
-def _documents(ranker: Any, check: Any) -> tuple[Any, np.ndarray | None, QueryGroups]:
-    """Return features, labels and queries of the documents to check."""
+def _terms(ranker: Any) -> Terms:
+    """Return a ranker, or a pipeline that ends in one, as terms of its features."""
+    if not isinstance(ranker, Pipeline):
+        terms: Terms = ranker.terms()
+        return terms
+    n_features = ranker.n_features_in_
+    columns = columns_of(ranker[:-1], n_features)
+    return folded_inputs(_terms(ranker[-1]), columns, n_features)
+
+
+class _Documents(NamedTuple):
+    """Features, scores, labels and queries of the documents to check."""
+
+    X: Any
+    scores: np.ndarray
+    y: np.ndarray | None
+    groups: QueryGroups
+
+
+def _documents(ranker: Any, check: Any) -> _Documents:
     X, y, qid = (*check, None, None)[:3] if isinstance(check, tuple) else (check, None, None)
-    X = check_features(ranker, X)
+    if isinstance(ranker, Pipeline):
+        scores = ranker.predict(X)
+        X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
+    else:
+        X = check_features(ranker, X)
+        scores = scores_of(ranker, X)
     y = None if y is None else check_labels(y, X.shape[0], "y of check")
-    return X, y, QueryGroups.from_qid(qid, X.shape[0])
+    return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]))
 
 
 def feature_names(ranker: Any) -> list[str]:
@@ -105,14 +136,14 @@ def feature_names(ranker: Any) -> list[str]:
 
 
 def _compared(
-    format: str, conversion: Conversion, documents: Any
+    format: str, conversion: Conversion, documents: _Documents | None
 ) -> tuple[ExportReport, dict[str, str]]:
     """Return the report, and what the program does differently by reason."""
     if documents is None:
         unchecked = "may score some documents differently, so check must be given"
         return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
-    X, y, groups = documents
-    report = compare_scores(format, *conversion.scores(X), y, groups)
+    X, scores, y, groups = documents
+    report = compare_scores(format, scores, conversion.scores(X)[1], y, groups)
     found, obstacles = conversion.differences(X), {}
     for reason in ("missing", "rounding"):
         clauses = [str(difference) for difference in found if difference.reason == reason]

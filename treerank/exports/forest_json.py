@@ -3,7 +3,8 @@
 The document has the attributes of :class:`~treerank.forests.forest.Forest`. A document goes left
 if its value is at most ``threshold``, both in double precision, or if it is missing (NaN) and
 ``missing_left`` is true. Its score is ``constant`` plus the values of its leaves, tree after tree.
-Infinite thresholds are the texts "inf" and "-inf".
+Infinite thresholds are the texts "inf" and "-inf". With a ``line``, ``coef * value + offset`` is
+added for each feature whose value is not missing.
 """
 
 import json
@@ -21,6 +22,8 @@ def write_forest_json(written: Written) -> str:
     """Return the arrays of the forest."""
     forest = written.forest
     sets = forest.categories
+    line = written.line
+    added = {} if line is None else {"coef": line.coef.tolist(), "offset": line.offset.tolist()}
     return json.dumps(
         {
             "format": FORMAT,
@@ -43,7 +46,8 @@ def write_forest_json(written: Written) -> str:
                 "starts": sets.starts.tolist(),
                 "codes": sets.codes.tolist(),
             },
-        },
+        }
+        | ({"line": added} if added else {}),
         allow_nan=False,
     )
 
@@ -52,4 +56,4 @@ def _numbers(values: np.ndarray) -> list[Any]:
     return [value if math.isfinite(value) else str(value) for value in values.tolist()]
 
 
-JSON = Format(write_forest_json)
+JSON = Format(write_forest_json, adds=("line",))

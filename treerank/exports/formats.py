@@ -23,6 +23,7 @@ FORMATS = {
     "solr": "treerank.exports.solr:SOLR",
     "treelite": "treerank.exports.treelite:TREELITE",
     "vespa": "treerank.exports.vespa:VESPA",
+    "vespa-expression": "treerank.exports.vespa_expression:VESPA_EXPRESSION",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
 }
 

@@ -3,7 +3,10 @@
 Trees that are added in single precision are evaluated in single precision: the graph rounds the
 values first, and goes left if ``value < threshold`` as XGBoost does. The trees are added one after
 the other if the runtime uses one thread; with several threads it may add them in another order,
-which can change last bits.
+which can change last bits. Then the features of a line are added, one after the other, and last the
+outputs of networks, whose matrix products have no fixed order of sums.
+
+onnxruntime before 1.24 scores some of these forests wrongly, without an error.
 """
 
 from typing import Any
@@ -13,55 +16,37 @@ import numpy as np
 from treerank.exports.comparison import AT_MOST, BELOW_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.protobuf import message, tensor
+from treerank.exports.onnx_graph import DOUBLE, FLOAT, Graph
+from treerank.exports.onnx_network import add_line, add_network
 from treerank.exports.written import Written
 
-_IR_VERSION, _OPSET, _ML_OPSET = 10, 21, 5
-_FLOAT, _DOUBLE = 1, 11
 _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 
 
 def write_onnx(written: Written) -> bytes:
     """Return the model."""
-    single = written.thresholds.dtype == np.float32
-    nodes = [_node("TreeEnsemble", "x" if single else "X", "y" if single else "scores", written)]
-    if single:
-        nodes = [_cast("X", "x", _FLOAT), *nodes, _cast("y", "scores", _DOUBLE)]
-    graph = message(
-        *((1, node) for node in nodes),
-        (2, "treerank"),
-        (11, _documents("X", written.forest.n_features)),
-        (12, _documents("scores", 1)),
-    )
-    opsets = [message((1, ""), (2, _OPSET)), message((1, "ai.onnx.ml"), (2, _ML_OPSET))]
-    names = message((1, "feature_names"), (2, "\n".join(written.names)))
-    return message(
-        (1, _IR_VERSION), (2, "treerank"), (7, graph), *((8, each) for each in opsets), (14, names)
-    )
+    graph = Graph()
+    others = [] if written.line is None else [add_line(graph, written.line)]
+    others += [add_network(graph, network) for network in written.networks]
+    if not others:
+        _add_trees(graph, written, "scores")
+        return graph.model(written.names)
+    if written.forest.n_trees:
+        others.insert(0, _add_trees(graph, written, "trees"))
+    # Sums up to each column: of all sums of ONNX, this one has an order.
+    sums = graph.add("CumSum", graph.add("Concat", *others, axis=1), np.int64(1))
+    graph.add("Gather", sums, np.array([-1]), axis=1, target="scores")
+    return graph.model(written.names)
 
 
-def _node(kind: str, source: str, target: str, written: Written) -> bytes:
-    attributes = [(5, _attribute(name, value)) for name, value in _trees(written).items()]
-    return message((1, source), (2, target), (4, kind), *attributes, (7, "ai.onnx.ml"))
-
-
-def _cast(source: str, target: str, kind: int) -> bytes:
-    return message((1, source), (2, target), (4, "Cast"), (5, _attribute("to", kind)))
-
-
-def _attribute(name: str, value: Any) -> bytes:
-    """Return an attribute: a whole number, several of them, or a tensor."""
-    if isinstance(value, int):
-        return message((1, name), (3, value), (20, 2))
-    if value.dtype == np.int64:
-        return message((1, name), (8, value.tolist()), (20, 7))
-    return message((1, name), (5, tensor(value)), (20, 4))
-
-
-def _documents(name: str, width: int) -> bytes:
-    """Return the type of doubles of shape ("n_documents", width)."""
-    shape = message((1, message((2, "n_documents"))), (1, message((1, width))))
-    return message((1, name), (2, message((1, message((1, _DOUBLE), (2, shape))))))
+def _add_trees(graph: Graph, written: Written, target: str) -> str:
+    """Add the trees; return the column of their sums."""
+    attributes = _trees(written)
+    if written.thresholds.dtype != np.float32:
+        return graph.add("TreeEnsemble", "X", target=target, domain="ai.onnx.ml", **attributes)
+    values = graph.add("Cast", "X", to=FLOAT)
+    sums = graph.add("TreeEnsemble", values, domain="ai.onnx.ml", **attributes)
+    return graph.add("Cast", sums, target=target, to=DOUBLE)
 
 
 def _trees(written: Written) -> dict[str, Any]:
@@ -70,23 +55,26 @@ def _trees(written: Written) -> dict[str, Any]:
     is_leaf, lone = forest.is_leaf, forest.is_leaf[forest.roots]
     place = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
     splits, n_splits = np.flatnonzero(~is_leaf), int((~is_leaf).sum())
-    # A tree of one leaf becomes a split of which both sides are this leaf.
-    lone_leaves = place[forest.roots[lone]]
+    # A tree of one leaf becomes a split of which both sides have its value. They are two leaves,
+    # since onnxruntime up to 1.27 takes a split with twice the same leaf for another one.
+    lone_leaves, n_leaves = place[forest.roots[lone]], int(is_leaf.sum())
+    copies = n_leaves + np.arange(len(lone_leaves))
     roots = place[forest.roots]
     roots[lone] = n_splits + np.arange(len(lone_leaves))
     children = [place[side[splits]] for side in (forest.left, forest.right)]
     ends = [is_leaf[side[splits]] for side in (forest.left, forest.right)]
+    leaves = forest.values[is_leaf, 0]
     zeros, ones = np.zeros(len(lone_leaves), np.int64), np.ones(len(lone_leaves), np.int64)
     below = _BELOW if dtype == np.float32 else _AT_MOST
     modes = np.array([_MEMBER if node in written.sets else below for node in splits.tolist()])
     members = [np.append(written.sets[n], np.nan) for n in splits.tolist() if n in written.sets]
     attributes: dict[str, Any] = {
         "aggregate_function": 1,
-        "leaf_targetids": np.zeros(int(is_leaf.sum()), np.int64),
-        "leaf_weights": forest.values[is_leaf, 0].astype(dtype),
+        "leaf_targetids": np.zeros(n_leaves + len(copies), np.int64),
+        "leaf_weights": np.append(leaves, leaves[lone_leaves]).astype(dtype),
         "n_targets": 1,
         "nodes_falseleafs": np.append(ends[1].astype(np.int64), ones),
-        "nodes_falsenodeids": np.append(children[1], lone_leaves),
+        "nodes_falsenodeids": np.append(children[1], copies),
         "nodes_featureids": np.append(forest.feature[splits].astype(np.int64), zeros),
         "nodes_missing_value_tracks_true": np.append(
             forest.missing_left[splits].astype(np.int64), zeros
@@ -107,4 +95,5 @@ ONNX = Format(
     write_onnx,
     Consumer(AT_MOST, categories="exact"),
     single=Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="exact"),
+    adds=("line", "network"),
 )

@@ -21,6 +21,12 @@ _TREE = (
     '<Segment id="{number}"><True/><TreeModel functionName="regression" '
     'missingValueStrategy="defaultChild" splitCharacteristic="binarySplit"{context}>'
 )
+#: A feature of a line adds something where it is not missing.
+_LINE = """\
+<Segment><SimplePredicate field={name} operator="isNotMissing"/>\
+<RegressionModel functionName="regression">{schema}<RegressionTable intercept="{offset!r}">\
+<NumericPredictor name={name} coefficient="{factor!r}"/></RegressionTable></RegressionModel>\
+</Segment>"""
 
 
 def write_pmml(written: Written) -> str:
@@ -39,6 +45,10 @@ def write_pmml(written: Written) -> str:
     for number, tree in enumerate(written.trees(), start=1):
         lines.append(_TREE.format(number=number, context=context) + schema)
         lines.append(_nodes(tree, names, single) + "</TreeModel></Segment>")
+    for name, factor, offset in written.line_of_names():
+        lines.append(
+            _LINE.format(name=quoteattr(name), factor=factor, offset=offset, schema=schema)
+        )
     return "\n".join([*lines, "</Segmentation></MiningModel></PMML>", ""])
 
 
@@ -82,4 +92,5 @@ PMML = Format(
     Consumer(AT_MOST, categories="exact"),
     single=Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="exact"),
     max_depth=200,
+    adds=("line",),
 )

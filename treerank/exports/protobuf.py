@@ -39,14 +39,19 @@ def _varint(value: int) -> bytes:
     return bytes([*parts, value])
 
 
-def tensor(array: np.ndarray) -> bytes:
-    r"""Return an array of one dimension as a ``TensorProto`` of ONNX.
+_KINDS = {"float32": 1, "uint8": 2, "int64": 7, "float64": 11}
+
+
+def tensor(array: np.ndarray, name: str = "") -> bytes:
+    r"""Return an array as a ``TensorProto`` of ONNX.
 
     Examples
     --------
     >>> tensor(np.zeros(1, dtype=np.uint8))
     b'\n\x01\x01\x10\x02J\x01\x00'
     """
-    kinds = {"float32": 1, "uint8": 2, "float64": 11}
     little = array.astype(array.dtype.newbyteorder("<"))
-    return message((1, [len(array)]), (2, kinds[array.dtype.name]), (9, little.tobytes()))
+    named = ((8, name),) if name else ()
+    return message(
+        (1, list(array.shape)), (2, _KINDS[array.dtype.name]), *named, (9, little.tobytes())
+    )

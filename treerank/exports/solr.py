@@ -1,7 +1,8 @@
 """Solr: ``MultipleAdditiveTreesModel`` of its learning to rank, a JSON document.
 
 Solr reads values, thresholds and leaves as floats, and goes left if ``value <= threshold + 1e-6``.
-It knows neither missing values nor categories.
+It knows neither missing values nor categories. Other models are in
+:mod:`treerank.exports.solr_layers`.
 """
 
 import json
@@ -9,6 +10,7 @@ import json
 from treerank.exports.comparison import AT_MOST_WITH_SLACK
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
+from treerank.exports.solr_layers import LONE
 from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
@@ -41,4 +43,5 @@ SOLR = Format(
     write_solr,
     Consumer(AT_MOST_WITH_SLACK, "right", leaf_dtype="float32", sum_dtype="float32"),
     max_depth=200,
+    lone=LONE,
 )

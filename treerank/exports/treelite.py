@@ -48,4 +48,5 @@ TREELITE = Format(
         missing_category="right",
     ),
     single=Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="single"),
+    whole_codes=True,
 )

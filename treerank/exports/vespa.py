@@ -62,4 +62,5 @@ VESPA = Format(
     write_vespa,
     Consumer(BELOW_SINGLE_THRESHOLD, leaf_dtype="float32", categories="exact"),
     max_depth=200,
+    whole_codes=True,
 )

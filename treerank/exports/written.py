@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from treerank.forests.forest import Forest
+from treerank.terms.linear import LinearTerm
+from treerank.terms.network import Network
 
 #: Stands for the trees in a document of JSON.
 TREES = "the trees"
@@ -68,7 +70,7 @@ class WrittenTree:
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A forest of one output, and its thresholds as the program that reads it needs them.
+    """A forest of one output, its thresholds as the program needs them, and what is added.
 
     Attributes
     ----------
@@ -78,11 +80,23 @@ class Written:
         Thresholds to write.
     names : list of str
         Names of the features.
+    line : LinearTerm, default=None
+        A line that is added.
+    networks : tuple of Network
+        Networks that are added.
     """
 
     forest: Forest
     thresholds: np.ndarray
     names: list[str]
+    line: LinearTerm | None = None
+    networks: tuple[Network, ...] = ()
+
+    def line_of_names(self) -> Iterator[tuple[str, float, float]]:
+        """Yield the name, the factor and the constant of each feature that the line has."""
+        if self.line is not None:
+            for j in self.line.features:
+                yield self.names[j], float(self.line.coef[j]), float(self.line.offset[j])
 
     @cached_property
     def sets(self) -> dict[int, list[float]]:

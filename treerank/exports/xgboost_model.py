@@ -115,4 +115,5 @@ XGBOOST = Format(
     write_xgboost,
     Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="single"),
     max_depth=4096,
+    whole_codes=True,
 )

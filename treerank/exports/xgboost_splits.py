@@ -4,15 +4,21 @@ The plugins read ``model/xgboost+json``, a list of trees with the keys below and
 compare floats and go left if ``value < split_condition``. Missing values differ by version: in
 OpenSearch from 3.8 on, and in Elasticsearch's plugin since February 2024, they go to ``missing``;
 in OpenSearch 3.2 to 3.7 they go right; before, a missing value was 0.
+
+A line alone is a ``model/linear``: the factors of the features, without constants. So all scores
+are lower by the same number.
 """
 
 import json
 from functools import partial
 
+import numpy as np
+
 from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format
+from treerank.exports.format import Format, Lone
 from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
+from treerank.terms.linear import LinearTerm
 
 
 def write_xgboost_splits(written: Written) -> str:
@@ -36,7 +42,23 @@ def _tree(tree: WrittenTree, names: list[str]) -> str:
     return tree.nested(texts, ", ", "]}")
 
 
+def write_linear(line: LinearTerm, names: list[str]) -> str:
+    """Return the factors by name."""
+    return json.dumps({names[j]: float(line.coef[j]) for j in line.features.tolist()})
+
+
+def linear_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
+    """Return the sum of products of floats, one after the other, and the constant left out."""
+    coef, scores = line.coef.astype(np.float32), np.zeros(len(X), dtype=np.float32)
+    for j in range(len(coef)):
+        scores += coef[j] * X[:, j].astype(np.float32)
+    return scores.astype(np.float64) + line.offset.sum()
+
+
 _consumer = partial(Consumer, BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32")
-BY_SPLIT = Format(write_xgboost_splits, _consumer(missing="side"), max_depth=200)
-RIGHT = Format(write_xgboost_splits, _consumer(missing="right"), max_depth=200)
-ZEROS = Format(write_xgboost_splits, _consumer(missing="zero"), max_depth=200)
+_format = partial(
+    Format, write_xgboost_splits, max_depth=200, lone={"line": Lone(write_linear, linear_scores)}
+)
+BY_SPLIT = _format(_consumer(missing="side"))
+RIGHT = _format(_consumer(missing="right"))
+ZEROS = _format(_consumer(missing="zero"))

@@ -25,6 +25,8 @@ def is_forest_json(document: Any) -> bool:
 
 def read_forest_json(document: dict[str, Any]) -> Forest:
     """Return the forest of a document."""
+    if "line" in document:
+        raise ValueError("A forest must be trees only; got a line, too.")
     names, sets, roots = (document[key] for key in ("feature_names", "categories", "roots"))
     if sets is not None:
         sets = CategorySets(

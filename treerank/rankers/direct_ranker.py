@@ -8,7 +8,6 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Literal, Self
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +18,8 @@ from treerank.checks import check_column, warn_user
 from treerank.feature_parts.linear.head_fitting import HeadPenalty, fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
+from treerank.feature_parts.terms import terms_of
 from treerank.files.states import count, history, optional
-from treerank.forests.folding import folded
-from treerank.forests.forest import Forest
 from treerank.forests.shapley import margin_parts
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
@@ -46,9 +44,7 @@ from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_la
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
-
-#: Forests of fitted models, since reading them from an engine takes long.
-_FORESTS: WeakKeyDictionary[Any, Forest] = WeakKeyDictionary()
+from treerank.terms.terms import Terms
 
 #: What "auto" stands for under losses over pairs, and under other losses.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
@@ -136,23 +132,10 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         data = TrainingSet(None, np.arange(len(first)), first, groups, labels=labels)
         return self._make_objective(data, 0)
 
-    def forest(self) -> Forest:
-        """Return the trees of the feature part and the head as one forest, which gives the scores.
-
-        Only rankers whose feature part is a sum of trees have one.
-        """
+    def terms(self) -> Terms:
+        """Return the feature part and the head as a sum of trees, a line and networks."""
         check_is_fitted(self)
-        part = self.feature_part_
-        if not hasattr(part, "forest") or getattr(part, "output", "score") != "score":
-            raise ValueError(
-                f"feature_part must be trees with output='score' to be a forest; got {part!r}."
-            )
-        model = getattr(part, "booster_", None)
-        if model is None:  # an ensemble, whose parts may be fitted again
-            return folded(part.forest(), self.head_.weight)
-        if model not in _FORESTS:
-            _FORESTS[model] = part.forest()
-        return folded(_FORESTS[model], self.head_.weight)
+        return terms_of(self.feature_part_, self.head_.weight)
 
     @property
     def _n_features_out(self) -> int:

@@ -18,6 +18,7 @@ from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
+from treerank.terms.terms import Terms
 
 
 def check_trees(name: str, value: Any) -> None:
@@ -69,7 +70,6 @@ class ForestRanker(Ranker):
     steepness_ = 1.0
     head_ = AntisymmetricHead(np.ones(1), "identity")
     columns_ = Columns()
-    _had_queries = False
     _learned: ClassVar = {}
 
     @property
@@ -84,10 +84,10 @@ class ForestRanker(Ranker):
             raise AttributeError("the trees have no names of features")
         return np.array(self.trees.feature_names, dtype=object)
 
-    def forest(self) -> Forest:
+    def terms(self) -> Terms:
         """Return the trees."""
         check_trees("trees", self.trees)
-        return self.trees
+        return Terms(self.trees)
 
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned, as plain values; the trees are a parameter."""

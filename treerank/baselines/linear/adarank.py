@@ -31,6 +31,7 @@ from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Positive, Rule, Size
 from treerank.rankers.calibration import Calibration
+from treerank.terms.terms import Terms
 
 
 @dataclass(eq=False, repr=False)
@@ -151,6 +152,13 @@ class AdaRank(LinearRanker):
             "weight": np.array(list(weights.values()), dtype=np.float64),
         }
         return coef
+
+    def terms(self) -> Terms:
+        """Return the weights as a line; weak rankers with thresholds are none."""
+        terms = super().terms()
+        if len(self.stumps_["feature"]):
+            raise ValueError(f"weak_ranker must be 'feature' for a line; got {self.weak_ranker!r}.")
+        return terms
 
     def _scores(self, X):
         scores, stumps = super()._scores(X), self.stumps_

@@ -9,6 +9,7 @@ standard features.
 from typing import ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.linear.products import linear_scores
 from treerank.baselines.linear.standard_features import FeatureScale
@@ -17,6 +18,8 @@ from treerank.numerics.threads import threads_for
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
+from treerank.terms.linear import LinearTerm
+from treerank.terms.terms import Terms, no_trees
 
 
 class LinearRanker(Ranker):
@@ -49,6 +52,12 @@ class LinearRanker(Ranker):
     ) -> np.ndarray:
         """Return the weight of each standard feature."""
         raise NotImplementedError
+
+    def terms(self) -> Terms:
+        """Return the weights as a line."""
+        check_is_fitted(self)
+        line = LinearTerm.centered(self.coef_, self.mean_)
+        return Terms(no_trees(len(self.coef_)), line)
 
     def _scores(self, X):
         with threads_for(len(X)):

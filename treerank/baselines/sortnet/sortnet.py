@@ -32,8 +32,9 @@ from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.explanation import check_n_pairs
 from treerank.rankers.held_out import HeldOut
-from treerank.rankers.ranker import ByRow, Ranker
+from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_columns
+from treerank.rankers.scoring import ByRow
 
 #: Number of training documents that a single document is compared with for its score.
 _N_REFERENCES = 100

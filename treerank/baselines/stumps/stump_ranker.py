@@ -10,17 +10,20 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.stumps.stumps import MAX_THRESHOLDS, BinnedFeatures, Stumps, best_stump
 from treerank.baselines.training_checks import start_progress, warn_of_constant_model
 from treerank.checks import check_count
 from treerank.files.states import array, count, entries, history
+from treerank.imports.growing import GrowingForest
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Objective
 from treerank.parameters import Count, Rule, Seed
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.ranker import Ranker
+from treerank.terms.terms import Terms
 
 
 @dataclass(eq=False, repr=False)
@@ -80,6 +83,16 @@ class StumpRanker(Ranker):
     early_stopping_rounds: Count | None = None
     calibration: Calibration = "eval_set"
     random_state: Seed = None
+
+    def terms(self) -> Terms:
+        """Return the stumps as trees of one split."""
+        check_is_fitted(self)
+        growing = GrowingForest()
+        columns = [self.stumps_[name].tolist() for name in Stumps._fields]
+        for feature, threshold, missing, weight in zip(*columns, strict=True):
+            left, right = growing.split(growing.add_tree(), feature, threshold, missing == 0)
+            growing.values[left], growing.values[right] = 0.0, weight
+        return Terms(growing.forest(self.n_features_in_))
 
     @property
     def feature_importances_(self) -> np.ndarray:

@@ -14,13 +14,16 @@ from treerank.feature_parts.ensembles.part_list import (
     check_fitted_parts,
     check_outputs,
     weighed,
+    weighed_terms,
 )
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.terms import terms_of
 from treerank.files.states import Rule, size
 from treerank.objectives.base import Objective
 from treerank.objectives.started import Started, from_start
 from treerank.parameters import Seed
+from treerank.terms.terms import Terms, total
 
 
 @dataclass(frozen=True)
@@ -114,6 +117,16 @@ class Chain(PartList):
             total = total + self._outputs(part, X)
         return total
 
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the weighted sum of the outputs, which are sums over all parts."""
+        check_is_fitted(self)
+        share = weight.sum() / self.n_outputs_
+        of_parts = [
+            terms_of(part, weight) if self._is_direct(part) else weighed_terms(part).scaled(share)
+            for part in self.parts_
+        ]
+        return total(of_parts)
+
     @property
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
         """Values of the metric of the sum, after each step of the last part."""
@@ -130,7 +143,11 @@ class Chain(PartList):
     def _outputs(self, part: Any, X: Any) -> np.ndarray:
         """Return the outputs of a part, or its score in equal shares."""
         outputs = weighed(part, X)
-        if outputs.shape[1] == self.n_outputs_ and not hasattr(part, "head_weight_"):
+        if self._is_direct(part):
             return outputs
         share = outputs.sum(axis=1, keepdims=True) / self.n_outputs_
         return np.repeat(share, self.n_outputs_, axis=1)
+
+    def _is_direct(self, part: Any) -> bool:
+        """Tell whether the outputs of a part are those of the chain."""
+        return part.n_outputs_ == self.n_outputs_ and not hasattr(part, "head_weight_")

@@ -22,17 +22,17 @@ from treerank.feature_parts.ensembles.part_list import (
     check_fitted_parts,
     check_outputs,
     weighed,
+    weighed_terms,
 )
 from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.files.states import Rule, array, history, size
-from treerank.forests.folding import folded, side_by_side
-from treerank.forests.forest import Forest
 from treerank.objectives.base import Objective, convex_form
 from treerank.objectives.batches import taken
 from treerank.parameters import Seed
 from treerank.progress import Progress, current_listener, ignore_progress, listening
+from treerank.terms.terms import Terms, total
 
 #: Penalty on the weights of the parts, chosen on validation parts of real data.
 _ALPHA = 0.03
@@ -139,12 +139,12 @@ class Ensemble(PartList):
         check_is_fitted(self)
         return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
 
-    def forest(self) -> Forest:
-        """Return all trees as one forest with an output for each part; all parts must be trees."""
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the weighted sum of the parts, each the mean of its fits."""
         check_is_fitted(self)
-        fits = [(place, part) for parts in self.bags_ for place, part in enumerate(parts)]
-        forests = [folded(_forest(part), _weights(part)) for _, part in fits]
-        return side_by_side(forests, [place for place, _ in fits], 1 / len(self.bags_))
+        share = 1 / len(self.bags_)
+        fits = [fit for parts in self.bags_ for fit in zip(parts, weight, strict=True)]
+        return total([weighed_terms(part).scaled(share).scaled(factor) for part, factor in fits])
 
     @property
     def n_outputs_(self) -> int:
@@ -170,17 +170,6 @@ class Ensemble(PartList):
         weight = fit_head(scores / scale, convex_form(objective), penalty="positive", alpha=_ALPHA)
         # Where no part helps alone, as with two queries, all of them do.
         self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
-
-
-def _forest(part):
-    if not hasattr(part, "forest") or getattr(part, "output", "score") != "score":
-        raise ValueError(f"parts must be trees with output='score' to be a forest; got {part!r}.")
-    return part.forest()
-
-
-def _weights(part):
-    """Return the weight of each output of a fitted part in its score."""
-    return getattr(part, "head_weight_", np.ones(part.n_outputs_))
 
 
 def _columns(parts, X):

@@ -11,8 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_choice, check_sequence
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
+from treerank.feature_parts.terms import terms_of
 from treerank.files.states import Rule, check_state
 from treerank.parameters import check_parameters
+from treerank.terms.terms import Terms
 
 
 class PartList(BaseEstimator):
@@ -93,6 +95,11 @@ def weighed(part: Any, X: Any) -> np.ndarray:
     """Return the outputs of a fitted part, each times its weight if the part has weights."""
     outputs = np.ascontiguousarray(part.transform(X), dtype=np.float64)
     return outputs * getattr(part, "head_weight_", 1.0)
+
+
+def weighed_terms(part: Any) -> Terms:
+    """Return the score of a fitted part: its outputs, each times its weight if it has weights."""
+    return terms_of(part, getattr(part, "head_weight_", np.ones(part.n_outputs_)))
 
 
 def check_outputs(part: Any, n_outputs: int) -> None:

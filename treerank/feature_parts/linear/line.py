@@ -14,6 +14,8 @@ from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.rows import as_rows
 from treerank.files.states import array, check_state
 from treerank.objectives.base import Objective, convex_form
+from treerank.terms.linear import LinearTerm
+from treerank.terms.terms import Terms, no_trees
 
 #: What ``fit`` has learned, with the rules of a model file.
 _STATE = {
@@ -88,6 +90,12 @@ class Line(BaseEstimator):
             raise ValueError(f"X must have {self.n_features_in_} features; got {rows.shape[1]}.")
         features = Standardization(self.mean_, np.ones_like(self.mean_))(rows, np.float64)
         return (features * self.coef_).sum(axis=1, keepdims=True)
+
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the line times a weight."""
+        check_is_fitted(self)
+        line = LinearTerm.centered(self.coef_, self.mean_)
+        return Terms(no_trees(self.n_features_in_), line).scaled(weight[0])
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted weights, means and importances."""

@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count, check_number, shown
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.networks.layers import layers_of
 from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.networks.state import KEPT, check_network_state, checked_weights
 from treerank.feature_parts.networks.training import (
@@ -46,6 +47,8 @@ from treerank.parameters import (
     check_parameters,
 )
 from treerank.progress import Progress
+from treerank.terms.network import Network
+from treerank.terms.terms import Terms, no_trees
 
 #: Most units of a layer, and most weights of a network: more would not fit into memory.
 MOST_UNITS, MOST_WEIGHTS = 2**16, 10**8
@@ -214,6 +217,14 @@ class NetworkPart(BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), of shape (n_documents, n_outputs_)."""
         return self._transform_blocks(X, self._evaluate, _BLOCK)
+
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the network with a weight for each output."""
+        check_is_fitted(self)
+        inputs = self._standardization
+        layers = tuple(layers_of(self.network_))
+        network = Network(inputs.mean, 1 / inputs.scale, layers, np.asarray(weight))
+        return Terms(no_trees(self.n_features_in_), networks=(network,))
 
     @property
     def head_weight_(self) -> np.ndarray:

@@ -16,6 +16,7 @@ from treerank.checks import check_count
 from treerank.feature_parts.networks.linear import bias_free_layer
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.parameters import LearningRate, Rule
+from treerank.terms.network import Layer, Products
 
 #: Most monomials allowed, for the sake of memory.
 MAX_MONOMIALS = 100_000
@@ -120,10 +121,17 @@ class Monomials(torch.nn.Module):
             pairs = [(numbers[factors[:-1]], factors[-1]) for factors in products]
             self.register_buffer(f"pairs_{power}", torch.tensor(pairs).T, persistent=False)
 
+    def pairs(self) -> list[torch.Tensor]:
+        """Return factors of the monomials of each degree from 2 on: shorter ones, and features."""
+        return [self.get_buffer(f"pairs_{power}") for power in range(2, self.degree + 1)]
+
+    def neutral_layers(self) -> list[Layer]:
+        """Return the products in neutral form."""
+        return [Products(tuple(pairs.cpu().numpy() for pairs in self.pairs()))]
+
     def forward(self, X: torch.Tensor) -> torch.Tensor:
         """Return the products, those of fewer factors first."""
         powers = [X]
-        for power in range(2, self.degree + 1):
-            shorter, last = self.get_buffer(f"pairs_{power}")
+        for shorter, last in self.pairs():
             powers.append(powers[-1][:, shorter] * X[:, last])
         return torch.cat(powers, dim=1)

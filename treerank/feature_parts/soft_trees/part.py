@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count, check_number, shown
 from treerank.feature_parts.engines.boosting import BoostedTrees
+from treerank.feature_parts.networks.layers import array_of, layers_of
 from treerank.feature_parts.networks.network_part import NetworkPart, check_n_weights
 from treerank.feature_parts.networks.training import one_thread
 from treerank.feature_parts.rows import Rows
@@ -18,6 +19,7 @@ from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 from treerank.feature_parts.soft_trees.start import start_layer
 from treerank.files.states import check_state, count, flag
 from treerank.parameters import Rule, Size
+from treerank.terms.network import Layer, SoftSplits
 
 #: Number of rows that tell whether conditional evaluation pays.
 _SAMPLE = 256
@@ -63,6 +65,13 @@ class SoftTreeNetwork(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return f(x)."""
         return self.layer(self.normalization(x))
+
+    def neutral_layers(self) -> list[Layer]:
+        """Return the layers in neutral form."""
+        layer = self.layer
+        weight, bias, leaf = map(array_of, (layer.weight, layer.bias, layer.leaf))
+        splits = SoftSplits(weight, bias, leaf, float(layer.gamma))
+        return [*layers_of(self.normalization), splits]
 
     def start_epoch(self, epoch: int, n_epochs: int) -> None:
         """Set the gamma of an epoch, counted from 0."""

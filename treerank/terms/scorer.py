@@ -1,4 +1,4 @@
-"""Scorer: a forest made ready to score the documents of one query after another."""
+"""Scorer: trees and a line, ready to score the documents of one query after another."""
 
 from threading import local
 from typing import Any
@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.forests.forest import Forest
 from treerank.forests.scoring import (
     check_width,
     forest_scores,
@@ -14,6 +13,8 @@ from treerank.forests.scoring import (
     vector_arguments,
     vector_buffers,
 )
+from treerank.terms.linear import add_line
+from treerank.terms.terms import Terms
 
 
 class Scorer:
@@ -24,8 +25,8 @@ class Scorer:
 
     Parameters
     ----------
-    forest : Forest
-        Trees of one output.
+    terms : Terms
+        Trees of one output, and a line.
 
     Examples
     --------
@@ -37,11 +38,12 @@ class Scorer:
     True
     """
 
-    def __init__(self, forest: Forest) -> None:
-        if forest.n_outputs != 1:
-            raise ValueError(f"forest must have one output; got {forest.n_outputs}.")
-        self.forest = forest
-        self._arguments = vector_arguments(forest)
+    def __init__(self, terms: Terms) -> None:
+        if terms.networks:
+            raise ValueError("terms must be trees and a line; got a network, too.")
+        self.terms, self.forest, line = terms, terms.forest, terms.line
+        self._arguments = vector_arguments(self.forest)
+        self._line = () if line is None else (line.features, line.coef, line.offset)
         self._own = local()
 
     def __call__(self, X: ArrayLike) -> np.ndarray:
@@ -60,9 +62,12 @@ class Scorer:
         rows = np.ascontiguousarray(X, dtype=np.float64)
         check_width(self.forest, rows)
         if self.forest.bitvectors is None:
-            return forest_scores(self.forest, rows)[:, 0]
-        scores = np.empty(len(rows))
-        score_by_vectors(rows, self._arguments, self._buffers(), scores)
+            scores = forest_scores(self.forest, rows)[:, 0]
+        else:
+            scores = np.empty(len(rows))
+            score_by_vectors(rows, self._arguments, self._buffers(), scores)
+        if self._line:
+            add_line(rows, *self._line, scores)
         return scores
 
     def _buffers(self) -> tuple[np.ndarray, np.ndarray]:
@@ -72,4 +77,4 @@ class Scorer:
         return self._own.buffers
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scorer, (self.forest,)
+        return Scorer, (self.terms,)

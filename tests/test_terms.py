@@ -1,0 +1,210 @@
+"""Terms: sums of trees, lines and networks with the scores of the rankers that they stand for."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import lightgbm
+import numpy as np
+import pytest
+from drawn_forests import drawn_documents, drawn_forest
+from test_exports_formats import added, compiled
+
+from treerank import (
+    MLP,
+    Chain,
+    Ensemble,
+    LightGBMTrees,
+    Line,
+    Linear,
+    Polynomial,
+    SoftTrees,
+    TreeDirectRanker,
+    XGBoostTrees,
+    export,
+    make_web_search,
+)
+from treerank.baselines import AdaRank, FRank, RankBoost, RankSVM
+from treerank.exports.conversion import converted
+from treerank.exports.formats import FORMATS, format_named
+from treerank.terms.linear import LinearTerm
+from treerank.terms.network import Affine, Function, Network
+from treerank.terms.scorer import Scorer
+from treerank.terms.terms import Terms, no_trees, total
+
+NAMES = ["a", "b", "c", "d"]
+TREES = LightGBMTrees(3, min_child_samples=5, n_jobs=1)
+NETWORK = {"n_epochs": 2, "learning_rate": 0.05, "random_state": 0}
+PARTS = {
+    "best": Ensemble([Line(), TREES], n_bags=2),
+    "chain": Chain([Line(), XGBoostTrees(3), MLP((3,), **NETWORK)]),
+    "line": Line(),
+    "linear": Linear(**NETWORK),
+    "mlp": MLP((4, 3), activation="relu", n_outputs=2, **NETWORK),
+    "polynomial": Polynomial(3, **NETWORK),
+    "sigmoid": MLP((4,), activation="sigmoid", output_activation="tanh", **NETWORK),
+    "oblivious": SoftTrees(4, oblivious=True, n_outputs=2, batch_norm=True, **NETWORK),
+    "soft_trees": SoftTrees(4, depth=3, gamma=1.0, conditional="always", **NETWORK),
+}
+RANKERS = {
+    **{name: TreeDirectRanker(part, random_state=0) for name, part in PARTS.items()},
+    "AdaRank": AdaRank(),
+    "FRank": FRank(n_estimators=9),
+    "RankBoost": RankBoost(n_estimators=9),
+    "RankSVM": RankSVM(),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y, qid = make_web_search(n_queries=12, documents_per_query=20, n_features=6, random_state=0)
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    return X, y, qid
+
+
+@pytest.fixture(scope="module", params=RANKERS)
+def ranker(request, data):
+    return RANKERS[request.param].fit(*data)
+
+
+def drawn_line(random):
+    """Return a line of four features of which one has no factor."""
+    return LinearTerm(
+        random.normal(size=4) * [1, 0, 1e9, 1e-9], random.normal(size=4) * [1, 0, 1, 1]
+    )
+
+
+def test_terms_have_the_scores_of_the_ranker_up_to_the_order_of_sums(ranker, data):
+    scores = ranker.predict(data[0])
+    atol = 1e-14 * np.ptp(scores)
+    # Outputs of networks are rounded to single precision, which may go the other way.
+    if "network" in ranker.terms().kinds:
+        atol = 2e-7 * np.ptp(scores)
+    np.testing.assert_allclose(ranker.terms().scores(data[0]), scores, rtol=0, atol=atol)
+
+
+def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(
+    ranker, data, tmp_path
+):
+    X = np.nan_to_num(data[0])
+    for format in {*FORMATS} - {"treelite"}:
+        target, terms = format_named(format), ranker.terms().with_lines()
+        kinds, layers = (
+            {*terms.kinds},
+            {type(each) for net in terms.networks for each in net.layers},
+        )
+        is_lone = len(kinds) == 1 and kinds <= {*target.lone} and layers <= {Affine, Function}
+        if is_lone or kinds <= {"trees", *target.adds}:
+            report = export(ranker, tmp_path / format, format=format, check=X)
+            assert report.n_changed_pairs == 0
+            assert report.largest_difference <= 1e-6 * report.score_range
+        else:
+            with pytest.raises(ValueError, match="has no words for"):
+                export(ranker, tmp_path / format, format=format, check=X)
+
+
+def test_onnxruntime_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    export(ranker, tmp_path / "model", format="onnx")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(
+        tmp_path / "model", options, providers=["CPUExecutionProvider"]
+    )
+    scores = session.run(None, {"X": data[0]})[0][:, 0]
+    terms = ranker.terms()
+    if terms.networks:
+        np.testing.assert_allclose(
+            scores, terms.scores(data[0]), rtol=0, atol=2e-7 * np.ptp(scores)
+        )
+    else:
+        np.testing.assert_array_equal(scores, terms.scores(data[0]))
+
+
+@pytest.mark.parametrize("format", ["c", "lightgbm"])
+def test_programs_add_a_line_to_trees_bit_for_bit(format, tmp_path):
+    random = np.random.default_rng(0)
+    for n_trees in (0, 7):
+        forest = drawn_forest(random, n_trees=n_trees)
+        terms, X = Terms(forest, drawn_line(random)), drawn_documents(random, forest, 300)
+        conversion = converted(format, terms, NAMES, X)
+        content = conversion.content()
+        if format == "c":
+            if shutil.which("gcc") is None:
+                pytest.skip("needs gcc")
+            scores = compiled(content, tmp_path / f"model{n_trees}")(X)
+        else:
+            scores = lightgbm.Booster(model_str=content).predict(X, raw_score=True)
+        np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+        np.testing.assert_array_equal(Scorer(terms)(X), terms.scores(X))
+
+
+def test_search_engines_compute_the_scores_of_a_line_that_are_expected(data):
+    random = np.random.default_rng(0)
+    line = LinearTerm.centered(random.normal(size=4), random.normal(size=4))
+    X = random.normal(size=(50, 4))
+    conversion = converted("solr", Terms(no_trees(4), line), NAMES)
+    model = json.loads(conversion.content())
+    weights = [np.float32(model["params"]["weights"][name]) for name in NAMES]
+    norms = [np.float32(each["norm"]["params"]["avg"]) for each in model["features"]]
+    rows = X.astype(np.float32)
+    scores = [
+        added((x - norm) * w for x, norm, w in zip(x, norms, weights, strict=True)) for x in rows
+    ]
+    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+    conversion = converted("opensearch", Terms(no_trees(4), line), NAMES)
+    model = json.loads(conversion.content())
+    scores = [added(x[j] * np.float32(model[name]) for j, name in enumerate(NAMES)) for x in rows]
+    np.testing.assert_allclose(scores + line.offset.sum(), conversion.scores(X)[1], rtol=1e-15)
+
+
+def test_solr_computes_the_scores_of_a_network_that_are_expected():
+    random = np.random.default_rng(0)
+    layers = (
+        Affine(random.normal(size=(3, 4)), random.normal(size=3)),
+        Function("relu"),
+        Affine(random.normal(size=(2, 3)), random.normal(size=2)),
+        Function("tanh"),
+    )
+    network = Network(random.normal(size=4), np.full(4, 0.5), layers, random.normal(size=2))
+    conversion = converted("solr", Terms(no_trees(4), networks=(network,)), NAMES)
+    model, X = json.loads(conversion.content()), random.normal(size=(50, 4))
+    functions = {"relu": lambda v: max(v, np.float32(0)), "tanh": np.tanh, "identity": float}
+    for x, expected in zip(X, conversion.scores(X)[1], strict=True):
+        norms = [feature["norm"]["params"] for feature in model["features"]]
+        values = [
+            (np.float32(v) - np.float32(norm["avg"])) / np.float32(norm["std"])
+            for v, norm in zip(x, norms, strict=True)
+        ]
+        for layer in model["params"]["layers"]:
+            units = []
+            for row, bias in zip(layer["matrix"], layer["bias"], strict=True):
+                unit = np.float32(bias)
+                for weight, value in zip(row, values, strict=True):
+                    unit += np.float32(weight) * value
+                units.append(np.float32(functions[layer["activation"]](unit)))
+            values = units
+        np.testing.assert_allclose(values[0], expected, rtol=1e-6)
+
+
+def test_missing_values_of_a_line_are_refused_where_they_are_zero(data, tmp_path):
+    ranker = RANKERS["RankSVM"].fit(*data)
+    with pytest.raises(ValueError, match=r"'solr' differs: feature 'f0' is missing in \d+;"):
+        export(ranker, tmp_path / "model", format="solr", check=data[0])
+
+
+def test_a_sum_of_terms_has_the_sum_of_the_scores():
+    random = np.random.default_rng(0)
+    forests = [drawn_forest(random, n_trees=3, constant=True) for _ in range(2)]
+    parts = [Terms(forest, drawn_line(random)) for forest in forests]
+    parts.append(Terms(no_trees(4), replace(parts[0].line)))
+    X = drawn_documents(random, forests[0], 50)
+    expected = sum(factor * part.scores(X) for factor, part in zip((2, 0.5, 0), parts, strict=True))
+    scaled = total([part.scaled(factor) for factor, part in zip((2, 0.5, 0), parts, strict=True)])
+    np.testing.assert_allclose(scaled.scores(X), expected, rtol=1e-12)
+    assert total([part.scaled(0) for part in parts]).kinds == ["trees"]
+
+
+def test_a_network_has_no_scorer(data):
+    with pytest.raises(ValueError, match="terms must be trees and a line; got a network"):
+        RANKERS["linear"].fit(*data).scorer()

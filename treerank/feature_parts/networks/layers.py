@@ -1,0 +1,63 @@
+"""Layers of torch as layers in neutral form.
+
+A module without a rule here has a method ``neutral_layers()`` that returns its layers.
+"""
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import torch
+from torch import nn
+
+from treerank.checks import shown
+from treerank.terms.network import Affine, Function, Layer, Scale
+
+
+def layers_of(module: nn.Module) -> list[Layer]:
+    """Return the layers of a trained network.
+
+    Examples
+    --------
+    >>> [type(layer).__name__ for layer in layers_of(nn.Sequential(nn.Linear(2, 1), nn.Tanh()))]
+    ['Affine', 'Function']
+    """
+    if hasattr(module, "neutral_layers"):
+        return list(cast(Any, module).neutral_layers())
+    if type(module) not in _RULES:
+        raise ValueError(f"network_ must be of layers that can be exported; got {shown(module)}.")
+    return _RULES[type(module)](module)
+
+
+def array_of(tensor: torch.Tensor) -> np.ndarray:
+    """Return a tensor as an array of doubles."""
+    numbers: np.ndarray = tensor.detach().cpu().double().numpy()
+    return numbers
+
+
+def _sequential(module: Any) -> list[Layer]:
+    return [layer for child in module for layer in layers_of(child)]
+
+
+def _linear(module: Any) -> list[Layer]:
+    bias = torch.zeros(len(module.weight)) if module.bias is None else module.bias
+    return [Affine(array_of(module.weight), array_of(bias))]
+
+
+def _batch_norm(module: Any) -> list[Layer]:
+    factor = 1 / np.sqrt(array_of(module.running_var) + module.eps)
+    scale = Scale(factor, -array_of(module.running_mean) * factor)
+    own = [Scale(array_of(module.weight), array_of(module.bias))] if module.affine else []
+    return [scale, *own]
+
+
+_RULES: dict[type, Callable[[Any], list[Layer]]] = {
+    nn.BatchNorm1d: _batch_norm,
+    nn.Dropout: lambda module: [],
+    nn.Identity: lambda module: [],
+    nn.Linear: _linear,
+    nn.ReLU: lambda module: [Function("relu")],
+    nn.Sequential: _sequential,
+    nn.Sigmoid: lambda module: [Function("sigmoid")],
+    nn.Tanh: lambda module: [Function("tanh")],
+}

@@ -1,0 +1,49 @@
+"""Terms of a fitted feature part: the weighted sum of its outputs in neutral form."""
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from treerank.checks import shown
+from treerank.forests.folding import folded
+from treerank.forests.forest import Forest
+from treerank.terms.terms import Terms
+
+#: Forests of fitted models, since reading them from an engine takes long.
+_FORESTS: WeakKeyDictionary[Any, Forest] = WeakKeyDictionary()
+
+
+def terms_of(part: Any, weight: np.ndarray) -> Terms:
+    """Return the weighted sum of the outputs of a fitted feature part.
+
+    Parameters
+    ----------
+    part : feature part
+        Boosted trees with ``output="score"``, or a part with a method ``terms(weight)``.
+    weight : ndarray of shape (n_outputs,)
+        Weight of each output.
+
+    Returns
+    -------
+    Terms
+
+    Examples
+    --------
+    >>> from treerank import Line
+    >>> from treerank.objectives import make_objective
+    >>> part = Line().fit(np.array([[1.0], [0.0]]), make_objective([1, 0]))
+    >>> terms_of(part, np.array([2.0])).kinds
+    ['line']
+    """
+    if hasattr(part, "terms"):
+        terms: Terms = part.terms(weight)
+        return terms
+    if getattr(part, "output", None) != "score":
+        raise ValueError(
+            "feature_part must be trees with output='score', a line, a network or several of "
+            f"these; got {shown(part)}."
+        )
+    if part.booster_ not in _FORESTS:
+        _FORESTS[part.booster_] = part.forest()
+    return Terms(folded(_FORESTS[part.booster_], weight))

@@ -1,0 +1,234 @@
+"""Scoring: everything that follows once documents have scores."""
+
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.checks import check_column, check_count, check_weight, warn_user
+from treerank.datasets.ranking_data import Batches
+from treerank.forests.forest import Forest
+from treerank.inputs.documents import check_features, check_labels
+from treerank.inputs.grouping import QueryGroups
+from treerank.lazy import load_object
+from treerank.metrics.base import mean_value
+from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.rankers.calibration import fit_steepness, pair_probability
+from treerank.rankers.explanation import check_n_pairs, explain_pairs
+from treerank.rankers.head import AntisymmetricHead
+from treerank.rankers.reading import read_and_score, read_columns
+from treerank.terms.scorer import Scorer
+from treerank.terms.terms import Terms
+
+#: One entry per row, or nothing.
+ByRow = ArrayLike | None
+
+
+class Scoring(BaseEstimator):
+    """Rankings, comparisons and explanations of an estimator that gives documents scores.
+
+    A subclass has one method: ``_scores(X)`` returns the score of each row of a float matrix, in
+    which missing values are NaN. ``X`` is a CSR matrix if the user passes a sparse one and
+    ``_dense_reader`` is ``None``.
+    """
+
+    __metadata_request__score: ClassVar = {"qid": True}
+
+    metric: AnyMetric = "ndcg@10"
+
+    head_: AntisymmetricHead
+    steepness_: float
+    #: Whether the documents of ``fit`` were of several queries.
+    _had_queries = False
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the score of each document; a higher score is a better rank."""
+        return read_and_score(self, X, needed=())[0]
+
+    def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
+        """Return the rank of each document within its query; 1 is the best.
+
+        If scores are equal, the earlier row has the better rank.
+        """
+        groups, best_first = self._lists(X, qid)
+        ranks = np.empty(len(best_first), dtype=np.int64)
+        ranks[best_first] = _positions(groups) + 1
+        return ranks
+
+    def top_k(self, X: Any, qid: ByRow = None, k: int = 10) -> np.ndarray:
+        """Return the rows of the ``k`` best documents of each query, best first.
+
+        The result is one array for all queries, in ascending order of their ids: ``X[top]`` and
+        ``qid[top]`` are the documents and their queries. Queries with fewer documents have all of
+        them in the result.
+        """
+        check_count("k", k)
+        groups, best_first = self._lists(X, qid)
+        return best_first[_positions(groups) < k]
+
+    def score(
+        self, X: Any, y: Any = None, qid: ByRow = None, *, sample_weight: ByRow = None
+    ) -> float:
+        """Return the mean of ``metric`` over the queries that have something to find.
+
+        With ``sample_weight``, a query counts by the mean weight of its documents.
+        """
+        scores, y, qid = read_and_score(self, X, y, qid)
+        self._warn_of_one_query(qid, len(scores))
+        return self._measured(scores, y, qid, sample_weight)
+
+    def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
+        """Return r(a, b), row by row: positive if a is better, and r(b, a) is its negative.
+
+        One of the two may be a single row.
+        """
+        scores_a, scores_b = self._two_scores(X_a, X_b)
+        return self.head_.compare_scores(scores_a, scores_b)
+
+    def distance(self, X_a: Any, X_b: Any) -> np.ndarray:
+        """Return |r(a, b)|, row by row, a pseudometric: 0 for documents of equal scores."""
+        return np.abs(self.compare(X_a, X_b))
+
+    def predict_pair_proba(self, X_a: Any, X_b: Any) -> np.ndarray:
+        """Return the probability, row by row, that a is more relevant than b."""
+        scores_a, scores_b = self._two_scores(X_a, X_b)
+        return pair_probability(scores_a - scores_b, self.steepness_)
+
+    def explain(
+        self, X_a: Any, X_b: Any, *, n_orders: int = 16, random_state: int = 0
+    ) -> np.ndarray:
+        """Return how much each feature contributes to ranking a above b, row by row.
+
+        The parts of a row add up to the score of a minus that of b. Each part is a Shapley value:
+        the features of b are replaced by those of a one after the other, and the part is the
+        change of the score at the step of this feature, averaged over orders. Parts are exact for
+        sums of trees, by :func:`treerank.forests.shapley.margin_parts`, and for linear rankers.
+        For others, orders are drawn. Those of (b, a) are the negatives of those of (a, b).
+
+        Parameters
+        ----------
+        X_a, X_b : array-like, data frame or sparse matrix of shape (n_pairs, n_features)
+            Documents; one of the two may be a single row.
+        n_orders : int, default=16
+            Number of orders drawn, each walked in both directions. More make the parts more
+            precise.
+        random_state : int, default=0
+            Seed of the orders.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, n_features)
+        """
+        check_is_fitted(self)
+        check_count("n_orders", n_orders)
+        check_count("random_state", random_state, at_least=0)
+        X_a, X_b = self._checked_features(X_a), self._checked_features(X_b)
+        check_n_pairs(X_a.shape[0], X_b.shape[0])
+        exact = self._exact_parts(X_a, X_b)
+        if exact is not None:
+            return exact
+        return explain_pairs(self._scores, X_a, X_b, n_orders, random_state)
+
+    def report(self, X: Any, y: Any = None, qid: ByRow = None, **options: Any) -> Any:
+        """Return an HTML page on how good the ranker is, where it fails, and why.
+
+        ``options`` are those of :func:`treerank.report`, such as ``baseline``.
+        """
+        return load_object("treerank.reports.reporting:report")(self, X, y, qid, **options)
+
+    def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
+        """Fit the steepness of pair probabilities to documents that were not trained on."""
+        scores, y, qid = read_and_score(self, X, y, qid)
+        self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
+        return self
+
+    def terms(self) -> Terms:
+        """Return the ranker as a sum of trees, a line and networks, which not all rankers are.
+
+        The sum gives the scores of ``predict`` but for the last bits; a single term gives them bit
+        for bit if it has a single output.
+        """
+        raise ValueError(f"ranker must be a sum of trees and lines; got {type(self).__name__}.")
+
+    def forest(self) -> Forest:
+        """Return the ranker as a sum of trees, which only some rankers are."""
+        terms = self.terms()
+        if terms.kinds != ["trees"]:
+            raise ValueError(f"ranker must be a sum of trees; got {terms.kinds}.")
+        return terms.forest
+
+    def scorer(self) -> Scorer:
+        """Return a function that quickly scores the documents of one query after another.
+
+        Only rankers that are sums of trees and a line have one; see
+        :class:`~treerank.terms.scorer.Scorer`. It takes numbers as ``predict`` does, but neither
+        data frames nor sparse matrices. Its scores are those of ``predict``, bit for bit if the
+        ranker is trees with a single output.
+        """
+        return Scorer(self.terms())
+
+    def _scores(self, X: Any) -> np.ndarray:
+        """Return the score of each row of a checked matrix."""
+        raise NotImplementedError
+
+    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray | None:
+        """Return the exact parts of margins, or ``None`` if there is no way but by sampling."""
+        return None
+
+    def _dense_reader(self) -> str | None:
+        """Return the name of the class that reads dense matrices only, or ``None``."""
+        return type(self).__name__
+
+    def _reads_batches(self) -> bool:
+        """Tell whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
+        return False
+
+    def _checked_features(self, X: Any) -> Any:
+        """Return features, also those of a file, as a float matrix."""
+        return check_features(self, read_columns(self, X, needed=())[0])
+
+    def _measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
+        """Return the mean of the metric over queries, weighed by ``sample_weight``."""
+        metric = get_metric(self.metric)
+        check_column("y", y, len(scores))
+        if sample_weight is None:
+            return metric(y, scores, qid)
+        groups = QueryGroups.from_qid(qid, len(scores))
+        weight = check_weight("sample_weight", sample_weight, len(scores))
+        weight = np.bincount(groups.codes, weight) / groups.sizes
+        return mean_value(metric.per_query(y, scores, qid), metric.name, weight)
+
+    def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
+        """Return the queries and the rows, query by query, best first."""
+        if isinstance(X, Batches):
+            return self._best_first(X, qid)
+        X, _, qid = read_columns(self, X, None, qid, needed=("qid",))
+        groups, best_first = self._best_first(X, qid)
+        self._warn_of_one_query(qid, len(best_first))
+        return groups, best_first
+
+    def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
+        scores, _, qid = read_and_score(self, X, None, qid, needed=("qid",))
+        groups = QueryGroups.from_qid(qid, len(scores))
+        return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
+
+    def _warn_of_one_query(self, qid: Any, n_rows: int) -> None:
+        """Warn that rows without ``qid`` are one query, if ``fit`` had several."""
+        if qid is None and n_rows > 1 and self._had_queries:
+            warn_user(
+                f"qid is None, so all {n_rows} rows are taken for one query, though fit had "
+                "several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
+                "enabled and a scorer requests it."
+            )
+
+    def _two_scores(self, X_a: Any, X_b: Any) -> tuple[np.ndarray, np.ndarray]:
+        scores_a, scores_b = self.predict(X_a), self.predict(X_b)
+        check_n_pairs(len(scores_a), len(scores_b))
+        return scores_a, scores_b
+
+
+def _positions(groups: QueryGroups) -> np.ndarray:
+    """Return the position within its query, from 0, of each row of sorted queries."""
+    return np.arange(groups.n_documents) - np.repeat(groups.indptr[:-1], groups.sizes)
