@@ -13,19 +13,25 @@ import pytest
 
 pytest.importorskip("xgboost")
 
-from treerank import TreeDirectRanker
+from command_line import run
+
+from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
+from treerank.datasets.letor import write_letor
 from treerank.distributed import fit
+from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.processes import Processes
-from treerank.distributed.shards import deal_queries
+from treerank.distributed.shards import Shard, gather_queries
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.rows import Rows
+from treerank.files.archive import read_archive
+from treerank.files.checkpoint import checkpointing
 from treerank.inputs.canonical import canonical_order, ordered_queries, places_in_team
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.judgments import Whole
 from treerank.objectives.pairs import Pairs
-from treerank.team import current_team, working_in
+from treerank.team import Filling, current_team, working_in
 from treerank.testing import make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -50,6 +56,13 @@ class Threads:
 
     def largest(self, values):
         return np.max(self.gather(values), axis=0)
+
+    def exchange(self, outgoing, into):
+        sent = self.gather([list(outgoing(rank)) for rank in range(self.size)])
+        filling = Filling(into)
+        for tables in sent:
+            for table in tables[self.rank]:
+                filling.add(table)
 
 
 def in_threads(size, work):
@@ -88,7 +101,8 @@ def model_of(ranker):
 
 def assert_same(ranker, launcher, n_workers, X=X, y=Y, qid=QID, **columns):
     one = ranker.fit(X, y, qid, **columns)
-    several = fit(ranker, X, y, qid, workers=n_workers, launcher=launcher, **columns)
+    launcher.n_workers = n_workers
+    several = fit(ranker, X, y, qid, workers=launcher, **columns)
     assert model_of(several) == model_of(one)
     assert several.steepness_ == one.steepness_
     assert several.evals_result_ == one.evals_result_
@@ -126,7 +140,7 @@ def test_weights_stopping_calibration_and_names_are_those_of_one_worker(launcher
     weight = (QID % 3).astype(float)
     columns = {"sample_weight": weight, "eval_set": (frame[::2], Y[::2], QID[::2])}
     assert_same(ranker, launcher, 2, frame, **columns)
-    several = fit(ranker, frame, Y, QID, workers=2, launcher=launcher, **columns)
+    several = fit(ranker, frame, Y, QID, workers=launcher, **columns)
     assert several.feature_names_in_.tolist() == ["a", "b c", "ü", "d", "e"]
 
 
@@ -137,22 +151,35 @@ def test_there_are_no_more_workers_than_queries(launcher):
 
 def test_an_error_of_the_workers_is_raised(launcher):
     with Processes(2) as own, pytest.raises(ValueError, match="eval_set must be"):
-        fit(TreeDirectRanker(TREES), X, Y, QID, eval_set=3, launcher=own)
+        fit(TreeDirectRanker(TREES), X, Y, QID, eval_set=3, workers=own)
 
 
-def test_the_death_of_a_worker_ends_the_fit_at_once():
-    endless = TreeDirectRanker(XGBoostTrees(n_estimators=10**6, n_jobs=1))
-    with Processes(2) as own:
-        pids = [process.pid for process, _ in own._workers]
-        killer = threading.Timer(1.0, os.kill, (pids[1], signal.SIGKILL))
-        killer.start()
-        began = time.monotonic()
-        with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
-            fit(endless, X, Y, QID, launcher=own)
-        assert time.monotonic() - began < 30
-    for pid in pids:
-        with pytest.raises(ProcessLookupError):
-            os.kill(pid, 0)
+def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(launcher, tmp_path):
+    path, trees = tmp_path / "fit.checkpoint", XGBoostTrees(n_estimators=10**6, n_jobs=1)
+    ranker = TreeDirectRanker(trees, smoothing=1.0, random_state=0)
+    died = []
+
+    def kill(pid):
+        while not path.exists():
+            time.sleep(0.01)
+        os.kill(pid, signal.SIGKILL)
+        died.append(time.monotonic())
+
+    with checkpointing(path, every=7):
+        with Processes(2) as own:
+            pids = [process.pid for process, _ in own._workers]
+            threading.Thread(target=kill, args=pids[1:]).start()
+            with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
+                fit(ranker, X, Y, QID, workers=own)
+            assert time.monotonic() - died[0] < 30
+        for pid in pids:
+            with pytest.raises(ProcessLookupError):
+                os.kill(pid, 0)
+        n_trees = XGBoostTrees().restore_booster(read_archive(path)["state"]["model"])
+        trees.n_estimators = n_trees.num_boosted_rounds() + 2
+        launcher.n_workers = 3
+        several = fit(ranker, X, Y, QID, workers=launcher)
+    assert model_of(several) == model_of(ranker.fit(X, Y, QID))
 
 
 def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_named():
@@ -161,9 +188,9 @@ def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_na
         process.kill()
         process.join()
         with pytest.raises(RuntimeError, match=r"worker 0 .* must live until the fit is done"):
-            fit(TreeDirectRanker(TREES), X, Y, QID, workers=1, launcher=own)
-        with pytest.raises(ValueError, match="launcher must have 1 running processes; got 0"):
-            fit(TreeDirectRanker(TREES), X, Y, QID, workers=1, launcher=own)
+            fit(TreeDirectRanker(TREES), X, Y, QID, workers=own)
+        with pytest.raises(ValueError, match="workers must have 1 running processes; got 0"):
+            fit(TreeDirectRanker(TREES), X, Y, QID, workers=own)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 4])
@@ -204,13 +231,69 @@ def test_all_queries_are_described_to_every_worker():
     assert in_threads(3, whole) == [Whole.of(labels, QueryGroups.from_qid(QID))] * 3
 
 
-def test_queries_stay_whole_and_loads_are_even():
+def test_queries_become_whole_and_loads_are_even():
     qid = np.random.default_rng(0).permutation(np.repeat(np.arange(40), np.arange(40) % 7 + 1))
-    parts = deal_queries(QueryGroups.from_qid(qid), 3)
-    np.testing.assert_array_equal(np.sort(np.concatenate(parts)), np.arange(len(qid)))
-    owners = [set(qid[rows]) for rows in parts]
-    assert sum(map(len, owners)) == 40
-    assert max(map(len, parts)) - min(map(len, parts)) <= 1
+    numbers, names = np.arange(len(qid), dtype=float), np.array([f"q{each}" for each in qid])
+    parts = np.array_split(np.arange(len(qid)), [0, 50])  # the first worker has no rows
+
+    def shard(rank):
+        rows = parts[rank]
+        weights = {"sample_weight": numbers[rows] + 1}
+        half = Shard(numbers[rows, None], numbers[rows], id_hashes(names[rows]), weights)
+        return gather_queries([half.taking(slice(0, 9)), half.taking(slice(9, None))])
+
+    shards = in_threads(3, shard)
+    rows = [shard.y.astype(int) for shard in shards]
+    np.testing.assert_array_equal(np.sort(np.concatenate(rows)), np.arange(len(qid)))
+    assert sum(len(set(qid[own])) for own in rows) == 40
+    assert max(map(len, rows)) - min(map(len, rows)) <= 1
+    for own, shard in zip(rows, shards, strict=True):
+        np.testing.assert_array_equal(shard.X[:, 0], own)
+        np.testing.assert_array_equal(shard.weights["sample_weight"], own + 1)
+        np.testing.assert_array_equal(shard.qid, id_hashes(names)[own])
+
+
+def test_hashes_are_equal_where_query_ids_are():
+    day = np.datetime64("2020-01-02")
+    dates = [np.array([day, day + 1]), np.array([day]).astype("datetime64[ns]"), [day.item()]]
+    one = id_hashes([1])[0]
+    assert one == id_hashes(np.array([1.0]))[0] == id_hashes([True])[0] != id_hashes(["1"])[0]
+    assert len(set(id_hashes([-1, -2, 1.5, "a", "1", 2**63, float("inf")]))) == 7
+    assert len({id_hashes(values)[0] for values in dates}) == 1
+
+
+@pytest.mark.parametrize("form", ["Parquet", "LETOR"])
+def test_workers_read_their_shares_of_a_file(launcher, tmp_path, form):
+    rows = np.random.default_rng(0).permutation(len(Y))
+    path = tmp_path / "train.txt"
+    if form == "LETOR":
+        write_letor(path, X[rows], Y[rows], QID[rows])
+    else:
+        arrow = pytest.importorskip("pyarrow")
+        from pyarrow import parquet
+
+        columns = {f"f{j}": X[rows, j] for j in range(X.shape[1])}
+        path = tmp_path / "train.parquet"
+        table = arrow.table({"grade": Y[rows], "user": QID[rows].astype(str), **columns})
+        parquet.write_table(table, path, row_group_size=50)
+    ranker = TreeDirectRanker(TREES, random_state=0)
+    names = () if form == "LETOR" else ("grade", "user")
+    launcher.n_workers = 2
+    assert model_of(fit(ranker, path, *names, workers=launcher)) == model_of(ranker.fit(X, Y, QID))
+
+
+def test_the_shell_fits_by_workers(tmp_path):
+    data, models = tmp_path / "train.txt", [tmp_path / "one", tmp_path / "two"]
+    write_letor(data, X, Y, QID)
+    own = ["--feature-part", "xgboost", "--n-estimators", "2", "--n-jobs", "1", "--valid", data]
+    for model, more in zip(models, [[], ["--workers", "2"]], strict=True):
+        result = run("fit", data, "-m", model, *own, *more)
+        assert result.exit_code == 0, result.output
+    one, two = (load(model) for model in models)
+    np.testing.assert_array_equal(one.predict(X), two.predict(X))
+    assert one.evals_result_ == two.evals_result_
+    wrong = run("fit", data, "-m", models[0], "--workers", "2")
+    assert (wrong.exit_code, "must come with --feature-part xgboost" in wrong.stderr) == (2, True)
 
 
 def test_outside_of_a_team_a_fit_is_alone():
@@ -224,20 +307,21 @@ def test_outside_of_a_team_a_fit_is_alone():
         (RankSVM(), "ranker must be a DirectRanker"),
         (TreeDirectRanker(), "feature_part must be XGBoostTrees for several workers"),
         (TreeDirectRanker(XGBoostTrees(subsample=0.5)), "subsample must be 1.0 for several"),
+        (TreeDirectRanker("xgboost", loss="half_squared_error"), "loss must compare documents"),
         (TreeDirectRanker("xgboost", per_level=True), "per_level must be False for several"),
         (TreeDirectRanker("xgboost", calibration=0.5), "calibration must be None or 'eval_set'"),
     ],
 )
 def test_what_would_give_another_model_is_refused_before_any_process_starts(ranker, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        fit(ranker, X, Y, QID, launcher=None)
+        fit(ranker, X, Y, QID)
 
 
 def test_columns_of_categories_and_several_labels_are_refused():
     ranker = TreeDirectRanker("xgboost")
     with pytest.raises(ValueError, match="X must be dense numbers, without categories"):
-        fit(ranker, pd.DataFrame({"a": ["x", "y"]}), [0, 1], [1, 1], launcher=None)
+        fit(ranker, pd.DataFrame({"a": ["x", "y"]}), [0, 1], [1, 1])
     with pytest.raises(ValueError, match="y must be a single label"):
-        fit(ranker, X, np.stack([Y, Y], axis=1), QID, launcher=None)
+        fit(ranker, X, np.stack([Y, Y], axis=1), QID)
     with pytest.raises(ValueError, match="workers must be"):
-        fit(ranker, X, Y, QID, workers=0, launcher=None)
+        fit(ranker, X, Y, QID, workers=0)

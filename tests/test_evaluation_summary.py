@@ -169,10 +169,10 @@ def test_summaries_find_no_more_in_pure_chance_than_their_level(monkeypatch):
     monkeypatch.setattr(Comparison, "difference", lambda *_, **__: "")  # bootstraps take long
     rng = np.random.default_rng(0)
     n_wrong = 0
-    for _ in range(1000):
+    for _ in range(300):
         summary = null_comparison(rng).summary(test="wilcoxon")
         n_wrong += any(cell.verdict != "same" for cell in summary.cells.values())
-    assert n_wrong <= stats.binom.ppf(0.999, 1000, 0.05)
+    assert n_wrong <= stats.binom.ppf(0.999, 300, 0.05)
 
 
 def test_summaries_are_exported(tmp_path, data):

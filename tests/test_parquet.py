@@ -1,6 +1,7 @@
 """Parquet files: what is read is what was written, and what is wrong is named."""
 
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -44,6 +45,12 @@ def test_numbers_are_one_matrix_that_is_read_without_a_copy(file):
 def test_numbers_that_need_double_precision_get_it(file):
     write(file, stock=[2**40 + 1, 0])
     assert {column.type for column in read_parquet(file).X.columns} == {pa.float64()}
+
+
+def test_decimals_are_the_nearest_floats(file):
+    write(file, price=pa.array([Decimal("-25165118.65"), None]))
+    X = read_parquet(file).X
+    np.testing.assert_array_equal(Columns.of(X).numbers(X), [[-25165118.65], [np.nan]])
 
 
 def test_categories_come_along(file):

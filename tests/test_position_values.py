@@ -25,11 +25,11 @@ def weights_of_pairs(name, labels, scores, k):
     weight, options = PAIR_WEIGHTS[name], WeightOptions(k, largest_label=max(labels))
     gain = np.asarray(weight.gains(y[order], groups, options), dtype=float)
     x = np.array(scores, dtype=float)[order]
-    ranks = Ranks(np.arange(len(y), dtype=np.int32), *np.zeros((6, len(y))))
+    ranks = Ranks(np.arange(len(y), dtype=np.int32), np.zeros(1, np.int32), *np.zeros((6, len(y))))
     discounts = options.discounts(weight.discount, groups.sizes.max())
     rule = RankRule(discounts, top=0, reach=len(discounts), smoothing=0.0, seed=0)
-    kernel = rank_kernel(weight.values, False, False)
-    kernel(x, gain, order, groups.indptr, 0, rule, ranks)
+    kernel = rank_kernel(weight.values, False, False, False)
+    kernel(x, gain, order, groups.indptr, 0, rule, ranks, ranks.near)
     found = {}
     for a, i in enumerate(order):
         for b, j in enumerate(order):

@@ -4,9 +4,11 @@ Start with :class:`TreeDirectRanker`. The rankers of the literature are in
 :mod:`treerank.baselines`, metrics in :mod:`treerank.metrics`, readers and synthetic data in
 :mod:`treerank.datasets`, losses and weights in :mod:`treerank.objectives`, comparisons in
 :mod:`treerank.evaluation`, statistical tests in :mod:`treerank.statistics`, plots in
-:mod:`treerank.plots`, files for other programs in :mod:`treerank.exports`, their models in
-:mod:`treerank.imports`, fits by several processes in :mod:`treerank.distributed`, and the laws that
-a ranker of your own should obey in :mod:`treerank.testing`.
+:mod:`treerank.plots`, explanations and failures in :mod:`treerank.inspection`, pages that show
+them in :mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models
+in :mod:`treerank.imports`, fits by several processes in :mod:`treerank.distributed`, learning from
+clicks in :mod:`treerank.clicks`, and the laws that a ranker of your own should obey in
+:mod:`treerank.testing`.
 
 What a package exports is public. Modules are imported when a name is asked for, so torch and
 xgboost are loaded by those who use them.
@@ -15,6 +17,7 @@ xgboost are loaded by those who use them.
 from typing import TYPE_CHECKING
 
 from treerank.lazy import lazy_names
+from treerank.numerics.waiting import spin_briefly
 
 if TYPE_CHECKING:
     from treerank.datasets.formats import read_batches as read_batches
@@ -57,6 +60,8 @@ if TYPE_CHECKING:
     from treerank.rankers.streaming_ranker import StreamingRanker as StreamingRanker
     from treerank.rankers.tree_direct_ranker import TreeDirectRanker as TreeDirectRanker
     from treerank.registry import load as load
+    from treerank.reports.report import Report as Report
+    from treerank.reports.reporting import report as report
 
 _EXPORTS = {
     "AntisymmetricHead": "treerank.rankers.head:AntisymmetricHead",
@@ -79,6 +84,7 @@ _EXPORTS = {
     "QueryGroups": "treerank.inputs.grouping:QueryGroups",
     "QueryKFold": "treerank.model_selection:QueryKFold",
     "QueryShuffleSplit": "treerank.model_selection:QueryShuffleSplit",
+    "Report": "treerank.reports.report:Report",
     "SoftTrees": "treerank.feature_parts.soft_trees.part:SoftTrees",
     "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",
     "StreamingTrees": "treerank.feature_parts.histogram.streaming:StreamingTrees",
@@ -95,12 +101,14 @@ _EXPORTS = {
     "read_forest": "treerank.imports.reading:read_forest",
     "read_letor": "treerank.datasets.letor:read_letor",
     "read_parquet": "treerank.datasets.parquet:read_parquet",
+    "report": "treerank.reports.reporting:report",
     "show_progress": "treerank.progress_bar:show_progress",
     "weighted_sum": "treerank.objectives.weighted_sum:weighted_sum",
     "write_letor": "treerank.datasets.letor:write_letor",
     "write_parquet": "treerank.datasets.parquet:write_parquet",
 }
 
+spin_briefly()  # before anything loads a runtime of threads
 __version__ = "0.1.0"
 __all__ = sorted(_EXPORTS)
 if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows

@@ -13,11 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: Number of characters of a value that a message shows.
-MAX_SHOWN = 200
 #: Largest weight, and one over the smallest: single precision holds products of two and a gain.
 MAX_WEIGHT = 1e15
-
 #: Largest seed of NumPy's ``RandomState``.
 MAX_SEED = 2**32 - 1
 #: Largest number, and 1 over the smallest, in single precision.

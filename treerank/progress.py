@@ -65,6 +65,8 @@ class Progress:
         Iterations of earlier fits, which this fit continues.
     total : int, default=None
         Largest number of iterations, including those of earlier fits.
+    saver : object, default=None
+        Has ``is_due(iteration)``, and ``save(model, values)``, which is called where it is due.
 
     Examples
     --------
@@ -81,7 +83,9 @@ class Progress:
         early_stopping_rounds: int | None,
         start: int = 0,
         total: int | None = None,
+        saver: Any = None,
     ):
+        self.saver = saver
         self.metric, self.early_stopping_rounds, self.total = metric, early_stopping_rounds, total
         self.values: list[float] = []
         self.best_value, self.best_iteration = -np.inf, start
@@ -100,15 +104,27 @@ class Progress:
         self.values.append(value)
         return value
 
-    def record(self, iteration: int) -> bool:
-        """Note that ``iteration`` iterations are done; return whether the fit should stop."""
+    def record(self, iteration: int, dump: Callable[[], Any] = dict) -> bool:
+        """Note that ``iteration`` iterations are done; return whether the fit should stop.
+
+        ``dump`` returns the model as plain values, to be saved.
+        """
         current_listener()(iteration, self.total, self._note())
+        if self.saver is not None and self.saver.is_due(iteration):
+            self.saver.save(dump(), self.values)
         if not self.values:
             return False
         if self.values[-1] > self.best_value:
             self.best_value, self.best_iteration = self.values[-1], iteration
         rounds = self.early_stopping_rounds
         return rounds is not None and iteration - self.best_iteration >= rounds
+
+    def resume(self, values: list[float], start: int) -> None:
+        """Take over the values of the iterations after ``start`` that were done before."""
+        for iteration, value in enumerate(values, start + 1):
+            self.values.append(value)
+            if value > self.best_value:
+                self.best_value, self.best_iteration = value, iteration
 
     def kept(self) -> int | None:
         """Return the number of iterations to keep, ``None`` for all."""

@@ -6,12 +6,15 @@ team, so the model is the same for any number of workers. Outside of :func:`work
 team of one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+
+#: Rows of a few columns: arrays of the same length.
+Table = Sequence[np.ndarray]
 
 
 class Team(Protocol):
@@ -43,6 +46,44 @@ class Team(Protocol):
         """Return the largest of the workers' values, entry by entry."""
         ...
 
+    def exchange(self, outgoing: Callable[[int], Iterable[Table]], into: Table) -> None:
+        """Send the tables ``outgoing(rank)`` to each worker; fill ``into`` with the rows that come.
+
+        The rows come in any order. ``into`` has room for all of them.
+        """
+        ...
+
+
+class Filling:
+    """Columns that are filled from above with the rows of one table after another.
+
+    Parameters
+    ----------
+    columns : sequence of ndarray
+        The columns to fill.
+
+    Examples
+    --------
+    >>> column = np.zeros(3)
+    >>> Filling([column]).add([np.array([7.0, 8.0])])
+    >>> column
+    array([7., 8., 0.])
+    """
+
+    def __init__(self, columns: Table):
+        self.columns, self.n_filled = columns, 0
+
+    def room(self, n_rows: int) -> Table:
+        """Return the next rows of the columns."""
+        start = self.n_filled
+        self.n_filled += n_rows
+        return [column[start : self.n_filled] for column in self.columns]
+
+    def add(self, table: Table) -> None:
+        """Copy the rows of a table."""
+        for room, values in zip(self.room(len(table[0])), table, strict=True):
+            room[:] = values
+
 
 class _Alone:
     """A team of one."""
@@ -55,6 +96,11 @@ class _Alone:
 
     def largest(self, values: np.ndarray) -> np.ndarray:
         return values
+
+    def exchange(self, outgoing: Callable[[int], Iterable[Table]], into: Table) -> None:
+        filling = Filling(into)
+        for table in outgoing(0):
+            filling.add(table)
 
 
 _ALONE = _Alone()

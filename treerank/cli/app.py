@@ -64,11 +64,20 @@ COMMANDS = {
     ),
     "evaluate": Command(
         "treerank.cli.evaluate:evaluate",
-        "Measure a model by the labels of a data file.",
+        "Measure a model by the labels of a data file, or by a log of clicks.",
         [
             "treerank evaluate web.treerank test.txt",
             "treerank evaluate web.treerank test.txt --metric ndcg@5 --metric map --json",
             "treerank evaluate web.treerank test.txt --per-query > queries.tsv",
+            "treerank evaluate web.treerank documents.parquet --log clicks.parquet",
+        ],
+    ),
+    "report": Command(
+        "treerank.cli.report:report",
+        "Write an HTML page on how good a model is, where it fails, and why.",
+        [
+            "treerank report web.treerank test.txt --output report.html",
+            "treerank report web.treerank test.txt --baseline old.treerank --train train.txt",
         ],
     ),
     "compare": Command(

@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import numpy as np
@@ -21,12 +22,18 @@ from treerank.cli.options import (
     given,
     metric_option,
 )
+from treerank.lazy import load_object
 from treerank.metrics.registry import METRICS, get_metric
 
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr")
 _METRIC_HELP = (
     f"{', '.join(METRICS)}, with @k for a cutoff; may be repeated. "
     f"By default {', '.join(DEFAULT_METRICS)}."
+)
+_LOG_HELP = (
+    "Parquet file of clicks on another ranker: session, query, document, position, click. The "
+    "clicks that the model would earn are estimated; DATA is a Parquet file with a column document "
+    "and needs no labels."
 )
 
 
@@ -38,6 +45,7 @@ def evaluate(
         bool, typer.Option("--per-query", help="Also print the values of each query.")
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    log: Annotated[Path | None, typer.Option("--log", help=_LOG_HELP)] = None,
     label: Label = None,
     query: Query = None,
     memory: Memory = None,
@@ -45,13 +53,19 @@ def evaluate(
     cache: Cache = False,
     quiet: Quiet = False,
 ) -> None:
-    """Measure a model by the labels of a data file.
+    """Measure a model by the labels of a data file, or by a log of clicks.
 
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.
     """
     reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
     reporter = Reporter(quiet)
+    if log is not None:
+        if metric or per_query or label or memory:
+            raise ValueError("--log must be without --metric, --per-query, --label and --memory.")
+        evaluate_log = load_object("treerank.cli.log_evaluation:evaluate_log")
+        evaluate_log(reporter, model, data, log, query=query or "query", as_json=as_json)
+        return
     scores, documents = score_data(reporter, model, data, memory, **reading)
     y, qid = documents.y, documents.qid
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]

@@ -42,7 +42,8 @@ _HELP = {
     "smoothing": "Scale of the noise when scores are ranked; by default 1 where ranks count.",
     "valid": f"Data file for early stopping and pair probabilities: {format_names()}.",
     "stopping": "Stop after so many trees without a better metric on the --valid file.",
-    "best": "Rank best, at several times the cost; see TreeDirectRanker.best.",
+    "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
+    "workers": "Fit by so many processes, each of which reads a share of TRAIN.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 
@@ -79,6 +80,7 @@ def fit(
     random_state: RandomState = 0,
     n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
     memory: Memory = None,
+    workers: Annotated[int | None, typer.Option(min=1, help=_HELP["workers"])] = None,
     sparse: Sparse = False,
     cache: Cache = False,
     quiet: Quiet = False,
@@ -102,6 +104,8 @@ def fit(
         )
     if memory is not None and not getattr(part, "accepts_batches", False):
         raise typer.BadParameter("must come with --feature-part histogram.", param_hint="--memory")
+    if workers is not None:
+        _refuse_beside_workers(feature_part, best, memory, sparse, cache, n_features)
     if early_stopping_rounds is not None and valid is None:
         raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
     check_written(model, train, valid)
@@ -110,12 +114,18 @@ def fit(
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
-    data, held_out = _read(reporter, train, valid, memory, n_features=n_features, **reading)
     steps = part.n_bags if best else n_estimators
     growing = reporter.counting(f"growing {steps} {'bags of ' if best else ''}trees", steps)
-    with growing as show, listening(show):
-        ranker.fit(*(data if memory is None else [data]), eval_set=held_out)
+    if workers is None:
+        reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
+        data, held_out = _read(reporter, train, valid, memory, n_features=n_features, **reading)
+        with growing as show, listening(show):
+            ranker.fit(*(data if memory is None else [data]), eval_set=held_out)
+    else:
+        from treerank.distributed import fit as fit_by_workers
+
+        with growing:
+            ranker = fit_by_workers(ranker, train, label, query, workers=workers, eval_set=valid)
     ranker.save(model)
     n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
     reporter.say(f"wrote {model}: {f'{steps} bags of trees' if best else n_trees}")
@@ -141,6 +151,16 @@ def _refuse_trees(feature_part, *sizes):
     usual = (*(_TREES[name] for name in ("n_estimators", "num_leaves", "learning_rate")), None)
     if feature_part != _DEFAULTS["feature_part"] or sizes != usual:
         raise typer.BadParameter("must come without settings of trees.", param_hint="--best")
+
+
+def _refuse_beside_workers(feature_part, *others):
+    """Refuse what several workers cannot do."""
+    if feature_part != "xgboost" or any(others):
+        raise typer.BadParameter(
+            "must come with --feature-part xgboost, and without --best, --memory, --sparse, "
+            "--cache and --n-features.",
+            param_hint="--workers",
+        )
 
 
 def _n_trees(ranker, n_asked, early_stopping_rounds):

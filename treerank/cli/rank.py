@@ -23,6 +23,7 @@ from treerank.cli.options import (
     choice,
     given,
 )
+from treerank.datasets.ranking_data import RankingData
 from treerank.files.replaced import replaced_file
 from treerank.inputs.grouping import QueryGroups
 
@@ -65,7 +66,7 @@ def rank(
     rows, ranks = best_first(scores, documents.qid)
     is_shown = ranks <= (top or len(ranks))
     rows, ranks = rows[is_shown], ranks[is_shown]
-    columns = documents.qid[rows], _names(documents.doc_ids)[rows], ranks, scores[rows]
+    columns = documents.qid[rows], document_names(documents)[rows], ranks, scores[rows]
     with _text_output(output) as stream:
         stream.write(HEADERS[format])
         lines = zip(*(column.tolist() for column in columns), strict=True)
@@ -89,8 +90,16 @@ def best_first(scores: np.ndarray, qid: np.ndarray) -> tuple[np.ndarray, np.ndar
     return rows, places - np.maximum.accumulate(np.where(begins, places, 0)) + 1
 
 
-def _names(doc_ids):
-    """Return document ids, numbers where there is none."""
+def document_names(documents: RankingData) -> np.ndarray:
+    """Return document ids, numbers from 1 where there is none.
+
+    Examples
+    --------
+    >>> comments = np.array(["docid = GX1", ""], dtype=object)
+    >>> document_names(RankingData(np.eye(2), np.zeros(2), np.zeros(2), comments))
+    array(['GX1', '2'], dtype=object)
+    """
+    doc_ids = documents.doc_ids
     numbers = np.arange(1, len(doc_ids) + 1).astype(str).astype(object)
     return np.where(doc_ids == "", numbers, doc_ids)
 

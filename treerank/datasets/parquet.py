@@ -98,6 +98,7 @@ def parquet_batches(
     features: Sequence[str] | None = None,
     comments: bool = False,
     batch_size: int | None = None,
+    share: tuple[int, int] = (0, 1),
 ) -> Batches:
     """Return the rows of Parquet files in batches, with the parameters of :func:`read_parquet`.
 
@@ -107,6 +108,8 @@ def parquet_batches(
         See :func:`read_parquet`.
     batch_size : int, default=None
         Number of rows; ``None`` is as many as have about four million numbers.
+    share : tuple of int, default=(0, 1)
+        ``(number, of)`` reads one share of several: every ``of``-th row group from ``number`` on.
 
     Returns
     -------
@@ -120,16 +123,17 @@ def parquet_batches(
     [array([2., 0.]), array([1.])]
     """
     files = ParquetFiles.open(path, label, query, features)
-    return Batches(partial(_batches, files, comments, batch_size))
+    return Batches(partial(_batches, files, comments, batch_size, share))
 
 
-def _batches(files, comments, batch_size):
+def _batches(files, comments, batch_size, share):
     """Yield some rows at a time."""
     label, query, first = files.label, files.query, next(iter(files.files))
     keeps_comments = comments and _has_comments(files)
     special = [name for name in (label, query) if name is not None]
     names = [*files.features, *special, *([_COMMENT] * keeps_comments)]
-    for table in files.batches(names, batch_size or rows_at_once(len(files.features))):
+    size = batch_size or rows_at_once(len(files.features))
+    for table in files.batches(names, size, share):
         y, qid = np.full(len(table), np.nan), np.zeros(len(table), dtype=np.int64)
         if label is not None:
             y = as_floats(table.column(label), np.float64)

@@ -96,19 +96,25 @@ class ParquetFiles:
                     check_values(place, name, part, self.role_of(name))
                 yield pa.chunked_array([chunk for part in parts for chunk in part.chunks])
 
-    def batches(self, names: Sequence[str], batch_size: int) -> Iterator[pa.Table]:
-        """Yield columns in batches of rows."""
-        use_threads = threads_allowed() > 1
+    def batches(
+        self, names: Sequence[str], batch_size: int, share: tuple[int, int] = (0, 1)
+    ) -> Iterator[pa.Table]:
+        """Yield columns in batches of rows, of all row groups or of every ``share[1]``-th one."""
+        use_threads, (number, of), n_before = threads_allowed() > 1, share, 0
         for place, file in self.files.items():
-            n_rows = 0
+            n_rows, n_groups = 0, file.metadata.num_row_groups
+            groups = list(range((number - n_before) % of, n_groups, of))
+            n_before += n_groups
             with naming_file(place):
-                for batch in file.iter_batches(batch_size, columns=names, use_threads=use_threads):
+                for batch in file.iter_batches(
+                    batch_size, groups, columns=names, use_threads=use_threads
+                ):
                     table = pa.Table.from_batches([batch])
                     for name in names:
                         check_values(place, name, table.column(name), self.role_of(name), n_rows)
                     n_rows += len(table)
                     yield table
-            _check_length(place, n_rows, file)
+            _check_length(place, n_rows, file, groups)
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""
@@ -194,9 +200,11 @@ def check_values(
 def as_floats(column: pa.ChunkedArray | pa.Array, dtype: Any) -> np.ndarray:
     """Return numbers as floats; missing values are NaN."""
     kind = pa.float32() if dtype == np.float32 else pa.float64()
-    if types.is_decimal(column.type):  # has no unsafe cast
-        column = column.cast(pa.float64())
-    return np.asarray(column.cast(kind, safe=False).to_numpy(zero_copy_only=False))
+    if types.is_decimal(column.type):  # which are rounded correctly only as text
+        column = column.cast(pa.string())
+        kind = pa.float64()
+    floats = column.cast(kind, safe=False).to_numpy(zero_copy_only=False)
+    return np.asarray(floats, dtype=dtype)
 
 
 def as_ids(place: str, name: str, column: pa.ChunkedArray) -> np.ndarray:
@@ -313,11 +321,13 @@ def _check_same(place, schema, first, expected):
             )
 
 
-def _check_length(place, n_rows, file):
-    if n_rows != file.metadata.num_rows:
-        raise ValueError(
-            f"{place}: must hold {file.metadata.num_rows} rows, as it says; got {n_rows}."
-        )
+def _check_length(place, n_rows, file, groups=None):
+    about = file.metadata
+    expected = about.num_rows
+    if groups is not None and len(groups) < about.num_row_groups:
+        expected = sum(about.row_group(group).num_rows for group in groups)
+    if n_rows != expected:
+        raise ValueError(f"{place}: must hold {expected} rows, as it says; got {n_rows}.")
 
 
 def _index_columns(schema):

@@ -2,26 +2,34 @@
 
 import contextlib
 import multiprocessing
-from collections.abc import Sequence
+import os
+import pickle
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
+from pathlib import Path
 from typing import Any, Self
 
-from xgboost.core import XGBoostError
-from xgboost.tracker import RabitTracker
+import joblib
+import numpy as np
 
-from treerank.distributed.worker import serve
+from treerank.distributed.launcher import tracker_for
+from treerank.distributed.parts import Part, stored_parts
+from treerank.distributed.worker import fit_share
+from treerank.distributed.xgboost_team import LostTeamError
 
 #: A process that is not forked has no threads, which a fork would leave in the middle of things.
 _CONTEXT = multiprocessing.get_context("spawn")
 _HOST = "127.0.0.1"
-#: Seconds that a worker may take to end by itself.
+#: Seconds that a worker may take to end by itself, or to tell why it has failed.
 _PATIENCE = 5
 
 
 class Processes:
     """Processes that fit rankers together, one fit after another.
 
-    They listen to this machine only, on free ports.
+    They listen to this machine only, on free ports. Without ``n_jobs``, the cores of the machine
+    are shared among them.
 
     Parameters
     ----------
@@ -30,8 +38,8 @@ class Processes:
 
     Examples
     --------
-    >>> with Processes(4) as launcher:  # doctest: +SKIP
-    ...     fitted = fit(ranker, X, y, qid, workers=4, launcher=launcher)
+    >>> with Processes(4) as workers:  # doctest: +SKIP
+    ...     fitted = fit(ranker, X, y, qid, workers=workers)
     """
 
     def __init__(self, n_workers: int):
@@ -40,11 +48,12 @@ class Processes:
 
     def __enter__(self) -> Self:
         """Start the processes."""
+        n_threads = max(1, joblib.cpu_count() // self.n_workers)
         try:
             for number in range(self.n_workers):
                 ours, theirs = _CONTEXT.Pipe()
                 process = _CONTEXT.Process(
-                    target=serve, args=(theirs,), daemon=True, name=f"worker {number}"
+                    target=serve, args=(theirs, n_threads), daemon=True, name=f"worker {number}"
                 )
                 process.start()
                 theirs.close()
@@ -56,37 +65,39 @@ class Processes:
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         """End the processes."""
-        if kind is None:
-            for process, pipe in self._workers:
-                pipe.send(None)
-                process.join(_PATIENCE)
         self._kill()
 
-    def __call__(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
+    @contextlib.contextmanager
+    def parts(self, columns: Mapping[str, np.ndarray]) -> Iterator[list[list[Part]]]:
+        """Write arrays to files that live as long as the block; return the parts of the workers."""
+        if not isinstance(columns["X"], np.ndarray):
+            raise TypeError(
+                "X must be in memory or a file for processes of this machine; "
+                f"got {type(columns['X'])}."
+            )
+        with tempfile.TemporaryDirectory() as folder:
+            yield stored_parts(Path(folder), columns, self.n_workers)
+
+    def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
         """Run each task in a process of its own, all of them one team; return their rankers.
 
-        The first error of a worker, or its death, is raised. The other workers may then still wait
-        for it, so all of them are ended.
+        An error of a worker, or its death, is raised. The other workers may then still wait for it,
+        so all of them are ended.
         """
-        if len(tasks) > len(self._workers):
+        if len(self._workers) < len(tasks):
             raise ValueError(
-                f"launcher must have {len(tasks)} running processes; got {len(self._workers)}. "
+                f"workers must have {len(tasks)} running processes; got {len(self._workers)}. "
                 "They end with the block of `with`, and after an error."
             )
-        tracker = RabitTracker(host_ip=_HOST, n_workers=len(tasks))
-        tracker.start()
-        address = tracker.worker_args()
         workers = self._workers[: len(tasks)]
         try:
-            for (process, pipe), task in zip(workers, tasks, strict=True):
-                _send(process, pipe, task | {"address": address})
-            return _answers(workers)
+            with tracker_for(len(tasks), _HOST) as address:
+                for (process, pipe), task in zip(workers, tasks, strict=True):
+                    _send(process, pipe, task | {"address": address})
+                return _answers(workers)
         except BaseException:
             self._kill()
             raise
-        finally:
-            with contextlib.suppress(XGBoostError):  # it misses workers that have died
-                tracker.free()
 
     def _kill(self) -> None:
         for process, pipe in self._workers:
@@ -96,10 +107,27 @@ class Processes:
         self._workers = []
 
 
-def run_processes(tasks: Sequence[dict[str, Any]]) -> list[Any]:
-    """Run each task in a new process, all of them one team; return their rankers."""
-    with Processes(len(tasks)) as launcher:
-        return launcher(tasks)
+def serve(pipe: Any, n_threads: int) -> None:
+    """Receive arguments of :func:`fit_share`, and send ``(ranker, None)`` or ``(None, error)``."""
+    os.environ.setdefault("OMP_NUM_THREADS", str(n_threads))
+    while True:
+        answer: tuple[Any, Any]
+        try:
+            answer = (fit_share(**pipe.recv()), None)
+        except EOFError:  # the process that has started this one is gone
+            return
+        except Exception as error:
+            answer = (None, _portable(error))
+        pipe.send(answer)
+
+
+def _portable(error: Exception) -> Exception:
+    """Return the error, or one with its text if it cannot be sent."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
 
 
 def _send(process: Any, pipe: Any, task: dict[str, Any]) -> None:
@@ -111,19 +139,27 @@ def _send(process: Any, pipe: Any, task: dict[str, Any]) -> None:
 
 
 def _answers(workers: Sequence[tuple[Any, Any]]) -> list[Any]:
-    """Return the ranker of each worker; raise the first error."""
+    """Return the ranker of each worker; raise the error that the others follow from."""
     found: dict[Any, Any] = {}
+    errors: list[Exception] = []
     while len(found) < len(workers):
-        waiting = [pipe for _, pipe in workers if pipe not in found]
         pipe: Any
-        for pipe in wait(waiting):
+        missing = [pipe for _, pipe in workers if pipe not in found]
+        ready = wait(missing, _PATIENCE if errors else None)
+        if not ready:
+            break
+        for pipe in ready:
             try:
                 found[pipe], error = pipe.recv()
             except (EOFError, ConnectionResetError):
-                process = next(process for process, end in workers if end is pipe)
-                raise _death_of(process) from None
+                process = next(process for process, its_pipe in workers if its_pipe is pipe)
+                found[pipe], error = None, _death_of(process)
             if error is not None:
-                raise error
+                if not isinstance(error, LostTeamError):
+                    raise error
+                errors.append(error)
+    if errors:
+        raise errors[0]
     return [found[pipe] for _, pipe in workers]
 
 

@@ -1,17 +1,23 @@
-"""Shards: the documents of each worker, in whole queries."""
+"""Shards: the documents of each worker, in whole queries, however the rows were spread before."""
 
 import heapq
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from treerank.inputs.grouping import QueryGroups
+from treerank.team import Table, current_team
+
+#: Queries are dealt in so many groups, by their hash: mostly each group is one query.
+_N_GROUPS = 2**16
+#: Rows that are copied at a time.
+_ROWS_AT_ONCE = 2**14
 
 
 @dataclass(frozen=True, eq=False)
 class Shard:
-    """The documents of one worker.
+    """Documents of one worker.
 
     Attributes
     ----------
@@ -19,9 +25,9 @@ class Shard:
         Features.
     y : ndarray of shape (n_documents,)
         Labels.
-    qid : ndarray of shape (n_documents,)
-        Number of the query of each document.
-    weights : dict from str to ndarray of shape (n_documents,) or None
+    qid : ndarray of uint64, shape (n_documents,)
+        Hash of the query id of each document.
+    weights : dict from str to ndarray of shape (n_documents,)
         Weights by the name of the argument of ``fit``.
     """
 
@@ -30,25 +36,77 @@ class Shard:
     qid: np.ndarray
     weights: dict[str, Any]
 
+    def __len__(self) -> int:
+        """Return the number of documents."""
+        return len(self.y)
 
-def deal_queries(groups: QueryGroups, n_workers: int) -> list[np.ndarray]:
-    """Return the rows of each worker: whole queries, with about the same number of documents.
+    def taking(self, rows: np.ndarray) -> "Shard":
+        """Return the documents of some rows."""
+        weights = {name: weight[rows] for name, weight in self.weights.items()}
+        return Shard(self.X[rows], self.y[rows], self.qid[rows], weights)
 
-    No more workers get rows than there are queries. The largest query goes first, and each one to
-    the worker with the fewest documents.
+    @property
+    def columns(self) -> Table:
+        """All columns."""
+        return [self.X, self.y, self.qid, *self.weights.values()]
+
+    def tables_of(self, is_sent: np.ndarray) -> Iterator[Table]:
+        """Yield the columns of the rows of some groups of queries, some rows at a time."""
+        for start in range(0, len(self), _ROWS_AT_ONCE):
+            part = [column[start : start + _ROWS_AT_ONCE] for column in self.columns]
+            rows = np.flatnonzero(is_sent[_groups_of(part[2])])
+            if len(rows):
+                yield [column[rows] for column in part]
+
+
+def gather_queries(parts: Sequence[Shard]) -> Shard:
+    """Return the documents of whole queries; every worker of the team passes what it has.
+
+    The parts of all workers have the same columns, and every worker has a part, maybe without rows.
+    """
+    team = current_team()
+    counts = np.zeros(_N_GROUPS, dtype=np.int64)
+    for part in parts:
+        counts += np.bincount(_groups_of(part.qid), minlength=_N_GROUPS)
+    counts = np.sum(team.gather(counts), axis=0)
+    worker = deal(counts, team.size)
+    n_rows = int(counts[worker == team.rank].sum())
+    like = parts[0]
+    whole = Shard(
+        np.empty((n_rows, like.X.shape[1]), dtype=like.X.dtype),
+        np.empty(n_rows),
+        np.empty(n_rows, dtype=np.uint64),
+        {name: np.empty(n_rows) for name in like.weights},
+    )
+
+    def outgoing(rank: int) -> Iterator[Table]:
+        for part in parts:
+            yield from part.tables_of(worker == rank)
+
+    team.exchange(outgoing, whole.columns)
+    return whole
+
+
+def deal(sizes: np.ndarray, n_workers: int) -> np.ndarray:
+    """Return the worker of each group, so that all get about the same number of documents.
+
+    The largest group goes first, and each one to the worker with the fewest documents.
 
     Examples
     --------
-    >>> groups = QueryGroups.from_qid(["a", "b", "b", "b", "c", "c"])
-    >>> [rows.tolist() for rows in deal_queries(groups, 2)]
-    [[1, 2, 3], [0, 4, 5]]
+    >>> deal(np.array([1, 3, 0, 2]), 2)
+    array([1, 0, 0, 1])
     """
-    n_workers = min(n_workers, groups.n_queries)
-    worker = np.empty(groups.n_queries, dtype=np.int64)
+    worker = np.zeros(len(sizes), dtype=np.int64)
     loads = [(0, number) for number in range(n_workers)]
-    for query in np.argsort(-groups.sizes, kind="stable"):
+    largest_first = np.argsort(-sizes, kind="stable")
+    for group in largest_first[: np.count_nonzero(sizes)]:
         load, number = heapq.heappop(loads)
-        worker[query] = number
-        heapq.heappush(loads, (load + int(groups.sizes[query]), number))
-    worker_of_row = worker[groups.codes]
-    return [np.flatnonzero(worker_of_row == number) for number in range(n_workers)]
+        worker[group] = number
+        heapq.heappush(loads, (load + int(sizes[group]), number))
+    return worker
+
+
+def _groups_of(hashes: Any) -> np.ndarray:
+    """Return the number of the group of each query, by the hash of its id."""
+    return np.asarray(hashes % np.uint64(_N_GROUPS)).astype(np.int64)

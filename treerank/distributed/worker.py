@@ -1,60 +1,90 @@
-"""Worker: one process of a fit by several."""
+"""Worker: one process of a fit by several, whoever starts it."""
 
-import contextlib
-import io
-import pickle
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
-from xgboost import collective
+import numpy as np
 
-from treerank.distributed.shards import Shard
-from treerank.distributed.xgboost_team import XGBoostTeam
+from treerank.checks import check_weight
+from treerank.datasets.tables import take_columns
+from treerank.distributed.columns import FeatureColumns, agree_on_columns
+from treerank.distributed.id_hashes import id_hashes
+from treerank.distributed.parts import Part, read_part
+from treerank.distributed.shards import Shard, gather_queries
+from treerank.distributed.xgboost_team import xgboost_team
+from treerank.files.checkpoint import Checkpoint, using
+from treerank.inputs.columns import Columns
+from treerank.inputs.documents import check_documents
 from treerank.rankers.training_set import training_set
-from treerank.team import working_in
 
 
-def fit_shard(ranker: Any, shard: Shard, eval_set: Any, seed: int, address: dict[str, Any]) -> Any:
-    """Fit a ranker together with the other workers at an address; return it.
+def fit_share(
+    ranker: Any,
+    parts: Iterable[Part],
+    names: Sequence[str] | None,
+    weights: Sequence[str],
+    eval_set: Any,
+    seed: int,
+    checkpoint: Checkpoint | None,
+    address: dict[str, Any],
+) -> Any:
+    """Fit a ranker together with the other workers; the first that has documents returns it.
 
     Parameters
     ----------
     ranker : DirectRanker
-        Ranker that knows its columns, and is not fitted.
-    shard : Shard
-        Documents of this worker.
-    eval_set : tuple or None
+        Ranker that is not fitted.
+    parts : iterable of Part
+        Documents of this worker, maybe none.
+    names : sequence of str or None
+        Names of the features, where the parts do not know them.
+    weights : sequence of str
+        Names of the weights that the parts have.
+    eval_set : tuple, path or None
         Documents for early stopping and calibration, the same for all workers.
     seed : int
         Seed of everything random, the same for all workers.
+    checkpoint : Checkpoint or None
+        Where the first worker saves the trees.
     address : dict
         Arguments of XGBoost's ``CommunicatorContext``.
     """
-    with contextlib.ExitStack() as stack:
-        with contextlib.redirect_stdout(io.StringIO()):  # XGBoost prints a line for each worker
-            stack.enter_context(collective.CommunicatorContext(**address))
-        stack.enter_context(working_in(XGBoostTeam()))
+    with xgboost_team(address) as team, using(checkpoint):
+        found = [columns for part in parts for columns in read_part(part)]
+        shards = [_checked(ranker, columns, weights) for columns in found if columns["X"].shape[0]]
+        shard = gather_queries(_agreed(ranker, shards, names, weights))
         data = training_set(shard.X, shard.y, shard.qid, **shard.weights)
-        return ranker.fit_training_set(data, eval_set=eval_set, seed=seed)
+        ranker.fit_training_set(data, eval_set=eval_set, seed=seed)
+        return ranker if team.rank == team.gather(len(shard) > 0).index(True) else None
 
 
-def serve(pipe: Any) -> None:
-    """Receive arguments of :func:`fit_shard`, and send a ranker or an error, until ``None`` comes.
-
-    An answer is ``(ranker, None)`` or ``(None, error)``.
-    """
-    while (arguments := pipe.recv()) is not None:
-        answer: tuple[Any, Any]
-        try:
-            answer = (fit_shard(**arguments), None)
-        except Exception as error:
-            answer = (None, _portable(error))
-        pipe.send(answer)
+def _checked(ranker: Any, columns: dict[str, Any], weight_names: Sequence[str]) -> Shard:
+    """Return documents as checked arrays, without rows of weight zero."""
+    X, y, qid = take_columns(columns["X"], columns.get("y"), columns.get("qid"))
+    X, y = check_documents(ranker, X, y, reset=not hasattr(ranker, "n_features_in_"))
+    if ranker.columns_.categories or not hasattr(X, "flags"):
+        raise ValueError("X must be dense numbers, without categories, for several workers.")
+    weights = {name: check_weight(name, columns[name], len(y)) for name in weight_names}
+    shard = Shard(X, y, id_hashes(qid, len(y)), weights)
+    idle = np.any([weight == 0 for weight in weights.values()], axis=0)
+    return shard.taking(np.flatnonzero(~idle)) if np.any(idle) else shard
 
 
-def _portable(error: Exception) -> Exception:
-    """Return the error, or one with its text if it cannot be sent."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
+def _agreed(
+    ranker: Any, shards: list[Shard], names: Sequence[str] | None, weight_names: Sequence[str]
+) -> list[Shard]:
+    """Return shards with the columns of all workers, at least one; set the ranker's columns."""
+    own = None
+    if shards:
+        names = getattr(ranker, "feature_names_in_", names)
+        dtype = np.result_type(*(shard.X for shard in shards)).str
+        own = FeatureColumns(ranker.n_features_in_, None if names is None else list(names), dtype)
+    columns = agree_on_columns(own)
+    ranker.columns_, ranker.n_features_in_ = Columns(), columns.n_features
+    if columns.names is not None:
+        ranker.feature_names_in_ = np.array(columns.names, dtype=object)
+    weights = dict.fromkeys(weight_names, np.empty(0))
+    nothing = np.empty((0, columns.n_features), dtype=columns.dtype)
+    shards = shards or [Shard(nothing, np.empty(0), np.empty(0, dtype=np.uint64), weights)]
+    return [replace(shard, X=shard.X.astype(columns.dtype, copy=False)) for shard in shards]

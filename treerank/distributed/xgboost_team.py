@@ -1,17 +1,36 @@
 """XGBoost's collective as a team: its workers also add up the histograms of the trees."""
 
+import contextlib
+import io
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
+from treerank.distributed.peers import exchange_tables, own_address
 from treerank.lazy import naming_the_extra
+from treerank.team import Table, working_in
 
 with naming_the_extra("XGBoostTrees"):
     from xgboost import collective
+    from xgboost.core import XGBoostError
+
+
+class LostTeamError(RuntimeError):
+    """A worker cannot go on, since another one has ended."""
 
 
 class XGBoostTeam:
-    """The workers of the communicator that is open in this process."""
+    """The workers of the communicator that is open in this thread.
+
+    Parameters
+    ----------
+    host : str
+        Address of this machine at which other workers reach it.
+    """
+
+    def __init__(self, host: str):
+        self.host = host
 
     @property
     def rank(self) -> int:
@@ -25,11 +44,48 @@ class XGBoostTeam:
 
     def gather(self, value: Any) -> list[Any]:
         """Return what each worker has passed, in the order of their ranks."""
-        return [
-            collective.broadcast(value if self.rank == root else None, root)
-            for root in range(self.size)
-        ]
+        roots = range(self.size)
+        wrapped: Any = [value]  # XGBoost refuses to send None
+        found: Any = (
+            collective.broadcast(wrapped if self.rank == root else None, root) for root in roots
+        )
+        return [each for (each,) in found]
 
     def largest(self, values: np.ndarray) -> np.ndarray:
         """Return the largest of the workers' values, entry by entry."""
         return np.asarray(collective.allreduce(np.asarray(values), collective.Op.MAX))
+
+    def exchange(self, outgoing: Callable[[int], Iterable[Table]], into: Table) -> None:
+        """Send tables to each worker, and fill ``into`` with the rows that come."""
+        exchange_tables(self, self.host, outgoing, into)
+
+
+@contextlib.contextmanager
+def xgboost_team(address: dict[str, Any]) -> Iterator[XGBoostTeam]:
+    """Join the team whose tracker is at an address, and let fits in the block be its work.
+
+    Parameters
+    ----------
+    address : dict
+        Arguments of XGBoost's ``CommunicatorContext``.
+    """
+    team = XGBoostTeam(own_address(address["dmlc_tracker_uri"], int(address["dmlc_tracker_port"])))
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(_naming_the_loss())
+        with contextlib.redirect_stdout(io.StringIO()):  # XGBoost prints a line for each worker
+            stack.enter_context(collective.CommunicatorContext(**address))
+        stack.enter_context(working_in(team))
+        yield team
+
+
+@contextlib.contextmanager
+def _naming_the_loss():
+    """Tell the loss of another worker from other errors."""
+    try:
+        yield
+    except (XGBoostError, ConnectionError, TimeoutError) as error:
+        if isinstance(error, XGBoostError) and "collective" not in str(error):
+            raise
+        raise LostTeamError(
+            "every worker must live until the fit is done; another one has ended."
+        ) from error

@@ -328,6 +328,10 @@ class Comparison:
         """
         return make_summary(self, reference, self.default_test(test), alpha, settings)
 
+    def _repr_html_(self) -> str:
+        """Return the summary as HTML, for notebooks."""
+        return self.summary().to_html()
+
     def default_test(self, test: str | PairedTest | None = None) -> str | PairedTest:
         """Return ``test``, or the default if it is None."""
         return test or ("corrected_t" if len(self.splits) > 1 else "randomization")

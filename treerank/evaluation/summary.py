@@ -127,6 +127,8 @@ class Summary:
         """Return an HTML table with the notes in its caption."""
         return LAYOUTS["html"](self)
 
+    _repr_html_ = to_html
+
     def save(self, path: str | Path) -> None:
         """Write the table to a file that ends in ``.txt``, ``.md``, ``.tex`` or ``.html``."""
         path = check_path(path)

@@ -87,17 +87,24 @@ class QueryGroups:
     @cached_property
     def codes(self) -> np.ndarray:
         """Number of the query of each row, in the original order of rows."""
+        by_query = np.repeat(np.arange(self.n_queries), self.sizes)
+        if self.permutation is None:
+            return by_query
         codes = np.empty(self.n_documents, dtype=np.int64)
-        codes[self.order] = np.repeat(np.arange(self.n_queries), self.sizes)
+        codes[self.permutation] = by_query
         return codes
 
     def first_of(self, values: np.ndarray) -> np.ndarray:
         """Return what the first row of each query holds."""
-        return values[self.order[self.indptr[:-1]]]
+        return values[self.sorted_rows(self.indptr[:-1])]
+
+    def sorted_rows(self, places: np.ndarray) -> np.ndarray:
+        """Return the rows at some places of ``order``, which need not be made for it."""
+        return places if self.permutation is None else self.permutation[places]
 
     def with_two_labels(self, y: np.ndarray) -> np.ndarray:
         """Tell of each query whether it holds two different labels: only then it has pairs."""
-        by_query, start = y[self.order], self.indptr[:-1]
+        by_query, start = self.sorted(y), self.indptr[:-1]
         return np.maximum.reduceat(by_query, start) > np.minimum.reduceat(by_query, start)
 
     def among(self, rows: np.ndarray) -> "QueryGroups":

@@ -23,19 +23,23 @@ class RankingScorer:
     ----------
     metric : str, Metric or callable, default="ndcg@10"
         See :func:`~treerank.metrics.registry.get_metric`.
+    qid : array-like of shape (n_documents,), default=None
+        Query ids where the caller passes none.
 
     Examples
     --------
     >>> RankingScorer("map")
-    RankingScorer(metric='map')
+    RankingScorer(metric='map', qid=None)
     """
 
     metric: str | Callable[..., float] = "ndcg@10"
+    qid: ArrayLike | None = None
 
     def __call__(
         self, estimator: Any, X: Any, y: ArrayLike, *, qid: ArrayLike | None = None
     ) -> float:
         """Return the metric of the estimator's scores; higher is better."""
+        qid = self.qid if qid is None else qid
         return get_metric(self.metric)(y, estimator.predict(X), qid)
 
     def get_metadata_routing(self) -> MetadataRequest:
@@ -45,13 +49,18 @@ class RankingScorer:
         return request
 
 
-def make_ranking_scorer(metric: str | Callable[..., float] = "ndcg@10") -> RankingScorer:
+def make_ranking_scorer(
+    metric: str | Callable[..., float] = "ndcg@10", *, qid: ArrayLike | None = None
+) -> RankingScorer:
     """Return a scorer that takes ``qid``.
 
     Parameters
     ----------
     metric : str, Metric or callable, default="ndcg@10"
         See :func:`~treerank.metrics.registry.get_metric`.
+    qid : array-like of shape (n_documents,), default=None
+        Query ids, for tools of scikit-learn that pass none and keep the rows as they are, such as
+        ``permutation_importance``.
 
     Returns
     -------
@@ -67,4 +76,4 @@ def make_ranking_scorer(metric: str | Callable[..., float] = "ndcg@10") -> Ranki
     1.0
     """
     get_metric(metric)  # refuses an unknown name now, not in the middle of a search
-    return RankingScorer(metric)
+    return RankingScorer(metric, qid)

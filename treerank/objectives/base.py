@@ -21,9 +21,9 @@ Derivatives = tuple[np.ndarray, np.ndarray]
 class Objective(Protocol):
     """The price of the scores of all documents, in the order of the caller's rows.
 
-    An objective may also have ``steepness`` (what turns a margin into log odds, 1 if absent) and
+    An objective may also have ``steepness`` (what turns a margin into log odds, 1 if absent),
     ``convex()`` (a convex objective over the same documents, which fits a head over several
-    outputs).
+    outputs) and ``value(scores)`` (the value alone, where that costs less).
 
     Attributes
     ----------
@@ -63,6 +63,12 @@ def convex_form(objective: Any) -> Objective:
     """Return the convex form of an objective, or the objective itself if it has none."""
     form: Objective = objective.convex() if hasattr(objective, "convex") else objective
     return form
+
+
+def value_of(objective: Any, scores: np.ndarray) -> float:
+    """Return the value of an objective, by its ``value`` if it has one, which costs less."""
+    has_value = hasattr(objective, "value")
+    return float(objective.value(scores) if has_value else objective(scores)[0])
 
 
 class SummableObjective(Objective, Protocol):

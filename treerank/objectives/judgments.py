@@ -68,8 +68,9 @@ class Judgments:
         Weight of each document.
     query_weight : ndarray of shape (n_queries,)
         Weight of each query.
-    keys : ndarray of shape (n_documents,)
-        A number for each document, which keys whatever is drawn for it at random.
+    keys : ndarray of shape (n_documents,) or None
+        A number for each document, which keys whatever is drawn for it at random; ``None`` is the
+        number of its row.
     whole : Whole
         What there is to know of the queries of all workers.
     seed : int
@@ -86,7 +87,7 @@ class Judgments:
     groups: QueryGroups
     sample_weight: np.ndarray
     query_weight: np.ndarray
-    keys: np.ndarray
+    keys: np.ndarray | None
     whole: Whole
     seed: int = 0
 
@@ -127,7 +128,7 @@ class Judgments:
             groups,
             np.ones(len(y)) if sample_weight is None else sample_weight,
             np.ones(groups.n_queries) if query_weight is None else query_weight,
-            np.arange(len(y)) if keys is None else keys,
+            keys,
             Whole.of_team(y, groups),
             seed,
         )
@@ -140,10 +141,14 @@ class Judgments:
             groups,
             self.sample_weight[rows],
             self.query_weight[queries],
-            self.keys[rows],
+            self.keys_of(rows),
             Whole.of(self.y[rows], groups),
             self.seed,
         )
+
+    def keys_of(self, rows: np.ndarray) -> np.ndarray:
+        """Return the keys of some rows."""
+        return np.asarray(rows) if self.keys is None else self.keys[rows]
 
     def labeled(self, y: np.ndarray) -> "Judgments":
         """Return the same documents with other labels."""

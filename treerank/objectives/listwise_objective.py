@@ -142,7 +142,7 @@ class ListwiseObjective(Summable):
     @cached_property
     def keys(self) -> np.ndarray:
         """Keys of the documents."""
-        return self.judgments.keys[self.rows]
+        return self.judgments.keys_of(self.rows)
 
     @cached_property
     def query(self) -> np.ndarray:

@@ -95,14 +95,19 @@ class PairProblem:
         # Labels were taken off the scores, and the losses ask for a margin of 1 themselves.
         return 1.0 if self.target_margin == "label_gap" else 0.0
 
-    @cached_property
-    def weights(self) -> Weights:
-        """Weights of the places that no score changes."""
+    def make_weights(self) -> Weights:
+        """Return the weights of the places that no score changes."""
         row = self.labels.row
         groups = QueryGroups(None, self.groups.indptr)
         gain = self.weight.gains(self.judgments.y[row], groups, self.options)
-        gain = gain if self.is_listed else gain * self.balance  # a list has it in its weights
+        if self.pairs.balanced and not self.is_listed:  # a list has it in its weights
+            gain = gain * self.balance
         return Weights(np.ascontiguousarray(gain, np.float64), self.judgments.sample_weight[row])
+
+    @cached_property
+    def weights(self) -> Weights:
+        """These weights, kept."""
+        return self.make_weights()
 
     @cached_property
     def balance(self) -> np.ndarray:
@@ -113,8 +118,8 @@ class PairProblem:
 
     @cached_property
     def weights_single(self) -> Weights:
-        """The same weights in single precision."""
-        return Weights(*(weight.astype(np.float32) for weight in self.weights))
+        """The same weights in single precision; those in double precision are not kept for it."""
+        return Weights(*(weight.astype(np.float32) for weight in self.make_weights()))
 
     @cached_property
     def is_unweighted(self) -> bool:
@@ -139,7 +144,7 @@ class PairProblem:
     @cached_property
     def fixed_mass(self) -> np.ndarray:
         """Sum of the pair weights of each query, where the problem is separable."""
-        weights, labels = self.weights, self.labels
+        weights, labels = self.make_weights(), self.labels
         below = np.append(0, np.cumsum(weights.document))
         first = labels.indptr[:-1].repeat(np.diff(labels.indptr))
         partners = below[first + labels.high] - below[first + labels.low]
@@ -172,7 +177,7 @@ class PairProblem:
     @cached_property
     def keys(self) -> np.ndarray:
         """Key of the document at each place."""
-        return self.judgments.keys[self.labels.row]
+        return self.judgments.keys_of(self.labels.row)
 
     @cached_property
     def last_order(self) -> list[np.ndarray]:
@@ -180,15 +185,21 @@ class PairProblem:
         first = self.groups.indptr[:-1].repeat(self.groups.sizes)
         return [(np.arange(len(first)) - first).astype(np.int32)]
 
-    def ranked(self, x: np.ndarray, iteration: int) -> Ranks:
-        """Return the values of the present ranks; nothing is sorted if ranks do not matter."""
+    def ranked(self, x: np.ndarray, iteration: int, *, single: bool = False) -> Ranks:
+        """Return the values of the present ranks, in single precision if wanted.
+
+        Nothing is sorted if ranks do not matter.
+        """
+        values = np.zeros((6, len(x)), np.float32 if single else np.float64)
+        near = np.zeros(self.groups.n_queries, np.int32)
         if not self.is_ranked:
-            return Ranks(self.last_order[0], *[np.zeros(len(x))] * 6)
+            return Ranks(self.last_order[0], near, *values)
         # A copy, so that objectives may be called from several threads at once.
-        ranks = Ranks(self.last_order[0].copy(), *np.zeros((6, len(x))))
-        truncated = self.pairs.top is not None
-        kernel = rank_kernel(self.fills_values, truncated, self.weight.looks_at_ties)
+        ranks = Ranks(self.last_order[0].copy(), near, *values)
+        wanted = self.pairs.top is not None, self.weight.looks_at_ties
+        gain = self.weights_single.gain if single else self.weights.gain
         place = self.keys, self.labels.indptr
-        kernel(x, self.weights.gain, *place, iteration, self.rank_rule, ranks)
+        kernel = rank_kernel(self.fills_values, *wanted, single)
+        kernel(x, gain, *place, iteration, self.rank_rule, ranks, near)
         self.last_order[0] = ranks.order
         return ranks

@@ -15,7 +15,14 @@ from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Derivatives, Priced
-from treerank.objectives.kernels import exact_pairs, fast_pairs, hinges, level_sums, listed_pairs
+from treerank.objectives.kernels import (
+    exact_pairs,
+    fast_pairs,
+    hinges,
+    level_sums,
+    listed_pairs,
+    logistic_values,
+)
 from treerank.objectives.kernels.places import place_scores, scatter
 from treerank.objectives.losses import PAIR_LOSSES
 from treerank.objectives.pair_problem import PairProblem
@@ -53,9 +60,17 @@ class PairwiseObjective(PairProblem, Summable):
             sums = kernel.sums(self, self._placed(scores), iteration)
             return self._scattered(sums, self.factors(sums.mass))
 
+    def value(self, scores: np.ndarray) -> float:
+        """Return the value alone, as fast as the loss allows."""
+        if not logistic_values.can_sum(self):
+            return self(scores)[0]
+        with threads_for(self._worth_in_documents):
+            values = logistic_values.values(self, self._placed(scores))
+            return float(np.sum(self.factors(self.fixed_mass) * values))
+
     def checked(self) -> "PairwiseObjective":
         """Return the objective itself, once the weight has accepted the labels."""
-        assert len(self.weights.gain) == len(self.judgments.y)
+        assert len(self.make_weights().gain) == len(self.judgments.y)
         return self
 
     @property

@@ -9,13 +9,11 @@ from sklearn.utils import _safe_indexing
 from treerank.boundaries.neighbors import find_boundaries
 from treerank.checks import check_count
 from treerank.inputs.grouping import QueryGroups
+from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.plots.style import GRAY, legend, line_styles, make_axes, shown, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-#: Largest number of pairs in a calibration curve.
-_MAX_PAIRS = 200_000
 
 
 def score_histograms(
@@ -98,7 +96,7 @@ def pair_calibration(
     check_count("random_state", random_state, at_least=0)
     ax = make_axes(ax, height=2.9)
     y = np.asarray(y, dtype=float)
-    i, j = _pairs(y, QueryGroups.from_qid(qid, len(y)), np.random.default_rng(random_state))
+    i, j = drawn_pairs(y, QueryGroups.from_qid(qid, len(y)), np.random.default_rng(random_state))
     if len(i) == 0:
         raise ValueError("y must have a query with two different labels; got none.")
     ax.plot([0, 1], [0, 1], color=GRAY, linewidth=0.8, linestyle=":")
@@ -118,14 +116,9 @@ def pair_calibration(
 
 def _draw_calibration(ax, predicted, won, bins, label, style):
     """Draw the share of pairs won over the mean predicted probability, bin by bin."""
-    places = np.minimum((predicted * bins).astype(int), bins - 1)
-    counts = np.bincount(places, minlength=bins)
-    used = counts > 0
-    n = counts[used]
-    share = np.bincount(places, won, minlength=bins)[used] / n
-    mean = np.bincount(places, predicted, minlength=bins)[used] / n
-    error = np.sum(n * np.abs(share - mean)) / len(predicted)
-    ax.plot(mean, share, linewidth=1.2, label=f"{label}: off by {error:.3f}", **style)
+    curve = calibration_curve(predicted, won, bins=bins)
+    mean, share, n = curve.predicted, curve.won, curve.counts
+    ax.plot(mean, share, linewidth=1.2, label=f"{label}: off by {curve.error:.3f}", **style)
     ax.scatter(mean, share, s=60 * n / n.max() + 4, color=style["color"], linewidth=0)
 
 
@@ -199,16 +192,6 @@ def _draw_labels(ax, y, top):
     ax.imshow(row, extent=band, aspect="auto", interpolation="none")
     patches = [Patch(color=c, label=f"{v:g}") for v, c in zip(labels, colors, strict=True)]
     legend(ax, handles=patches, title="label", handlelength=1)
-
-
-def _pairs(y, groups, rng):
-    """Draw random pairs of different labels within queries, each in a random order."""
-    first = rng.integers(groups.n_documents, size=_MAX_PAIRS)
-    query = groups.codes[groups.order[first]]
-    second = groups.indptr[query] + rng.integers(groups.sizes[query])
-    i, j = groups.order[first], groups.order[second]
-    different = y[i] != y[j]
-    return i[different], j[different]
 
 
 def _checked(y: ArrayLike, scores: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -41,6 +41,7 @@ from treerank.rankers.reading import (
 )
 from treerank.rankers.scoring import ByRow, Scoring
 from treerank.rankers.training_set import TrainingSet, training_set
+from treerank.team import current_team
 
 
 class Ranker(Scoring):
@@ -161,7 +162,7 @@ class Ranker(Scoring):
 
     def fit_training_set(self, data: TrainingSet, *, eval_set: Any, seed: int) -> Self:
         """Fit to a training set whose columns the ranker knows, drawing all seeds from one."""
-        self._had_queries = data.groups.n_queries > 1
+        self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
         data, held_out, calibrating = self._set_aside(data, eval_set, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_ = 1.0

@@ -12,6 +12,7 @@ from treerank.datasets.ranking_data import Batches
 from treerank.forests.forest import Forest
 from treerank.inputs.documents import check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
+from treerank.lazy import load_object
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.rankers.calibration import fit_steepness, pair_probability
@@ -129,6 +130,13 @@ class Scoring(BaseEstimator):
         if exact is not None:
             return exact
         return explain_pairs(self._scores, X_a, X_b, n_orders, random_state)
+
+    def report(self, X: Any, y: Any = None, qid: ByRow = None, **options: Any) -> Any:
+        """Return an HTML page on how good the ranker is, where it fails, and why.
+
+        ``options`` are those of :func:`treerank.report`, such as ``baseline``.
+        """
+        return load_object("treerank.reports.reporting:report")(self, X, y, qid, **options)
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the steepness of pair probabilities to documents that were not trained on."""

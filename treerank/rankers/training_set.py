@@ -17,6 +17,7 @@ from treerank.inputs.grouping import QueryGroups, check_constant_within
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments
+from treerank.objectives.nothing import NoDocuments
 from treerank.objectives.pairs import GivenPairs
 from treerank.team import current_team
 
@@ -80,7 +81,10 @@ class TrainingSet:
                     f"got {settings['pairs']!r}."
                 )
             settings["pairs"] = self.pairs
-        return bind_loss(loss, self.judgments(seed), PairSettings(**settings))
+        judgments = self.judgments(seed)  # also without documents: all workers are asked
+        if len(self.y) == 0:
+            return NoDocuments()
+        return bind_loss(loss, judgments, PairSettings(**settings))
 
     def labeled(self, name: str) -> Self:
         """Return the same documents with one of several labels."""
@@ -179,7 +183,7 @@ def rows_that_count(n_rows: int, *weights: np.ndarray | None) -> np.ndarray:
     counts = np.ones(n_rows, dtype=bool)
     for weight in weights:
         counts &= weight is None or weight > 0
-    if not counts.any():
+    if not any(current_team().gather(bool(counts.any()))):
         raise ValueError("sample_weight and query_weight must leave a row; got zeros only.")
     return counts
 

@@ -172,11 +172,12 @@ class TreeDirectRanker(DirectRanker):
 
     @classmethod
     def best(cls, **settings: Any) -> Self:
-        """Return an unfitted ranker that ranks best, at several times the cost of the default.
+        """Return an unfitted ranker for small data, at several times the cost of the default.
 
         Its feature part is an ensemble of a line and boosted trees, each fitted five times to four
         fifths of the queries. The fits stop early on the other fifth, so ``eval_set`` is needed for
-        pair probabilities only. The recipe is the same for all data.
+        pair probabilities only. The recipe is the same for all data. It ranks best where there are
+        hundreds of queries. With thousands of queries the default may rank better.
 
         Parameters
         ----------
@@ -193,7 +194,7 @@ class TreeDirectRanker(DirectRanker):
             learning_rate=0.05,
             num_leaves=15,
             colsample_bytree=0.5,
-            early_stopping_rounds=50,
+            early_stopping_rounds=25,
         )
         return cls(
             feature_part_class("ensemble")([feature_part_class("line")(), trees]), **settings

@@ -7,7 +7,7 @@ parameters, or parameters of :class:`BoostedTrees` with another default. Checks,
 early stopping and the forms of output are here.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
@@ -17,14 +17,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_sequence, shown
+from treerank.checks import check_count, check_sequence, shown, warn_user
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
+from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
 from treerank.numerics.threads import kernel_threads, threads_of
+from treerank.numerics.waiting import runtimes_in_the_way
 from treerank.objectives.base import Objective
 from treerank.parameters import (
     Count,
@@ -77,6 +79,8 @@ class GrowthTask(NamedTuple):
         Records each iteration and decides when to stop.
     seed : int
         Seed of everything random.
+    whole : bool
+        Whether earlier trees may have been grown on other data, so that they need whole values.
     """
 
     rows: Rows
@@ -86,6 +90,7 @@ class GrowthTask(NamedTuple):
     validation_rows: Rows | None
     progress: Progress
     seed: int
+    whole: bool = False
 
 
 @dataclass(eq=False, repr=False)
@@ -209,7 +214,8 @@ class BoostedTrees(BaseEstimator):
         """
         rows = self._as_rows(X)
         self._check_parameters(validation)
-        if self.subsample * len(rows) < 1:
+        _warn_of_spinning()
+        if 0 < self.subsample * len(rows) < 1:
             raise ValueError(
                 f"subsample must draw one of {len(rows)} documents; got {self.subsample!r}."
             )
@@ -219,11 +225,14 @@ class BoostedTrees(BaseEstimator):
         if n_new == 0:
             return self
         metric, rounds = validation and validation[1], self.early_stopping_rounds
-        progress = Progress(metric, rounds, start, start + n_new)
+        saver = saver_of(self, rows, objective, start)
+        progress = Progress(metric, rounds, start, start + n_new, saver)
+        whole = earlier is not None
+        earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
         validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)
-        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed)
+        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole)
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(task)
         return self._remember(booster, progress)
@@ -235,6 +244,10 @@ class BoostedTrees(BaseEstimator):
         if len(rows) == 0:
             return np.zeros((0, self.n_outputs_))
         return OUTPUTS[self.output].transform(self, rows.array())
+
+    def is_resumable(self) -> bool:
+        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
+        return self.subsample == self.colsample_bytree == 1
 
     @property
     def n_outputs_(self) -> int:
@@ -309,21 +322,6 @@ class BoostedTrees(BaseEstimator):
                 "A ranker takes it as eval_set."
             )
 
-    def _check_engine_params(self, params: dict[str, Any], taken: Collection[str]) -> None:
-        """Refuse ``engine_params`` that are arguments of their own, or that no engine can read."""
-        for name, value in params.items():
-            entries = value if isinstance(value, list | tuple) else [value]
-            if not entries or not all(map(_is_readable, entries)):
-                raise ValueError(
-                    "engine_params must be finite numbers, text, True or False, or lists of these; "
-                    f"got {shown(value)} for {name!r}."
-                )
-            if name in taken:
-                raise ValueError(
-                    f"engine_params must not hold what has an argument of its own or is set by the "
-                    f"objective; got {name!r}."
-                )
-
     def _count_new(self, start: int) -> int:
         """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
         n_new = self.n_estimators - (start if self._continues_itself() else 0)
@@ -369,6 +367,16 @@ class BoostedTrees(BaseEstimator):
         del booster
         return None
 
+    def _resumed(self, earlier, start, n_new, progress, objective):
+        """Return the trees to continue, their number and that of new ones, as a checkpoint says."""
+        state = progress.saver and progress.saver.saved()
+        booster = state and self.restore_booster(state["model"])
+        n_done = self.count_iterations(booster, objective.n_outputs) if booster else start
+        if not booster or n_done >= start + n_new:
+            return earlier, start, n_new
+        progress.resume(state["values"], start)
+        return booster, n_done, start + n_new - n_done
+
     def _categorical_columns(self, rows: Rows) -> tuple[int, ...]:
         """Return the columns with codes of categories."""
         columns, names = self.categorical_features, rows.feature_names
@@ -399,8 +407,12 @@ class BoostedTrees(BaseEstimator):
         return self
 
 
-def _is_readable(value: Any) -> bool:
-    """Tell whether engines can read a value: text, or a finite number."""
-    return isinstance(value, str) or (
-        isinstance(value, bool | int | float | np.number | np.bool_) and bool(np.isfinite(value))
-    )
+def _warn_of_spinning() -> None:
+    """Warn once if threads spin for long while other programs need the processors."""
+    late = runtimes_in_the_way()
+    if late:
+        warn_user(
+            f"Other programs use the processors, and threads of {', '.join(late)} spin while they "
+            "wait, which slows down all of them. Import treerank first, or set "
+            "GOMP_SPINCOUNT=1000 before Python starts."
+        )

@@ -18,6 +18,7 @@ from treerank.feature_parts.engines.column_arguments import (
     interaction_groups,
     monotone_signs,
 )
+from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Options, Rule
@@ -159,7 +160,7 @@ class LightGBMTrees(BoostedTrees):
 
         from treerank.feature_parts.engines.lightgbm_boundary import make_dataset, progress_callback
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, _ = task
+        rows, derivatives, n_new, earlier, validation_rows, progress, _, _ = task
         params = self._parameters(task)
         params["objective"] = lambda scores, _: derivatives(scores)
         data = make_dataset(
@@ -179,11 +180,16 @@ class LightGBMTrees(BoostedTrees):
             feval=None
             if progress.metric is None
             else lambda scores, _: (progress.name, progress.measure(scores), True),
-            callbacks=[progress_callback(progress, derivatives.n_outputs)],
+            callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
             init_model=earlier,
             keep_training_booster=True,
         )
         return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
+
+    def is_resumable(self) -> bool:
+        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
+        is_plain = self.boosting == "gbdt" and not self.engine_params
+        return is_plain and super().is_resumable()
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
@@ -302,7 +308,7 @@ class LightGBMTrees(BoostedTrees):
                 raise ValueError(f"engine_params must be known to LightGBM; got {name!r}.")
         params = {main_name[name]: value for name, value in self.engine_params.items()}
         taken = {main_name[name] for name in (*_SHARED, *_OWN)}
-        self._check_engine_params(params, taken)
+        check_engine_params(params, taken)
         check_values(params)
         if "goss" in params.values():  # GOSS scales gradients, so their sums are not exact
             params = {"deterministic": True, "force_col_wise": True} | params

@@ -25,6 +25,7 @@ from treerank.feature_parts.engines.column_arguments import (
     interaction_groups,
     monotone_signs,
 )
+from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.feature_parts.rows import stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
@@ -195,12 +196,12 @@ class XGBoostTrees(BoostedTrees):
 
         from treerank.feature_parts.engines.xgboost_boundary import ProgressCallback, make_matrix
 
-        rows, derivatives, n_new, earlier, validation_rows, progress, seed = task
+        rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {
             "categorical": self._categorical_columns(rows),
             "sparse": rows.is_sparse,
-            "whole": earlier is not None,
+            "whole": whole,
             "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
             "max_bin": self.max_bin,
             "n_threads": self.n_threads_for(rows),
@@ -218,7 +219,7 @@ class XGBoostTrees(BoostedTrees):
             obj=lambda scores, _: derivatives(scores),
             evals=held_out,
             custom_metric=lambda scores, _: (progress.name, progress.measure(scores)),
-            callbacks=[ProgressCallback(progress)],
+            callbacks=[ProgressCallback(progress, self.dump_booster)],
             verbose_eval=False,
             xgb_model=earlier,
         )
@@ -227,6 +228,10 @@ class XGBoostTrees(BoostedTrees):
         booster.set_attr(**{_ZEROS: zeros})
         booster.set_param({"nthread": self.n_threads})  # there may be more rows to score
         return booster
+
+    def is_resumable(self) -> bool:
+        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
+        return not self.engine_params and super().is_resumable()
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
@@ -333,7 +338,7 @@ class XGBoostTrees(BoostedTrees):
 
         if self.engine_params:
             taken = (*_SHARED, *_RENAMED.values(), *_OWN)
-            self._check_engine_params(self.engine_params, taken)
+            check_engine_params(self.engine_params, taken)
             check_known(self.engine_params)
         if self.device != "cpu":
             check_device(self.device)

@@ -84,8 +84,14 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
     n_words, n_blocks = PRECISIONS[settings.precision].n_words, training.binned.words.shape[1]
     n_tasks = max(1, min(nb.get_num_threads(), n_blocks))
     buffers = make_buffers(len(task.rows), n_blocks, n_words, settings.limits, n_tasks)
-    trees, values = [], []
+    trees: list[GrownTree] = []
+    values: list[np.ndarray] = []
     n_earlier = 0 if earlier is None else earlier.n_trees
+
+    def grown() -> Forest:
+        forest = make_forest(trees, values, training.binned, bins)
+        return forest if earlier is None else earlier.followed_by(forest)
+
     for n_trees in range(n_earlier + 1, n_earlier + task.n_new + 1):
         tree, leaf_values = _grow_tree(task, training, buffers, settings)
         trees.append(tree)
@@ -94,10 +100,9 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
             scores = validation.scores
             validation.add(tree, leaf_values, np.arange(len(scores)))
             progress.measure(scores[:, 0] if scores.shape[1] == 1 else scores)
-        if progress.record(n_trees):
+        if progress.record(n_trees, lambda: grown().as_state()):
             break
-    forest = make_forest(trees, values, training.binned, bins)
-    forest = forest if earlier is None else earlier.followed_by(forest)
+    forest = grown()
     kept = progress.kept()
     return forest if kept is None else forest.first_trees(kept)
 

@@ -149,6 +149,10 @@ class HistogramTrees(BoostedTrees):
         with kernel_threads(n_threads):
             return boost(task, bins, signs, self._settings(bool(signs.any())))
 
+    def is_resumable(self) -> bool:
+        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
+        return True  # what is drawn depends on the number of the tree alone
+
     def predict_scores(self, values: np.ndarray) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
         scores = np.zeros((len(values), self.n_scores_))

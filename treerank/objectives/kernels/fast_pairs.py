@@ -21,13 +21,11 @@ from numba import prange
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.objectives.kernels import exact_pairs
 from treerank.objectives.kernels.places import Sums
-from treerank.objectives.kernels.ranking import Ranks, rank_query
+from treerank.objectives.kernels.ranking import FASTMATH
 
 if TYPE_CHECKING:
     from treerank.objectives.pair_problem import PairProblem
 
-#: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
-FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 OPTIONS: dict[str, Any] = {"parallel": True, "error_model": "numpy", "fastmath": FASTMATH}
 #: Places that are read at a time, so that no loop over single places remains.
 LANES = np.uint64(16)
@@ -54,12 +52,9 @@ def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
     assert shape is not None
     g, h = np.zeros((2, len(x)), np.float32)
     mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
-    order = problem.last_order[0].copy()
     shift = np.float32(np.exp(shape.steepness * problem.shift))
-    ranking = problem.keys, iteration, problem.rank_rule, order
-    labels, weights = problem.labels, problem.weights_single
-    kernel_of(problem)(x, shape.steepness, shift, labels, weights, *ranking, g, h, mass, wide)
-    problem.last_order[0] = order
+    places = problem.labels, problem.weights_single, problem.ranked(x, iteration, single=True)
+    kernel_of(problem)(x, shape.steepness, shift, *places, g, h, mass, wide)
     if wide.any():
         g, h = g.astype(np.float64), h.astype(np.float64)
         _sum_wide(problem, np.flatnonzero(wide), x, iteration, g, h, mass)
@@ -75,8 +70,7 @@ def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
     return fast_kernel(
         problem.loss.shape.of_upset,
         problem.weight.of_pair,
-        problem.fills_values,
-        problem.is_ranked,
+        problem.weight.values is not None,
         problem.weight.looks_at_ties,
         problem.pairs.top is not None,
         limited=limited,
@@ -111,8 +105,7 @@ def is_narrow(longest: int, limited: bool) -> bool:
 def fast_kernel(
     of_upset: Callable[..., Any],
     of_pair: Callable[..., Any],
-    fill: Callable[..., Any],
-    ranked: bool,
+    valued: bool,
     ties_matter: bool,
     truncated: bool,
     *,
@@ -123,17 +116,14 @@ def fast_kernel(
 ) -> Callable[..., Any]:
     """Make the kernel for a loss that has a shape.
 
-    The kernel ranks each query, starting from ``order``. It fills ``g`` and ``h`` without the
-    constants of the shape, ``mass`` with the sum of pair weights of each query, and ``wide`` with
-    True where a query is left to the exact kernel.
+    The kernel fills ``g`` and ``h`` without the constants of the shape, ``mass`` with the sum of
+    pair weights of each query, and ``wide`` with True where a query is left to the exact kernel.
     """
     one, none = np.float32(1), np.float32(0)
-    flags = ranked, ties_matter, truncated, limited, narrow, weighted, normalized
+    flags = valued, ties_matter, truncated, limited, narrow, weighted, normalized
 
-    @kernel_for(of_upset, of_pair, fill, *flags, **OPTIONS)
-    def over_runs(
-        x, steepness, shift, labels, weights, names, iteration, rule, order, g, h, mass, wide
-    ):
+    @kernel_for(of_upset, of_pair, *flags, **OPTIONS)
+    def over_runs(x, steepness, shift, labels, weights, ranks, g, h, mass, wide):
         for q in prange(len(labels.indptr) - 1):
             a, b = labels.indptr[q], labels.indptr[q + 1]
             size = _rounded_up(b - a)
@@ -150,12 +140,17 @@ def fast_kernel(
             _load(gain, weights.gain[a:b])
             if weighted:
                 _load(document, weights.document[a:b])
-            if ranked:
-                ranks = Ranks(order[a:b], block, above, below, within, inside, inside_tie)
-                wanted = truncated, ties_matter
-                near = rank_query(fill, wanted, x[a:b], gain, names[a:b], iteration, rule, ranks)
+            if valued:
+                _load(above, ranks.above[a:b])
+                _load(below, ranks.below[a:b])
+                _load(within, ranks.within[a:b])
+            if ties_matter:
+                _load(block, ranks.block[a:b])
+            if truncated:
+                _load(inside, ranks.inside[a:b])
+                _load(inside_tie, ranks.inside_tie[a:b])
             if limited:
-                again = _copy_top(columns, size, order[a : a + near], b - a)
+                again = _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], b - a)
             filled = emptied = 0
             total = np.float64(0)
             for i in range(b - a):

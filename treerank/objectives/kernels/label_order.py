@@ -42,9 +42,9 @@ class LabelOrder(NamedTuple):
     ) -> "LabelOrder":
         """Sort the documents; ``adjacent`` makes only the next lower level partners."""
         query = np.repeat(np.arange(groups.n_queries), groups.sizes)
-        labels = y[groups.order]
+        labels = groups.sorted(y)
         inner = np.lexsort((labels, query))  # stable: equal labels stay in the caller's order
-        row, labels = groups.order[inner], labels[inner]
+        row, labels = groups.sorted_rows(inner), labels[inner]
         is_first = np.ones(len(row), dtype=bool)
         is_first[1:] = (labels[1:] != labels[:-1]) | (query[1:] != query[:-1])
         level = np.cumsum(is_first) - 1

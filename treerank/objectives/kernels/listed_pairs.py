@@ -51,7 +51,8 @@ def _listed(problem, iteration):
         return list_pairs(problem.pairs, problem.labels)
     judgments = problem.judgments
     drawn = problem.pairs.sampled, judgments.seed, iteration
-    pairs = draw_pairs(problem.labels, judgments.keys, *drawn)
+    keys = judgments.keys_of(np.arange(len(judgments.y)))
+    pairs = draw_pairs(problem.labels, keys, *drawn)
     return pairs._replace(weight=pairs.weight * problem.balance[pairs.i])
 
 

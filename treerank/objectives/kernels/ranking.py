@@ -16,6 +16,8 @@ from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.random_keys import gumbel
 from treerank.numerics.ties import end_of_block
 
+#: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
+FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 #: Moves per document after which an insertion sort gives up.
 PATIENCE = 8
 #: Spread of keys below which the number of bins per unit of it might overflow.
@@ -29,6 +31,9 @@ class Ranks(NamedTuple):
     ----------
     order : ndarray
         Documents of each query by falling score; sorted in place.
+    near : ndarray
+        For each query, the number of documents at the beginning of its order that are within
+        reach or tie with the last one that is.
     block : ndarray
         Position in the order at which the document's block of equal scores begins.
     above, below, within : ndarray
@@ -38,6 +43,7 @@ class Ranks(NamedTuple):
     """
 
     order: np.ndarray
+    near: np.ndarray
     block: np.ndarray
     above: np.ndarray
     below: np.ndarray
@@ -159,55 +165,47 @@ def chance_in_top(
 
 
 @functools.cache
-def rank_kernel(fill: Callable[..., Any], truncated: bool, weighs_ties: bool) -> Callable[..., Any]:
-    """Make the kernel that ranks all queries."""
+def rank_kernel(
+    fill: Callable[..., Any], truncated: bool, weighs_ties: bool, single: bool
+) -> Callable[..., Any]:
+    """Make the kernel that sorts all queries and fills in the values of their ranks as wanted.
 
-    @kernel_for(fill, truncated, weighs_ties, parallel=True, error_model="numpy")
-    def rank_queries(x, gain, names, indptr, iteration, rule, ranks):
+    In single precision, sums may be reordered.
+    """
+    fastmath = FASTMATH if single else False
+
+    @kernel_for(
+        fill,
+        truncated,
+        weighs_ties,
+        single,
+        parallel=True,
+        error_model="numpy",
+        fastmath=fastmath,
+    )
+    def rank_queries(x, gain, names, indptr, iteration, rule, ranks, near):
+        # `near` is that of `ranks`: the compiler drops what is stored at a single place of a tuple.
         for q in prange(len(indptr) - 1):
             a, b = indptr[q], indptr[q + 1]
-            own = Ranks(
-                ranks.order[a:b],
-                ranks.block[a:b],
-                ranks.above[a:b],
-                ranks.below[a:b],
-                ranks.within[a:b],
-                ranks.inside[a:b],
-                ranks.inside_tie[a:b],
-            )
-            wanted = truncated, weighs_ties
-            rank_query(fill, wanted, x[a:b], gain[a:b], names[a:b], iteration, rule, own)
+            order, inside = ranks.order[a:b], ranks.inside[a:b]
+            falling = sort_noisy(order, x[a:b], names[a:b], iteration, rule)
+            values = ranks.above[a:b], ranks.below[a:b], ranks.within[a:b]
+            # `inside` is used as working memory before it is filled.
+            fill(order, falling, rule.discount, gain[a:b], *values, inside)
+            if truncated:
+                chance_in_top(order, falling, rule.top, inside, ranks.inside_tie[a:b])
+            if weighs_ties:
+                number_blocks(order, falling, ranks.block[a:b])
+            near[q] = _count_near(falling, rule.reach)
 
     return rank_queries
 
 
 @register_jitable
-def rank_query(
-    fill: Callable[..., Any],
-    wanted: tuple[bool, bool],
-    x: np.ndarray,
-    gain: np.ndarray,
-    names: np.ndarray,
-    iteration: int,
-    rule: RankRule,
-    ranks: Ranks,
-) -> int:
-    """Sort one query and fill in the values of its ranks, as far as they are wanted.
-
-    Return how many documents at the beginning of the order are within reach or tie with the last
-    one that is.
-    """
-    truncated, weighs_ties = wanted
-    order, inside = ranks.order, ranks.inside
-    falling = sort_noisy(order, x, names, iteration, rule)
-    # `inside` is used as working memory before it is filled.
-    fill(order, falling, rule.discount, gain, ranks.above, ranks.below, ranks.within, inside)
-    if truncated:
-        chance_in_top(order, falling, rule.top, inside, ranks.inside_tie)
-    if weighs_ties:
-        number_blocks(order, falling, ranks.block)
-    near = min(rule.reach, len(order))
-    while 0 < near < len(order) and falling[near] == falling[near - 1]:
+def _count_near(falling, reach):
+    """Count the documents within reach, and those that tie with the last one that is."""
+    near = min(reach, len(falling))
+    while 0 < near < len(falling) and falling[near] == falling[near - 1]:
         near += 1
     return near
 

@@ -1,0 +1,41 @@
+"""
+Learn from clicks
+=================
+
+From the log of an old ranker to a better one, without a single label.
+"""
+
+# %%
+# A log has a row for each shown document: session, query, document, position and click. Here users
+# examine position k with probability 1/k, and the old ranker sorts by one feature.
+
+import numpy as np
+
+from treerank import QueryKFold, TreeDirectRanker, make_web_search
+from treerank.clicks import ClickRelevance, evaluate_from_log, simulate_clicks
+
+X, y, qid = make_web_search(150, documents_per_query=20, n_features=40, random_state=0)
+train, test = next(QueryKFold(3).split(X, y, qid))
+old, document = X[:, 4], np.arange(len(y))
+log = simulate_clicks(y[train], qid[train], old[train], n_sessions=50, random_state=0)
+print(log)
+
+# %%
+# ``ClickRelevance`` estimates how likely each position is examined, and then how relevant each
+# document is. Any ranker learns from that. ``ClickLog.from_table`` reads a log of your own.
+
+clicks = ClickRelevance(random_state=0).fit(log, (X[train], qid[train], document[: len(train)]))
+ranker = TreeDirectRanker(random_state=0).fit(*clicks.training_data())
+print("propensities:", clicks.propensities_.round(2))
+
+# %%
+# Is it better than the old one? The log of other queries answers before any user sees it. It needs
+# sessions in which the old ranker explores: all documents must be shown now and then.
+
+shown = {"n_sessions": 200, "exploration": 1.0, "random_state": 1}
+other = simulate_clicks(y[test], qid[test], old[test], **shown)
+rows = test[other.items.document]
+found = evaluate_from_log(other, ranker.predict(X[rows]), baseline=old[rows], random_state=0)
+print("clicks of a session, against the old ranker:", found, sep="\n")
+
+assert found.estimates["self_normalized"].low > 0

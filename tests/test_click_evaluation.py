@@ -1,0 +1,195 @@
+"""Evaluation from logs: truth by simulation, intervals, overlap and bad input."""
+
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from command_line import run
+
+from treerank import TreeDirectRanker
+from treerank.clicks import Items, evaluate_from_log, simulate_clicks
+from treerank.clicks.estimators import ESTIMATORS, NEED_RELEVANCE
+
+Y = np.array([0, 3, 1, 2, 0, 1] * 5)
+QID = np.repeat(np.arange(5), 6)
+THETA = 1 / np.arange(1.0, 5.0)
+#: Probability of a click on each document once it is examined.
+RELEVANCE = 0.1 + 0.9 * (2.0**Y - 1) / 7
+WORTH = {
+    "clicks": THETA,
+    "dcg": 1 / np.log2(np.arange(2.0, 6.0)),
+    "reciprocal_rank": THETA,
+    "own": np.array([1.0, 0.5]),
+}
+OWN = {"own": WORTH["own"]}
+
+
+def drawn(n_sessions, seed, **options):
+    return simulate_clicks(
+        Y, QID, -Y, n_sessions=n_sessions, n_positions=4, exploration=2.0, random_state=seed
+    )
+
+
+def truth(scores, worth):
+    order = np.lexsort((-np.asarray(scores), QID)).reshape(5, 6)
+    return (RELEVANCE[order][:, : len(worth)] * worth).sum(axis=1).mean()
+
+
+def test_equal_scores_share_what_their_positions_earn():
+    log = drawn(500, 0)
+    same, by_row = np.zeros(30), -np.arange(30.0)
+    options = {"propensities": THETA, "n_resamples": 2}
+    ties = everything(log, same, **options)["direct"].estimate
+    expected = (RELEVANCE.reshape(5, 6).mean(axis=1) * THETA.sum()).mean()
+    assert ties == pytest.approx(expected)
+    assert everything(log, by_row, **options)["direct"].estimate != ties
+
+
+def everything(log, scores, **options):
+    """Return all estimates, given the true relevance."""
+    items = log.items.document
+    return evaluate_from_log(log, scores[items], relevance=RELEVANCE[items], **options).estimates
+
+
+@pytest.mark.parametrize("reward", WORTH)
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_many_sessions_tell_the_truth(name, reward):
+    found = everything(
+        drawn(4000, 0), Y, reward=OWN.get(reward, reward), propensities=THETA, clip=1e6,
+        n_resamples=2,
+    )  # fmt: skip
+    assert found[name].estimate == pytest.approx(truth(Y, WORTH[reward]), rel=0.03)
+
+
+@pytest.mark.parametrize("name", set(ESTIMATORS) - set(NEED_RELEVANCE) | {"doubly_robust"})
+def test_the_mean_over_logs_is_the_truth(name):
+    options = {"propensities": THETA, "clip": 1e6, "n_resamples": 2}
+    found = [everything(drawn(40, seed), Y, **options)[name].estimate for seed in range(200)]
+    error = np.std(found) / np.sqrt(len(found))
+    assert abs(np.mean(found) - truth(Y, THETA)) < 4 * error
+    assert error < 0.01
+
+
+def test_propensities_are_estimated_where_none_are_given():
+    found = everything(drawn(4000, 0), Y, n_resamples=2)
+    assert found["ips"].estimate == pytest.approx(truth(Y, THETA), rel=0.03)
+
+
+def test_a_wrong_relevance_misleads_the_direct_estimate_but_not_the_doubly_robust_one():
+    log = drawn(4000, 0)
+    options = {"relevance": np.full(30, 0.9), "propensities": THETA, "clip": 1e6}
+    found = evaluate_from_log(log, Y[log.items.document], n_resamples=2, **options).estimates
+    assert found["direct"].estimate > truth(Y, THETA) * 1.3
+    assert found["doubly_robust"].estimate == pytest.approx(truth(Y, THETA), rel=0.03)
+
+
+def test_clipping_lowers_an_estimate_and_its_spread():
+    log = drawn(200, 0)
+    loose, tight = (
+        everything(log, Y, propensities=THETA, clip=clip, random_state=0) for clip in (1e6, 1.0)
+    )
+    assert tight["clipped"].estimate < loose["clipped"].estimate == loose["ips"].estimate
+    width = [each["clipped"].high - each["clipped"].low for each in (tight, loose)]
+    assert width[0] < width[1]
+    assert tight["self_normalized"].estimate > tight["clipped"].estimate
+
+
+def test_a_known_exposure_is_used():
+    log = drawn(4000, 0)
+    counts = log.counts()
+    exposure = counts.by_item(counts.shown * THETA[counts.slot]) / 4000
+    options = {"propensities": THETA, "n_resamples": 2}
+    known = everything(log, Y, exposure=exposure, **options)["ips"].estimate
+    assert known == pytest.approx(everything(log, Y, **options)["ips"].estimate)
+
+
+def test_a_baseline_makes_differences():
+    log = drawn(4000, 0)
+    items = log.items.document
+    scores, other = Y[items], -Y[items]
+    options = {"propensities": THETA, "n_resamples": 20, "random_state": 0}
+    found = evaluate_from_log(log, scores, baseline=other, **options).estimates["ips"]
+    assert found.estimate == pytest.approx(truth(Y, THETA) - truth(-Y, THETA), rel=0.05)
+    assert found.low > 0
+    same = evaluate_from_log(log, scores, baseline=scores, **options)
+    assert same.estimates["ips"].estimate == 0
+
+
+def test_intervals_cover_the_truth():
+    expected, held = truth(Y, THETA), dict.fromkeys(ESTIMATORS, 0)
+    for seed in range(60):
+        found = everything(
+            drawn(100, seed), Y, propensities=THETA, n_resamples=80, random_state=seed
+        )
+        for name in held:
+            held[name] += found[name].low <= expected <= found[name].high
+    assert {name: n for name, n in held.items() if n < 52 and name != "direct"} == {}
+
+
+def test_the_old_ranking_needs_no_weights():
+    old = np.random.default_rng(0).normal(size=30)
+    log = simulate_clicks(Y, QID, old, n_sessions=500, n_positions=4, exploration=0, random_state=0)
+    scores = old[log.items.document]
+    found = evaluate_from_log(log, scores, propensities=THETA, n_resamples=20, random_state=0)
+    assert found.estimates["ips"].estimate == pytest.approx(log.clicked.sum() / log.n_sessions)
+    assert found.effective_sample_size == pytest.approx(log.n_sessions)
+    assert found.overlap == 1.0
+
+
+def test_documents_that_the_log_never_shows_are_a_warning():
+    log = drawn(500, 0)
+    items = Items(QID, np.arange(30))
+    shown_to_nobody = Items(np.append(QID, 0), np.arange(31))
+    scores = np.append(Y, 9)
+    with pytest.warns(UserWarning, match=r"never shows documents that hold \d+ % of the worth"):
+        found = evaluate_from_log(log, scores, candidates=shown_to_nobody, propensities=THETA)
+    assert found.overlap == pytest.approx(1 - 1 / (5 * THETA.sum()))
+    alike = evaluate_from_log(log, Y, candidates=items, propensities=THETA, random_state=0)
+    expected = evaluate_from_log(log, Y[log.items.document], propensities=THETA, random_state=0)
+    assert alike.estimates["ips"].estimate == pytest.approx(expected.estimates["ips"].estimate)
+    assert str(alike).endswith("overlap 100 %")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"scores": [1.0]}, "scores must have one entry per document; got 1 for 30"),
+        ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),
+        ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
+        ({"reward": "money"}, r"reward must be one of \['clicks', 'dcg', 'reciprocal_rank'\]"),
+        ({"clip": 0}, "clip must be a finite number above 0; got 0"),
+        ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2; got 1"),
+        ({"propensities": [0.5, 0]}, r"propensities must be above 0 .* got 0.0 at position 2"),
+    ],
+)
+def test_bad_input_is_named(options, message):
+    log = drawn(50, 0)
+    with pytest.raises(ValueError, match=message):
+        evaluate_from_log(log, **{"scores": np.zeros(30)} | options)
+
+
+def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
+    pytest.importorskip("pyarrow")
+    X = np.column_stack([Y, -Y, Y % 2]).astype(float)
+    features = pl.DataFrame(X, schema=["a", "b", "c"])
+    ranker = TreeDirectRanker("line").fit(features, Y, QID)
+    ranker.save(tmp_path / "model.treerank")
+    named = features.with_columns(query=pl.Series(QID), document=pl.Series(np.arange(30)))
+    named.select("document", "c", "b", "a", "query").write_parquet(tmp_path / "documents.parquet")
+    log = drawn(500, 0)
+    columns = {"query": log.items.query[log.item], "document": log.items.document[log.item]}
+    columns |= {"session": log.session, "position": log.position, "click": log.clicked}
+    pl.DataFrame(columns).write_parquet(tmp_path / "clicks.parquet")
+    files = [tmp_path / name for name in ("model.treerank", "documents.parquet")]
+    command = ["evaluate", *files, "--log", tmp_path / "clicks.parquet"]
+    report = json.loads(run(*command, "--json").stdout)
+    expected = evaluate_from_log(log, ranker.predict(features)[log.items.document], random_state=0)
+    found = report["estimates"]["ips"]
+    assert found["estimate"] == pytest.approx(expected.estimates["ips"].estimate)
+    lines = run(*command).stdout.splitlines()
+    assert lines[0] == "clicks of a session\testimate\tlow\thigh"
+    assert lines[-1].startswith("logged\t")
+    refused = run(*command, "--metric", "map")
+    assert refused.exit_code == 1
+    assert "--log must be without --metric" in refused.stderr

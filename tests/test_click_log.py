@@ -1,0 +1,213 @@
+"""Click log: tables, checks, order, counts and subsets of sessions."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from treerank import QueryKFold
+from treerank.clicks import ClickCounts, ClickLog, Items, make_click_log, read_ubi, simulate_clicks
+
+TABLE = {
+    "session": ["t", "s", "s", "u", "u", "u"],
+    "query": ["q", "p", "p", "q", "q", "q"],
+    "document": [7, 7, 8, 9, 7, 8],
+    "position": [1, 2, 1, 3, 1, 2],
+    "click": [0, 1, 0, 0, 1, 1],
+}
+
+
+def as_parquet(table, folder):
+    pytest.importorskip("pyarrow")
+    path = folder / "clicks.parquet"
+    pl.DataFrame(table).write_parquet(path)
+    return path
+
+
+def broken(**columns):
+    return {name: columns.get(name, column) for name, column in TABLE.items()}
+
+
+def test_impressions_are_sorted_by_position_and_sessions_by_length():
+    log = ClickLog.from_table(TABLE)
+    assert log.sessions.tolist() == ["u", "s", "t"]
+    assert log.n_at.tolist() == [3, 2, 1]
+    assert log.position.tolist() == [1, 1, 1, 2, 2, 3]
+    assert log.session.tolist() == [0, 1, 2, 0, 1, 0]
+    assert log.items.document[log.item].tolist() == [7, 8, 7, 8, 7, 9]
+    assert log.items.query[log.item].tolist() == ["q", "p", "q", "q", "p", "q"]
+    assert log.clicked.tolist() == [True, False, False, True, True, False]
+    assert log.n_clicks_of_sessions.tolist() == [2, 1, 0]
+
+
+def as_arrow(table):
+    return pytest.importorskip("pyarrow").table(table)
+
+
+@pytest.mark.parametrize("given", [pd.DataFrame, pl.DataFrame, as_arrow, as_parquet])
+def test_every_kind_of_table_makes_the_same_log(given, tmp_path):
+    log = ClickLog.from_table(given(TABLE, tmp_path) if given is as_parquet else given(TABLE))
+    expected = ClickLog.from_table(TABLE)
+    assert repr(log) == repr(expected)
+    assert (log.item == expected.item).all()
+    assert (log.clicked == expected.clicked).all()
+    assert list(log.items.pairs()) == list(expected.items.pairs())
+    assert log.sessions.tolist() == expected.sessions.tolist()
+
+
+def test_columns_may_have_other_names():
+    table = {name.upper(): column for name, column in TABLE.items()}
+    names = {name: name.upper() for name in TABLE}
+    assert ClickLog.from_table(table, **names).n_sessions == 3
+
+
+def test_the_order_of_rows_does_not_matter():
+    order = np.random.default_rng(0).permutation(6)
+    log = ClickLog.from_table({name: np.array(column)[order] for name, column in TABLE.items()})
+    expected = ClickLog.from_table(TABLE)
+    assert (log.item == expected.item).all()
+    assert (log.clicked == expected.clicked).all()
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (broken(position=[0, 2, 1, 3, 1, 2]), r"position must be 1, 2, .*; got \[0.0\] in session"),
+        (broken(position=[1, 2, 1, 4, 1, 2]), r"got \[1.0, 2.0, 4.0\] in session 'u'"),
+        (broken(position=[1, 2, 1, 2, 1, 2]), r"got \[1.0, 2.0, 2.0\] in session 'u'"),
+        (broken(position=[1, 2, 1, 2.5, 1, 2]), r"got \[1.0, 2.0, 2.5\] in session 'u'"),
+        (broken(click=[0, 1, 0, 2, 1, 1]), r"click must be 0 or 1; got 2.0 in row 3\."),
+        (broken(click=[0, 1, 0, None, 1, 1]), r"click must be finite; got nan in row 3\."),
+        (broken(document=[7, 7, 8, 7, 7, 8]), r"got 7 twice in session 'u'"),
+        (broken(query=["q", "p", "p", "q", "q", "p"]), r"query must be the same"),
+        (broken(session=["t", "s", "s", None, "u", "u"]), r"session: qid must not be missing"),
+        (broken(click=[0, 1]), r"click must have one entry per document; got 2 for 6\."),
+        ({"session": [1]}, r"query must name a column of the log; got 'query' and \['session'\]\."),
+    ],
+)
+def test_bad_input_is_named(table, message):
+    with pytest.raises(ValueError, match=message):
+        ClickLog.from_table(table)
+
+
+def test_what_is_no_table_is_refused():
+    with pytest.raises(TypeError, match="A log must be a Parquet file, a data frame or a mapping"):
+        ClickLog.from_table(3)
+
+
+def test_a_parquet_file_without_a_column_is_refused(tmp_path):
+    path = as_parquet({"session": [1], "query": [1]}, tmp_path)
+    with pytest.raises(ValueError, match=r"'document'"):
+        ClickLog.from_table(path)
+
+
+def test_counts_sum_impressions_and_clicks():
+    log = make_click_log(500, random_state=0)
+    counts = log.counts()
+    assert counts.shown.sum() == len(log.item)
+    assert counts.clicked.sum() == log.clicked.sum()
+    assert (counts.by_slot(counts.shown) == log.n_at).all()
+    assert (counts.by_item(counts.clicked) == np.bincount(log.item, log.clicked)).all()
+    i = 7
+    at = (log.item == counts.item[i]) & (log.position == counts.slot[i] + 1)
+    assert (counts.shown[i], counts.clicked[i]) == (at.sum(), log.clicked[at].sum())
+
+
+@pytest.mark.parametrize("batch_size", [7, 2**22])
+def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
+    log = make_click_log(500, random_state=0)
+    table = {"query": log.items.query[log.item], "document": log.items.document[log.item]}
+    table |= {"position": log.position, "click": log.clicked.astype(int)}
+    if batch_size > 7:
+        table["query"] = table["query"].astype(str)
+    counts = ClickCounts.from_parquet(as_parquet(table, tmp_path), batch_size=batch_size)
+    expected = log.counts()
+    for name in ("item", "slot", "shown", "clicked"):
+        assert (getattr(counts, name) == getattr(expected, name)).all()
+    assert counts.items.document.tolist() == log.items.document.tolist()
+    assert counts.items.query.astype(int).tolist() == log.items.query.tolist()
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"position": [0, 2]}, r"position must be 1, 2, ...; got 0.0"),
+        ({"position": [1.5, 2]}, r"position must be 1, 2, ...; got 1.5"),
+        ({"click": [0, 2]}, "click must be 0 or 1; got 2.0 in row 1"),
+        ({"document": [None, 2]}, "'document': must not be missing"),
+    ],
+)
+def test_bad_input_of_counts_is_named(tmp_path, columns, message):
+    table = {"query": [1, 1], "document": [1, 2], "position": [1, 2], "click": [0, 1]} | columns
+    with pytest.raises(ValueError, match=message):
+        ClickCounts.from_parquet(as_parquet(table, tmp_path))
+
+
+def test_a_subset_of_sessions_keeps_their_impressions_and_may_repeat_them():
+    log = ClickLog.from_table(TABLE)
+    some = log.taking(np.array([2, 1, 1]))
+    assert some.sessions.tolist() == ["s", "s", "t"]
+    assert some.n_at.tolist() == [3, 2]
+    assert some.items is log.items
+    assert some.items.document[some.item].tolist() == [8, 8, 7, 7, 7]
+    assert some.clicked.tolist() == [False, False, False, True, True]
+
+
+def test_sessions_are_split_by_query():
+    log = make_click_log(500, random_state=0)
+    train, test = next(QueryKFold(5).split(log.sessions, None, log.query))
+    assert len(train) + len(test) == log.n_sessions
+    assert not set(log.taking(train).query) & set(log.taking(test).query)
+
+
+def test_items_are_found_by_query_and_document():
+    items = Items(np.array(["a", "a", "b"]), np.array([1, 2, 1]))
+    others = Items(np.array(["b", "b", "a"]), np.array([1, 2, 2]))
+    assert items.rows_of(others).tolist() == [2, -1, 1]
+
+
+def test_simulated_users_examine_by_position_and_click_by_label():
+    y, qid = np.array([0, 4, 0, 4]), [1, 1, 2, 2]
+    log = simulate_clicks(y, qid, [2, 1, 1, 2], n_sessions=20_000, exploration=0.0, random_state=0)
+    rates = log.counts().clicked / log.counts().shown
+    assert rates == pytest.approx([0.1, 0.5, 0.05, 1.0], abs=0.02)
+    assert log.counts().slot.tolist() == [0, 1, 1, 0]
+
+
+UBI_QUERIES = [
+    {"query_id": "1", "user_query": "shoes", "query_response_hit_ids": ["a", "b", "c"]},
+    {"query_id": "2", "user_query": "boots", "query_response_hit_ids": "c"},
+    {"query_id": "3", "user_query": "nothing", "query_response_hit_ids": None},
+]
+
+
+def ubi_event(session, document, action="click"):
+    attributes = {"object": {"object_id": document}}
+    return {"query_id": session, "action_name": action, "event_attributes": attributes}
+
+
+def test_events_of_ubi_are_a_log():
+    events = [ubi_event("1", "b"), ubi_event("1", "b"), ubi_event("2", "c", "hover")]
+    log = read_ubi(UBI_QUERIES, events, n_positions=2)
+    assert log.sessions.tolist() == ["1", "2"]
+    assert log.items.document[log.item].tolist() == ["a", "c", "b"]
+    assert log.items.query[log.item].tolist() == ["shoes", "boots", "shoes"]
+    assert log.clicked.tolist() == [False, False, True]
+
+
+def test_clicks_of_ubi_on_what_was_not_shown_are_a_warning():
+    with pytest.warns(UserWarning, match="1 of 2 clicks are on documents that are not among"):
+        read_ubi(UBI_QUERIES, [ubi_event("1", "c"), ubi_event("1", "a")], n_positions=2)
+
+
+@pytest.mark.parametrize(
+    ("queries", "events", "message"),
+    [
+        ([{"user_query": "a"}], [], r"must have query_id; got \{'user_query': 'a'\}"),
+        (UBI_QUERIES, [{"action_name": "click", "query_id": "1"}], "must have object_id"),
+        (UBI_QUERIES[2:], [], "queries must have one with hits"),
+    ],
+)
+def test_ubi_without_the_fields_that_matter_is_refused(queries, events, message):
+    with pytest.raises(ValueError, match=message):
+        read_ubi(queries, events)

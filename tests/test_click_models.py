@@ -1,0 +1,129 @@
+"""Click models: laws over the table of models, and values worked by hand."""
+
+import numpy as np
+import pytest
+
+from treerank.clicks import CLICK_MODELS, ClickLog, make_click_log
+
+every_model = pytest.mark.parametrize("name", CLICK_MODELS)
+
+
+def entropy(proba):
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = proba * np.log(proba), (1 - proba) * np.log(1 - proba)
+    return -np.nan_to_num(terms[0]) - np.nan_to_num(terms[1])
+
+
+@pytest.fixture(scope="module")
+def logs():
+    """A log that each model can fit, and a large one that was drawn from the fitted model."""
+    found = {}
+    for name, model in CLICK_MODELS.items():
+        log = make_click_log(4000, random_state=0)
+        if name == "cascade":
+            log = log.taking(np.flatnonzero(log.n_clicks_of_sessions <= 1))
+        fitted = model(max_iter=20).fit(log)
+        found[name] = log, fitted, fitted.sample(make_click_log(20_000, random_state=1))
+    return found
+
+
+@every_model
+def test_the_likelihood_never_falls(logs, name):
+    values = logs[name][1].log_posterior_
+    assert len(values) > 1
+    assert np.diff(values).min() >= -1e-12
+
+
+@every_model
+def test_a_model_is_recovered_from_its_own_sample(logs, name):
+    _, truth, sample = logs[name]
+    model = CLICK_MODELS[name](max_iter=300, tol=1e-9).fit(sample)
+    assert model.examination_ == pytest.approx(truth.examination_, abs=0.06)
+    seen = truth.attraction_[truth.items_.rows_of(model.items_)]
+    assert np.abs(model.attraction_ - seen).mean() < 0.05
+    if hasattr(truth, "continuation_"):
+        assert model.continuation_ == pytest.approx(truth.continuation_, abs=0.15)
+
+
+@every_model
+def test_probabilities_are_those_of_samples(logs, name):
+    _, truth, sample = logs[name]
+    proba = truth.predict_click_proba(sample)
+    given = truth.predict_click_proba(sample, given_clicks=True)
+    at = sample.position - 1
+    clicks = np.bincount(at, sample.clicked) / sample.n_at
+    assert np.bincount(at, proba) / sample.n_at == pytest.approx(clicks, abs=0.01)
+    assert np.bincount(at, given) / sample.n_at == pytest.approx(clicks, abs=0.01)
+    assert truth.log_likelihood(sample) == pytest.approx(-entropy(given).mean(), abs=0.01)
+    assert ((truth.perplexity(sample) >= 1) & (truth.perplexity(sample) < 2)).all()
+
+
+@every_model
+def test_documents_that_are_not_shown_have_no_say(logs, name):
+    log = logs[name][0]
+    some = log.taking(np.flatnonzero(log.query < 5))
+    rows = np.unique(some.item)
+    names = [column[some.item] for column in (some.items.query, some.items.document)]
+    alone = ClickLog.from_columns(some.session, *names, some.position, some.clicked)
+    fits = [CLICK_MODELS[name](max_iter=5).fit(each) for each in (some, alone)]
+    assert fits[0].examination_ == pytest.approx(fits[1].examination_)
+    places = fits[1].items_.rows_of(log.items.taking(rows))
+    assert fits[0].attraction_[rows] == pytest.approx(fits[1].attraction_[places])
+
+
+@every_model
+def test_a_log_without_clicks_is_refused(name):
+    log = make_click_log(100, random_state=0)
+    with pytest.raises(ValueError, match="click must be 1 in some row"):
+        CLICK_MODELS[name]().fit(log.with_clicks(np.zeros(len(log.item), dtype=bool)))
+
+
+def test_a_position_based_model_needs_no_more_than_sums(logs):
+    log, fitted, _ = logs["position_based"]
+    model = CLICK_MODELS["position_based"](max_iter=20).fit(log.counts())
+    assert model.attraction_ == pytest.approx(fitted.attraction_)
+    assert model.examination_ == pytest.approx(fitted.examination_)
+    assert model.perplexity(log) == pytest.approx(fitted.perplexity(log))
+
+
+def test_a_longer_list_than_in_fit_is_refused(logs):
+    model = logs["position_based"][1]
+    with pytest.raises(ValueError, match=r"position must be at most 5, as in fit; got 8\."):
+        model.predict_click_proba(make_click_log(100, n_positions=8, random_state=0))
+
+
+def test_items_that_fit_has_not_seen_attract_as_the_prior_mean(logs):
+    model = logs["position_based"][1]
+    log = ClickLog.from_columns([1], ["another"], ["document"], [1], [0])
+    assert model.predict_click_proba(log) == pytest.approx(model.prior_mean_)
+
+
+def test_two_clicks_break_a_cascade(logs):
+    log = ClickLog.from_columns([1, 1], ["q", "q"], ["a", "b"], [1, 2], [1, 1])
+    with pytest.raises(ValueError, match="at most one click; got 2 clicks"):
+        CLICK_MODELS["cascade"]().fit(log)
+
+
+@pytest.mark.parametrize("name", ["dependent_click", "dynamic_bayesian", "click_chain"])
+def test_what_is_to_expect_of_a_walk_is_the_sum_over_all_ways_to_walk(name):
+    log = ClickLog.from_columns(
+        [1] * 4, ["q"] * 4, ["a", "b", "c", "d"], [1, 2, 3, 4], [0, 1, 0, 0]
+    )
+    model = CLICK_MODELS[name](max_iter=3).fit(log)
+    expected = model._up(log, model._down(log, model.attraction_)[1])
+    weights, a = {}, model.attraction_
+    for depth in range(1, 5):  # documents that are examined
+        weight = 1.0
+        for place in range(depth):
+            step = model._steps(place, log.item[place : place + 1], a[log.item[place : place + 1]])
+            on = step[0][0] if log.clicked[place] else step[1][0]
+            attracts = a[log.item[place]]
+            weight *= attracts if log.clicked[place] else 1 - attracts
+            if place < 3:
+                weight *= on if place < depth - 1 else 1 - on
+        weights[depth] = weight if depth >= 2 else 0.0
+    total = sum(weights.values())
+    examined = [sum(w for d, w in weights.items() if d > place) / total for place in range(4)]
+    assert expected.examined == pytest.approx(examined)
+    assert expected.went_on[:3] == pytest.approx(examined[1:])
+    assert np.exp(model.log_likelihood(log) * 4) == pytest.approx(total)

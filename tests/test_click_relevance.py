@@ -1,0 +1,208 @@
+"""Relevance from clicks: propensities, the objective of click shares, features and corrections."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from treerank import LightGBMTrees, TreeDirectRanker, make_objective
+from treerank.clicks import (
+    ClickLog,
+    ClickRelevance,
+    ClickShares,
+    estimate_propensities,
+    make_click_log,
+    propensity_intervals,
+    simulate_clicks,
+)
+
+FEW_TREES = LightGBMTrees(n_estimators=20, n_jobs=1)
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Documents whose first feature is relevance and whose second one is the old ranking."""
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(600, 3)), np.repeat(np.arange(60), 10)
+    y = 2.0 * (X[:, 0] > 0.5) + (X[:, 0] > 1.5)
+    log = simulate_clicks(y, qid, X[:, 1], severity=1.5, exploration=0.5, random_state=0)
+    return X, y, qid, log
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    X, y, qid, log = data
+    return ClickRelevance(FEW_TREES, random_state=0).fit(log, (X, qid, np.arange(len(y))))
+
+
+@pytest.mark.parametrize("severity", [0.0, 1.0, 2.0])
+def test_propensities_of_many_sessions_are_the_true_ones(severity):
+    log = make_click_log(100_000, severity=severity, random_state=0)
+    expected = np.arange(1.0, 6.0) ** -severity
+    assert estimate_propensities(log) == pytest.approx(expected, abs=0.02)
+
+
+def test_propensities_have_no_bias_where_items_have_few_impressions():
+    logs = [make_click_log(2000, n_queries=200, random_state=seed) for seed in range(20)]
+    found = np.mean([estimate_propensities(log) for log in logs], axis=0)
+    assert found == pytest.approx(1 / np.arange(1.0, 6.0), abs=0.03)
+
+
+def test_monotone_propensities_never_rise():
+    log = make_click_log(1000, severity=0.0, random_state=0)
+    free, monotone = (estimate_propensities(log, monotone=each) for each in (False, True))
+    assert (np.diff(free) > 0).any()
+    assert (np.diff(monotone) <= 0).all()
+    assert monotone[0] == 1.0
+    steep = make_click_log(20_000, random_state=0)
+    assert estimate_propensities(steep, monotone=True) == pytest.approx(
+        estimate_propensities(steep)
+    )
+
+
+def test_intervals_of_propensities_hold_the_truth():
+    log = make_click_log(3000, random_state=1)
+    found = propensity_intervals(log, n_resamples=50, random_state=0)
+    truth = 1 / np.arange(1.0, 6.0)
+    assert ((found.low <= truth) & (truth <= found.high)).sum() >= 4
+    assert ((found.high - found.low)[1:] < 0.2).all()
+
+
+def test_a_position_without_a_click_has_no_propensity():
+    log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 2, 1], [1, 2] * 2, [1, 0, 1, 0])
+    with pytest.raises(ValueError, match=r"click at each position .* got none at \[2\]\."):
+        estimate_propensities(log)
+
+
+def test_documents_that_never_change_their_position_are_a_warning():
+    log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 1, 2], [1, 2] * 2, [1, 0, 1, 1])
+    with pytest.warns(UserWarning, match="No document of a query was shown at two positions"):
+        assert estimate_propensities(log).tolist() == [1.0, 1.0]
+
+
+def test_click_shares_have_the_derivatives_of_their_value():
+    rng = np.random.default_rng(0)
+    clicks, exposure = rng.integers(0, 5, size=6), rng.uniform(1, 9, size=6)
+    objective = make_objective(
+        clicks / exposure, [1, 1, 1, 2, 2, 2], loss=ClickShares(), sample_weight=exposure
+    )
+    scores, step = rng.normal(size=6), 1e-5
+    value, gradient, hessian = objective(scores)
+    p = exposure * np.exp(scores)
+    p /= np.repeat(np.add.reduceat(p, [0, 3]), 3)
+    assert value == pytest.approx(-(clicks * np.log(p)).sum())
+    for i in range(6):
+        up, down = (objective(scores + sign * step * np.eye(6)[i]) for sign in (1, -1))
+        assert gradient[i] == pytest.approx((up[0] - down[0]) / (2 * step), abs=1e-6)
+        assert hessian[i] == pytest.approx((up[1][i] - down[1][i]) / (2 * step), abs=1e-6)
+
+
+def test_click_shares_of_a_document_are_those_of_its_copies():
+    one = make_objective([0.5, 0.2], loss=ClickShares(), sample_weight=[4, 3])
+    two = make_objective([0.5, 0.5, 0.2], loss=ClickShares(), sample_weight=[2, 2, 3])
+    gradient, copies = one([1.0, 0.0])[1], two([1.0, 1.0, 0.0])[1]
+    assert gradient == pytest.approx([copies[0] + copies[1], copies[2]])
+
+
+def test_click_shares_refuse_a_negative_rate():
+    with pytest.raises(ValueError, match=r"y must be at least 0 as a rate; got -1.0 in row 1\."):
+        make_objective([0, -1], loss=ClickShares())
+
+
+def test_a_ranker_learns_relevance_and_not_the_old_ranking(data, fitted):
+    X, y, qid, log = data
+    ranker = TreeDirectRanker(FEW_TREES, random_state=0).fit(*fitted.training_data())
+    rates = log.counts().by_item(log.counts().clicked) / log.counts().by_item(log.counts().shown)
+    naive = TreeDirectRanker(FEW_TREES, gain="linear", random_state=0)
+    naive.fit(X[log.items.document], rates, log.items.query)
+    assert ranker.score(X, y, qid) > 0.95 > naive.score(X, y, qid) + 0.02
+
+
+def test_labels_have_gains_proportional_to_relevance(fitted):
+    X, y, qid = fitted.training_data()
+    assert 2**y - 1 == pytest.approx(fitted.relevance_ / fitted.relevance_.mean())
+    assert X is fitted.X_
+    assert (qid == fitted.items_.query).all()
+
+
+def test_relevance_is_between_what_is_predicted_and_what_is_clicked(data, fitted):
+    log = data[3]
+    rate = log.counts().by_item(log.counts().clicked) / fitted.exposure_
+    lower, upper = np.minimum(fitted.predicted_, rate), np.maximum(fitted.predicted_, rate)
+    between = (fitted.relevance_ > lower * 0.5) & (fitted.relevance_ < upper * 2)
+    assert between.mean() > 0.95
+    true = np.exp2(data[1][fitted.items_.document])
+    corrected, predicted, clicked = (
+        np.corrcoef(np.log(value + 0.01), np.log(true))[0, 1]
+        for value in (fitted.relevance_, fitted.predicted_, rate)
+    )
+    assert corrected > max(predicted, clicked) - 0.02
+
+
+def test_counts_tell_as_much_as_the_log(data, fitted):
+    X, y, qid, log = data
+    found = ClickRelevance(FEW_TREES, random_state=0)
+    found.fit(log.counts(), (X, qid, np.arange(len(y))))
+    assert (found.relevance_ == fitted.relevance_).all()
+
+
+def test_given_propensities_are_used(data):
+    X, y, qid, log = data
+    given = ClickRelevance(FEW_TREES, propensities=np.ones(10), random_state=0)
+    given.fit(log, (X, qid, np.arange(len(y))))
+    assert given.exposure_ == pytest.approx(log.counts().by_item(log.counts().shown))
+
+
+@pytest.mark.parametrize(
+    ("propensities", "message"),
+    [
+        ([1.0] * 9 + [0.0], r"above 0 and at most 1; got 0.0 at position 10\."),
+        ([1.5] * 10, r"above 0 and at most 1; got 1.5 at position 1\."),
+        ([1.0], r"propensities must have an entry for each of 10 positions; got 1\."),
+    ],
+)
+def test_propensities_that_no_position_has_are_refused(data, propensities, message):
+    X, y, qid, log = data
+    with pytest.raises(ValueError, match=message):
+        ClickRelevance(propensities=propensities).fit(log, (X, qid, np.arange(len(y))))
+
+
+def test_a_log_without_clicks_tells_no_relevance(data):
+    X, y, qid, log = data
+    without = log.with_clicks(np.zeros(len(log.item), dtype=bool))
+    with pytest.raises(ValueError, match="click must be 1 in some row of the log; got none"):
+        ClickRelevance(propensities=np.ones(10)).fit(without, (X, qid, np.arange(len(y))))
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_features_are_found_by_query_and_document(data, fitted, frame):
+    X, y, qid, log = data
+    table = {f"f{j}": X[:, j] for j in range(3)} | {"query": qid, "document": np.arange(len(y))}
+    shuffled = np.random.default_rng(0).permutation(len(y))
+    features = frame({name: column[shuffled] for name, column in table.items()})
+    found = ClickRelevance(FEW_TREES, random_state=0).fit(log, features)
+    assert list(found.X_.columns) == ["f0", "f1", "f2"]
+    assert found.relevance_ == pytest.approx(fitted.relevance_)
+
+
+def test_features_of_a_parquet_file_are_found(data, fitted, tmp_path):
+    pytest.importorskip("pyarrow")
+    X, y, qid, log = data
+    table = {f"f{j}": X[:, j] for j in range(3)} | {"query": qid, "document": np.arange(len(y))}
+    pl.DataFrame(table).write_parquet(tmp_path / "features.parquet")
+    found = ClickRelevance(FEW_TREES, random_state=0).fit(log, tmp_path / "features.parquet")
+    assert found.relevance_ == pytest.approx(fitted.relevance_)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (([[1.0]], [0], [0]), r"got none for \(0, 1\), and 599 are missing in all\."),
+        (([[1.0]] * 2, [0, 0], [0, 0]), r"one row for each document .* got \(0, 0\) twice\."),
+        (pd.DataFrame({"query": [0]}), r"must have the columns \['query', 'document'\]; got"),
+        (np.ones((2, 2)), r"must have the columns \['query', 'document'\]; got no data frame\."),
+    ],
+)
+def test_features_that_lack_documents_or_columns_are_refused(data, features, message):
+    with pytest.raises(ValueError, match=message):
+        ClickRelevance(FEW_TREES).fit(data[3], features)

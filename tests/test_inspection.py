@@ -1,0 +1,227 @@
+"""Inspection: swaps, calibration, data sheets and leaks, by hand and by other people's code."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from scipy.sparse import csr_matrix, issparse
+from sklearn.inspection import partial_dependence
+from sklearn.inspection import permutation_importance as sklearn_importance
+
+from treerank.inputs.grouping import QueryGroups
+from treerank.inspection import (
+    ScoreRegressor,
+    copies,
+    costly_swaps,
+    data_sheet,
+    drift,
+    effect,
+    permutation_importance,
+    single_features,
+    slices,
+)
+from treerank.metrics import NDCG, get_metric, make_ranking_scorer
+from treerank.rankers.ranker import Ranker
+from treerank.statistics import adjust_holm
+
+RNG = np.random.default_rng(0)
+QID = np.repeat(["b", "a", "c"], [7, 5, 3])
+Y = np.array([0, 2, 1, 0, 4, 0, 1, 0, 0, 3, 1, 0, 0, 0, 0.0])
+SCORES = RNG.permutation(15) / 15
+X = RNG.normal(size=(15, 4)).round(1)
+
+
+@pytest.mark.parametrize("metric", [NDCG(k=3), NDCG(gain="linear", discount="delayed_log2")])
+def test_the_cost_of_a_swap_is_what_ndcg_gains_when_the_two_change_places(metric):
+    found = costly_swaps(Y, SCORES, QID, metric=metric, n_swaps=1000)
+    before, groups = metric.per_query(Y, SCORES, QID), QueryGroups.from_qid(QID)
+    costs = {}
+    for i in range(15):
+        for j in range(15):
+            if groups.codes[i] == groups.codes[j] and Y[i] < Y[j] and SCORES[i] > SCORES[j]:
+                swapped = SCORES.copy()
+                swapped[[i, j]] = SCORES[[j, i]]
+                gain = metric.per_query(Y, swapped, QID) - before
+                if gain[groups.codes[i]] > 1e-12:
+                    costs[i, j] = gain[groups.codes[i]]
+    assert {*zip(found.above.tolist(), found.below.tolist(), strict=True)} == set(costs)
+    expected = [costs[pair] for pair in zip(found.above, found.below, strict=True)]
+    np.testing.assert_allclose(found.cost, expected, atol=1e-12)
+    assert (np.diff(found.cost) <= 0).all()
+    np.testing.assert_array_equal(found.query, groups.codes[found.above])
+
+
+def test_swaps_of_a_query_are_as_many_as_asked_for():
+    found = costly_swaps(Y, SCORES, QID, n_swaps=3, per_query=1)
+    assert found.query.tolist() in ([0, 1], [1, 0])  # the third query has nothing to find
+    assert len(costly_swaps(Y, Y, QID)) == 0
+    with pytest.raises(ValueError, match="metric must be an NDCG; got 'map'"):
+        costly_swaps(Y, SCORES, QID, metric="map")
+    with pytest.raises(ValueError, match="n_swaps must be"):
+        costly_swaps(Y, SCORES, QID, n_swaps=0)
+
+
+def test_a_data_sheet_counts_as_pandas_does():
+    holes = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
+    frame = pd.DataFrame(holes)
+    sheet = data_sheet(holes, Y, QID)
+    np.testing.assert_allclose(sheet.missing, frame.isna().mean(), atol=1e-15)
+    assert sheet.distinct.tolist() == frame.nunique().tolist()
+    assert sheet.labels == pd.Series(Y).value_counts().sort_index().to_dict()
+    assert (sheet.n_queries, sheet.without_pairs) == (3, 1)
+    assert sheet.documents_per_query == {"least": 3, "median": 5, "mean": 5, "most": 7}
+    of_sparse = data_sheet(csr_matrix(np.nan_to_num(holes)), Y, QID)
+    assert of_sparse.distinct.tolist() == frame.fillna(0).nunique().tolist()
+
+
+def test_drift_is_the_statistic_of_kolmogorov_and_smirnov():
+    other = RNG.normal(size=(40, 4)).round(1) + np.array([0, 0, 1, 9])
+    expected = [stats.ks_2samp(X[:, j], other[:, j]).statistic for j in range(4)]
+    np.testing.assert_allclose(drift(X, other), expected)
+    assert drift(np.array([[np.nan], [1.0]]), np.array([[1.0], [1.0]])).tolist() == [0.5]
+
+
+def test_copies_are_counted_within_queries_and_in_the_training_data():
+    documents = np.vstack([X[:3], X[:1], X[1:2]])
+    qid = [1, 1, 2, 1, 2]
+    found = copies(documents, qid, reference=np.vstack([X[2:4], X[1:2]]))
+    assert (found.within, found.in_reference, found.queries_in_reference) == (2, 3, 1)
+    assert copies(documents, qid).in_reference == 0
+
+
+def test_a_feature_ranks_alone_in_its_better_direction_and_unknown_values_come_last():
+    metric = get_metric("ndcg@3")
+    values = single_features(np.column_stack([-Y, X[:, 0]]), Y, QID, metric=metric)
+    both = metric(Y, X[:, 0], QID), metric(Y, -X[:, 0], QID)
+    np.testing.assert_allclose(values, [1, max(both)])
+    known = np.where(Y > 1, Y, np.nan)
+    last = np.where(Y > 1, Y, -99), np.where(Y > 1, -Y, -99)
+    expected = max(metric(Y, scores, QID) for scores in last)
+    np.testing.assert_allclose(single_features(known[:, None], Y, QID, metric=metric), expected)
+
+
+class Product(Ranker):
+    """Scores that are the product of the first two features, plus the third."""
+
+    def _learn(self, data, held_out, seed):
+        pass
+
+    def _scores(self, X):
+        X = X.toarray() if issparse(X) else X
+        return X[:, 0] * X[:, 1] + X[:, 2]
+
+    def _dense_reader(self):
+        return None
+
+
+@pytest.fixture(scope="module")
+def product():
+    return Product().fit(X, Y, QID)
+
+
+@pytest.mark.parametrize("shuffle", ["within", "across"])
+def test_importances_are_the_mean_drops_of_shuffled_columns(product, shuffle):
+    settings = {"shuffle": shuffle, "n_repeats": 400, "metric": "map"}
+    found = permutation_importance(product, X, Y, QID, **settings)
+    metric, rng = get_metric("map"), np.random.default_rng(1)
+    whole = metric.per_query(Y, product.predict(X), QID)
+    values = []
+    for _ in range(1500):
+        changed = X.copy()
+        rows = [np.flatnonzero(QID == q) for q in "abc"] if shuffle == "within" else [np.arange(15)]
+        for own in rows:
+            changed[own, 0] = X[rng.permutation(own), 0]
+        values.append(metric.per_query(Y, product.predict(changed), QID))
+    np.testing.assert_allclose(found.drops[0], whole - np.mean(values, axis=0), atol=0.05)
+    assert found.drops[3, :2].tolist() == [0, 0]  # nobody reads the fourth feature
+    assert np.isnan(found.drops[:, 2]).all()  # nothing to find
+    assert (np.diff(found.means[found.order]) <= 0).all()
+    interval = found.interval(0)
+    assert interval.low <= interval.estimate <= interval.high
+    assert found.interval(3).low == found.interval(3).high == 0
+
+
+def test_groups_are_shuffled_together_and_sparse_rows_alike(product):
+    both = {"factors": [0, "feature 1"], "rest": [3]}
+    found = permutation_importance(product, X, Y, QID, groups=both)
+    sparse = permutation_importance(product, csr_matrix(X), Y, QID, groups=both)
+    assert found.names == ("factors", "rest")
+    np.testing.assert_array_equal(found.drops, sparse.drops)
+    alone = permutation_importance(product, X, Y, QID, groups={"rest": [3]})
+    np.testing.assert_array_equal(alone.drops[0], found.drops[1])
+    for groups, message in [
+        ({"a": ["price"]}, "feature must be one of"),
+        ({"a": [4]}, "at most 3"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            permutation_importance(product, X, Y, QID, groups=groups)
+
+
+def test_scikit_learn_permutes_with_the_query_ids_of_a_scorer(product):
+    scorer = make_ranking_scorer("map", qid=QID)
+    found = sklearn_importance(product, X, Y, scoring=scorer, n_repeats=300, random_state=0)
+    ours = permutation_importance(product, X, Y, QID, metric="map", shuffle="across", n_repeats=300)
+    np.testing.assert_allclose(found.importances_mean, ours.means, atol=0.05)
+
+
+def test_effects_are_those_of_brute_force(product):
+    grid = [-1.0, 0.0, 0.5]
+    found = effect(product, X, QID, feature=0, values=grid)
+    scores, ranks = product.predict(X), np.empty((3, 15))
+    for n, value in enumerate(grid):
+        for i in range(15):
+            changed = scores.copy()
+            changed[i] = value * X[i, 1] + X[i, 2]
+            others = (QID == QID[i]) & (np.arange(15) != i)
+            above, level = changed[others] > changed[i], changed[others] == changed[i]
+            ranks[n, i] = 1 + above.sum() + level.sum() / 2
+        expected = np.mean(value * X[:, 1] + X[:, 2])
+        assert found.score[n] == pytest.approx(expected)
+    np.testing.assert_allclose(found.rank, ranks.mean(axis=1))
+    assert found.rising == pytest.approx(np.mean(X[:, 1] >= 0))
+    assert not found.is_monotone
+    linear = effect(product, X, QID, feature=2, values=6)
+    assert linear.is_monotone
+    np.testing.assert_allclose(np.diff(linear.accumulated), np.diff(linear.values))
+    np.testing.assert_allclose(
+        np.interp(X[:, 2], linear.values, linear.accumulated).mean(), 0, atol=1e-12
+    )
+
+
+def test_the_partial_dependence_of_scikit_learn_is_ours(product):
+    theirs = partial_dependence(
+        ScoreRegressor(product), X, [0], custom_values={0: [-1.0, 0.0, 0.5]}
+    )
+    ours = effect(product, X, QID, feature=0, values=[-1.0, 0.0, 0.5])
+    np.testing.assert_allclose(theirs["average"][0], ours.score)
+
+
+def test_slices_are_the_tests_of_scipy_adjusted_by_holm():
+    rng = np.random.default_rng(0)
+    n, qid = 90, np.repeat(np.arange(90), 2)
+    values = rng.normal(size=n)
+    kind = np.repeat(["a", "b", "c"], 30)
+    values[kind == "b"] -= 1
+    values[5] = np.nan
+    number = rng.normal(size=n)
+    number[-25:] = np.nan
+    columns = {"kind": np.repeat(kind, 2), "number": np.repeat(number, 2) + np.tile([1, -1], n)}
+    found = slices(values, columns, qid, n_bins=2)
+    known, edge = ~np.isnan(values), np.quantile(number[:-25], 0.5, method="inverted_cdf")
+    parts = {text: kind == text for text in "abc"} | {
+        "missing": np.isnan(number),
+        "low": number <= edge + 1e-12,
+        "high": number > edge + 1e-12,
+    }
+    p = {
+        name: stats.ttest_ind(values[part & known], values[~part & known], equal_var=False).pvalue
+        for name, part in parts.items()
+    }
+    np.testing.assert_allclose([one.p_value for one in found], np.sort(adjust_holm([*p.values()])))
+    assert (found[0].column, found[0].values) == ("kind", "b")
+    assert found[0].mean == pytest.approx(values[kind == "b"].mean())
+    low, high = found[0].difference.low, found[0].difference.high
+    assert low < found[0].difference.estimate < high < 0
+    assert slices(values, columns, qid, at_least=46) == []
+    with pytest.raises(ValueError, match="values must have one entry per query; got 90 for 180"):
+        slices(values, columns, np.arange(180))

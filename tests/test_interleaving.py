@@ -1,0 +1,60 @@
+"""Interleaving: fair lists, and a test that finds the better ranker and no others."""
+
+import numpy as np
+import pytest
+
+from treerank.clicks import interleaving_preference, team_draft
+
+
+def preference_of(better, n_sessions, seed):
+    """Return the preference of users who click on relevant documents at the top."""
+    rng = np.random.RandomState(seed)
+    relevance = np.arange(10) < 3
+    clicks = np.zeros((n_sessions, 2))
+    for session in clicks:
+        worse = rng.permutation(10)
+        ranked = np.argsort(~relevance, kind="stable") if better else rng.permutation(10)
+        documents, team = team_draft(worse, ranked, k=5, random_state=rng)
+        clicked = rng.random_sample(5) < relevance[documents] / np.arange(1, 6)
+        session += np.bincount(team[clicked], minlength=2)
+    return interleaving_preference(*clicks.T)
+
+
+def test_a_mixed_list_begins_with_the_best_of_either_ranker():
+    firsts = [
+        team_draft([1, 2, 3], [3, 2, 1], random_state=seed).documents[0] for seed in range(50)
+    ]
+    assert set(firsts) == {1, 3}
+
+
+def test_each_ranker_places_as_many_documents_in_every_two_positions():
+    for seed in range(20):
+        found = team_draft(np.arange(20), np.arange(20)[::-1], k=10, random_state=seed)
+        assert len(set(found.documents.tolist())) == 10
+        assert (np.diff(found.team.reshape(-1, 2), axis=1) != 0).all()
+
+
+def test_lists_may_differ_in_length_and_repeat_documents():
+    found = team_draft(["a", "a"], ["b", "a", "c", "d"], k=10, random_state=0)
+    assert sorted(found.documents.tolist()) == ["a", "b", "c", "d"]
+    assert len(team_draft([], [], random_state=0).documents) == 0
+
+
+def test_the_better_ranker_wins():
+    found = preference_of(True, 200, 0)
+    assert found.wins[1] > found.wins[0]
+    assert found.p_value < 0.001
+
+
+def test_rankers_that_are_alike_differ_rarely():
+    p_values = [preference_of(False, 60, seed).p_value for seed in range(60)]
+    assert np.mean(np.array(p_values) < 0.05) <= 0.1
+
+
+def test_sessions_without_clicks_are_ties():
+    assert interleaving_preference([0, 0], [0, 0]) == ((0, 0), 2, 1.0)
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match="other_clicks must have one entry per document"):
+        interleaving_preference([1, 0], [1])

@@ -1,0 +1,237 @@
+"""Reports: one file that is complete, escaped and the same for the same arguments."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from command_line import letor_files, run
+from report_pages import HOSTILE, NAMES, documents, page, ranker
+from scipy.sparse import csr_matrix
+from sklearn.linear_model import LinearRegression
+
+import treerank
+from treerank import make_web_search, report
+from treerank.baselines import RankSVM
+from treerank.evaluation import compare
+from treerank.inspection import permutation_importance, slices
+from treerank.reports.charts import line_chart, ticks
+from treerank.reports.markup import element
+from treerank.reports.sections import SECTIONS
+
+PARITY = {"parity": np.repeat(["even", "odd"] * 24, 12)}
+
+
+@pytest.fixture(scope="module")
+def html():
+    return page(48, slices=PARITY).html
+
+
+def data_of(html):
+    """Return what the script of a page reads."""
+    return json.loads(re.search(r'id="page-data">(.*?)</script>', html)[1])
+
+
+class Tags(HTMLParser):
+    """The tags of a page, with their attributes, and its text."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.found, self.text = [], ""
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def test_a_page_has_its_sections_and_links_to_each(html):
+    tags = Tags(html).found
+    keys = [attributes["id"] for tag, attributes in tags if tag == "section"]
+    assert keys == [
+        "summary",
+        "queries",
+        "examples",
+        "kinds",
+        "features",
+        "pairs",
+        "data",
+        "method",
+    ]
+    assert len(keys) == len(SECTIONS) - 1  # a linear ranker has no learning curve
+    links = [attributes["href"] for tag, attributes in tags if tag == "a"]
+    assert links == ["#content", *(f"#{key}" for key in keys)]
+
+
+def test_names_stay_text(html):
+    tags = Tags(html)
+    assert {tag for tag, _ in tags.found} & {"img", "b", "iframe", "link", "object"} == set()
+    assert [tag for tag, _ in tags.found].count("script") == 2
+    assert f"<title>{element('p', HOSTILE)[3:-4]}</title>" in html
+    assert all(name in tags.text for name in NAMES)
+    queries = [row[0] for row in data_of(html)["queries"]]
+    assert f"{HOSTILE} 3" in queries
+
+
+def test_nothing_is_loaded_and_only_its_own_script_may_run(html):
+    for _, attributes in Tags(html).found:
+        assert not {"src", "style", "action", "data", "poster"} & set(attributes)
+        assert not [name for name in attributes if name.startswith("on")]
+        assert attributes.get("href", "#").startswith("#")
+    policy = next(a["content"] for _, a in Tags(html).found if "http-equiv" in a)
+    assert policy.startswith("default-src 'none'; ")
+    for tag in ("style", "script"):
+        text = re.findall(rf"<{tag}>(.*?)</{tag}>", html, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text[-1].encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+
+
+def test_the_same_arguments_give_the_same_page(html):
+    assert page(48, slices=PARITY).html == html
+
+
+def test_metrics_and_queries_are_those_of_the_library(html):
+    X, y, qid = documents(48)
+    scores = ranker().predict(X)
+    metric = treerank.get_metric("ndcg@10")
+    values = dict(zip(np.unique(qid), metric.per_query(y, scores, qid), strict=True))
+    before = metric.per_query(y, X["plain"].fillna(0), qid)
+    rows = {row[0]: row for row in data_of(html)["queries"]}
+    assert {name: row[3] for name, row in rows.items()} == {
+        name: round(value, 4) for name, value in values.items()
+    }
+    gaps = [row[-1] for row in data_of(html)["queries"]]
+    assert gaps == sorted(gaps)
+    np.testing.assert_allclose(sorted(np.array([*values.values()]) - before), gaps, atol=1e-4)
+    assert f"{metric(y, scores, qid):.4f}" in html
+
+
+def test_examples_are_explained_exactly(html):
+    X, y, _ = documents(48)
+    fitted, found = ranker(), data_of(html)["examples"]
+    assert len(found) == 20
+    row_of = {f"{HOSTILE[:12]} {row}": row for row in range(len(y))}
+    swaps = [swap for example in found for swap in example["swaps"]]
+    assert len(swaps) > 20
+    for swap in swaps:
+        above, below = (row_of[one["name"]] for one in swap["pair"])
+        assert y[above] < y[below]
+        parts = fitted.explain(X[above : above + 1], X[below : below + 1])[0]
+        shown = {name: part for name, part, _, _ in swap["parts"]}
+        np.testing.assert_allclose(
+            [shown.get(name, 0) for name in NAMES], parts, rtol=1e-4, atol=1e-9
+        )
+        np.testing.assert_allclose(swap["margin"], parts.sum(), rtol=1e-4)
+
+
+def test_importances_are_those_of_inspection(html):
+    X, y, qid = documents(48)
+    settings = {"groups": {name: [name] for name in NAMES}, "n_repeats": 1}
+    found = permutation_importance(ranker(), X, y, qid, **settings)
+    text = Tags(html).text
+    best = found.interval(found.order[0])
+    assert f"{best.estimate:.4f}{best.low:.4f} to {best.high:.4f}" in text
+    assert f"Rank by {found.names[found.order[0]]}" in text
+
+
+def test_slices_are_those_of_inspection(html):
+    X, y, qid = documents(48)
+    values = treerank.get_metric("ndcg@10").per_query(y, ranker().predict(X), qid)
+    codes = np.unique(qid, return_inverse=True)[1]
+    found = slices(values, PARITY, codes)
+    assert {one.values for one in found} == {"even", "odd"}
+    assert "none of 2 differs from the others" in Tags(html).text
+    is_odd = PARITY["parity"] == "odd"
+    y = np.where(is_odd, ranker().predict(X) < 0, y)  # these queries turn round
+    text = Tags(report(ranker(), X, y, qid, slices=PARITY, n_examples=1).html).text
+    values = treerank.get_metric("ndcg@10").per_query(y, ranker().predict(X), qid)
+    worst = slices(values, PARITY, codes)[0]
+    assert worst.p_value < 0.05
+    assert f"parity: {worst.values}{worst.n_queries}{worst.mean:.4f}" in text
+
+
+def test_a_page_needs_neither_baseline_nor_queries_nor_dense_rows():
+    X, y, _ = make_web_search(4, n_features=3, random_state=0)
+    plain = report(RankSVM().fit(X, y), X, y, n_examples=1).html
+    assert [row[0] for row in data_of(plain)["queries"]] == ["all documents"]
+    assert "baseline" not in Tags(plain).text.partition('"use strict"')[0]
+
+
+def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
+    def first_label(y, scores, qid=None):
+        return y[np.argmax(scores)]
+
+    X, y, qid = make_web_search(12, documents_per_query=8, n_features=4, random_state=0)
+    part = treerank.LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1)
+    settings = {"eval_set": (csr_matrix(X), y, qid)}
+    fitted = treerank.TreeDirectRanker(part, random_state=0).fit(csr_matrix(X), y, qid, **settings)
+    made = fitted.report(csr_matrix(X), y, qid, metrics=[first_label, "map"], baseline=fitted)
+    html = made.html
+    assert "Learning curve" in html
+    assert "No difference from the baseline is shown by first_label" in html
+    assert made._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_the_command_writes_a_page(tmp_path):
+    files = letor_files(tmp_path)
+    page = tmp_path / "page.html"
+    options = ["--baseline", files.model, "--train", files.train, "-o", page, "--examples", 2]
+    result = run("report", files.model, files.test, *options)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.endswith(f"wrote {page}\n")
+    html = page.read_text()
+    assert "<title>model.treerank on test.txt</title>" in html
+    assert str(files.train) in html
+    assert data_of(html)["examples"][0]["documents"][0][1].startswith("D")
+    refused = run("report", files.model, files.test, "-o", files.test)
+    assert (refused.exit_code, refused.stdout) == (1, "")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"n_examples": 0}, ValueError, "n_examples must be a whole number"),
+        ({"slices": {"a": [1]}}, ValueError, r"column 'a' must have one entry per document; got"),
+        ({"document_names": ["a"]}, ValueError, "document_names must have one .* got 1 for 24"),
+        ({"baseline": [1.0]}, ValueError, "baseline must have one entry per document; got 1"),
+        ({"baseline": RankSVM}, TypeError, "baseline must be a ranker of treerank"),
+        ({"train": 3}, ValueError, r"eval_set must be|train"),
+        ({"metrics": ["best"]}, ValueError, "metric must be one of"),
+    ],
+)
+def test_wrong_arguments_are_named(options, error, message):
+    X, y, qid = documents(2)
+    with pytest.raises(error, match=message):
+        report(ranker(), X, y, qid, **options)
+    with pytest.raises(TypeError, match="ranker must be a ranker of treerank; got 3"):
+        report(3, X, y, qid)
+    with pytest.raises(ValueError, match="a query with two different labels; got none"):
+        report(ranker(), X, y * 0, qid)
+
+
+def test_ticks_are_round_and_within_the_range():
+    for low, high in [(0, 1), (-3.2, 7.9), (0.001, 0.0011), (0, 12345), (5, 5)]:
+        found = ticks(low, high)
+        assert 1 <= len(found) <= 8
+        assert low - 1e-9 <= found[0] <= found[-1] <= high + 1e-9
+    assert ticks(0, 1) == [0, 0.2, 0.4, 0.6, 0.8, 1]
+
+
+def test_points_of_a_chart_stay_in_it():
+    chart = line_chart("t", {"a": ([1, 9], [5, 5]), "b": ([4], [2])}, x="x", y="y", points=True)
+    places = [tuple(map(float, p.split(","))) for p in re.findall(r"[\d.]+,[\d.]+", chart)]
+    assert all(0 <= x <= 440 and 0 <= y <= 240 for x, y in places)
+    assert chart.count("<circle") == 3
+
+
+def test_comparisons_show_themselves_in_notebooks():
+    data = make_web_search(20, n_features=3, random_state=0)
+    comparison = compare({"<a>": LinearRegression()}, data, cv=2)
+    assert comparison._repr_html_() == comparison.summary()._repr_html_()
+    assert "<th>ranker</th>" in comparison._repr_html_()
+    assert "<td>&lt;a&gt;</td>" in comparison._repr_html_()

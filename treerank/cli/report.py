@@ -1,0 +1,80 @@
+"""``treerank report``: an HTML page on how good a model is, where it fails, and why."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from treerank.cli.console import Reporter
+from treerank.cli.memory import score_data
+from treerank.cli.options import (
+    Cache,
+    DataFile,
+    Label,
+    ModelFile,
+    Query,
+    Quiet,
+    RandomState,
+    Sparse,
+    check_written,
+    given,
+    metric_option,
+    read_model_and_data,
+)
+from treerank.cli.rank import document_names
+from treerank.reports.reporting import report as make_report
+
+_HELP = {
+    "output": "HTML file to write.",
+    "baseline": "Model to compare with.",
+    "train": "Training data, to look for drift and leaks.",
+    "metric": "May be repeated; the first decides which queries are worst.",
+    "examples": "Number of bad queries whose documents are shown.",
+}
+
+
+def report(
+    model: ModelFile,
+    data: DataFile,
+    output: Annotated[Path, typer.Option("--output", "-o", help=_HELP["output"])] = Path(
+        "report.html"
+    ),
+    baseline: Annotated[Path | None, typer.Option(help=_HELP["baseline"])] = None,
+    train: Annotated[Path | None, typer.Option(help=_HELP["train"])] = None,
+    metric: Annotated[list[str] | None, metric_option(_HELP["metric"])] = None,
+    examples: Annotated[int, typer.Option(min=1, help=_HELP["examples"])] = 20,
+    label: Label = None,
+    query: Query = None,
+    random_state: RandomState = 0,
+    sparse: Sparse = False,
+    cache: Cache = False,
+    quiet: Quiet = False,
+) -> None:
+    """Write an HTML page on how good a model is, where it fails, and why.
+
+    The page is one file that loads nothing. It shows queries and values of documents.
+    """
+    check_written(output, model, data, baseline, train)
+    reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
+    reporter = Reporter(quiet)
+    ranker, test = read_model_and_data(reporter, model, data, comments=True, **reading)
+    files = {"model": model, "data": data, "baseline": baseline, "training data": train}
+    others: dict[str, Any] = {}
+    if baseline is not None:
+        others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
+    if train is not None:
+        others["train"] = tuple(read_model_and_data(reporter, model, train, **reading)[1])
+    with reporter.counting("writing the report"):
+        page = make_report(
+            ranker,
+            *test,
+            **others,
+            metrics=metric or (),
+            document_names=document_names(test),
+            title=f"{model.name} on {data.name}",
+            about={name: str(path) for name, path in files.items() if path is not None},
+            n_examples=examples,
+            random_state=random_state,
+        )
+        page.save(output)
+    reporter.say(f"wrote {output}")

@@ -1,0 +1,253 @@
+"""Evaluation from a log: what a new ranker would earn, from clicks on the lists of an old one."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from treerank.checks import check_choice, check_column, check_count, check_number, warn_user
+from treerank.clicks.estimators import ESTIMATORS, NEED_RELEVANCE, ItemSums
+from treerank.clicks.items import Items
+from treerank.clicks.log import ClickLog
+from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Seed
+from treerank.statistics.interval import Interval, check_level
+
+#: Worth of positions by name, as a function of positions and their propensities.
+REWARDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "clicks": lambda position, propensity: propensity,
+    "dcg": lambda position, propensity: 1 / np.log2(position + 1),
+    "reciprocal_rank": lambda position, propensity: 1 / position,
+}
+#: Share of the new exposure that may be unknown without a warning.
+_FREE_SHARE = 0.05
+
+
+@dataclass(frozen=True)
+class LogEvaluation:
+    """Estimates of what a ranking earns in a session, with intervals.
+
+    Attributes
+    ----------
+    estimates : dict from str to Interval
+        Estimates by name of the estimator.
+    effective_sample_size : float
+        Number of sessions of the new ranker that would tell as much.
+    overlap : float
+        Share of the worth of the new ranking that stands at documents that the log shows.
+
+    Examples
+    --------
+    >>> print(LogEvaluation({"ips": Interval(0.5, 0.4, 0.6, level=0.95)}, 80.0, 1.0))
+    ips              0.5000 (95 %: 0.4000 to 0.6000)
+    effective sample size 80, overlap 100 %
+    """
+
+    estimates: dict[str, Interval]
+    effective_sample_size: float
+    overlap: float
+
+    def __str__(self) -> str:
+        """Return a line for each estimate."""
+        lines = [f"{name:16} {interval}" for name, interval in self.estimates.items()]
+        about = f"effective sample size {self.effective_sample_size:.0f}"
+        return "\n".join([*lines, f"{about}, overlap {100 * self.overlap:.0f} %"])
+
+
+def evaluate_from_log(
+    log: ClickLog,
+    scores: ArrayLike,
+    *,
+    baseline: ArrayLike | None = None,
+    candidates: Items | None = None,
+    reward: str | ArrayLike = "clicks",
+    propensities: ArrayLike | None = None,
+    exposure: ArrayLike | None = None,
+    relevance: ArrayLike | None = None,
+    clip: float = 10.0,
+    n_resamples: int = 200,
+    level: float = 0.95,
+    random_state: Seed = None,
+) -> LogEvaluation:
+    """Estimate what a new ranker would earn in a session, from the log of an old one.
+
+    Clicks are taken to follow a position-based model: they need an examination, which depends on
+    the position, and a relevant document.
+
+    Parameters
+    ----------
+    log : ClickLog
+        Sessions of the old ranker.
+    scores : array-like of shape (n_candidates,)
+        Scores of the new ranker for the documents that it may show.
+    baseline : array-like of shape (n_candidates,), default=None
+        Scores of another ranker. The estimates are then differences to it.
+    candidates : Items, default=None
+        These documents; ``None`` is ``log.items``.
+    reward : {"clicks", "dcg", "reciprocal_rank"} or array-like, default="clicks"
+        What a relevant document earns by its position: the propensity of the position, so that the
+        sum is the number of clicks; its discount in DCG; 1 / position; or a number for each
+        position from the first one. Other positions earn nothing.
+    propensities : array-like of shape (n_positions,), default=None
+        Probability that each position is examined; ``None`` estimates them.
+    exposure : array-like of shape (n_candidates,), default=None
+        Mean sum of propensities of each document in a session of its query, if the old ranker
+        logged how it explores; ``None`` counts it.
+    relevance : array-like of shape (n_candidates,), default=None
+        Probability of a click on each document once it is examined, from elsewhere, such as
+        ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`. "direct" and
+        "doubly_robust" are estimated if it is given.
+    clip : float, default=10.0
+        Largest ratio of the worth of a document to its exposure, for all estimators but "ips" and
+        "direct".
+    n_resamples : int, default=200
+        Number of logs that are drawn from the sessions, with replacement, for the intervals.
+    level : float, default=0.95
+        Share of intervals that hold the true value.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    LogEvaluation
+
+    Examples
+    --------
+    >>> from treerank.clicks import simulate_clicks
+    >>> y, qid = np.tile([0, 0, 1], 4), np.repeat(np.arange(4), 3)
+    >>> log = simulate_clicks(y, qid, -y, n_sessions=500, exploration=2.0, random_state=0)
+    >>> found = evaluate_from_log(log, y[log.items.document], baseline=np.zeros(12), random_state=0)
+    >>> found.estimates["ips"].low > 0  # the new ranker earns more clicks
+    True
+    """
+    check_number("clip", clip, above=0)
+    check_count("n_resamples", n_resamples, at_least=2)
+    check_level("level", level)
+    candidates = log.items if candidates is None else candidates
+    theta = _propensities(log, propensities)
+    worth_at = _worth_of_positions(reward, theta)
+    columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
+    worths = [_worth(name, column, candidates, worth_at) for name, column in columns.items()]
+    given = [
+        None if column is None else check_column(name, column, len(candidates))
+        for name, column in (("exposure", exposure), ("relevance", relevance))
+    ]
+    sums = _Sums(log, candidates, theta, clip, *given)
+    whole = sums.of(np.ones(log.n_sessions), worths[0])
+    overlap = _overlap(whole)
+    names = [name for name in ESTIMATORS if relevance is not None or name not in NEED_RELEVANCE]
+
+    def values(copies: np.ndarray) -> list[float]:
+        """Return each estimate, less that of the baseline if there is one."""
+        known = [sums.of(copies, worth) for worth in worths]
+        found = np.array([[ESTIMATORS[name](each) for name in names] for each in known])
+        return list(found[0] - found[1:].sum(axis=0))
+
+    rng = check_random_state(random_state)
+    draws = [values(_resampled(log.n_sessions, rng)) for _ in range(n_resamples)]
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    ends = zip(values(np.ones(log.n_sessions)), low, high, strict=True)
+    intervals = [Interval(float(v), float(a), float(b), level) for v, a, b in ends]
+    found = dict(zip(names, intervals, strict=True))
+    return LogEvaluation(found, sums.effective_sample_size(whole), overlap)
+
+
+class _Sums:
+    """Sums over sessions by item, for any number of copies of each session."""
+
+    def __init__(
+        self,
+        log: ClickLog,
+        candidates: Items,
+        theta: np.ndarray,
+        clip: float,
+        exposure: np.ndarray | None,
+        relevance: np.ndarray | None,
+    ) -> None:
+        rows = (
+            np.arange(len(candidates)) if candidates is log.items else candidates.rows_of(log.items)
+        )
+        known = rows[log.item] >= 0
+        self.item, self.session = rows[log.item][known], log.session[known]
+        self.clicked = log.clicked[known].astype(np.float64)
+        self.exposed = theta[log.position[known] - 1]
+        self.n_items, self.clip, self.exposure = len(candidates), clip, exposure
+        self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance
+        self.query, self.query_of_session = _queries(log, candidates)
+        self.n_queries = int(max(self.query.max(), self.query_of_session.max())) + 1
+
+    def of(self, copies: np.ndarray, worth: np.ndarray) -> ItemSums:
+        """Return the sums where each session counts so many times."""
+        weight, n_items = copies[self.session], self.n_items
+        clicks = np.bincount(self.item, weight * self.clicked, minlength=n_items)
+        exposure = np.bincount(self.item, weight * self.exposed, minlength=n_items)
+        by_query = np.bincount(self.query_of_session, copies, minlength=self.n_queries)
+        sessions = by_query[self.query]
+        mean = self.exposure
+        if mean is None:
+            mean = np.divide(exposure, sessions, out=np.zeros(n_items), where=sessions > 0)
+        ratio = np.divide(worth, mean, out=np.zeros(n_items), where=mean > 0)
+        bounded = np.clip(ratio, -self.clip, self.clip)
+        about = clicks, exposure, sessions, float(copies.sum())
+        return ItemSums(*about, worth, ratio, bounded, self.relevance)
+
+    def effective_sample_size(self, sums: ItemSums) -> float:
+        """Return the number of sessions that weigh alike and tell as much."""
+        weight = np.bincount(self.session, np.abs(sums.ratio)[self.item] * self.exposed)
+        return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
+
+
+def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
+    """Return a number for the query of each candidate, and of each session."""
+    codes = QueryGroups.from_qid(np.concatenate([candidates.query, log.query])).codes
+    return codes[: len(candidates)], codes[len(candidates) :]
+
+
+def _propensities(log: ClickLog, propensities: Any) -> np.ndarray:
+    if propensities is None:
+        return estimate_propensities(log)
+    return check_propensities(propensities, log.n_positions)
+
+
+def _worth_of_positions(reward: Any, theta: np.ndarray) -> np.ndarray:
+    """Return what a relevant document earns at each position."""
+    if not isinstance(reward, str):
+        return check_column("reward", reward)
+    check_choice("reward", reward, REWARDS)
+    return REWARDS[reward](np.arange(1.0, len(theta) + 1), theta)
+
+
+def _worth(name: str, scores: ArrayLike, candidates: Items, worth_at: np.ndarray) -> np.ndarray:
+    """Return what each candidate would earn at its position in the new ranking, or at its tie's."""
+    scores = check_column(name, scores, len(candidates))
+    groups = QueryGroups.from_qid(candidates.query)
+    best_first = np.lexsort((-scores, groups.codes))
+    place = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
+    earned = np.append(worth_at, 0.0)[np.minimum(place, len(worth_at))]
+    is_new = (np.diff(scores[best_first], prepend=np.nan) != 0) | (place == 0)
+    tie = np.cumsum(is_new) - 1
+    worth = np.empty(len(scores))
+    worth[best_first] = (np.bincount(tie, earned) / np.bincount(tie))[tie]
+    return worth
+
+
+def _overlap(sums: ItemSums) -> float:
+    """Return the share of worth at documents that the log shows; warn where it is small."""
+    worth = np.abs(sums.worth) * sums.sessions
+    share = float(worth[sums.exposure > 0].sum() / worth.sum()) if worth.any() else 1.0
+    if share < 1 - _FREE_SHARE:
+        warn_user(
+            f"The log never shows documents that hold {100 * (1 - share):.0f} % of the worth of "
+            "the new ranking. Only 'direct' and 'doubly_robust' count them."
+        )
+    return share
+
+
+def _resampled(n_sessions: int, rng: np.random.RandomState) -> np.ndarray:
+    """Return how often each session is drawn."""
+    drawn = rng.randint(n_sessions, size=n_sessions)
+    return np.bincount(drawn, minlength=n_sessions).astype(np.float64)

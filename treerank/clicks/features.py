@@ -1,0 +1,80 @@
+"""Features of the documents of a log, found by query and document."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import shown
+from treerank.clicks.items import Items
+from treerank.inputs.columns import as_frame
+from treerank.lazy import load_object
+
+
+def features_of(items: Items, features: Any, *, query: str, document: str) -> Any:
+    """Return the features of items; refuse a table that lacks one or has one twice.
+
+    Parameters
+    ----------
+    items : Items
+        Documents of queries.
+    features : data frame, path of a Parquet file, or tuple (X, query, document)
+        A row for each document of a query. Rows of other documents are left out.
+    query, document : str
+        Names of the columns of a data frame that are no features.
+
+    Returns
+    -------
+    data frame or array of shape (n_items, n_features)
+
+    Examples
+    --------
+    >>> items = Items(np.array(["q", "q"]), np.array(["a", "b"]))
+    >>> features_of(items, ([[3.0], [1.0]], ["q", "q"], ["b", "a"]), query="", document="")
+    array([[1.],
+           [3.]])
+    """
+    X, known = _taken_apart(features, query, document)
+    rows = known.rows_of(items)
+    if (rows < 0).any():
+        first = items.shown(int(np.argmin(rows)))
+        raise ValueError(
+            f"features must have a row for each document of the log; got none for {first}, and "
+            f"{(rows < 0).sum()} are missing in all."
+        )
+    frame = as_frame(X)
+    return X[rows] if frame is None else frame[rows.tolist()].to_native()
+
+
+def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
+    """Return features, and the items of their rows."""
+    if isinstance(features, tuple) and len(features) == 3:
+        X, *ids = features
+        X = X if as_frame(X) is not None or hasattr(X, "shape") else np.asarray(X)
+        return X, _unique_items(*map(np.asarray, ids))
+    if isinstance(features, str | Path):
+        read = load_object("treerank.datasets.parquet:read_parquet")
+        X, _, qid = read(features, label=None, query=query)
+        frame: Any = as_frame(X)
+    else:
+        frame, qid = as_frame(features), None
+    needed = [document] if qid is not None else [query, document]
+    if frame is None or not set(needed) <= set(frame.columns):
+        found = "no data frame" if frame is None else shown(frame.columns)
+        raise ValueError(f"features must have the columns {needed}; got {found}.")
+    ids = [frame[name].to_numpy() for name in needed]
+    return frame.drop(needed), _unique_items(*([qid] if qid is not None else []), *ids)
+
+
+def _unique_items(query: np.ndarray, document: np.ndarray) -> Items:
+    """Return the items of the rows of a table; refuse one that is there twice."""
+    items = Items(query, document)
+    seen: set[Any] = set()
+    for row, pair in enumerate(items.pairs()):
+        if pair in seen:
+            raise ValueError(
+                f"features must have one row for each document of a query; got {items.shown(row)} "
+                "twice."
+            )
+        seen.add(pair)
+    return items

@@ -1,0 +1,280 @@
+"""Click log: which documents were shown at which positions of which session, and the clicks.
+
+Impressions are sorted by position, and sessions by their length, longest first. So the impressions
+of a position are one run of rows, and they belong to the first ``n_at[position - 1]`` sessions.
+Kernels walk over positions and treat all sessions at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+
+from treerank.checks import check_column, shown
+from treerank.clicks.counts import ClickCounts
+from treerank.clicks.items import Items
+from treerank.clicks.tables import check_ids, named_columns
+from treerank.inputs.grouping import QueryGroups
+
+#: What a log needs, in the order of the arguments of ``ClickLog.from_columns``.
+COLUMNS = ("session", "query", "document", "position", "click")
+
+
+@dataclass(frozen=True, eq=False)
+class ClickLog:
+    """Sessions of shown documents and their clicks; made by :meth:`from_table`.
+
+    A session is one list of results that a user saw. It has one query, and its documents stand at
+    the positions 1, 2, ... An item is a document of a query. Sessions without a click count: they
+    tell how often nothing was clicked.
+
+    Attributes
+    ----------
+    items : Items
+        Query and document of each item.
+    sessions : ndarray of shape (n_sessions,)
+        Session ids, those of the longest sessions first.
+    n_at : ndarray of shape (n_positions,)
+        Number of sessions that show a document at each position.
+    item : ndarray of shape (n_impressions,)
+        Item of each impression: those at position 1 of all sessions, then those at position 2.
+    clicked : ndarray of bool of shape (n_impressions,)
+        Whether it was clicked.
+
+    Examples
+    --------
+    >>> log = ClickLog.from_columns(
+    ...     session=["s", "s", "t", "t"],
+    ...     query=["shoes", "shoes", "shoes", "shoes"],
+    ...     document=["a", "b", "b", "a"],
+    ...     position=[1, 2, 1, 2],
+    ...     click=[0, 1, 1, 0],
+    ... )
+    >>> log
+    ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=2, n_sessions_without_click=0)
+    >>> log.items.document[log.item], log.clicked
+    (array(['a', 'b', 'b', 'a'], dtype='<U1'), array([False,  True,  True, False]))
+    """
+
+    items: Items
+    sessions: np.ndarray
+    n_at: np.ndarray
+    item: np.ndarray
+    clicked: np.ndarray
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        *,
+        session: str = "session",
+        query: str = "query",
+        document: str = "document",
+        position: str = "position",
+        click: str = "click",
+    ) -> Self:
+        """Read a log from a table with a row for each shown document.
+
+        Parameters
+        ----------
+        table : path, data frame or mapping from names to columns
+            A Parquet file, or a folder of them; or a data frame of pandas, polars or Arrow.
+        session, query, document, position, click : str
+            Names of the columns.
+
+        Returns
+        -------
+        ClickLog
+
+        Raises
+        ------
+        ValueError
+            If positions of a session are not 1, 2, ..., if a session shows a document twice or
+            has two queries, or if a click is neither 0 nor 1.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> shown = {"session": [7, 7], "query": ["shoes"] * 2, "document": ["a", "b"]}
+        >>> ClickLog.from_table(pl.DataFrame(shown | {"position": [1, 2], "click": [0, 1]}))
+        ClickLog(n_sessions=1, n_items=2, n_positions=2, n_clicks=1, n_sessions_without_click=0)
+        """
+        names = (session, query, document, position, click)
+        return cls.from_columns(*named_columns(table, dict(zip(COLUMNS, names, strict=True))))
+
+    @classmethod
+    def from_columns(
+        cls, session: Any, query: Any, document: Any, position: Any, click: Any
+    ) -> Self:
+        """Make a log from columns with an entry for each shown document."""
+        session = check_ids("session", session)
+        query = check_ids("query", query, len(session))
+        document = check_ids("document", document, len(session))
+        position = check_column("position", position, len(session))
+        clicked = check_clicks(click, len(session))
+        groups = QueryGroups.from_qid(session)
+        _check_one_query(query, groups, session)
+        by_place = np.lexsort((position, groups.codes))
+        _check_positions(position[by_place], groups, session)
+        items, item = Items.of_rows(query, document)
+        _check_documents(item, groups, document, session)
+        by_length = np.argsort(-groups.sizes, kind="stable")
+        place_of = np.empty(groups.n_queries, dtype=np.int64)
+        place_of[by_length] = np.arange(groups.n_queries)
+        order = np.lexsort((place_of[groups.codes], position))
+        return cls(
+            items,
+            groups.first_of(session)[by_length],
+            np.bincount(position.astype(np.int64))[1:],
+            item[order],
+            clicked[order],
+        )
+
+    @property
+    def n_sessions(self) -> int:
+        """Number of sessions."""
+        return len(self.sessions)
+
+    @property
+    def n_positions(self) -> int:
+        """Length of the longest session."""
+        return len(self.n_at)
+
+    @cached_property
+    def position(self) -> np.ndarray:
+        """Position of each impression, from 1."""
+        return np.repeat(np.arange(1, self.n_positions + 1), self.n_at)
+
+    @cached_property
+    def session(self) -> np.ndarray:
+        """Number of the session of each impression."""
+        return np.concatenate([np.arange(n) for n in self.n_at])
+
+    @cached_property
+    def query(self) -> np.ndarray:
+        """Query of each session, by which sessions are split into training and test."""
+        return self.items.query[self.item[: self.n_sessions]]
+
+    @cached_property
+    def n_clicks_of_sessions(self) -> np.ndarray:
+        """Number of clicks of each session."""
+        return np.bincount(self.session[self.clicked], minlength=self.n_sessions)
+
+    def positions(self) -> Iterator[slice]:
+        """Yield the rows of each position."""
+        ends = np.cumsum(self.n_at)
+        yield from map(slice, ends - self.n_at, ends)
+
+    def counts(self) -> ClickCounts:
+        """Return how often each item was shown and clicked at each position.
+
+        Nothing that models of positions need is lost, and sessions that repeat cost nothing.
+        """
+        return ClickCounts.of(self.item, self.position - 1, self.clicked, self.items)
+
+    def with_clicks(self, clicked: np.ndarray) -> Self:
+        """Return the same sessions with other clicks."""
+        return replace(self, clicked=clicked)
+
+    def taking(self, sessions: np.ndarray) -> Self:
+        """Return some sessions, by their numbers; a number may be there several times.
+
+        All items stay, so that the numbers of items are those of the whole log.
+        """
+        lengths = np.searchsorted(-self.n_at, -np.arange(self.n_sessions), side="left")
+        chosen = np.sort(sessions)  # which puts the longest first
+        n_at = np.searchsorted(-lengths[chosen], -np.arange(1, self.n_positions + 1), side="right")
+        starts = np.cumsum(self.n_at) - self.n_at
+        rows = np.concatenate([start + chosen[:n] for start, n in zip(starts, n_at, strict=True)])
+        return replace(
+            self,
+            sessions=self.sessions[chosen],
+            n_at=n_at[n_at > 0],
+            item=self.item[rows],
+            clicked=self.clicked[rows],
+        )
+
+    def __repr__(self) -> str:
+        numbers = {
+            "n_sessions": self.n_sessions,
+            "n_items": len(self.items),
+            "n_positions": self.n_positions,
+            "n_clicks": int(self.clicked.sum()),
+            "n_sessions_without_click": int((self.n_clicks_of_sessions == 0).sum()),
+        }
+        return f"ClickLog({', '.join(f'{name}={n}' for name, n in numbers.items())})"
+
+
+def check_clicks(click: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return clicks as truth values; refuse what is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> check_clicks([0, 2])
+    Traceback (most recent call last):
+    ...
+    ValueError: click must be 0 or 1; got 2.0 in row 1.
+    """
+    click = check_column("click", click, n_rows)
+    wrong = (click != 0) & (click != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"click must be 0 or 1; got {float(click[row])!r} in row {row}.")
+    return click == 1
+
+
+def check_any_click(clicked: np.ndarray) -> None:
+    """Refuse a log, or sums of it, without a click.
+
+    Examples
+    --------
+    >>> check_any_click(np.zeros(3))
+    Traceback (most recent call last):
+    ...
+    ValueError: click must be 1 in some row of the log; got none.
+    """
+    if not clicked.any():
+        raise ValueError("click must be 1 in some row of the log; got none.")
+
+
+def _check_one_query(query, groups, session):
+    """Refuse a session of two queries."""
+    wrong = query != groups.first_of(query)[groups.codes]
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"query must be the same in all rows of a session; got {_named(query, row)} and "
+            f"another in session {_named(session, row)}."
+        )
+
+
+def _check_positions(position, groups, session):
+    """Refuse positions, sorted by session, that are not 1, 2, ... in each session."""
+    expected = 1 + np.arange(len(position)) - np.repeat(groups.indptr[:-1], groups.sizes)
+    wrong = position != expected
+    if wrong.any():
+        s = int(np.searchsorted(groups.indptr, np.argmax(wrong), side="right")) - 1
+        found = position[groups.indptr[s] : groups.indptr[s + 1]].tolist()
+        raise ValueError(
+            f"position must be 1, 2, ... in each session; got {shown(found)} in session "
+            f"{_named(groups.first_of(session), s)}."
+        )
+
+
+def _check_documents(item, groups, document, session):
+    """Refuse a document that a session shows twice."""
+    order = np.lexsort((item, groups.codes))
+    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
+    if twice.any():
+        row = order[np.argmax(twice)]
+        raise ValueError(
+            f"document must be at one position of a session; got {_named(document, row)} "
+            f"twice in session {_named(session, row)}."
+        )
+
+
+def _named(ids, row):
+    """Return the text of an id for a message."""
+    return shown(ids[row : row + 1].tolist()[0])

@@ -1,0 +1,61 @@
+"""Cascade model: a user examines documents from the top down and leaves with the first click."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treerank.clicks.log import ClickLog
+from treerank.clicks.models.walks import Expected, Steps, WalkModel
+
+
+@dataclass(eq=False, repr=False)
+class Cascade(WalkModel):
+    """A user goes down the list up to the first click [1]_, so a session has one click at most.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Most iterations of expectation maximization.
+    tol : float, default=1e-6
+        Stop once an iteration raises the log likelihood of an impression by less.
+    prior_shows : float, default=1.0
+        Impressions that the prior of an attraction is worth.
+
+    Attributes
+    ----------
+    attraction_ : ndarray of shape (n_items,)
+        Probability that each item of the log is clicked once it is examined.
+    examination_ : ndarray of shape (n_positions,)
+        Mean probability that a document at a position is examined.
+
+    References
+    ----------
+    .. [1] Craswell, Zoeter, Taylor and Ramsey (2008). An experimental comparison of click
+       position-bias models. WSDM.
+
+    Examples
+    --------
+    >>> from treerank.clicks import ClickLog
+    >>> query, document, position = ["q"] * 4, ["a", "b"] * 2, [1, 2] * 2
+    >>> log = ClickLog.from_columns([1, 1, 2, 2], query, document, position, [0, 1, 1, 0])
+    >>> Cascade().fit(log).attraction_
+    array([0.5 , 0.75])
+    """
+
+    def _start(self, log: ClickLog) -> None:
+        many = log.n_clicks_of_sessions > 1
+        if many.any():
+            raise ValueError(
+                "A cascade model needs sessions of at most one click; got "
+                f"{log.n_clicks_of_sessions[np.argmax(many)]} clicks in one. A dependent click "
+                "model takes several."
+            )
+
+    def _steps(self, place: int, item: np.ndarray, attraction: np.ndarray) -> Steps:
+        return np.zeros(len(item)), np.ones(len(item))
+
+    def _update(self, expected: Expected) -> None:
+        self._update_attraction(expected)
+
+    def _log_prior(self) -> float:
+        return 0.0

@@ -1,0 +1,201 @@
+"""Click model: the probability that a user clicks a document, given the clicks above it.
+
+A document is clicked if it is examined and it attracts the user. Every item has an attraction.
+Models differ in how a user examines a list: see :mod:`treerank.clicks.models.slots` and
+:mod:`treerank.clicks.models.walks` for the two families.
+
+A model is fitted by expectation maximization. Probabilities have a Beta prior, so that an item
+that was shown once and clicked once is not certain to be clicked again. To add a model, derive a
+class from one of the families, and list it in :mod:`treerank.clicks.models.registry`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.clicks.items import Items
+from treerank.clicks.log import ClickLog, check_any_click
+from treerank.parameters import Count, Positive, Seed, check_parameters
+
+#: Share of successes and number of trials that the prior of a rate other than an attraction is
+#: worth.
+RATE_PRIOR = (0.5, 2.0)
+
+#: ``choose(rows, proba)`` tells which impressions of some rows are clicked.
+Choose = Callable[[slice, np.ndarray], np.ndarray]
+
+
+@dataclass(eq=False, repr=False)
+class ClickModel(BaseEstimator, ABC):
+    """Base class of the click models.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Most iterations of expectation maximization.
+    tol : float, default=1e-6
+        Stop once an iteration raises the log likelihood of an impression by less.
+    prior_shows : float, default=1.0
+        Impressions that the prior of an attraction is worth. The mean of the prior is the share of
+        clicks at the first position.
+
+    Attributes
+    ----------
+    attraction_ : ndarray of shape (n_items,)
+        Probability that each item of the log is clicked once it is examined.
+    examination_ : ndarray of shape (n_positions,)
+        Mean probability that a document at a position is examined.
+    log_posterior_ : list of float
+        Log likelihood plus log prior before each iteration, by impression. It never falls.
+    items_ : Items
+        Items of the log.
+    """
+
+    _: KW_ONLY
+    max_iter: Count = 100
+    tol: Positive = 1e-6
+    prior_shows: Positive = 1.0
+
+    def fit(self, log: ClickLog) -> Self:
+        """Fit the model to a log."""
+        check_any_click(log.clicked)
+        self._begin(log.items, log.n_positions, log.clicked[: log.n_sessions].mean())
+        self._fit(log)
+        self.examination_ = self._mean_examination(log)
+        return self
+
+    def predict_click_proba(self, log: ClickLog, *, given_clicks: bool = False) -> np.ndarray:
+        """Return the probability of a click on each impression of a log.
+
+        With ``given_clicks``, the clicks at better positions of the session are known.
+        """
+        attraction = self._attraction_of(log)
+        if given_clicks:
+            return self._walked(log, attraction, lambda rows, _: log.clicked[rows])[0]
+        return self._examined(log, attraction) * attraction[log.item]
+
+    def log_likelihood(self, log: ClickLog) -> float:
+        """Return the mean log likelihood of an impression, given the clicks above it."""
+        return float(log_of_outcome(log, self.predict_click_proba(log, given_clicks=True)).mean())
+
+    def perplexity(self, log: ClickLog) -> np.ndarray:
+        """Return the perplexity at each position: 1 if clicks are predicted, 2 for a coin."""
+        surprise = -log_of_outcome(log, self.predict_click_proba(log))
+        return np.exp(np.bincount(log.position - 1, surprise) / log.n_at)
+
+    def sample(self, log: ClickLog, *, random_state: Seed = None) -> ClickLog:
+        """Return the sessions of a log with clicks that are drawn from the model."""
+        rng = check_random_state(random_state)
+        draws = rng.random_sample(len(log.item))
+
+        def choose(rows: slice, proba: np.ndarray) -> np.ndarray:
+            return draws[rows] < proba
+
+        return log.with_clicks(self._walked(log, self._attraction_of(log), choose)[1])
+
+    @abstractmethod
+    def _fit(self, log: ClickLog) -> None:
+        """Fit all parameters, with :meth:`_maximize`."""
+
+    @abstractmethod
+    def _examined(self, log: ClickLog, attraction: np.ndarray) -> np.ndarray:
+        """Return the probability that each impression is examined, whatever is clicked."""
+
+    @abstractmethod
+    def _first_state(self, n_sessions: int) -> Any:
+        """Return what there is to remember of each session before its first position."""
+
+    @abstractmethod
+    def _examined_given(self, state: Any, place: int) -> np.ndarray:
+        """Return the probability of examination at a place, which counts from 0."""
+
+    @abstractmethod
+    def _next_state(
+        self, state: Any, place: int, item: np.ndarray, attraction: np.ndarray, clicked: np.ndarray
+    ) -> Any:
+        """Return the state after a place; ``attraction`` is that of the items shown there."""
+
+    def _begin(self, items: Items, n_positions: int, clicks_at_first: float) -> None:
+        """Check the parameters, and start from attractions that are all the same."""
+        check_parameters(self)
+        self.items_, self.n_positions_ = items, n_positions
+        self.prior_mean_ = float(np.clip(clicks_at_first, 0.01, 0.99))
+        self.attraction_ = np.full(len(items), self.prior_mean_)
+
+    def _maximize(self, step: Callable[[], float], n_impressions: float) -> None:
+        """Repeat a step, which returns the log posterior before it, until little changes."""
+        self.log_posterior_: list[float] = []
+        for _ in range(self.max_iter):
+            self.log_posterior_.append(step() / n_impressions)
+            if len(self.log_posterior_) > 1 and np.diff(self.log_posterior_[-2:])[0] < self.tol:
+                return
+
+    def _attraction_of(self, log: ClickLog) -> np.ndarray:
+        """Return the attraction of the items of a log; that of unknown ones is the prior mean."""
+        check_is_fitted(self)
+        if log.n_positions > self.n_positions_:
+            raise ValueError(
+                f"position must be at most {self.n_positions_}, as in fit; got {log.n_positions}."
+            )
+        if log.items is self.items_:
+            return self.attraction_
+        rows = self.items_.rows_of(log.items)
+        return np.where(rows >= 0, self.attraction_[rows], self.prior_mean_)
+
+    def _walked(
+        self, log: ClickLog, attraction: np.ndarray, choose: Choose
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Go from position to position; return the probabilities of clicks, and the clicks."""
+        proba, clicked = np.empty(len(log.item)), np.empty(len(log.item), dtype=bool)
+        state = self._first_state(log.n_sessions)
+        for place, rows in enumerate(log.positions()):
+            item, state = log.item[rows], state[: log.n_at[place]]
+            proba[rows] = self._examined_given(state, place) * attraction[item]
+            clicked[rows] = choose(rows, proba[rows])
+            state = self._next_state(state, place, item, attraction[item], clicked[rows])
+        return proba, clicked
+
+    def _mean_examination(self, log: ClickLog) -> np.ndarray:
+        """Return the mean probability of examination at each position."""
+        return np.bincount(log.position - 1, self._examined(log, self.attraction_)) / log.n_at
+
+    def _attraction_from(self, attracted: np.ndarray, examined: np.ndarray) -> np.ndarray:
+        """Return attractions from expected successes and trials."""
+        return rate(attracted, examined, self.prior_mean_, self.prior_shows)
+
+    def _log_prior_of_attraction(self) -> float:
+        return log_prior(self.attraction_, self.prior_mean_, self.prior_shows)
+
+
+def rate(successes: np.ndarray, trials: np.ndarray, mean: float, prior_trials: float) -> np.ndarray:
+    """Return the most probable rates under a Beta prior that is worth some trials.
+
+    Examples
+    --------
+    >>> rate(np.array([1.0, 0.0]), np.array([1.0, 0.0]), 0.5, 2.0)
+    array([0.66666667, 0.5       ])
+    """
+    return (successes + mean * prior_trials) / (trials + prior_trials)
+
+
+def log_prior(rates: np.ndarray, mean: float, prior_trials: float) -> float:
+    """Return the log density of the prior that :func:`rate` has, up to a constant.
+
+    Examples
+    --------
+    >>> round(log_prior(np.array([0.5]), 0.5, 2.0), 3)
+    -1.386
+    """
+    terms = mean * np.log(rates) + (1 - mean) * np.log1p(-rates)
+    return float(prior_trials * terms.sum())
+
+
+def log_of_outcome(log: ClickLog, proba: np.ndarray) -> np.ndarray:
+    """Return the log probability of what happened to each impression."""
+    return np.log(np.where(log.clicked, proba, 1 - proba))

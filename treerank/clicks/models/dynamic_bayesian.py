@@ -1,0 +1,73 @@
+"""Dynamic Bayesian network model: a user goes on until a clicked document satisfies."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from treerank.clicks.log import ClickLog
+from treerank.clicks.models.click_model import RATE_PRIOR, log_prior, rate
+from treerank.clicks.models.walks import Expected, Steps, WalkModel
+
+
+@dataclass(eq=False, repr=False)
+class DynamicBayesian(WalkModel):
+    """A clicked document may satisfy; a user who is not satisfied goes on with a probability [1]_.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+        Most iterations of expectation maximization.
+    tol : float, default=1e-6
+        Stop once an iteration raises the log likelihood of an impression by less.
+    prior_shows : float, default=1.0
+        Impressions that the prior of an attraction is worth.
+
+    Attributes
+    ----------
+    attraction_ : ndarray of shape (n_items,)
+        Probability that each item of the log is clicked once it is examined.
+    satisfaction_ : ndarray of shape (n_items,)
+        Probability that each item satisfies once it is clicked.
+    continuation_ : float
+        Probability that a user who is not satisfied goes on.
+    examination_ : ndarray of shape (n_positions,)
+        Mean probability that a document at a position is examined.
+
+    References
+    ----------
+    .. [1] Chapelle and Zhang (2009). A dynamic Bayesian network click model for web search ranking.
+       WWW.
+
+    Examples
+    --------
+    >>> from treerank.clicks import make_click_log
+    >>> log = make_click_log(n_sessions=2000, random_state=0)
+    >>> 0 < DynamicBayesian().fit(log).continuation_ < 1
+    True
+    """
+
+    def _start(self, log: ClickLog) -> None:
+        self.satisfaction_ = np.full(len(log.items), 0.5)
+        self.continuation_ = 0.5
+
+    def _steps(self, place: int, item: np.ndarray, attraction: np.ndarray) -> Steps:
+        on = self.continuation_
+        return on * (1 - self.satisfaction_[item]), np.full(len(item), on)
+
+    def _update(self, expected: Expected) -> None:
+        self._update_attraction(expected)
+        log, clicks, skips = expected.log, expected.after_click, expected.after_skip
+        item, n_items = log.item[clicks], len(log.items)
+        went_on = expected.went_on[clicks]
+        s, on = self.satisfaction_[item], self.continuation_
+        satisfied = (1 - went_on) * s / (s + (1 - s) * (1 - on))
+        tried = (1 - satisfied).sum() + expected.examined[skips].sum()
+        done = went_on.sum() + expected.went_on[skips].sum()
+        self.continuation_ = float(rate(np.array([done]), np.array([tried]), *RATE_PRIOR)[0])
+        n_clicks = np.bincount(item, minlength=n_items).astype(np.float64)
+        n_satisfied = np.bincount(item, satisfied, minlength=n_items)
+        self.satisfaction_ = rate(n_satisfied, n_clicks, *RATE_PRIOR)
+
+    def _log_prior(self) -> float:
+        rates = np.append(self.satisfaction_, self.continuation_)
+        return log_prior(rates, *RATE_PRIOR)

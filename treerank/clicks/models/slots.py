@@ -1,0 +1,73 @@
+"""Models with a table of examinations: the position, and perhaps the last click, say how likely."""
+
+import math
+from abc import abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from treerank.clicks.counts import ClickCounts
+from treerank.clicks.log import ClickLog
+from treerank.clicks.models.click_model import RATE_PRIOR, ClickModel, log_prior, rate
+from treerank.numerics.compiling import njit
+
+
+@dataclass(eq=False, repr=False)
+class SlotModel(ClickModel):
+    """Base class of models in which an impression falls into a slot of a table.
+
+    The first document of a session is always examined. Without such a rule, only the product of
+    examination and attraction could be known.
+    """
+
+    @abstractmethod
+    def _slots(self, log: ClickLog) -> np.ndarray:
+        """Return the slot of each impression; that of the first position is 0."""
+
+    def _fit(self, log: ClickLog) -> None:
+        self._fit_counts(ClickCounts.of(log.item, self._slots(log), log.clicked, log.items))
+
+    def _fit_counts(self, counts: ClickCounts) -> None:
+        """Fit the model to impressions that are summed by item and slot."""
+        self.slots_ = np.full(counts.n_slots, 0.5)
+        self.slots_[0] = 1.0
+        table = counts.item, counts.slot, counts.shown, counts.clicked
+        clicks = counts.by_item(counts.clicked), counts.by_slot(counts.clicked)
+        shown = counts.by_item(counts.shown), counts.by_slot(counts.shown)
+
+        def step() -> float:
+            attracted, examined = np.zeros(len(counts.items)), np.zeros(counts.n_slots)
+            value = _expect(*table, self.attraction_, self.slots_, attracted, examined)
+            value += clicks[0] @ np.log(self.attraction_) + clicks[1] @ np.log(self.slots_)
+            value += log_prior(self.slots_[1:], *RATE_PRIOR) + self._log_prior_of_attraction()
+            self.attraction_ = self._attraction_from(attracted, shown[0])
+            self.slots_[1:] = rate(examined, shown[1], *RATE_PRIOR)[1:]
+            return float(value)
+
+        self._maximize(step, counts.shown.sum())
+
+
+@njit
+def _expect(
+    item: np.ndarray,
+    slot: np.ndarray,
+    shown: np.ndarray,
+    clicked: np.ndarray,
+    attraction: np.ndarray,
+    examination: np.ndarray,
+    attracted: np.ndarray,
+    examined: np.ndarray,
+) -> float:
+    """Add the impressions expected to attract and to be examined; return skips' log likelihood."""
+    value = 0.0
+    for i in range(len(item)):
+        a, e = attraction[item[i]], examination[slot[i]]
+        skipped = shown[i] - clicked[i]
+        share = 0.0
+        if skipped > 0:
+            missed = 1 - a * e
+            value += skipped * math.log(missed)
+            share = skipped / missed
+        attracted[item[i]] += clicked[i] + share * a * (1 - e)
+        examined[slot[i]] += clicked[i] + share * e * (1 - a)
+    return value

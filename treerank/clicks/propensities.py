@@ -1,0 +1,177 @@
+r"""Propensities: how likely each position is examined, relative to the first one.
+
+A document that was shown at several positions tells them apart: its relevance is the same at each.
+If an item was clicked :math:`c_i` times in all and shown :math:`n_{ik}` times at position
+:math:`k`, it is expected to have been clicked there
+
+.. math:: c_i \frac{n_{ik} \theta_k}{\sum_l n_{il} \theta_l}
+
+times. The propensities :math:`\theta` are those for which this sums to the clicks of each
+position. That is the likelihood of the position-based model with Poisson counts, given the clicks
+of each item. Attractions do not appear in it, so few impressions of an item cause no bias.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+from sklearn.utils import check_random_state
+
+from treerank.checks import check_column, check_count, check_flag, shown, warn_user
+from treerank.clicks.counts import ClickCounts
+from treerank.clicks.log import ClickLog
+from treerank.parameters import Seed
+from treerank.statistics.interval import check_level
+
+_MAX_ITER, _TOL = 2000, 1e-7
+
+
+class PropensityIntervals(NamedTuple):
+    """Propensities with the bounds of an interval for each.
+
+    Attributes
+    ----------
+    estimate, low, high : ndarray of shape (n_positions,)
+        Propensities and their bounds.
+
+    Examples
+    --------
+    >>> PropensityIntervals(np.array([1.0, 0.5]), np.array([1.0, 0.4]), np.array([1.0, 0.6])).low
+    array([1. , 0.4])
+    """
+
+    estimate: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False) -> np.ndarray:
+    """Return the probability that each position is examined, over that of the first one.
+
+    Nothing is known of a position whose documents were never shown elsewhere. Ranks that differ
+    between sessions, such as those of a ranker that explores, are needed.
+
+    Parameters
+    ----------
+    log : ClickLog or ClickCounts
+        Impressions and clicks.
+    monotone : bool, default=False
+        Whether no position may have a larger propensity than the one above it.
+
+    Returns
+    -------
+    ndarray of shape (n_positions,)
+        Propensities; the first is 1.
+
+    Examples
+    --------
+    >>> from treerank.clicks import make_click_log
+    >>> estimate_propensities(make_click_log(20_000, random_state=0)).round(2)
+    array([1.  , 0.51, 0.33, 0.26, 0.2 ])
+    """
+    check_flag("monotone", monotone)
+    counts = log.counts() if isinstance(log, ClickLog) else log
+    _check_clicks(counts)
+    clicks_of_item = counts.by_item(counts.clicked)
+    clicks = counts.by_slot(counts.clicked)
+    propensities = np.ones(counts.n_slots)
+    for _ in range(_MAX_ITER):
+        exposure = counts.by_item(counts.shown * propensities[counts.slot])
+        rate = np.divide(
+            clicks_of_item, exposure, out=np.zeros(len(counts.items)), where=exposure > 0
+        )
+        new = clicks / counts.by_slot(counts.shown * rate[counts.item])
+        new /= new[0]
+        change = np.abs(new - propensities).max()
+        propensities = new
+        if change < _TOL:
+            break
+    if monotone:
+        clicked = clicks / propensities  # the clicks that a propensity of 1 would have had
+        propensities = isotonic_regression(propensities, sample_weight=clicked, increasing=False)
+        propensities /= propensities[0]
+    return propensities
+
+
+def propensity_intervals(
+    log: ClickLog, *, n_resamples: int = 200, level: float = 0.95, random_state: Seed = None
+) -> PropensityIntervals:
+    """Return propensities with intervals by a bootstrap over sessions.
+
+    Parameters
+    ----------
+    log : ClickLog
+        Impressions and clicks.
+    n_resamples : int, default=200
+        Number of logs that are drawn from the sessions, with replacement.
+    level : float, default=0.95
+        Share of such intervals that hold the true propensity.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    PropensityIntervals
+
+    Examples
+    --------
+    >>> from treerank.clicks import make_click_log
+    >>> log = make_click_log(2000, random_state=0)
+    >>> found = propensity_intervals(log, n_resamples=20, random_state=0)
+    >>> bool((found.low <= found.estimate).all() and (found.estimate <= found.high).all())
+    True
+    """
+    check_count("n_resamples", n_resamples, at_least=2)
+    check_level("level", level)
+    rng = check_random_state(random_state)
+    estimate = estimate_propensities(log)
+    draws = np.stack(
+        [
+            estimate_propensities(log.taking(rng.randint(log.n_sessions, size=log.n_sessions)))
+            for _ in range(n_resamples)
+        ]
+    )
+    # The basic bootstrap in logarithms, in which the spread does not depend on the value.
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return PropensityIntervals(estimate, estimate**2 / high, estimate**2 / low)
+
+
+def check_propensities(propensities: object, n_positions: int) -> np.ndarray:
+    """Return given propensities; refuse what is not above 0 and at most 1, or too short.
+
+    Examples
+    --------
+    >>> check_propensities([1.0, 0.0], 2)
+    Traceback (most recent call last):
+    ...
+    ValueError: propensities must be above 0 and at most 1; got 0.0 at position 2.
+    """
+    given = check_column("propensities", propensities)  # type: ignore[arg-type]
+    wrong = (given <= 0) | (given > 1)
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise ValueError(
+            f"propensities must be above 0 and at most 1; got {float(given[place])!r} at position "
+            f"{place + 1}."
+        )
+    if len(given) < n_positions:
+        raise ValueError(
+            f"propensities must have an entry for each of {n_positions} positions; got "
+            f"{len(given)}."
+        )
+    return given[:n_positions]
+
+
+def _check_clicks(counts: ClickCounts) -> None:
+    """Refuse positions without a click; warn where documents never change their position."""
+    without = np.flatnonzero(counts.by_slot(counts.clicked) == 0)
+    if len(without):
+        raise ValueError(
+            "A log must have a click at each position to tell propensities; got none at "
+            f"{shown((without + 1).tolist())}. Leave these positions out, or pass propensities."
+        )
+    if len(np.unique(counts.item)) == len(counts.item) and counts.n_slots > 1:
+        warn_user(
+            "No document of a query was shown at two positions, so position and relevance cannot "
+            "be told apart: all propensities are 1."
+        )

@@ -1,0 +1,217 @@
+r"""Relevance from clicks: what a log tells of each document, and what its features predict.
+
+Few clicks are noise, so that labels made of clicks alone teach noise. Three steps:
+
+1. Propensities :math:`\theta` of positions give the exposure :math:`e_i = \sum_k n_{ik} \theta_k`
+   of each document (:mod:`treerank.clicks.propensities`).
+2. A feature part is fitted to the shares of documents in the clicks of their query
+   (:mod:`treerank.clicks.click_shares`), several times, each time without some of the queries. It
+   predicts the relevance :math:`m_i = e^{s_i}` of the documents that it has not seen.
+3. The clicks of a document correct what was predicted: with
+   :math:`c_i \sim \mathrm{Poisson}(e_i m_i u_q v_i)` and factors :math:`u` of the query and
+   :math:`v` of the document that follow Gamma distributions of mean 1, the relevance is the
+   posterior mean of :math:`m_i u_q v_i`. The spread of both factors is the most likely one, so
+   many clicks outweigh the features, and few do not.
+"""
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+from scipy.special import gammaln
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.clicks.click_shares import ClickShares
+from treerank.clicks.counts import ClickCounts
+from treerank.clicks.features import features_of
+from treerank.clicks.log import ClickLog, check_any_click
+from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.datasets.ranking_data import RankingData
+from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.ensembles.bags import Bag, deal_bags
+from treerank.feature_parts.ensembles.part_list import weighed
+from treerank.feature_parts.registry import feature_part_class, make_feature_part, reads_sparse
+from treerank.feature_parts.rows import Rows
+from treerank.inputs.documents import check_features
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.base import Objective
+from treerank.objectives.batches import taken
+from treerank.objectives.judgments import Judgments
+from treerank.parameters import Count, Seed, check_parameters
+
+#: Bounds of the logarithm of a Gamma distribution's shape.
+_LOG_SHAPES = (-4.0, 8.0)
+
+
+@dataclass(eq=False, repr=False)
+class ClickRelevance(BaseEstimator):
+    """Estimates how relevant the documents of a log are, so that any ranker can learn from them.
+
+    Parameters
+    ----------
+    feature_part : str, feature part or None, default=None
+        Function that predicts relevance from features. ``None`` is boosted trees that stop early.
+    n_bags : int, default=5
+        Number of its fits; each leaves out another share of the queries.
+    propensities : array-like of shape (n_positions,), default=None
+        Probability that each position is examined; ``None`` estimates them. Ones ignore positions.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Attributes
+    ----------
+    propensities_ : ndarray of shape (n_positions,)
+        Probability that each position is examined.
+    X_ : data frame or array of shape (n_items, n_features)
+        Features of each item that the log shows.
+    items_ : Items
+        Query and document of each item that the log shows.
+    exposure_ : ndarray of shape (n_items,)
+        Impressions of each item, each counted by the propensity of its position.
+    predicted_ : ndarray of shape (n_items,)
+        Relevance that the features of each item predict.
+    relevance_ : ndarray of shape (n_items,)
+        Relevance of each item, given its clicks, too: its rate of clicks at the first position.
+    shapes_ : tuple of float
+        Shapes of the distributions of the factors of queries and documents. The larger, the less
+        clicks change.
+
+    Examples
+    --------
+    >>> from treerank import LightGBMTrees, TreeDirectRanker
+    >>> from treerank.clicks import simulate_clicks
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
+    >>> y, policy = 2 * (X[:, 0] > 1), X[:, 1]  # what is shown first is not what is relevant
+    >>> log = simulate_clicks(y, qid, policy, exploration=1.0, random_state=0)
+    >>> few = LightGBMTrees(n_estimators=20)
+    >>> clicks = ClickRelevance(few, random_state=0).fit(log, (X, qid, np.arange(len(y))))
+    >>> ranker = TreeDirectRanker(few, random_state=0).fit(*clicks.training_data())
+    >>> ranker.score(X, y, qid) > 0.9
+    True
+    """
+
+    feature_part: str | FeaturePart | None = None
+    _: KW_ONLY
+    n_bags: Count = 5
+    propensities: ArrayLike | None = None
+    random_state: Seed = None
+
+    def fit(
+        self,
+        log: ClickLog | ClickCounts,
+        features: Any,
+        *,
+        query: str = "query",
+        document: str = "document",
+    ) -> Self:
+        """Estimate the relevance of the documents of a log.
+
+        Parameters
+        ----------
+        log : ClickLog or ClickCounts
+            Sessions and their clicks, or their sums.
+        features : data frame, path of a Parquet file, or tuple (X, query, document)
+            Features of each document of a query that the log shows. Others are left out.
+        query, document : str, default="query" and "document"
+            Columns of a data frame that are no features.
+
+        Returns
+        -------
+        ClickRelevance
+            The estimator itself.
+        """
+        check_parameters(self)
+        counts = log.counts() if isinstance(log, ClickLog) else log
+        check_any_click(counts.clicked)
+        shown = np.unique(counts.item)
+        if self.propensities is None:
+            self.propensities_ = estimate_propensities(counts)
+        else:
+            self.propensities_ = check_propensities(self.propensities, counts.n_slots)
+        exposure = counts.by_item(counts.shown * self.propensities_[counts.slot])
+        clicks = counts.by_item(counts.clicked)[shown]
+        self.items_, self.exposure_ = counts.items.taking(shown), exposure[shown]
+        self.X_ = features_of(self.items_, features, query=query, document=document)
+        groups = QueryGroups.from_qid(self.items_.query)
+        scores = self._predicted_scores(clicks, groups)
+        self.predicted_, self.relevance_, self.shapes_ = _corrected(
+            np.exp(scores), clicks, self.exposure_, groups.codes
+        )
+        return self
+
+    def training_data(self) -> RankingData:
+        """Return X, y and qid, from which any ranker learns.
+
+        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average.
+        """
+        check_is_fitted(self)
+        relevance = self.relevance_
+        return RankingData(self.X_, np.log2(1 + relevance / relevance.mean()), self.items_.query)
+
+    def _predicted_scores(self, clicks: np.ndarray, groups: QueryGroups) -> np.ndarray:
+        """Return the score of each item by fits that have not seen its query."""
+        numbers = check_features(self, self.X_, reset=True)
+        rows = Rows(numbers, None, None, tuple(self.columns_.categories) or None)
+        rates = Judgments.of(clicks / self.exposure_, groups, self.exposure_)
+        objective = ClickShares().bind(rates)
+        rng = check_random_state(self.random_state)
+        scores = np.empty(len(clicks))
+        for bag in deal_bags(groups, self.n_bags, rng):
+            part = _fitted(self._new_part(), rows, objective, bag, int(rng.randint(2**31 - 1)))
+            scores[bag.left_out] = weighed(part, rows.take(bag.left_out)).sum(axis=1)
+        return scores
+
+    def _new_part(self) -> Any:
+        """Return a new feature part, by default one that learns little from each document."""
+        if self.feature_part is not None:
+            return make_feature_part(self.feature_part)
+        return feature_part_class("lightgbm")(
+            n_estimators=1000,
+            learning_rate=0.05,
+            num_leaves=7,
+            colsample_bytree=0.3,
+            early_stopping_rounds=40,
+        )
+
+    def _dense_reader(self) -> str | None:
+        """Return the name of the class that reads dense matrices only, or ``None``."""
+        part = self._new_part()
+        return None if reads_sparse(part) else type(part).__name__
+
+
+def _fitted(part: Any, rows: Rows, objective: Objective, bag: Bag, seed: int) -> Any:
+    """Return a part that is fitted to what a bag keeps, with a seed if it has none."""
+    if "random_state" in part.get_params() and part.random_state is None:
+        part.set_params(random_state=seed)
+    watched = bag.loss_left_out(rows, objective)
+    return part.fit(rows.take(bag.kept), taken(objective, bag.kept), validation=watched)
+
+
+def _corrected(
+    predicted: np.ndarray, clicks: np.ndarray, exposure: np.ndarray, query: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, tuple[float, float]]:
+    """Return predicted rates, rates corrected by the clicks, and the shapes of the factors."""
+    predicted = predicted * clicks.sum() / (exposure * predicted).sum()
+    expected = exposure * predicted
+    of_query = np.bincount(query, clicks), np.bincount(query, expected)
+    shape_of_queries = _gamma_shape(*of_query)
+    factor = (shape_of_queries + of_query[0]) / (shape_of_queries + of_query[1])
+    expected, rate = expected * factor[query], predicted * factor[query]
+    shape = _gamma_shape(clicks, expected)
+    return predicted, rate * (shape + clicks) / (shape + expected), (shape_of_queries, shape)
+
+
+def _gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
+    """Return the most likely shape of Gamma factors of mean 1 on expected numbers of clicks."""
+
+    def loss(log_shape: float) -> float:
+        a = np.exp(log_shape)
+        terms = gammaln(clicks + a) - gammaln(a) - a * np.log1p(expected / a)
+        return -float((terms - clicks * np.log(expected + a)).sum())
+
+    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHAPES, method="bounded").x))

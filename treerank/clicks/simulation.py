@@ -1,0 +1,132 @@
+"""Simulated logs: lists of a ranker that explores, and clicks that depend on labels."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+
+from treerank.checks import check_column, check_count, check_number
+from treerank.clicks.log import ClickLog
+from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Seed
+
+
+def simulate_clicks(
+    y: ArrayLike,
+    qid: ArrayLike,
+    scores: ArrayLike,
+    *,
+    n_sessions: int = 20,
+    n_positions: int = 10,
+    severity: float = 1.0,
+    noise: float = 0.1,
+    exploration: float = 0.2,
+    random_state: Seed = None,
+) -> ClickLog:
+    r"""Draw a log: a ranker shows its best documents, and users click by position and relevance.
+
+    Position k is examined with probability :math:`k^{-\eta}`. An examined document is clicked with
+    probability :math:`\varepsilon + (1 - \varepsilon)(2^y - 1) / (2^{\max y} - 1)`.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_documents,)
+        Labels, not negative. The documents of the log are the numbers of their rows.
+    qid : array-like of shape (n_documents,)
+        Query of each document.
+    scores : array-like of shape (n_documents,)
+        Scores of the ranker that shows the documents.
+    n_sessions : int, default=20
+        Sessions of each query.
+    n_positions : int, default=10
+        Most documents that a session shows.
+    severity : float, default=1.0
+        Severity :math:`\eta` of the bias; 0 is none.
+    noise : float, default=0.1
+        Probability :math:`\varepsilon` of a click on an examined document of label 0.
+    exploration : float, default=0.2
+        Scale of Gumbel noise on the scores, in standard deviations of the scores.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    ClickLog
+
+    Examples
+    --------
+    >>> simulate_clicks([2, 0, 1], [7, 7, 7], [0.1, 0.5, 0.3], n_sessions=100, random_state=0)
+    ClickLog(n_sessions=100, n_items=3, n_positions=3, n_clicks=65, n_sessions_without_click=49)
+    """
+    y = check_column("y", y)
+    groups = QueryGroups.from_qid(qid, len(y))
+    scores = check_column("scores", scores, len(y))
+    check_count("n_sessions", n_sessions)
+    check_count("n_positions", n_positions)
+    check_number("severity", severity, at_least=0)
+    check_number("noise", noise, at_least=0, at_most=1)
+    check_number("exploration", exploration, at_least=0)
+    rng = check_random_state(random_state)
+    lists = [
+        _drawn_lists(scores[rows], exploration * scores.std(), n_sessions, rng)
+        for rows in np.split(groups.order, groups.indptr[1:-1])
+    ]
+    lengths = np.repeat([min(n_positions, size) for size in groups.sizes], n_sessions)
+    document = np.concatenate(
+        [
+            groups.order[start + places[:, :n_positions]].ravel()
+            for start, places in zip(groups.indptr, lists, strict=False)
+        ]
+    )
+    position = np.concatenate([np.arange(1, length + 1) for length in lengths])
+    session = np.repeat(np.arange(len(lengths)), lengths)
+    gain = np.exp2(y) - 1
+    proba = noise + (1 - noise) * gain / max(gain.max(), 1.0)
+    click = rng.random_sample(len(document)) < proba[document] / position**severity
+    query = np.asarray(qid)[document]
+    return ClickLog.from_columns(session, query, document, position, click)
+
+
+def make_click_log(
+    n_sessions: int = 1000,
+    *,
+    n_queries: int = 10,
+    n_documents: int = 8,
+    n_positions: int = 5,
+    severity: float = 1.0,
+    random_state: Seed = None,
+) -> ClickLog:
+    """Draw a small log in which all documents of a query are shown in random order.
+
+    Parameters
+    ----------
+    n_sessions : int, default=1000
+        Sessions, in equal parts of all queries.
+    n_queries, n_documents, n_positions : int
+        Queries, documents of each query, and documents that a session shows.
+    severity : float, default=1.0
+        Position k is examined with the probability k to the power of minus ``severity``.
+    random_state : int, RandomState instance or None, default=None
+        Seed.
+
+    Returns
+    -------
+    ClickLog
+
+    Examples
+    --------
+    >>> make_click_log(100, random_state=0)
+    ClickLog(n_sessions=100, n_items=80, n_positions=5, n_clicks=109, n_sessions_without_click=26)
+    """
+    rng = check_random_state(random_state)
+    qid = np.repeat(np.arange(n_queries), n_documents)
+    y, scores = rng.randint(5, size=len(qid)), rng.random_sample(len(qid))
+    options = {"n_sessions": n_sessions // n_queries, "n_positions": n_positions}
+    return simulate_clicks(
+        y, qid, scores, **options, severity=severity, exploration=100.0, random_state=rng
+    )
+
+
+def _drawn_lists(scores, scale, n_sessions, rng):
+    """Return the places of documents, best first, for each session."""
+    noise = rng.gumbel(size=(n_sessions, len(scores)))
+    return np.argsort(-(scores + scale * noise), axis=1)

@@ -1,0 +1,66 @@
+"""Tables of logs: columns by name from a Parquet file, a data frame or a mapping."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import shown
+from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import naming
+from treerank.inputs.grouping import check_qid
+from treerank.lazy import load_object
+
+
+def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
+    """Return columns of a table.
+
+    Parameters
+    ----------
+    table : path, data frame or mapping from names to columns
+        The table.
+    names : mapping from str to str
+        Name of each column by what it is for.
+
+    Returns
+    -------
+    list of array-like
+        The columns, in the order of ``names``.
+
+    Examples
+    --------
+    >>> named_columns({"user": ["a", "b"], "shown": [1, 1]}, {"session": "user"})
+    [['a', 'b']]
+    """
+    if isinstance(table, str | Path):
+        read = load_object("treerank.clicks.parquet_columns:parquet_columns")
+        return list(read(table, list(names.values())))
+    frame: Any = table if isinstance(table, Mapping) else as_frame(table)
+    if frame is None:
+        raise TypeError(
+            "A log must be a Parquet file, a data frame or a mapping from names to columns; got "
+            f"{shown(type(table))}."
+        )
+    found = list(frame) if isinstance(table, Mapping) else frame.columns
+    for role, name in names.items():
+        if name not in found:
+            raise ValueError(
+                f"{role} must name a column of the log; got {shown(name)} and {found}."
+            )
+    columns = [frame[name] for name in names.values()]
+    return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]
+
+
+def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return ids as an array of numbers or of text; refuse missing ones.
+
+    Examples
+    --------
+    >>> check_ids("session", ["a", "b"])
+    array(['a', 'b'], dtype='<U1')
+    """
+    with naming(name):
+        found = check_qid(values, n_rows)
+    as_given = np.asarray(values)
+    return found if as_given.dtype.kind not in "OU" else as_given

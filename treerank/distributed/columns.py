@@ -1,0 +1,57 @@
+"""Columns of the workers: their features must be the same, by number and by name."""
+
+from typing import NamedTuple
+
+import numpy as np
+import xgboost
+
+import treerank
+from treerank.checks import shown
+from treerank.team import current_team
+
+
+class FeatureColumns(NamedTuple):
+    """What a worker knows of the features.
+
+    Attributes
+    ----------
+    n_features : int
+        Number of features.
+    names : list of str or None
+        Their names.
+    dtype : str
+        Type of the numbers.
+    """
+
+    n_features: int
+    names: list[str] | None
+    dtype: str
+
+
+def agree_on_columns(own: FeatureColumns | None) -> FeatureColumns:
+    """Return the features of all workers; a worker without rows passes None.
+
+    Examples
+    --------
+    >>> agree_on_columns(FeatureColumns(2, ["a", "b"], "<f4")).names
+    ['a', 'b']
+    """
+    versions = {"treerank": treerank.__version__, "xgboost": xgboost.__version__}
+    gathered = current_team().gather((versions, own))
+    for each, _ in gathered:
+        if each != gathered[0][0]:
+            raise RuntimeError(
+                f"All workers must have the same versions; got {gathered[0][0]} and {each}."
+            )
+    known = [each for _, each in gathered if each is not None]
+    if not known:
+        raise ValueError("X must have rows whose weights are not 0; got none.")
+    first = known[0]
+    for each in known:
+        if each[:2] != first[:2]:
+            raise ValueError(
+                "X must have the same columns in all partitions; got "
+                f"{shown(first.names or first.n_features)} and "
+                f"{shown(each.names or each.n_features)}."
+            )
+    return first._replace(dtype=np.result_type(*(each.dtype for each in known)).str)

@@ -1,0 +1,63 @@
+"""Launchers: what starts the workers of a fit. Each one is a class with the methods of Launcher."""
+
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from treerank.distributed.parts import Part
+from treerank.lazy import naming_the_extra
+
+with naming_the_extra("XGBoostTrees"):
+    from xgboost.core import XGBoostError
+    from xgboost.tracker import RabitTracker
+
+
+class Launcher(Protocol):
+    """Processes, on one machine or on several, that fit rankers together.
+
+    Attributes
+    ----------
+    n_workers : int
+        Number of processes.
+    """
+
+    @property
+    def n_workers(self) -> int:
+        """Number of processes."""
+        ...
+
+    def parts(
+        self, columns: Mapping[str, Any]
+    ) -> contextlib.AbstractContextManager[list[list[Part]]]:
+        """Return the parts of each worker, which it can read while the block runs.
+
+        ``columns`` are arguments of ``fit``, as arrays.
+        """
+        ...
+
+    def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
+        """Call ``fit_share(**task, address=...)`` for each task in a worker of its own.
+
+        All run at the same time. Returns what they return, or raises an error within a bounded
+        time after one has failed.
+        """
+        ...
+
+
+@contextlib.contextmanager
+def tracker_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
+    """Listen at ``host`` for so many workers, and return the address at which they meet.
+
+    Examples
+    --------
+    >>> with tracker_for(1, "127.0.0.1") as address:
+    ...     address["dmlc_tracker_uri"]
+    '127.0.0.1'
+    """
+    tracker = RabitTracker(host_ip=host, n_workers=n_workers)
+    try:
+        tracker.start()
+        yield tracker.worker_args()
+    finally:
+        with contextlib.suppress(XGBoostError):  # it misses workers that have died
+            tracker.free()

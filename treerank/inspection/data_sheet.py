@@ -1,0 +1,154 @@
+"""Data sheet: how many documents there are, which labels and values they have, and drift."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from treerank.inputs.grouping import QueryGroups
+
+#: Rows of each sample that drift is measured on.
+_MOST_ROWS = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class DataSheet:
+    """What documents, labels and queries look like.
+
+    Parameters
+    ----------
+    n_documents, n_queries, n_features : int
+        Sizes.
+    documents_per_query : dict from str to float
+        Least, median, mean and most.
+    labels : dict from float to int
+        Number of documents of each label.
+    without_pairs : int
+        Number of queries whose documents all have the same label.
+    missing : ndarray of shape (n_features,)
+        Share of the documents without a value of the feature.
+    distinct : ndarray of shape (n_features,)
+        Number of values of the feature.
+
+    Examples
+    --------
+    >>> data_sheet([[1.0, 5.0], [np.nan, 5.0]], [0, 1]).distinct
+    array([1, 1])
+    """
+
+    n_documents: int
+    n_queries: int
+    n_features: int
+    documents_per_query: dict[str, float]
+    labels: dict[float, int]
+    without_pairs: int
+    missing: np.ndarray
+    distinct: np.ndarray
+
+
+def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None) -> DataSheet:
+    """Return sizes, labels and missing values of documents.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_documents, n_features)
+        Features; NaN is a missing value.
+    y : array-like of shape (n_documents,)
+        Labels.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+
+    Returns
+    -------
+    DataSheet
+
+    Examples
+    --------
+    >>> sheet = data_sheet([[1.0, 5.0], [np.nan, 5.0], [2.0, 5.0]], [0, 1, 0], [7, 7, 8])
+    >>> sheet.labels, sheet.without_pairs, sheet.missing.round(2)
+    ({0.0: 2, 1.0: 1}, 1, array([0.33, 0.  ]))
+    """
+    X = X if issparse(X) else np.asarray(X)
+    y = np.asarray(y, dtype=np.float64)
+    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
+    sizes, (labels, counts) = groups.sizes, np.unique(y, return_counts=True)
+    columns = [_summary(column) for column in columns_of(X)]
+    return DataSheet(
+        n_documents=len(y),
+        n_queries=groups.n_queries,
+        n_features=X.shape[1],
+        documents_per_query={
+            "least": float(sizes.min()),
+            "median": float(np.median(sizes)),
+            "mean": float(sizes.mean()),
+            "most": float(sizes.max()),
+        },
+        labels=dict(zip(labels.tolist(), counts.tolist(), strict=True)),
+        without_pairs=int(groups.n_queries - groups.with_two_labels(y).sum()),
+        missing=np.array([missing for missing, _ in columns]),
+        distinct=np.array([distinct for _, distinct in columns]),
+    )
+
+
+def drift(X: Any, reference: Any) -> np.ndarray:
+    """Return how far the values of each feature differ between two sets of documents.
+
+    The distance is that of Kolmogorov and Smirnov: the largest difference, over all values, of the
+    shares of documents up to this value. Missing values count as the highest value. At most
+    50,000 evenly spaced rows of each set are compared.
+
+    Parameters
+    ----------
+    X, reference : ndarray or sparse matrix of shape (n_documents, n_features)
+        The two sets, such as test and training data.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        From 0, the same shares, to 1, no value in common.
+
+    Examples
+    --------
+    >>> drift([[0.0, 1.0], [1.0, 1.0]], [[0.0, 5.0], [1.0, 6.0]])
+    array([0., 1.])
+    """
+    pairs = zip(columns_of(_spaced(X)), columns_of(_spaced(reference)), strict=True)
+    return np.array([_distance(np.sort(a), np.sort(b)) for a, b in pairs])
+
+
+def columns_of(X: Any) -> Iterator[np.ndarray]:
+    """Yield each column as a dense array.
+
+    Examples
+    --------
+    >>> [column.tolist() for column in columns_of(np.eye(2))]
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    X = X.tocsc() if issparse(X) else X
+    for j in range(X.shape[1]):
+        yield X[:, [j]].toarray().ravel() if issparse(X) else X[:, j]
+
+
+def _spaced(X):
+    """Return some rows with even spaces between them."""
+    X = X if issparse(X) else np.asarray(X)
+    return X[:: -(-X.shape[0] // _MOST_ROWS)]
+
+
+def _summary(column):
+    """Return the share of missing values and the number of distinct others."""
+    ordered = np.sort(column)
+    n_known = int(np.searchsorted(ordered, np.nan))  # NaN is sorted to the end
+    known = ordered[:n_known]
+    n_distinct = int(np.count_nonzero(known[1:] != known[:-1])) + (n_known > 0)
+    return 1 - n_known / len(column), n_distinct
+
+
+def _distance(a, b):
+    """Return the largest difference of the shares of two sorted samples up to any value."""
+    places = np.concatenate([a, b])
+    shares = [np.searchsorted(x, places, side="right") / len(x) for x in (a, b)]
+    return float(np.abs(shares[0] - shares[1]).max())

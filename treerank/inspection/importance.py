@@ -1,0 +1,199 @@
+"""Permutation importance: how much a metric drops if the values of features are shuffled.
+
+Values are shuffled among the documents of each query, or among all documents. A feature of the
+query alone, such as its length, has the same value in all documents of a query: shuffling within
+queries cannot change it, and it moves documents only through its interactions.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import csr_matrix, issparse
+
+from treerank.checks import check_choice, check_count, shown
+from treerank.inputs.documents import check_features, check_labels
+from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.reading import read_columns
+from treerank.statistics.interval import Interval
+from treerank.statistics.randomization import bootstrap_interval
+
+
+@dataclass(frozen=True, eq=False)
+class Importances:
+    """Drops of a metric by group of features and by query.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the groups.
+    metric : str
+        Name of the metric.
+    drops : ndarray of shape (n_groups, n_queries)
+        Value of each query minus its mean value with shuffled features; NaN where there is
+        nothing to find.
+
+    Examples
+    --------
+    >>> found = Importances(("price", "age"), "map", np.array([[0.1, 0.3], [0.0, 0.0]]))
+    >>> found.means, found.order
+    (array([0.2, 0. ]), array([0, 1]))
+    """
+
+    names: tuple[str, ...]
+    metric: str
+    drops: np.ndarray
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean drop of each group over queries."""
+        return np.nanmean(self.drops, axis=1)
+
+    @property
+    def order(self) -> np.ndarray:
+        """Groups by falling importance."""
+        return np.argsort(-self.means, kind="stable")
+
+    def interval(self, group: int, *, level: float = 0.95, random_state: int = 0) -> Interval:
+        """Return the mean drop of a group with its bootstrap interval over queries."""
+        drops = self.drops[group][~np.isnan(self.drops[group])]
+        if len(drops) < 2 or np.ptp(drops) == 0:
+            mean = float(drops.mean())
+            return Interval(mean, mean, mean, level)
+        options = {"n_resamples": 999, "random_state": random_state}
+        return bootstrap_interval(drops, level=level, **options)
+
+
+def permutation_importance(
+    ranker: Ranker,
+    X: Any,
+    y: Any = None,
+    qid: Any = None,
+    *,
+    metric: AnyMetric | None = None,
+    groups: Mapping[str, Iterable[str | int]] | None = None,
+    shuffle: Literal["within", "across"] = "within",
+    n_repeats: int = 3,
+    random_state: int = 0,
+) -> Importances:
+    """Return how much a metric drops if the values of features are shuffled.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker.
+    X, y, qid
+        Documents, best those that it was not fitted to, as in ``fit``.
+    metric : str, Metric or callable, default=None
+        What drops; ``None`` is the metric of the ranker.
+    groups : dict from str to sequence of str or int, default=None
+        Names or numbers of the features that are shuffled together; ``None`` shuffles each alone.
+    shuffle : {"within", "across"}, default="within"
+        Whether documents exchange values within their queries or across all queries.
+    n_repeats : int, default=3
+        Number of shuffles of each group.
+    random_state : int, default=0
+        Seed.
+
+    Returns
+    -------
+    Importances
+
+    Examples
+    --------
+    >>> from treerank.baselines import RankSVM
+    >>> from treerank.datasets.synthetic import make_web_search
+    >>> X, y, qid = make_web_search(60, n_features=4, random_state=0)
+    >>> found = permutation_importance(RankSVM().fit(X, y, qid), X, y, qid)
+    >>> found.names[found.order[0]]
+    'feature 2'
+    """
+    check_choice("shuffle", shuffle, ["within", "across"])
+    check_count("n_repeats", n_repeats)
+    check_count("random_state", random_state, at_least=0)
+    measured = get_metric(ranker.metric if metric is None else metric)
+    X, y, qid = read_columns(ranker, X, y, qid)
+    X = check_features(ranker, X)
+    y, queries = check_labels(y, X.shape[0]), QueryGroups.from_qid(qid, X.shape[0])
+    columns = _columns_by_name(ranker, groups)
+
+    def values(features: Any) -> np.ndarray:
+        return measured.per_query(y, ranker._scores(features), queries.codes)
+
+    whole, drops = values(X), np.empty((len(columns), queries.n_queries))
+    for n, chosen in enumerate(columns.values()):
+        rng = np.random.default_rng(random_state)  # a group does not depend on those before it
+        orders = (_shuffled(queries, shuffle, rng) for _ in range(n_repeats))
+        repeats = [whole - values(_exchanged(X, order, chosen)) for order in orders]
+        drops[n] = np.mean(repeats, axis=0)
+    return Importances(tuple(columns), measured.name, drops)
+
+
+def feature_names(ranker: Ranker) -> list[str]:
+    """Return the names of the features of a fitted ranker, or their numbers from 0.
+
+    Examples
+    --------
+    >>> from treerank.baselines import RankSVM
+    >>> feature_names(RankSVM().fit([[1.0, 2.0], [2.0, 0.0]], [0, 1]))
+    ['feature 0', 'feature 1']
+    """
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is None:
+        return [f"feature {j}" for j in range(ranker.n_features_in_)]
+    return [str(name) for name in names]
+
+
+def column_of(ranker: Ranker, feature: str | int) -> int:
+    """Return the number of a feature; refuse one that the ranker does not know.
+
+    Examples
+    --------
+    >>> from treerank.baselines import RankSVM
+    >>> column_of(RankSVM().fit([[1.0, 2.0], [2.0, 0.0]], [0, 1]), "feature 1")
+    1
+    """
+    names = feature_names(ranker)
+    if isinstance(feature, str) and feature in names:
+        return names.index(feature)
+    if isinstance(feature, str):
+        raise ValueError(f"feature must be one of {shown(names)}; got {shown(feature)}.")
+    check_count("feature", feature, at_least=0, at_most=len(names) - 1)
+    return int(feature)
+
+
+def _columns_by_name(ranker, groups):
+    """Return the numbers of the features of each group."""
+    if groups is None:
+        return {name: [j] for j, name in enumerate(feature_names(ranker))}
+    return {name: [column_of(ranker, f) for f in features] for name, features in groups.items()}
+
+
+def _shuffled(queries, shuffle, rng):
+    """Return from which row each row gets its values."""
+    if shuffle == "across":
+        return rng.permutation(queries.n_documents)
+    source = np.empty(queries.n_documents, dtype=np.int64)
+    mixed = np.lexsort((rng.random(queries.n_documents), queries.codes))
+    source[queries.order] = mixed  # both are sorted by query
+    return source
+
+
+def _exchanged(X, order, columns):
+    """Return a matrix whose columns are partly those of the rows in another order."""
+    if not issparse(X):
+        changed = X.copy()
+        changed[:, columns] = X[order][:, columns]
+        return changed
+    is_kept = np.ones(X.shape[1], dtype=bool)
+    is_kept[columns] = False
+    return csr_matrix(X @ _selection(is_kept) + X[order] @ _selection(~is_kept))
+
+
+def _selection(is_chosen):
+    """Return the matrix that keeps some columns and empties the others."""
+    chosen, n = np.flatnonzero(is_chosen), len(is_chosen)
+    return csr_matrix((np.ones(len(chosen)), (chosen, chosen)), shape=(n, n))

@@ -1,0 +1,113 @@
+"""Leaks: test documents that were trained on, and features that rank too well alone."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.inputs.canonical import row_hashes
+from treerank.inputs.grouping import QueryGroups
+from treerank.inspection.data_sheet import columns_of
+from treerank.metrics.registry import AnyMetric, get_metric
+
+
+@dataclass(frozen=True)
+class Copies:
+    """Numbers of documents with the same values of all features as another document.
+
+    Parameters
+    ----------
+    within : int
+        Documents with an equal one in their own query.
+    in_reference : int
+        Documents with an equal one in the reference, such as the training data.
+    queries_in_reference : int
+        Queries of which every document has an equal one in the reference.
+
+    Examples
+    --------
+    >>> Copies(within=0, in_reference=3, queries_in_reference=1).in_reference
+    3
+    """
+
+    within: int
+    in_reference: int
+    queries_in_reference: int
+
+
+def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = None) -> Copies:
+    """Count documents that have an equal one.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_documents, n_features)
+        Features.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    reference : ndarray or sparse matrix, default=None
+        Other documents, such as the training data; of the same kind as ``X``.
+
+    Returns
+    -------
+    Copies
+
+    Examples
+    --------
+    >>> X = np.array([[1.0, 2.0], [1.0, 2.0], [3.0, 4.0]])
+    >>> copies(X, [7, 7, 8], reference=X[2:])
+    Copies(within=2, in_reference=1, queries_in_reference=1)
+    """
+    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, X.shape[0])
+    hashes = groups.sorted(row_hashes(X))
+    codes = np.repeat(np.arange(groups.n_queries), groups.sizes)
+    order = np.lexsort((hashes, codes))
+    same = (np.diff(hashes[order]) == 0) & (np.diff(codes[order]) == 0)
+    within = int(np.sum(np.append(same, False) | np.append(False, same)))
+    if reference is None:
+        return Copies(within, 0, 0)
+    known = np.isin(hashes, row_hashes(reference))
+    whole = np.logical_and.reduceat(known, groups.indptr[:-1])
+    return Copies(within, int(known.sum()), int(whole.sum()))
+
+
+def single_features(
+    X: Any,
+    y: ArrayLike,
+    qid: ArrayLike | QueryGroups | None = None,
+    *,
+    metric: AnyMetric = "ndcg@10",
+) -> np.ndarray:
+    """Return the metric of each feature as the only score, rising or falling, what is better.
+
+    A feature that alone ranks about as well as a ranker may hold what users or judges did later.
+
+    Parameters
+    ----------
+    X : ndarray or sparse matrix of shape (n_documents, n_features)
+        Features; documents without a value come last.
+    y : array-like of shape (n_documents,)
+        Labels.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    metric : str, Metric or callable, default="ndcg@10"
+        What is measured.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+
+    Examples
+    --------
+    >>> single_features(np.array([[0.0, 7.0], [1.0, 7.0], [2.0, 9.0]]), [2, 1, 0]).round(2)
+    array([1. , 0.9])
+    """
+    measured = get_metric(metric).prepared(np.asarray(y, dtype=np.float64), qid)
+    return np.array([_better_way(measured, column) for column in columns_of(X)])
+
+
+def _better_way(measured, column):
+    """Return the mean value of a column as a score, rising or falling."""
+    last = np.isnan(column)
+    known = np.where(last, 0.0, column)
+    return max(measured(np.where(last, s.min() - 1, s)) for s in (known, -known))

@@ -1,0 +1,170 @@
+"""Slices: kinds of queries on which a ranker is better or worse than on all others.
+
+Queries are divided by the values of columns. With many slices some look bad by chance alone, so
+p-values are adjusted for the number of slices.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from treerank.checks import check_count, shown
+from treerank.inputs.grouping import QueryGroups
+from treerank.statistics.adjustment import adjust_holm
+from treerank.statistics.interval import Interval
+from treerank.statistics.paired import check_values, format_p
+
+#: Level of the intervals.
+_LEVEL = 0.95
+
+
+@dataclass(frozen=True)
+class Slice:
+    """Queries with some values of a column, compared with all other queries.
+
+    Parameters
+    ----------
+    column, values : str
+        Name of the column, and its values in the slice.
+    n_queries : int
+        Number of queries of the slice that have a value of the metric.
+    mean : float
+        Mean value of these queries.
+    difference : Interval
+        ``mean`` minus the mean of the other queries; not adjusted.
+    p_value : float
+        Two-sided, by Welch's t-test, adjusted by Holm for the number of slices.
+
+    Examples
+    --------
+    >>> difference = Interval(-0.2, -0.3, -0.1, level=0.95)
+    >>> print(Slice("country", "NL", 31, 0.41, difference, 0.012))
+    country NL: 0.4100 over 31 queries, -0.2000 from the others, p = 0.012
+    """
+
+    column: str
+    values: str
+    n_queries: int
+    mean: float
+    difference: Interval
+    p_value: float
+
+    def __str__(self) -> str:
+        """Return the slice in one line."""
+        return (
+            f"{self.column} {self.values}: {self.mean:.4f} over {self.n_queries} queries, "
+            f"{self.difference.estimate:+.4f} from the others, p = {format_p(self.p_value)}"
+        )
+
+
+def slices(
+    values: ArrayLike,
+    columns: Mapping[str, ArrayLike],
+    qid: ArrayLike | QueryGroups,
+    *,
+    n_bins: int = 4,
+    at_least: int = 20,
+) -> list[Slice]:
+    """Return slices of the queries, those that differ most surely from the others first.
+
+    Parameters
+    ----------
+    values : array-like of shape (n_queries,)
+        Value of each query, as ``per_query`` of a metric returns them, or differences of two
+        rankers; NaN is left out.
+    columns : dict from str to array-like of shape (n_documents,)
+        What to divide by. Numbers are averaged over the documents of a query; of text, the query
+        has that of its first document.
+    qid : array-like of shape (n_documents,)
+        Query of each document.
+    n_bins : int, default=4
+        Number of bins of equally many queries, where there are more numbers than that.
+    at_least : int, default=20
+        Least number of queries in a slice, and of others.
+
+    Returns
+    -------
+    list of Slice
+        Without slices of too few queries.
+
+    Examples
+    --------
+    >>> values = np.array([0.9, 0.8, 0.9, 0.1, 0.2, 0.1])
+    >>> found = slices(values, {"country": list("aaabbb")}, np.arange(6), at_least=3)
+    >>> print(found[0])
+    country a: 0.8667 over 3 queries, +0.7333 from the others, p = < 0.001
+    """
+    check_count("n_bins", n_bins, at_least=2)
+    check_count("at_least", at_least, at_least=2)
+    values = check_values("values", values)
+    groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid)
+    if len(values) != groups.n_queries:
+        raise ValueError(
+            f"values must have one entry per query; got {len(values)} for {groups.n_queries}."
+        )
+    is_measured, found = ~np.isnan(values), []
+    for name, column in columns.items():
+        for text, is_inside in _parts(_by_query(name, column, groups), n_bins):
+            inside, others = values[is_inside & is_measured], values[~is_inside & is_measured]
+            if min(len(inside), len(others)) >= at_least and np.ptp(values[is_measured]) > 0:
+                found.append(_compared(name, text, inside, others))
+    adjusted = adjust_holm([one.p_value for one in found])
+    found = [
+        Slice(s.column, s.values, s.n_queries, s.mean, s.difference, float(p))
+        for s, p in zip(found, adjusted, strict=True)
+    ]
+    return sorted(found, key=lambda one: (one.p_value, -abs(one.difference.estimate)))
+
+
+def _compared(name, text, inside, others):
+    """Return a slice with its p-value by Welch's t-test, not adjusted."""
+    mean, gap = float(inside.mean()), float(inside.mean() - others.mean())
+    errors = [part.var(ddof=1) / len(part) for part in (inside, others)]
+    error = np.sqrt(sum(errors))
+    if error <= 1e-12:  # both are constant: nothing says how far they vary
+        return Slice(name, text, len(inside), mean, Interval(gap, gap, gap, _LEVEL), 1.0)
+    weights = [e**2 / (len(part) - 1) for e, part in zip(errors, (inside, others), strict=True)]
+    student = stats.t(error**4 / sum(weights))
+    reach = float(error * student.ppf((1 + _LEVEL) / 2))
+    difference = Interval(gap, gap - reach, gap + reach, _LEVEL)
+    return Slice(name, text, len(inside), mean, difference, float(2 * student.sf(abs(gap) / error)))
+
+
+def _by_query(name, column, groups):
+    """Return one value per query: the mean of numbers, or the first text."""
+    column = np.asarray(column)
+    if column.shape != (groups.n_documents,):
+        raise ValueError(
+            f"column {shown(name)} must have one entry per document; got {column.shape} for "
+            f"{groups.n_documents}."
+        )
+    if column.dtype.kind not in "biuf":
+        return groups.first_of(column)
+    column = column.astype(np.float64)
+    known = ~np.isnan(column)
+    counts = np.bincount(groups.codes, known, groups.n_queries)
+    sums = np.bincount(groups.codes, np.where(known, column, 0), groups.n_queries)
+    return np.divide(sums, counts, out=np.full(groups.n_queries, np.nan), where=counts > 0)
+
+
+def _parts(column: np.ndarray, n_bins: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the name of each part of the queries, and which they are."""
+    if column.dtype.kind != "f":
+        texts = np.array([str(value) for value in column])
+        yield from ((text, texts == text) for text in np.unique(texts))
+        return
+    known = column[~np.isnan(column)]
+    if len(known) < len(column):
+        yield "missing", np.isnan(column)
+    distinct = np.unique(known)
+    if len(distinct) <= n_bins:
+        yield from ((f"{value:g}", column == value) for value in distinct)
+        return
+    edges = np.unique(np.quantile(known, np.linspace(0, 1, n_bins + 1), method="inverted_cdf"))
+    for low, high in pairwise(edges):
+        is_above = column >= low if low == edges[0] else column > low
+        yield f"{low:.4g} to {high:.4g}", is_above & (column <= high)

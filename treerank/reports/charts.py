@@ -1,0 +1,256 @@
+"""Charts: lines and histograms as SVG, with a legend below and their numbers as a table.
+
+Colors are classes of the style sheet, so charts follow light and dark. Lines also differ in their
+dashes.
+"""
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from treerank.reports.markup import Markup, element, joined
+from treerank.reports.tables import table
+
+#: Size of a chart, and the room left, right, above and below the data, in units of the drawing.
+_WIDTH, _HEIGHT = 440, 240
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 10, 44
+
+#: Two coordinates of the points of a line.
+Line = tuple[Sequence[float], Sequence[float]]
+
+
+def line_chart(
+    title: str,
+    lines: Mapping[str, Line],
+    *,
+    x: str,
+    y: str,
+    x_range: tuple[float, float] | None = None,
+    y_range: tuple[float, float] | None = None,
+    points: bool = False,
+    diagonal: bool = False,
+    mark: float | None = None,
+) -> Markup:
+    """Return a chart of lines.
+
+    Parameters
+    ----------
+    title : str
+        What the chart shows.
+    lines : dict from str to (x, y)
+        Points of each line, by name.
+    x, y : str
+        Names of the axes.
+    x_range, y_range : tuple of float, default=None
+        Ends of the axes; ``None`` is what the lines need.
+    points : bool, default=False
+        Whether to mark the points of the lines.
+    diagonal : bool, default=False
+        Whether to draw the line on which x and y are equal.
+    mark : float, default=None
+        Where to draw an upright line.
+
+    Returns
+    -------
+    Markup
+
+    Examples
+    --------
+    >>> chart = line_chart("Learning", {"ndcg": ([1, 2], [0.4, 0.5])}, x="trees", y="ndcg")
+    >>> chart.count("<polyline")
+    1
+    """
+    known = {name: np.array(line, dtype=np.float64) for name, line in lines.items()}
+    axes = _Axes(
+        x_range or _extent([line[0] for line in known.values()]),
+        y_range or _extent([line[1] for line in known.values()]),
+    )
+    drawn = [axes.grid(x, y)]
+    if diagonal:
+        drawn.append(axes.polyline(axes.x_range, axes.x_range, "reference"))
+    if mark is not None:
+        drawn.append(axes.polyline([mark, mark], axes.y_range, "reference"))
+    for number, line in enumerate(known.values()):
+        drawn.append(axes.polyline(line[0], line[1], f"line color{number % 6}"))
+        if points:
+            drawn += [axes.point(a, b, f"point color{number % 6}") for a, b in line.T]
+    rows = [[name, *place] for name, line in known.items() for place in line.T]
+    return _figure(title, drawn, list(known), ["line", x, y], rows)
+
+
+def histogram(
+    title: str,
+    samples: Mapping[str, np.ndarray],
+    *,
+    x: str,
+    bins: int = 20,
+    x_range: tuple[float, float] | None = None,
+) -> Markup:
+    """Return a chart of the shares of values, one outline for each sample.
+
+    Parameters
+    ----------
+    title : str
+        What the chart shows.
+    samples : dict from str to ndarray
+        Finite values, by name.
+    x : str
+        Name of the values.
+    bins : int, default=20
+        Number of bins, which all samples share.
+    x_range : tuple of float, default=None
+        Ends of the axis; ``None`` is what the values need.
+
+    Returns
+    -------
+    Markup
+
+    Examples
+    --------
+    >>> chart = histogram("Scores", {"label 0": np.array([0.1, 0.2])}, x="score", bins=2)
+    >>> chart.count("<polyline")
+    1
+    """
+    edges = np.histogram_bin_edges(np.concatenate(list(samples.values())), bins, x_range)
+    shares = {name: np.histogram(v, edges)[0] / max(len(v), 1) for name, v in samples.items()}
+    top = max(share.max() for share in shares.values())
+    axes = _Axes((edges[0], edges[-1]), (0.0, float(top)))
+    drawn = [axes.grid(x, "share")]
+    for number, share in enumerate(shares.values()):
+        steps = np.repeat(edges, 2), np.concatenate([[0], np.repeat(share, 2), [0]])
+        drawn.append(axes.polyline(*steps, f"line area color{number % 6}"))
+    ranges = [f"{low:.3g} to {high:.3g}" for low, high in itertools.pairwise(edges)]
+    columns = ["range", *shares]
+    rows = [[name, *row] for name, *row in zip(ranges, *shares.values(), strict=True)]
+    return _figure(title, drawn, list(samples), columns, rows)
+
+
+def bar(
+    value: float, largest: float, low: float | None = None, high: float | None = None
+) -> Markup:
+    """Return a bar for a cell of a table, with a line for its interval; it shows no negative part.
+
+    Examples
+    --------
+    >>> bar(0.5, 1.0).count("<rect")
+    1
+    """
+    scale = 100 / largest if largest > 0 else 0.0
+    width = min(max(value, 0.0) * scale, 100.0)
+    parts = [element("rect", width=f"{width:.1f}", height=10, class_="bar")]
+    if low is not None and high is not None:
+        ends = [min(max(end * scale, 0.0), 100.0) for end in (low, high)]
+        parts.append(_line(ends[0], 5, ends[1], 5, "interval"))
+    return element(
+        "svg",
+        *parts,
+        viewBox="0 0 100 10",
+        preserveAspectRatio="none",
+        class_="bar",
+        aria_hidden="true",
+    )
+
+
+class _Axes:
+    """Two axes: where a point of the data is in the drawing."""
+
+    def __init__(self, x_range: tuple[float, float], y_range: tuple[float, float]):
+        self.x_ticks, self.y_ticks = ticks(*x_range), ticks(*y_range)
+        self.x_range = min(x_range[0], self.x_ticks[0]), max(x_range[1], self.x_ticks[-1])
+        self.y_range = min(y_range[0], self.y_ticks[0]), max(y_range[1], self.y_ticks[-1])
+
+    def place(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Return coordinates of the drawing."""
+        (left, right), (low, high) = self.x_range, self.y_range
+        across = (np.asarray(x) - left) / ((right - left) or 1)
+        up = (np.asarray(y) - low) / ((high - low) or 1)
+        width, height = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+        return _LEFT + across * width, _TOP + (1 - up) * height
+
+    def polyline(self, x: Any, y: Any, class_: str) -> Markup:
+        """Return a line through points."""
+        places = zip(*self.place(x, y), strict=True)
+        return element(
+            "polyline", points=" ".join(f"{a:.1f},{b:.1f}" for a, b in places), class_=class_
+        )
+
+    def point(self, x: float, y: float, class_: str) -> Markup:
+        """Return a dot."""
+        a, b = self.place(x, y)
+        return element("circle", cx=f"{a:.1f}", cy=f"{b:.1f}", r=3, class_=class_)
+
+    def grid(self, x: str, y: str) -> Markup:
+        """Return lines and numbers of the axes, and their names."""
+        parts, bottom = [], _HEIGHT - _BOTTOM
+        for tick in self.y_ticks:
+            height = float(self.place(self.x_range[0], tick)[1])
+            parts.append(_line(_LEFT, height, _WIDTH - _RIGHT, height, "grid"))
+            parts.append(_text(f"{tick:g}", _LEFT - 6, height + 4, "end"))
+        for tick in self.x_ticks:
+            parts.append(_text(f"{tick:g}", self.place(tick, 0)[0], bottom + 16, "middle"))
+        parts.append(_text(x, (_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 8, "middle"))
+        middle = (_TOP + bottom) / 2
+        parts.append(_text(y, 12, middle, "middle", transform=f"rotate(-90 12 {middle:.1f})"))
+        return joined(parts)
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Return some round numbers from one number to another.
+
+    Examples
+    --------
+    >>> ticks(0.0, 0.93)
+    [0.0, 0.2, 0.4, 0.6, 0.8]
+    >>> ticks(3.0, 3.0)
+    [3.0]
+    """
+    if not high > low:
+        return [float(low)]
+    raw = (high - low) / 5
+    power = 10.0 ** math.floor(math.log10(raw))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= 0.999 * raw)
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [float(f"{n * step:.12g}") for n in range(first, last + 1)] or [float(low)]
+
+
+def _extent(columns):
+    """Return the lowest and the highest of several columns of numbers."""
+    values = np.concatenate([np.asarray(column, dtype=np.float64) for column in columns])
+    return float(values.min()), float(values.max())
+
+
+def _figure(title, drawn, names, columns, rows):
+    """Return a drawing with its title, its legend and its numbers."""
+    drawing = element(
+        "svg",
+        *drawn,
+        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
+        class_="chart",
+        role="img",
+        aria_label=title,
+    )
+    keys = [element("li", _key(number), name, class_="key") for number, name in enumerate(names)]
+    legend = element("ul", *keys, class_="legend") if len(names) > 1 else ""
+    cells = [[c if isinstance(c, str) else f"{c:.4g}" for c in row] for row in rows]
+    numbers = element("details", element("summary", "Numbers"), table(title, columns, cells))
+    return element("figure", element("figcaption", title), drawing, legend, numbers)
+
+
+def _key(number):
+    """Return the line that stands before a name in a legend."""
+    line = _line(0, 5, 24, 5, f"line color{number % 6}")
+    return element("svg", line, viewBox="0 0 24 10", class_="sample", aria_hidden="true")
+
+
+def _line(x1, y1, x2, y2, class_):
+    places = {"x1": x1, "y1": y1, "x2": x2, "y2": y2}
+    return element(
+        "line", **{name: f"{value:.1f}" for name, value in places.items()}, class_=class_
+    )
+
+
+def _text(text, x, y, anchor, **attributes):
+    return element("text", text, x=f"{x:.1f}", y=f"{y:.1f}", text_anchor=anchor, **attributes)

@@ -1,0 +1,117 @@
+"""Page: sections as one HTML file that loads nothing and runs no script but its own.
+
+The content security policy in the file allows the style sheet and the script by their hashes, and
+nothing else. Numbers for the script are JSON in which no tag can begin or end.
+"""
+
+import base64
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from treerank.reports.markup import Markup, element, joined
+
+
+@dataclass(frozen=True)
+class Section:
+    """A part of a page.
+
+    Parameters
+    ----------
+    key : str
+        Where links point to.
+    title : str
+        Heading.
+    body : Markup
+        Content below the heading.
+    data : dict, default={}
+        What the script needs, as plain values.
+    """
+
+    key: str
+    title: str
+    body: Markup
+    data: dict[str, Any] = field(default_factory=dict)
+
+
+def page(title: str, lead: str, sections: Sequence[Section]) -> str:
+    """Return an HTML document.
+
+    Parameters
+    ----------
+    title : str
+        Title of the page.
+    lead : str
+        A sentence below it.
+    sections : sequence of Section
+        Parts of the page.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> text = page("A & B", "Two.", [Section("one", "One", Markup("<p>x</p>"))])
+    >>> text.count("A &amp; B"), text.count('href="#one"')
+    (2, 1)
+    """
+    style, script = _asset("page.css"), _asset("page.js")
+    head = element(
+        "head",
+        element("meta", charset="utf-8"),
+        element("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
+        element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        element("meta", name="color-scheme", content="light dark"),
+        element("meta", name="generator", content="treerank"),
+        element("title", title),
+        element("style", Markup(style)),
+    )
+    links = [element("li", element("a", s.title, href=f"#{s.key}")) for s in sections]
+    data = {key: value for section in sections for key, value in section.data.items()}
+    body = element(
+        "body",
+        element("a", "Skip to the content", class_="skip", href="#content"),
+        element("header", element("h1", title), element("p", lead)),
+        element("nav", element("ul", *links), aria_label="Sections"),
+        element("main", *map(_section, sections), id="content", tabindex="-1"),
+        element("script", Markup(_json(data)), type="application/json", id="page-data"),
+        element("script", Markup(script)),
+    )
+    return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _section(section):
+    heading = element("h2", section.title, id=f"{section.key}-title")
+    content = joined([heading, section.body])
+    return element("section", content, id=section.key, aria_labelledby=f"{section.key}-title")
+
+
+@cache
+def _asset(name):
+    """Return the text of a file of this package."""
+    return files("treerank.reports").joinpath(name).read_text(encoding="utf-8")
+
+
+def _policy(style, script):
+    """Return a content security policy that allows these two texts alone."""
+    sources = {"style-src": _hash(style), "script-src": _hash(script)}
+    rules = ["default-src 'none'", *(f"{name} {source}" for name, source in sources.items())]
+    return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
+
+
+def _hash(text):
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _json(data):
+    """Return JSON of ASCII without the characters that begin or end tags."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

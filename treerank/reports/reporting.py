@@ -1,0 +1,170 @@
+"""Reporting: a ranker, labeled documents and a baseline become a page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from treerank.checks import check_column, check_count, shown
+from treerank.datasets.ranking_data import Batches
+from treerank.inputs.documents import check_eval_set, check_features, check_labels, naming
+from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.reading import read_columns, read_eval_set
+from treerank.reports.page import page
+from treerank.reports.report import Report
+from treerank.reports.sections import SECTIONS
+from treerank.reports.subject import Subject
+
+
+def report(
+    ranker: Ranker,
+    X: Any,
+    y: Any = None,
+    qid: Any = None,
+    *,
+    baseline: Ranker | ArrayLike | None = None,
+    train: Any = None,
+    metrics: Sequence[AnyMetric] = (),
+    document_names: ArrayLike | None = None,
+    slices: Mapping[str, ArrayLike] | None = None,
+    title: str = "Ranking report",
+    about: Mapping[str, str] | None = None,
+    n_examples: int = 20,
+    random_state: int = 0,
+) -> Report:
+    """Return a page that shows how good a ranker is, where it fails, and why.
+
+    The page is one file: it loads nothing, so it can be opened anywhere and passed on. It names
+    queries and shows values of documents, so it is as confidential as the data.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker.
+    X, y, qid
+        Documents that it was not fitted to, as in ``fit``, with a single label.
+    baseline : Ranker or array-like of shape (n_documents,), default=None
+        Ranker to compare with, or its scores.
+    train : tuple (X, y) or (X, y, qid), or path, default=None
+        Training data, to look for drift and for documents that are in both.
+    metrics : sequence of str or Metric, default=()
+        The first decides which queries are worst. By default the metric of the ranker, MAP and
+        MRR.
+    document_names : array-like of shape (n_documents,), default=None
+        Names of the documents; ``None`` numbers the rows from 0.
+    slices : dict from str to array-like of shape (n_documents,), default=None
+        Columns of your own to divide queries by; see :func:`treerank.inspection.slices`.
+    title : str, default="Ranking report"
+        Title of the page.
+    about : dict from str to str, default=None
+        Lines to add to the section on what was compared, such as names of files.
+    n_examples : int, default=20
+        Number of bad queries whose documents are shown and explained.
+    random_state : int, default=0
+        Seed of everything drawn. The same arguments give the same page.
+
+    Returns
+    -------
+    Report
+
+    Examples
+    --------
+    >>> from treerank import make_web_search
+    >>> from treerank.baselines import RankSVM
+    >>> train, test = (make_web_search(30, n_features=5, random_state=i) for i in (0, 1))
+    >>> page = report(RankSVM().fit(*train), *test, baseline=test[0][:, 0], n_examples=2)
+    >>> page.save(getfixture("tmp_path") / "report.html")
+    """
+    _check_ranker("ranker", ranker)
+    check_count("n_examples", n_examples)
+    check_count("random_state", random_state, at_least=0)
+    chosen = [get_metric(m) for m in metrics or dict.fromkeys([ranker.metric, "map", "mrr"])]
+    documents, y, qid = _read(ranker, X, y, qid)
+    features = check_features(ranker, documents)
+    n = features.shape[0]
+    y, groups = check_labels(y, n), QueryGroups.from_qid(qid, n)
+    if not groups.with_two_labels(y).any():
+        raise ValueError("y must have a query with two different labels; got none.")
+    subject = Subject(
+        ranker=ranker,
+        documents=documents,
+        X=features,
+        y=y,
+        groups=groups,
+        query_names=_query_names(qid, groups),
+        document_names=_document_names(document_names, n),
+        metrics=chosen,
+        scores=ranker._scores(features),
+        baseline=_baseline_scores(baseline, X, n),
+        train=_training_data(ranker, train),
+        slices=dict(slices or {}),
+        about=dict(about or {}),
+        n_examples=n_examples,
+        random_state=random_state,
+    )
+    sections = [section for make in SECTIONS if (section := make(subject)) is not None]
+    return Report(page(title, _lead(subject), sections))
+
+
+def _check_ranker(name, ranker):
+    """Refuse what is no fitted ranker."""
+    if not isinstance(ranker, Ranker):
+        raise TypeError(f"{name} must be a ranker of treerank; got {shown(ranker)}.")
+    check_is_fitted(ranker)
+
+
+def _read(ranker, X, y, qid):
+    """Return documents, labels and query ids, which may be columns or a file."""
+    if isinstance(X, Batches):
+        raise TypeError("X must be in memory for a report; got Batches.")
+    return read_columns(ranker, X, y, qid)
+
+
+def _baseline_scores(baseline, X, n_documents):
+    """Return the scores of the baseline, or ``None``."""
+    if baseline is None:
+        return None
+    if hasattr(baseline, "predict"):
+        _check_ranker("baseline", baseline)
+        return baseline.predict(X)
+    return check_column("baseline", baseline, n_documents)
+
+
+def _training_data(ranker, train):
+    """Return features, labels and queries of the training data, or ``None``."""
+    if train is None:
+        return None
+    with naming("train"):
+        return check_eval_set(ranker, read_eval_set(ranker, train))
+
+
+def _query_names(qid, groups):
+    """Return the id of each query as text."""
+    if qid is None:
+        return np.array(["all documents"])
+    ids = list(qid)
+    return np.array([str(ids[row]) for row in groups.order[groups.indptr[:-1]]], dtype=object)
+
+
+def _document_names(names, n_documents):
+    """Return the name of each document as text."""
+    if names is None:
+        return np.array([f"row {row}" for row in range(n_documents)], dtype=object)
+    names = np.array([str(name) for name in names], dtype=object)
+    if len(names) != n_documents:
+        raise ValueError(
+            f"document_names must have one entry per document; got {len(names)} for {n_documents}."
+        )
+    return names
+
+
+def _lead(subject):
+    """Return the sentence below the title."""
+    n_documents, n_queries = subject.groups.n_documents, subject.groups.n_queries
+    compared = "" if subject.baseline is None else ", compared with a baseline"
+    name = type(subject.ranker).__name__
+    return f"{name} on {n_documents:,} documents of {n_queries:,} queries{compared}."

@@ -1,0 +1,105 @@
+"""Data: sizes, labels, missing values, drift, and documents or features that leak."""
+
+import numpy as np
+
+from treerank.inspection.data_sheet import DataSheet, data_sheet, drift
+from treerank.inspection.leaks import copies, single_features
+from treerank.reports.markup import Markup, joined
+from treerank.reports.page import Section
+from treerank.reports.subject import Subject
+from treerank.reports.tables import paragraphs, side_by_side, table
+
+#: Numbers of features and of labels that tables name.
+_MOST_FEATURES, _MOST_LABELS = 10, 20
+#: Documents that single features rank.
+_N_DOCUMENTS = 20_000
+
+
+def data(subject: Subject) -> Section:
+    """Return what the data hold."""
+    sheets = {"test": data_sheet(subject.X, subject.y, subject.groups)}
+    if subject.train is not None:
+        sheets["train"] = data_sheet(*subject.train)
+    tables = [_sizes(sheets), _labels(sheets), _missing(subject, sheets), _drift(subject)]
+    body = side_by_side(*tables, _single(subject))
+    notes = [_copies(subject)]
+    if not any(sheet.missing.any() for sheet in sheets.values()):
+        notes.append(paragraphs("No feature has missing values."))
+    return Section("data", "Data", joined([*notes, body]))
+
+
+def _sizes(sheets: dict[str, DataSheet]) -> Markup:
+    rows = [
+        ["documents", *(f"{s.n_documents:,}" for s in sheets.values())],
+        ["queries", *(f"{s.n_queries:,}" for s in sheets.values())],
+        ["queries of one label", *(f"{s.without_pairs:,}" for s in sheets.values())],
+        ["features", *(f"{s.n_features:,}" for s in sheets.values())],
+        ["features of one value", *(f"{int((s.distinct < 2).sum()):,}" for s in sheets.values())],
+    ]
+    for name in ("least", "median", "mean", "most"):
+        sizes = [s.documents_per_query[name] for s in sheets.values()]
+        rows.append([f"documents per query, {name}", *(f"{size:,.5g}" for size in sizes)])
+    return table("Sizes", ["", *sheets], rows)
+
+
+def _labels(sheets: dict[str, DataSheet]) -> Markup:
+    labels = sorted({label for sheet in sheets.values() for label in sheet.labels})
+    rows = [
+        [f"{label:g}"]
+        + [f"{100 * s.labels.get(label, 0) / s.n_documents:.1f} %" for s in sheets.values()]
+        for label in labels[:_MOST_LABELS]
+    ]
+    note = "" if len(labels) <= _MOST_LABELS else f", the lowest {_MOST_LABELS} of {len(labels):,}"
+    return table(f"Shares of labels{note}", ["label", *sheets], rows)
+
+
+def _copies(subject: Subject) -> Markup:
+    found = copies(subject.X, subject.groups, None if subject.train is None else subject.train[0])
+    notes = [f"{found.within:,} documents have the same features as another one of their query."]
+    if subject.train is not None:
+        notes.append(
+            f"{found.in_reference:,} documents have the same features as one that was trained on; "
+            f"so have all documents of {found.queries_in_reference:,} queries."
+        )
+    return paragraphs(*notes)
+
+
+def _missing(subject: Subject, sheets: dict[str, DataSheet]) -> Markup:
+    shares = np.array([sheet.missing for sheet in sheets.values()])
+    most = _highest(shares.max(axis=0))
+    if len(most) == 0:
+        return Markup()
+    rows = [[subject.feature_names[j], *(f"{100 * s:.1f} %" for s in shares[:, j])] for j in most]
+    n_all = int((shares.max(axis=0) > 0).sum())
+    return table(f"Missing values: {len(most)} of {n_all:,} features", ["feature", *sheets], rows)
+
+
+def _drift(subject: Subject) -> Markup:
+    if subject.train is None:
+        return Markup()
+    distances = drift(subject.X, subject.train[0])
+    rows = [[subject.feature_names[j], f"{distances[j]:.3f}"] for j in _highest(distances)]
+    title = "Drift from train to test: largest difference of shares (Kolmogorov and Smirnov)"
+    return table(title, ["feature", "distance"], rows)
+
+
+def _single(subject: Subject) -> Markup:
+    """Return the features that rank best alone."""
+    metric = subject.metrics[0]
+    rows = subject.rows_of_some_queries(_N_DOCUMENTS)
+    data = subject.X[rows], subject.y[rows], subject.groups.codes[rows]
+    values = single_features(*data, metric=metric)
+    cells = [[subject.feature_names[j], f"{values[j]:.4f}"] for j in _highest(values)]
+    whole = subject.values[subject.main]
+    note = (
+        f"A feature that alone ranks about as well as the ranker, {np.nanmean(whole):.4f}, may "
+        "hold what is known only later."
+    )
+    title = f"Features that rank best alone, over {len(rows):,} documents"
+    return joined([paragraphs(note), table(title, ["feature", subject.main], cells)])
+
+
+def _highest(values: np.ndarray) -> list[int]:
+    """Return the features of the highest values above 0."""
+    order = np.argsort(-values, kind="stable")[:_MOST_FEATURES]
+    return [int(j) for j in order if values[j] > 0]

@@ -1,0 +1,140 @@
+"""Examples: bad queries with their documents, and why some stand above better ones."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from treerank.inspection.swaps import Swaps, costly_swaps
+from treerank.metrics.ndcg import NDCG
+from treerank.reports.markup import element, joined
+from treerank.reports.page import Section
+from treerank.reports.subject import Subject
+from treerank.reports.tables import paragraphs
+
+#: Numbers of documents of a query, of swaps of a query and of features of a swap that are shown.
+_N_DOCUMENTS, _N_SWAPS, _N_FEATURES = 25, 3, 8
+_LEAD = (
+    "Each query has its documents by rank, and the pairs in the wrong order that cost most NDCG. "
+    "The bars say what each feature adds to the score of the upper document above the lower one."
+)
+
+
+def examples(subject: Subject) -> Section | None:
+    """Return the worst queries, and those that lose most against the baseline."""
+    chosen = _worst(subject)
+    if len(chosen) == 0:
+        return None
+    some = subject.groups.restricted_to(chosen)
+    metric = subject.metrics[0] if isinstance(subject.metrics[0], NDCG) else "ndcg@10"
+    rows, codes = some.order, np.repeat(np.arange(len(chosen)), some.sizes)
+    swaps = costly_swaps(
+        subject.y[rows],
+        subject.scores[rows],
+        codes,
+        metric=metric,
+        n_swaps=len(chosen) * _N_SWAPS,
+        per_query=_N_SWAPS,
+    )
+    swaps = Swaps(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
+    parts = _parts(subject, swaps)
+    found = [_example(subject, q, n, swaps, parts) for n, q in enumerate(chosen)]
+    body = [paragraphs(_LEAD), _stepper("example", "query"), element("div", id="example")]
+    return Section("examples", "Worst queries", joined(body), {"examples": found})
+
+
+def _worst(subject: Subject) -> list[int]:
+    """Return numbers of queries: half of them by the difference, if there is a baseline."""
+    values, n = subject.values[subject.main], subject.n_examples
+    chosen: list[int] = []
+    if subject.baseline_values is not None:
+        difference = values - subject.baseline_values[subject.main]
+        order = np.argsort(difference, kind="stable")
+        chosen = [int(q) for q in order[: (n + 1) // 2] if difference[q] < 0]
+    order = np.argsort(values, kind="stable")  # NaN comes last
+    others = [int(q) for q in order[: 2 * n] if values[q] < 1 and q not in chosen]
+    return chosen + others[: n - len(chosen)]
+
+
+def _parts(subject: Subject, swaps: Swaps) -> np.ndarray:
+    """Return how much each feature adds to the margin of each swap."""
+    if len(swaps) == 0:
+        return np.empty((0, subject.X.shape[1]))
+    pair = (_safe_indexing(subject.documents, rows) for rows in (swaps.above, swaps.below))
+    return subject.ranker.explain(*pair, random_state=subject.random_state)
+
+
+def _stepper(key: str, name: str) -> Any:
+    """Return buttons and a list to step through examples."""
+    return element(
+        "div",
+        element("button", f"Previous {name}", type="button", id=f"previous-{key}"),
+        element("button", f"Next {name}", type="button", id=f"next-{key}"),
+        element("label", name.capitalize(), for_=f"choose-{key}"),
+        element("select", id=f"choose-{key}"),
+        element("output", id=f"{key}-status", role="status"),
+        class_="controls",
+    )
+
+
+def _example(subject: Subject, q: int, number: int, swaps: Swaps, parts: np.ndarray) -> Any:
+    """Return what the script shows of a query."""
+    groups = subject.groups
+    rows = groups.order[groups.indptr[q] : groups.indptr[q + 1]]
+    ranked = rows[np.argsort(-subject.scores[rows], kind="stable")]
+    ranks = {int(row): rank for rank, row in enumerate(ranked, start=1)}
+    before: dict[int, int] = {}
+    if subject.baseline is not None:
+        first = rows[np.argsort(-subject.baseline[rows], kind="stable")]
+        before = {int(row): rank for rank, row in enumerate(first, start=1)}
+    documents = [
+        [ranks[row], str(subject.document_names[row]), *_numbers(subject, row), before.get(row)]
+        for row in map(int, ranked[:_N_DOCUMENTS])
+    ]
+    own = np.flatnonzero(swaps.query == number).tolist()
+    return {
+        "query": str(subject.query_names[q]),
+        "values": _values(subject, q),
+        "more": len(rows) - len(documents),
+        "documents": documents,
+        "swaps": [_swap(subject, swaps, parts, n, ranks) for n in own],
+    }
+
+
+def _numbers(subject: Subject, row: int) -> tuple[float, float]:
+    return float(subject.y[row]), round(float(subject.scores[row]), 5)
+
+
+def _values(subject: Subject, q: int) -> str:
+    """Return the values of a query as text."""
+    shown = [f"{name} {values[q]:.3f}" for name, values in subject.values.items()]
+    if subject.baseline_values is not None:
+        shown.append(f"baseline {subject.main} {subject.baseline_values[subject.main][q]:.3f}")
+    return ", ".join(shown)
+
+
+def _swap(subject: Subject, swaps: Swaps, parts: np.ndarray, n: int, ranks: Any) -> Any:
+    """Return two documents in the wrong order, and the largest parts of their margin."""
+    above, below = int(swaps.above[n]), int(swaps.below[n])
+    largest = np.argsort(-np.abs(parts[n]), kind="stable")[:_N_FEATURES]
+    largest = largest[parts[n][largest] != 0]
+    rest = parts[n].sum() - parts[n][largest].sum()
+    return {
+        "pair": [
+            {"name": str(subject.document_names[row]), "rank": ranks[row], "label": subject.y[row]}
+            for row in (above, below)
+        ],
+        "cost": round(float(swaps.cost[n]), 4),
+        "margin": _rounded(parts[n].sum()),
+        "rest": _rounded(rest),
+        "parts": [
+            [subject.feature_names[j], _rounded(parts[n][j])]
+            + [subject.value_text(row, j) for row in (above, below)]
+            for j in map(int, largest)
+        ],
+    }
+
+
+def _rounded(value: float) -> float:
+    """Return a number with five significant digits."""
+    return float(f"{value:.5g}")

@@ -1,0 +1,114 @@
+"""Features: which of them matter to the ranking, and how scores and ranks follow them."""
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils import _safe_indexing
+
+from treerank.inspection.effects import Effect, effect
+from treerank.inspection.importance import permutation_importance
+from treerank.inspection.pair_calibration import drawn_pairs
+from treerank.reports.charts import bar, line_chart
+from treerank.reports.markup import Markup, element, joined
+from treerank.reports.page import Section
+from treerank.reports.subject import Subject
+from treerank.reports.tables import paragraphs, side_by_side, table
+
+#: Numbers of pairs that are explained, of features that are shuffled, of documents that they are
+#: shuffled in, and of features and documents whose effects are drawn.
+_N_PAIRS, _N_SHUFFLED, _N_DOCUMENTS, _N_EFFECTS, _N_CHANGED = 100, 20, 10_000, 4, 400
+_N_VALUES = 12
+
+
+def features(subject: Subject) -> Section | None:
+    """Return importances of the features with the largest parts of margins, and some effects."""
+    rng = np.random.default_rng(subject.random_state)
+    i, j = (rows[:_N_PAIRS] for rows in drawn_pairs(subject.y, subject.groups, rng))
+    if len(i) == 0:
+        return None
+    pair = (_safe_indexing(subject.documents, rows) for rows in (i, j))
+    parts = subject.ranker.explain(*pair, random_state=subject.random_state)
+    parts = np.abs(parts).mean(axis=0)
+    chosen = [int(f) for f in np.argsort(-parts, kind="stable")[:_N_SHUFFLED] if parts[f] > 0]
+    rows = subject.rows_of_some_queries(_N_DOCUMENTS)
+    shown, order = _importances(subject, chosen, rows, parts)
+    effects = [_effect(subject, chosen[n], rows) for n in order[:_N_EFFECTS]]
+    charts = [chart for found in effects if found is not None for chart in _charts(found)]
+    body = joined([shown, element("h3", "Effects"), _effects_note(), side_by_side(*charts)])
+    return Section("features", "Features", body)
+
+
+def _importances(
+    subject: Subject, chosen: list[int], rows: np.ndarray, parts: np.ndarray
+) -> tuple[Markup, list[int]]:
+    """Return a table of drops, and the order of the features by drop."""
+    data = (_safe_indexing(subject.documents, rows), subject.y[rows], subject.groups.codes[rows])
+    names = subject.feature_names
+    found = permutation_importance(
+        subject.ranker,
+        *data,
+        metric=subject.metrics[0],
+        groups={names[f]: [f] for f in chosen},
+        n_repeats=1,
+        random_state=subject.random_state,
+    )
+    order = [int(n) for n in found.order]
+    intervals = [found.interval(n, random_state=subject.random_state) for n in order]
+    largest = max((interval.high for interval in intervals), default=0.0)
+    cells = [
+        [
+            names[chosen[n]],
+            bar(interval.estimate, largest, interval.low, interval.high),
+            f"{interval.estimate:.4f}",
+            f"{interval.low:.4f} to {interval.high:.4f}",
+            f"{parts[chosen[n]]:.3g}",
+        ]
+        for n, interval in zip(order, intervals, strict=True)
+    ]
+    note = (
+        f"The drop is that of {subject.main} if the documents of each query exchange their values "
+        f"of the feature, over {len(rows):,} documents. The part is the mean size of what the "
+        f"feature adds to the margin of a pair of different labels; the {len(chosen)} features of "
+        "the largest parts are shown."
+    )
+    title = "Importances of features"
+    columns = ["feature", "", "drop", "95 % interval", "part"]
+    return joined([paragraphs(note), table(title, columns, cells)]), order
+
+
+def _effect(subject: Subject, feature: int, rows: np.ndarray) -> Effect | None:
+    """Return the effect of a feature; ``None`` if it is a category or has fewer than two values."""
+    values = subject.values_of(rows, feature)
+    if feature in subject.ranker.columns_.categories or len(np.unique(values)) < 2:
+        return None
+    documents = _safe_indexing(subject.documents, rows)
+    settings: dict[str, Any] = {"values": _N_VALUES, "n_documents": _N_CHANGED}
+    seed, qid = subject.random_state, subject.groups.codes[rows]
+    return effect(subject.ranker, documents, qid, feature=feature, random_state=seed, **settings)
+
+
+def _effects_note() -> Markup:
+    return paragraphs(
+        "Dependence: the mean score, and the mean rank in its query, of documents whose feature "
+        "is set to a value; of the score, less its mean. Accumulated: the sum of the changes that "
+        "documents near each value show."
+    )
+
+
+def _charts(found: Effect) -> list[Markup]:
+    """Return a chart of the score and one of the rank."""
+    x = found.values.tolist()
+    lines = {
+        "dependence": (x, (found.score - found.score.mean()).tolist()),
+        "accumulated": (x, found.accumulated.tolist()),
+    }
+    name = found.feature
+    shape = ""
+    if found.is_monotone:
+        shape = ", never falling" if found.rising == 1 else ", never rising"
+    return [
+        line_chart(f"Score by {name}{shape}", lines, x=name, y="score", points=True),
+        line_chart(
+            f"Rank by {name}", {"rank": (x, found.rank.tolist())}, x=name, y="rank", points=True
+        ),
+    ]

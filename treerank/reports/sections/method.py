@@ -1,0 +1,31 @@
+"""Method: what was compared, and how."""
+
+from importlib.metadata import version
+
+from treerank.reports.markup import element, joined
+from treerank.reports.page import Section
+from treerank.reports.subject import Subject
+from treerank.reports.tables import paragraphs, table
+
+_HOW = (
+    "Means are over the queries that have something to find. Intervals hold the true mean in 95 % "
+    "of samples of queries (bootstrap, bias-corrected and accelerated); they take the ranker as "
+    "given. p is that of a paired randomization test over queries; it is not adjusted for the "
+    "number of metrics.",
+    "What a feature adds to a margin is its Shapley value, with the lower document as the "
+    "reference. It is exact for sums of trees and for linear rankers, and drawn for others.",
+)
+
+
+def method(subject: Subject) -> Section:
+    """Return settings, versions and rules."""
+    rows = [*subject.about.items(), ("ranker", type(subject.ranker).__name__)]
+    rows += [("metrics", ", ".join(repr(metric) for metric in subject.metrics))]
+    rows += [("seed", str(subject.random_state)), ("treerank", version("treerank"))]
+    settings = element(
+        "details",
+        element("summary", "Settings of the ranker"),
+        element("pre", repr(subject.ranker)),
+    )
+    body = [table("What was compared", ["", "value"], rows, text=2), settings, paragraphs(*_HOW)]
+    return Section("method", "What was compared, and how", joined(body))

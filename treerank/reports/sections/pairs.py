@@ -1,0 +1,57 @@
+"""Pairs and scores: calibration of pair probabilities, and scores of each label."""
+
+import numpy as np
+
+from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
+from treerank.rankers.calibration import pair_probability
+from treerank.reports.charts import histogram, line_chart
+from treerank.reports.markup import joined
+from treerank.reports.page import Section
+from treerank.reports.subject import Subject
+from treerank.reports.tables import paragraphs, side_by_side
+
+#: More labels than these are not drawn one by one.
+_MOST_LABELS = 6
+
+
+def pairs(subject: Subject) -> Section | None:
+    """Return the calibration curve and the histograms of scores."""
+    rng = np.random.default_rng(subject.random_state)
+    i, j = drawn_pairs(subject.y, subject.groups, rng)
+    if len(i) == 0:
+        return None
+    margin = subject.scores[i] - subject.scores[j]
+    predicted = pair_probability(margin, subject.ranker.steepness_)
+    curve = calibration_curve(predicted, subject.y[i] > subject.y[j])
+    note = (
+        f"Where the ranker gives a pair of documents the probability p that the first is more "
+        f"relevant, it should be so in a share p of the pairs. The mean difference is "
+        f"{curve.error:.3f}, over {len(i):,} pairs drawn from all queries."
+    )
+    chart = line_chart(
+        "Calibration of pair probabilities",
+        {"ranker": (curve.predicted.tolist(), curve.won.tolist())},
+        x="probability that a beats b",
+        y="share of pairs where it does",
+        x_range=(0, 1),
+        y_range=(0, 1),
+        points=True,
+        diagonal=True,
+    )
+    charts = side_by_side(chart, _scores(subject))
+    return Section("pairs", "Pairs and scores", joined([paragraphs(note), charts]))
+
+
+def _scores(subject):
+    """Return the scores of each label, or of some ranges of labels."""
+    labels, y = np.unique(subject.y), subject.y
+    if len(labels) <= _MOST_LABELS:
+        samples = {f"label {label:g}": subject.scores[y == label] for label in labels}
+    else:
+        edges = np.unique(np.quantile(y, np.linspace(0, 1, 4)))
+        places = np.clip(np.searchsorted(edges, y, side="right") - 1, 0, len(edges) - 2)
+        samples = {
+            f"label {edges[n]:g} to {edges[n + 1]:g}": subject.scores[places == n]
+            for n in np.unique(places)
+        }
+    return histogram("Scores by label", samples, x="score")

@@ -1,0 +1,74 @@
+"""Queries: a table of all queries that can be sorted and searched."""
+
+from typing import Any
+
+import numpy as np
+
+from treerank.reports.markup import Markup, element, joined
+from treerank.reports.page import Section
+from treerank.reports.subject import Subject
+from treerank.reports.tables import scrolling
+
+#: Largest number of queries in the table.
+_MOST = 10_000
+_NO_SCRIPT = "The table of queries needs scripts, which are not allowed here."
+
+
+def queries(subject: Subject) -> Section:
+    """Return the queries, worst first; the script fills in the table."""
+    columns = _columns(subject)
+    worst = np.argsort(columns[-1][1] if subject.baseline_values else columns[3][1], kind="stable")
+    shown = worst[:_MOST]
+    rows = zip(*(_plain(values, shown) for _, values in columns), strict=True)
+    names = [name for name, _ in columns]
+    note = "Worst first."
+    if len(shown) < len(worst):
+        note = f"The {_MOST:,} worst of {len(worst):,} queries, worst first."
+    controls = element(
+        "div",
+        element("label", "Search queries", for_="search"),
+        element("input", type="search", id="search", autocomplete="off"),
+        element("button", "Previous page", type="button", id="previous-page"),
+        element("button", "Next page", type="button", id="next-page"),
+        element("output", id="page-status", role="status"),
+        class_="controls",
+    )
+    empty = scrolling("Queries", _table(names, note))
+    body = [element("noscript", element("p", _NO_SCRIPT)), controls, empty]
+    return Section("queries", "Queries", joined(body), {"queries": list(rows)})
+
+
+def _columns(subject: Subject) -> list[tuple[str, Any]]:
+    """Return the name and the values of each column."""
+    groups, y = subject.groups, subject.y
+    relevant = np.add.reduceat((y > 0)[groups.order].astype(np.int64), groups.indptr[:-1])
+    columns = [("query", subject.query_names), ("documents", groups.sizes)]
+    columns.append(("relevant", relevant))
+    columns += list(subject.values.items())
+    if subject.baseline_values is not None:
+        against = subject.baseline_values[subject.main]
+        columns.append((f"baseline {subject.main}", against))
+        columns.append(("difference", subject.values[subject.main] - against))
+    return columns
+
+
+def _table(names: list[str], note: str) -> Markup:
+    head = [
+        element("th", element("button", name, type="button"), scope="col", class_=_class(number))
+        for number, name in enumerate(names)
+    ]
+    caption = element("caption", note)
+    thead = element("thead", element("tr", *head))
+    return element("table", caption, thead, element("tbody"), id="query-table")
+
+
+def _class(number: int) -> str | None:
+    return "number" if number else None
+
+
+def _plain(values: np.ndarray, shown: np.ndarray) -> list[Any]:
+    """Return values of some queries as text and rounded numbers; ``None`` for NaN."""
+    chosen = values[shown].tolist()
+    if values.dtype.kind != "f":
+        return chosen
+    return [None if value != value else round(value, 4) for value in chosen]

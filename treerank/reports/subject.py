@@ -1,0 +1,142 @@
+"""Subject: the ranker, the documents and the baseline that a report is about."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.sparse import issparse
+
+from treerank.inputs.grouping import QueryGroups
+from treerank.inspection.importance import feature_names
+from treerank.metrics.base import Metric
+from treerank.metrics.function_metric import FunctionMetric
+from treerank.rankers.ranker import Ranker
+from treerank.statistics.interval import Interval
+from treerank.statistics.randomization import bootstrap_interval, randomization_test
+
+#: Number of samples of each interval and of each test.
+_N_RESAMPLES = 999
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """What the sections of a report show.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker.
+    documents : array-like, data frame or sparse matrix
+        Features as the ranker takes them.
+    X : ndarray or sparse matrix of shape (n_documents, n_features)
+        Features as numbers.
+    y : ndarray of shape (n_documents,)
+        Labels.
+    groups : QueryGroups
+        Queries.
+    query_names, document_names : ndarray of str
+        Names of queries, in the order of ``groups``, and of documents, by row.
+    metrics : sequence of Metric
+        What is measured; the first decides which queries are worst.
+    scores : ndarray of shape (n_documents,)
+        Scores of the ranker.
+    baseline : ndarray of shape (n_documents,) or None
+        Scores to compare with.
+    train : tuple of X, y and QueryGroups, or None
+        Training data, as numbers.
+    slices : dict from str to ndarray of shape (n_documents,)
+        Columns to divide queries by, besides features.
+    about : dict from str to str
+        Lines for the section on what was compared.
+    n_examples : int
+        Number of queries whose documents are shown.
+    random_state : int
+        Seed of everything drawn.
+    """
+
+    ranker: Ranker
+    documents: Any
+    X: Any
+    y: np.ndarray
+    groups: QueryGroups
+    query_names: np.ndarray
+    document_names: np.ndarray
+    metrics: Sequence[Metric | FunctionMetric]
+    scores: np.ndarray
+    baseline: np.ndarray | None
+    train: tuple[Any, np.ndarray, QueryGroups] | None
+    slices: dict[str, Any]
+    about: dict[str, str]
+    n_examples: int
+    random_state: int
+
+    @cached_property
+    def values(self) -> dict[str, np.ndarray]:
+        """Value of each query, by metric; NaN where there is nothing to find."""
+        return self._measured(self.scores)
+
+    @cached_property
+    def baseline_values(self) -> dict[str, np.ndarray] | None:
+        """Value of each query by the scores of the baseline, by metric."""
+        return None if self.baseline is None else self._measured(self.baseline)
+
+    @cached_property
+    def feature_names(self) -> list[str]:
+        """Names of the features, or their numbers from 0."""
+        return feature_names(self.ranker)
+
+    @property
+    def main(self) -> str:
+        """Name of the first metric."""
+        return self.metrics[0].name
+
+    def rows_of_some_queries(self, n_documents: int) -> np.ndarray:
+        """Return rows of queries drawn without replacement, of so many documents at most.
+
+        There is at least one query, and no query is cut.
+        """
+        order = np.random.default_rng(self.random_state).permutation(self.groups.n_queries)
+        n = int(np.searchsorted(np.cumsum(self.groups.sizes[order]), n_documents, side="right"))
+        return np.sort(self.groups.restricted_to(order[: max(n, 1)]).order)
+
+    def values_of(self, rows: np.ndarray, feature: int) -> np.ndarray:
+        """Return the known values of a feature in some documents."""
+        column = self.X[rows][:, [feature]]
+        column = (column.toarray() if issparse(column) else column).ravel()
+        return column[~np.isnan(column)]
+
+    def p_value(self, metric: str) -> float | None:
+        """Return the p-value of the difference to the baseline; ``None`` if all differ alike."""
+        return self._p_values.get(metric)
+
+    @cached_property
+    def _p_values(self) -> dict[str, float]:
+        found = {}
+        for name, values in self.values.items():
+            against = (self.baseline_values or {}).get(name, values)
+            if self.interval(values - against) is not None:
+                settings = {"n_resamples": _N_RESAMPLES, "random_state": self.random_state}
+                found[name] = randomization_test(values, against, **settings).p_value
+        return found
+
+    def interval(self, values: np.ndarray) -> Interval | None:
+        """Return the interval of a mean over queries; ``None`` if all of them are alike."""
+        known = values[~np.isnan(values)]
+        if len(known) < 2 or np.ptp(known) == 0:
+            return None
+        seed = self.random_state
+        return bootstrap_interval(known, n_resamples=_N_RESAMPLES, random_state=seed)
+
+    def value_text(self, row: int, feature: int) -> str:
+        """Return the value of a feature of a document as text, categories by name."""
+        value = self.X[row, feature]
+        if np.isnan(value):
+            return "missing"
+        categories = self.ranker.columns_.categories.get(feature)
+        return f"{value:.5g}" if categories is None else str(categories[int(value)])
+
+    def _measured(self, scores: np.ndarray) -> dict[str, np.ndarray]:
+        codes = self.groups.codes
+        return {m.name: m.per_query(self.y, scores, codes) for m in self.metrics}

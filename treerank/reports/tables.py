@@ -1,0 +1,108 @@
+"""Tables: rows of text and numbers as HTML, in a region that scrolls where it is too wide."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from treerank.reports.markup import Markup, element, joined
+
+
+def table(
+    caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], *, text: int = 1
+) -> Markup:
+    r"""Return a table whose first column names the rows.
+
+    Parameters
+    ----------
+    caption : str
+        What the table shows.
+    columns : sequence of str
+        Names of the columns.
+    rows : iterable of sequences
+        Cells; markup stays as it is.
+    text : int, default=1
+        Number of first columns that are text; all others are aligned as numbers.
+
+    Returns
+    -------
+    Markup
+
+    Examples
+    --------
+    >>> "<th scope=\"row\">a&lt;b</th>" in table("Labels", ["label", "share"], [["a<b", "10 %"]])
+    True
+    """
+    head = [_cell("th", name, i >= text, scope="col") for i, name in enumerate(columns)]
+    body = [
+        element(
+            "tr",
+            _cell("th", row[0], False, scope="row"),
+            *(_cell("td", cell, i >= text) for i, cell in enumerate(row[1:], start=1)),
+        )
+        for row in rows
+    ]
+    return scrolling(
+        caption,
+        element(
+            "table",
+            element("caption", caption),
+            element("thead", element("tr", *head)),
+            element("tbody", *body),
+        ),
+    )
+
+
+def scrolling(label: str, *content: Any) -> Markup:
+    """Return content in a region that scrolls sideways, also by keyboard.
+
+    Examples
+    --------
+    >>> scrolling("Queries", "a table")[:30]
+    '<div class="scrolling" role="r'
+    """
+    return element(
+        "div", *content, class_="scrolling", role="region", aria_label=label, tabindex="0"
+    )
+
+
+def figures(items: Iterable[tuple[str, Any, str]]) -> Markup:
+    """Return large numbers, each with a name and a note.
+
+    Examples
+    --------
+    >>> "<dd>1,000" in figures([("queries", "1,000", "test.txt")])
+    True
+    """
+    return element(
+        "dl",
+        *(
+            element("div", element("dt", name), element("dd", value, element("small", note)))
+            for name, value, note in items
+        ),
+        class_="figures",
+    )
+
+
+def side_by_side(*content: Any) -> Markup:
+    """Return content in columns where the page is wide enough.
+
+    Examples
+    --------
+    >>> side_by_side("a", "b")
+    '<div class="columns"><div>a</div><div>b</div></div>'
+    """
+    return element("div", *(element("div", one) for one in content if one), class_="columns")
+
+
+def paragraphs(*texts: Any) -> Markup:
+    """Return a paragraph for each text.
+
+    Examples
+    --------
+    >>> paragraphs("a", "b")
+    '<p>a</p><p>b</p>'
+    """
+    return joined(element("p", text) for text in texts)
+
+
+def _cell(tag: str, content: Any, is_number: bool, **attributes: str) -> Markup:
+    return element(tag, content, class_="number" if is_number else None, **attributes)
