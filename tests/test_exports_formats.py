@@ -55,14 +55,16 @@ def test_lightgbm_scores_its_text_as_expected(seed):
 
 @given(seed=seeds)
 @drawn
-def test_xgboost_scores_its_json_as_expected(seed):
+def test_xgboost_scores_its_files_as_expected(seed):
     xgboost = pytest.importorskip("xgboost")
     forest, X = drawn_case(seed, "single", huge=False)
-    conversion, text = written("xgboost", forest, X)
-    booster = xgboost.Booster()
-    booster.load_model(bytearray(text.encode()))
-    scores = booster.inplace_predict(X, predict_type="margin")
-    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+    for format in ("xgboost", "xgboost-ubj"):
+        conversion, content = written(format, forest, X)
+        booster = xgboost.Booster()
+        content = content if isinstance(content, bytes) else content.encode()
+        booster.load_model(bytearray(content))
+        scores = booster.inplace_predict(X, predict_type="margin")
+        np.testing.assert_array_equal(scores, conversion.scores(X)[1])
 
 
 @given(seed=seeds)

@@ -22,7 +22,13 @@ from treerank.terms.terms import Terms
 
 NAMES = ["a", "b", "c", "d"]
 #: Formats that can be read, and how a value becomes a category in them.
-FORMATS = {"json": "exact", "lightgbm": "truncated", "ranklib": None, "xgboost": "single"}
+FORMATS = {
+    "json": "exact",
+    "lightgbm": "truncated",
+    "ranklib": None,
+    "xgboost": "single",
+    "xgboost-ubj": "single",
+}
 LEAF = "<split><output>1</output></split>"
 TREE = f'<ensemble><tree id="1" weight="0.1">{LEAF}</tree></ensemble>'
 RIGHT = '<split pos="right"><output>0.7</output></split>'
@@ -175,9 +181,10 @@ def test_a_changed_file_is_refused_or_scores_some_numbers(format, tmp_path):
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype="float32")
     X = drawn_documents(random, forest, 20)
     text = converted(format, Terms(forest), NAMES, X).content()
+    text = text if isinstance(text, bytes) else text.encode()
     n_read = 0
     for _ in range(150):
-        changed = bytearray(text.encode())
+        changed = bytearray(text)
         for place in random.integers(len(text), size=random.integers(1, 3)):
             changed[place] = random.choice([*b'0123456789-.<>/[]{}",: en', random.integers(256)])
         found = read_or_refused(tmp_path, changed[: random.integers(1, 3 * len(text))])
@@ -251,3 +258,26 @@ def test_every_reader_is_the_only_one_that_knows_a_file():
     documents = ["tree\n", "## x", "<ensemble>", {"learner": 1}, {"features_info": 1}, OURS]
     for document in documents:
         assert sum(reader.knows(document) for reader in READERS.values()) == 1
+
+
+@pytest.mark.parametrize("booster", ["gbtree", "dart"])
+@pytest.mark.parametrize("objective", ["binary:logistic", "binary:logitraw", "count:poisson"])
+def test_margins_of_other_objectives_and_of_dart_are_read(objective, booster, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 4)).astype(np.float32).astype(np.float64)
+    params = {"objective": objective, "booster": booster, "base_score": 0.3, "max_depth": 3}
+    params |= {"rate_drop": 0.5, "seed": 1} if booster == "dart" else {}
+    model = xgboost.train(params, xgboost.DMatrix(X, X[:, 0] > 0), 5)
+    margins = model.predict(xgboost.DMatrix(X), output_margin=True)
+    for name in ("model.json", "model.ubj"):
+        model.save_model(tmp_path / name)
+        scores = forest_scores(read_forest(tmp_path / name), X)[:, 0]
+        np.testing.assert_allclose(scores, margins, rtol=0, atol=1e-6 * (booster == "dart"))
+
+
+def test_a_margin_outside_of_its_range_is_refused(tmp_path):
+    data = xgboost.DMatrix(np.arange(8.0)[:, None], np.arange(8) % 2)
+    model = xgboost.train({"objective": "binary:logistic", "base_score": 0.5}, data, 1)
+    text = bytes(model.save_raw("json")).decode().replace("5E-1", "2E0")
+    with pytest.raises(ValueError, match="base_score in the range of its objective"):
+        read(tmp_path, text)

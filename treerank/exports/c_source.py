@@ -8,8 +8,6 @@ ranker, so scores are equal bit for bit, as long as the compiler does not reorde
 operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines have what could be fused).
 """
 
-import math
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from treerank.forests.forest import Forest
 
 #: Columns of several documents up to which these take little of a small stack.
 _MOST_COLUMNS = 1024
+_ROWS = 4096  # rows of a table that become texts together
 _HEAD = """\
 /* A ranker exported by treerank, in C99. Compile with -std=c99 and without -ffast-math.
 
@@ -172,19 +171,17 @@ def _tables(written: Written) -> list[str]:
         set_keys = np.zeros(len(sets.starts), dtype=np.int64)
         set_keys[sets.of_node[nodes]] = 2 * forest.feature[nodes] + forest.missing_left[nodes]
         set_tables = [
-            _table("int32_t set_keys", set_keys.tolist()),
-            _table("int32_t set_starts", sets.starts.tolist()),
-            _table("double set_codes", map(_double, [*sets.codes.tolist(), 0.0])),
+            _table("int32_t set_keys", set_keys),
+            _table("int32_t set_starts", sets.starts),
+            _table("double set_codes", np.append(sets.codes, 0.0)),
         ]
-    columns = map(_double, threshold[order].tolist()), first[order].tolist(), column[order].tolist()
     names = ",\n".join(_text(name) for name in written.names) or '""'
-    rows = [f"{{{t}, {f}, {c}}}" for t, f, c in zip(*columns, strict=True)]
     return [
-        _table("node_t nodes", rows or ["{0, 0, 0}"]),
-        _table("double values", map(_double, forest.values[order, 0].tolist() or [0.0])),
-        _table("int32_t roots", place[forest.roots].tolist() or [0]),
-        _table("int32_t depths", _depths(forest).tolist() or [0]),
-        _table("int32_t keys", [*keys.tolist(), 0]),
+        _table("node_t nodes", threshold[order], first[order], column[order]),
+        _table("double values", forest.values[order, 0]),
+        _table("int32_t roots", place[forest.roots]),
+        _table("int32_t depths", _depths(forest)),
+        _table("int32_t keys", np.append(keys, 0)),
         *set_tables,
         *_line_tables(written),
         f"\nconst char *const treerank_feature_names[] = {{\n{names}}};\n",
@@ -196,10 +193,10 @@ def _line_tables(written: Written) -> list[str]:
     line = written.line
     if line is None:
         return []
-    numbers = [(line.coef[j], line.offset[j], j) for j in line.features.tolist()]
-    rows = [f"{{{_double(coef)}, {_double(offset)}, {j}}}" for coef, offset, j in numbers]
+    features = line.features
     kind = "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
-    return [f"\n#define N_LINE {len(rows)}", kind, _table("term_t line", rows or ["{0, 0, 0}"])]
+    table = _table("term_t line", line.coef[features], line.offset[features], features)
+    return [f"\n#define N_LINE {len(features)}", kind, table]
 
 
 def _depths(forest: Forest) -> np.ndarray:
@@ -214,16 +211,21 @@ def _depths(forest: Forest) -> np.ndarray:
     return depths
 
 
-def _table(name: str, rows: Iterable[Any]) -> str:
-    return f"\nstatic const {name}[] = {{\n" + ",\n".join(map(str, rows)) + "};\n"
+def _table(name: str, *columns: np.ndarray) -> str:
+    """Return a table of numbers, or of structures of several columns; C has no empty ones."""
+    columns = tuple(column if len(column) else np.zeros(1, np.int64) for column in columns)
+    row = ", ".join(["%r"] * len(columns))
+    row = "{" + row + "}" if len(columns) > 1 else row
+    blocks = []
+    for begin in range(0, len(columns[0]), _ROWS):  # texts of all rows would take much memory
+        lists = (column[begin : begin + _ROWS].tolist() for column in columns)
+        block = ",\n".join([row % numbers for numbers in zip(*lists, strict=True)])
+        blocks.append(block.replace("inf", "INFINITY").replace("nan", "NAN"))
+    return f"\nstatic const {name}[] = {{\n" + ",\n".join(blocks) + "};\n"
 
 
 def _double(number: float) -> str:
-    if math.isnan(number):
-        return "NAN"
-    if math.isinf(number):
-        return "INFINITY" if number > 0 else "-INFINITY"
-    return repr(float(number))
+    return repr(number).replace("inf", "INFINITY")
 
 
 def _text(name: Any) -> str:

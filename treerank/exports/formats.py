@@ -25,6 +25,7 @@ FORMATS = {
     "vespa": "treerank.exports.vespa:VESPA",
     "vespa-expression": "treerank.exports.vespa_expression:VESPA_EXPRESSION",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
+    "xgboost-ubj": "treerank.exports.xgboost_model:XGBOOST_UBJ",
 }
 
 

@@ -1,4 +1,4 @@
-"""XGBoost: its models in JSON, for XGBoost itself and for programs that read its files.
+"""XGBoost: its models in JSON and UBJSON, for XGBoost itself and for programs that read its files.
 
 XGBoost rounds values to floats, goes left if ``value < threshold``, and adds floats. Codes of a set
 go right. Trees that were grown on a sparse matrix take zeros as missing if XGBoost is given a
@@ -6,7 +6,9 @@ sparse matrix, which then has to be said: ``zero_up_to`` is -1 here.
 """
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ import numpy as np
 from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
+from treerank.exports.ubjson import ubjson
 from treerank.exports.written import TREES, Written, json_with_trees
 
 _NO_PARENT = 2**31 - 1
@@ -21,18 +24,22 @@ _NO_PARENT = 2**31 - 1
 
 def write_xgboost(written: Written) -> str:
     """Return the model as JSON."""
-    written = _with_sets_right(written)
+    return json_with_trees(_document(written, TREES), map(_json, _trees(written)))
+
+
+def write_xgboost_ubj(written: Written) -> bytes:
+    """Return the model in UBJSON."""
+    return ubjson(_document(written, list(_trees(written))))
+
+
+def _document(written: Written, trees: Any) -> dict[str, Any]:
+    """Return the model without its trees."""
     forest = written.forest
-    starts = np.flatnonzero(np.isin(written.neighbors, forest.roots))
-    trees = np.split(written.neighbors, starts[1:])
-    place = np.zeros(forest.n_nodes, dtype=np.int64)
-    place[written.neighbors] = np.arange(forest.n_nodes)
-    width = str(forest.n_features)
     model = {
-        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(len(trees))},
-        "iteration_indptr": list(range(len(trees) + 1)),
-        "tree_info": [0] * len(trees),
-        "trees": TREES,
+        "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(forest.n_trees)},
+        "iteration_indptr": list(range(forest.n_trees + 1)),
+        "tree_info": [0] * forest.n_trees,
+        "trees": trees,
     }
     learner = {
         "attributes": {},
@@ -43,13 +50,38 @@ def write_xgboost(written: Written) -> str:
             "base_score": "0E0",
             "boost_from_average": "0",
             "num_class": "0",
-            "num_feature": width,
+            "num_feature": str(forest.n_features),
             "num_target": "1",
         },
         "objective": {"lambdarank_param": {}, "name": "rank:pairwise"},
     }
-    texts = (json.dumps(_tree(written, i, nodes, place)) for i, nodes in enumerate(trees))
-    return json_with_trees({"learner": learner, "version": [3, 0, 0]}, texts)
+    return {"learner": learner, "version": [3, 0, 0]}
+
+
+def _trees(written: Written) -> Iterator[dict[str, Any]]:
+    """Yield tree after tree, with lists of numbers as arrays."""
+    written = _with_sets_right(written)
+    starts = np.flatnonzero(np.isin(written.neighbors, written.forest.roots))
+    place = np.zeros(written.forest.n_nodes, dtype=np.int64)
+    place[written.neighbors] = np.arange(written.forest.n_nodes)
+    trees = np.split(written.neighbors, starts[1:]) if len(starts) else []
+    for number, nodes in enumerate(trees):
+        yield _tree(written, number, nodes, place)
+
+
+def _json(tree: dict[str, Any]) -> str:
+    fields = (f'"{name}": {_value(value)}' for name, value in tree.items())
+    return "{" + ", ".join(fields) + "}"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        if not value.any():  # repeated, which takes less time
+            texts = [repr(value.dtype.type(0).item())] * len(value)
+        else:
+            texts = [repr(number) for number in value.tolist()]
+        return "[" + ", ".join(texts) + "]"
+    return json.dumps(value)
 
 
 def _with_sets_right(written: Written) -> Written:
@@ -73,27 +105,28 @@ def _tree(written: Written, number: int, nodes: np.ndarray, place: np.ndarray) -
     is_leaf, sets = forest.feature[nodes] < 0, forest.categories
     by_set = np.zeros_like(is_leaf) if sets is None else sets.of_node[nodes] >= 0
     first = np.where(is_leaf, -1, place[forest.left[nodes]] - place[nodes[0]])
-    parents = np.full(len(nodes), _NO_PARENT)
+    parents = np.full(len(nodes), _NO_PARENT, dtype=np.int32)
     parents[first[~is_leaf]] = parents[first[~is_leaf] + 1] = np.flatnonzero(~is_leaf)
     conditions = np.where(is_leaf, forest.values[nodes, 0], written.thresholds[nodes])
     own_sets = [written.sets[node] for node in nodes[by_set].tolist()]
-    sizes = [len(codes) for codes in own_sets]
-    zeros = [0.0] * len(nodes)
+    sizes = np.array([len(codes) for codes in own_sets], dtype=np.int64)
+    zeros = np.zeros(len(nodes), dtype=np.float32)
+    codes = [code for own in own_sets for code in own]
     return {
         "base_weights": zeros,
-        "categories": [int(code) for codes in own_sets for code in codes],
-        "categories_nodes": np.flatnonzero(by_set).tolist(),
-        "categories_segments": (np.cumsum(sizes, dtype=np.int64) - sizes).tolist(),
+        "categories": np.array(codes, dtype=np.int32),
+        "categories_nodes": np.flatnonzero(by_set).astype(np.int32),
+        "categories_segments": np.cumsum(sizes) - sizes,
         "categories_sizes": sizes,
-        "default_left": forest.missing_left[nodes].astype(int).tolist(),
+        "default_left": forest.missing_left[nodes].astype(np.uint8),
         "id": number,
-        "left_children": first.tolist(),
+        "left_children": first.astype(np.int32),
         "loss_changes": zeros,
-        "parents": parents.tolist(),
-        "right_children": np.where(is_leaf, -1, first + 1).tolist(),
-        "split_conditions": conditions.tolist(),
-        "split_indices": np.maximum(forest.feature[nodes], 0).tolist(),
-        "split_type": by_set.astype(int).tolist(),
+        "parents": parents,
+        "right_children": np.where(is_leaf, -1, first + 1).astype(np.int32),
+        "split_conditions": conditions.astype(np.float32),
+        "split_indices": np.maximum(forest.feature[nodes], 0).astype(np.int32),
+        "split_type": by_set.astype(np.uint8),
         "sum_hessian": zeros,
         "tree_param": {
             "num_deleted": "0",
@@ -111,9 +144,7 @@ def _types(written: Written) -> list[str]:
     return types
 
 
-XGBOOST = Format(
-    write_xgboost,
-    Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="single"),
-    max_depth=4096,
-    whole_codes=True,
-)
+_consumer = Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="single")
+_format = partial(Format, consumer=_consumer, max_depth=4096, whole_codes=True)
+XGBOOST = _format(write_xgboost)
+XGBOOST_UBJ = _format(write_xgboost_ubj)

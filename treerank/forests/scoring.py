@@ -59,14 +59,18 @@ def _one_output(forest, X, scores):
 
 
 def _several_outputs(forest, X, scores):
-    arguments = split_arrays(forest), set_arrays(forest), forest.values, forest.tree_output
-    single = forest.sum_dtype == "float32"
+    arguments = path_arguments(forest)
 
     def score(begin: int, end: int) -> None:
-        rows = doubles(X, begin, end)
-        _add_scores(rows, *arguments, forest.constant, single, scores[begin:end])
+        score_by_paths(doubles(X, begin, end), *arguments, scores[begin:end])
 
     return score
+
+
+def path_arguments(forest: Forest) -> tuple[Any, ...]:
+    """Return what :func:`score_by_paths` reads of a forest."""
+    leaves = forest.values, forest.tree_output, forest.constant, forest.sum_dtype == "float32"
+    return split_arrays(forest), set_arrays(forest), *leaves
 
 
 def vector_arguments(forest: Forest) -> tuple[Any, ...]:
@@ -196,7 +200,17 @@ def _is_in(value, node, sets):
 
 
 @njit(error_model="numpy", nogil=True)
-def _add_scores(X, nodes, sets, values, tree_output, constant, single, scores):
+def score_by_paths(
+    X: np.ndarray,
+    nodes: tuple[Any, ...],
+    sets: tuple[Any, ...],
+    values: np.ndarray,
+    tree_output: np.ndarray,
+    constant: np.ndarray,
+    single: bool,
+    scores: np.ndarray,
+) -> None:
+    """Write the scores of documents, of shape (n_documents, n_outputs), path after path."""
     scores[:] = constant
     for tree in range(len(tree_output)):
         first = tree_output[tree]

@@ -17,10 +17,11 @@ from treerank.files.archive import check_regular, one_error
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import is_lightgbm, read_lightgbm
 from treerank.forests.ubjson import is_ubjson, read_ubjson
-from treerank.forests.xgboost_model import forest_of_xgboost, is_xgboost
+from treerank.forests.xgboost_model import is_xgboost
 from treerank.imports.catboost import is_catboost, read_catboost
 from treerank.imports.forest_json import is_forest_json, read_forest_json
 from treerank.imports.ranklib import is_ranklib, read_ranklib
+from treerank.imports.xgboost import read_xgboost_model
 
 
 class Reader(NamedTuple):
@@ -34,7 +35,7 @@ READERS = {
     "CatBoost": Reader(is_catboost, read_catboost),
     "LightGBM": Reader(is_lightgbm, read_lightgbm),
     "RankLib": Reader(is_ranklib, read_ranklib),
-    "XGBoost": Reader(is_xgboost, forest_of_xgboost),
+    "XGBoost": Reader(is_xgboost, read_xgboost_model),
     "treerank's JSON": Reader(is_forest_json, read_forest_json),
 }
 
@@ -57,8 +58,8 @@ def read_forest(path: str | Path, *, n_features: int | None = None) -> Forest:
     Returns
     -------
     Forest
-        Its scores are the raw scores of the program that trained the model: to the last bit, but
-        for CatBoost.
+        Its scores are the raw scores of the program that trained the model, the margins of
+        XGBoost: to the last bit, but for CatBoost and booster DART.
 
     Raises
     ------

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from treerank.forests.scoring import (
     check_width,
-    forest_scores,
+    path_arguments,
+    score_by_paths,
     score_by_vectors,
     vector_arguments,
     vector_buffers,
@@ -42,7 +43,9 @@ class Scorer:
         if terms.networks:
             raise ValueError("terms must be trees and a line; got a network, too.")
         self.terms, self.forest, line = terms, terms.forest, terms.line
+        self._by_vectors = self.forest.bitvectors is not None
         self._arguments = vector_arguments(self.forest)
+        self._path_arguments = path_arguments(self.forest)
         self._line = () if line is None else (line.features, line.coef, line.offset)
         self._own = local()
 
@@ -61,11 +64,11 @@ class Scorer:
         """
         rows = np.ascontiguousarray(X, dtype=np.float64)
         check_width(self.forest, rows)
-        if self.forest.bitvectors is None:
-            scores = forest_scores(self.forest, rows)[:, 0]
-        else:
-            scores = np.empty(len(rows))
+        scores = np.empty(len(rows))
+        if len(rows) > 1 and self._by_vectors:  # of a single document, a path takes less time
             score_by_vectors(rows, self._arguments, self._buffers(), scores)
+        else:
+            score_by_paths(rows, *self._path_arguments, scores[:, None])
         if self._line:
             add_line(rows, *self._line, scores)
         return scores

@@ -1,0 +1,56 @@
+"""
+A ranking expression for Vespa
+==============================
+
+Vespa evaluates expressions of rank features. The best ranker, a line and trees, becomes one of
+them.
+"""
+
+# %%
+# Export with a check
+# -------------------
+# Columns have the names of rank features, or of functions of the rank profile. Vespa keeps leaves
+# as floats, so the documents of ``check`` are scored as Vespa scores them.
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from treerank import Ensemble, LightGBMTrees, Line, TreeDirectRanker, export, make_web_search
+
+X, y, qid = make_web_search(n_queries=30, documents_per_query=20, n_features=4, random_state=0)
+X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+names = ["bm25(title)", "bm25(body)", "attribute(popularity)", "freshness(published)"]
+documents = pd.DataFrame(X, columns=names)
+parts = Ensemble([Line(), LightGBMTrees(n_estimators=10, num_leaves=7)], n_bags=2)
+ranker = TreeDirectRanker(parts, random_state=0).fit(documents, y, qid)
+folder = Path(tempfile.mkdtemp())
+path = folder / "ranker.expression"
+report = export(ranker, path, format="vespa-expression", check=(documents, y, qid))
+print(report)
+assert report.n_changed_pairs == 0
+
+# %%
+# The rank profile
+# ----------------
+# The file goes into the folder ``schemas`` of the application, and the profile names it.
+
+profile = """
+rank-profile treerank {
+    first-phase { expression: bm25(title) }
+    second-phase { expression: file:ranker.expression }
+}
+"""
+print(profile, path.read_text()[:200], "...")
+
+# %%
+# Large models
+# ------------
+# Trees alone go into Vespa as a model file, which it compiles into a faster form.
+
+trees = TreeDirectRanker(LightGBMTrees(n_estimators=50), random_state=0).fit(documents, y, qid)
+report = export(trees, folder / "ranker.json", format="vespa", check=(documents, y, qid))
+print(report)
+assert report.largest_difference <= 1e-6 * report.score_range
