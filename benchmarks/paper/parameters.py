@@ -15,13 +15,14 @@ from sklearn.pipeline import Pipeline
 from treerank.evaluation.store import describe
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.scoring import Scoring
 
 #: Settings that a ranker of treerank has either as a parameter or as an attribute of its class.
 SETTINGS = tuple(
     name
-    for owner in (Ranker, DirectRanker)
+    for owner in (Scoring, Ranker, DirectRanker)
     for name in owner.__annotations__
-    if not name.startswith("_")
+    if not (name.startswith("_") or name.endswith("_"))
 )
 #: Marks an entry that one of two values lacks.
 ABSENT = object()
