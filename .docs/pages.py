@@ -27,8 +27,8 @@ CLASS = """
 COMMAND = "treerank.cli"
 #: Bases whose members are documented by other libraries.
 STRANGERS = (
-    "BaseEstimator, ClassifierMixin, TransformerMixin, _SetOutputMixin, BaseCrossValidator, "
-    "Module, Function, Exception, object, dict, tuple, str"
+    "BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin, _SetOutputMixin, "
+    "BaseCrossValidator, Module, Function, Exception, object, dict, tuple, str"
 )
 
 

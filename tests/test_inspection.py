@@ -141,6 +141,17 @@ def test_importances_are_the_mean_drops_of_shuffled_columns(product, shuffle):
     assert found.interval(3).low == found.interval(3).high == 0
 
 
+def test_what_the_documents_of_a_query_share_is_only_shuffled_across_queries(product):
+    shared = X.copy()
+    shared[:, 0] = np.unique(QID, return_inverse=True)[1] * 3 - 3
+    within, across = (
+        permutation_importance(product, shared, Y, QID, groups={"q": [0]}, shuffle=shuffle).drops
+        for shuffle in ("within", "across")
+    )
+    assert within[0, :2].tolist() == [0, 0]
+    assert across[0, :2].any()
+
+
 def test_groups_are_shuffled_together_and_sparse_rows_alike(product):
     both = {"factors": [0, "feature 1"], "rest": [3]}
     found = permutation_importance(product, X, Y, QID, groups=both)

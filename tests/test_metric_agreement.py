@@ -75,6 +75,8 @@ def ir_measures_mean(measure, y, scores, qid, provider):
         (get_metric("map@3"), ir_measures.AP @ 3),
         (replace(METRICS["map"], threshold=2), ir_measures.AP(rel=2)),
         (get_metric("mrr"), ir_measures.RR),
+        (get_metric("recall@5"), ir_measures.R @ 5),
+        (get_metric("success@2"), ir_measures.Success @ 2),
         (get_metric("p@5"), ir_measures.P @ 5),
         (get_metric("p@30"), ir_measures.P @ 30),
         (replace(METRICS["p"], threshold=2, k=5), ir_measures.P(rel=2) @ 5),

@@ -63,6 +63,18 @@ def pairwise_accuracy_of(y, k):
     return sum(pairs) / len(pairs)
 
 
+def recall_of(y, k):
+    return sum(label >= 1 for label in y[:k]) / sum(label >= 1 for label in y)
+
+
+def success_of(y, k):
+    return float(any(label >= 1 for label in y[:k]))
+
+
+def rank_biased_precision_of(y, k):
+    return sum(0.2 * 0.8**i for i, label in enumerate(y[:k]) if label >= 1)
+
+
 ORACLES = {
     "ndcg": ndcg_of,
     "map": average_precision_of,
@@ -70,6 +82,9 @@ ORACLES = {
     "p": precision_of,
     "err": expected_reciprocal_rank_of,
     "pairwise_accuracy": pairwise_accuracy_of,
+    "recall": recall_of,
+    "rbp": rank_biased_precision_of,
+    "success": success_of,
 }
 
 
@@ -184,8 +199,10 @@ def test_lies_between_zero_and_one_and_a_better_order_is_no_worse(metric):
     for values in (perfect, noisy, reverse):
         assert (np.isnan(values) | ((values >= 0) & (values <= 1))).all()
     assert (np.isnan(perfect) | ((perfect >= noisy) & (noisy >= reverse))).all()
-    if metric.name not in ("p", "p@100"):  # which see no order
-        assert np.nanmean(perfect) > np.nanmean(noisy) > np.nanmean(reverse)
+    sees_no_order = metric.stem in ("p", "recall", "success") and metric.k in (None, 100)
+    if not sees_no_order:
+        assert np.nanmean(perfect) >= np.nanmean(noisy) > np.nanmean(reverse)
+        assert np.nanmean(perfect) > np.nanmean(noisy) or metric.name == "success@3"
 
 
 @pytest.mark.parametrize("name", ["ndcg", "ndcg@3", "map", "mrr", "pairwise_accuracy"])

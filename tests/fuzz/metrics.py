@@ -105,6 +105,12 @@ def threshold_metric(metric, labels, top) -> float | None:
         return 1 / found[0] if found else 0.0
     if metric.stem == "p":
         return len(found) / (metric.k or len(labels))
+    if metric.stem == "recall":
+        return len(found) / sum(hits)
+    if metric.stem == "success":
+        return float(bool(found))
+    if metric.stem == "rbp":
+        return sum((1 - metric.persistence) * metric.persistence ** (i - 1) for i in found)
     return sum(sum(hits[:i]) / i for i in found) / sum(hits)
 
 
@@ -115,7 +121,7 @@ def pairwise_accuracy(metric, labels, top) -> float | None:
 
 
 DEFINITIONS = {"ndcg": ndcg, "err": err, "pairwise_accuracy": pairwise_accuracy} | dict.fromkeys(
-    ("map", "mrr", "p"), threshold_metric
+    ("map", "mrr", "p", "recall", "rbp", "success"), threshold_metric
 )
 
 

@@ -13,9 +13,12 @@ from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
 from treerank.metrics.precision import Precision
+from treerank.metrics.rank_biased_precision import RankBiasedPrecision
+from treerank.metrics.recall import Recall
 from treerank.metrics.reciprocal_rank import ReciprocalRank
 from treerank.metrics.registry import METRICS, get_metric
 from treerank.metrics.scorer import RankingScorer, make_ranking_scorer
+from treerank.metrics.success import Success
 
 __all__ = [
     "CONVENTIONS",
@@ -28,8 +31,11 @@ __all__ = [
     "PairwiseAccuracy",
     "Precision",
     "PreparedMetric",
+    "RankBiasedPrecision",
     "RankingScorer",
+    "Recall",
     "ReciprocalRank",
+    "Success",
     "get_metric",
     "make_ranking_scorer",
     "with_convention",

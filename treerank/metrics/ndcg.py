@@ -39,7 +39,7 @@ SHORT_LISTS = ("as_is", "zero")
 
 
 @register_jitable
-def _dcg(gains, ends, k, discounts):
+def discounted_gain(gains: np.ndarray, ends: np.ndarray, k: int, discounts: np.ndarray) -> float:
     """Return the expected sum of discounted gains."""
     dcg, start = 0.0, 0
     depth = min(len(gains), len(discounts))
@@ -90,7 +90,7 @@ class NDCG(Metric):
     short_lists: Annotated[str, Rule.one_of(SHORT_LISTS)] = "as_is"
 
     stem: ClassVar[str] = "ndcg"
-    list_total: ClassVar[Callable[..., float]] = _dcg
+    list_total: ClassVar[Callable[..., float]] = discounted_gain
 
     def __post_init__(self) -> None:
         super().__post_init__()

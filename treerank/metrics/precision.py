@@ -17,7 +17,7 @@ from treerank.metrics.threshold_metric import ThresholdMetric
 
 
 @register_jitable
-def _hits(relevant, ends, k, discounts):
+def expected_hits(relevant: np.ndarray, ends: np.ndarray, k: int, discounts: np.ndarray) -> float:
     """Return the expected number of relevant documents among the first k."""
     hits, start = 0.0, 0
     depth = min(len(relevant), k)
@@ -49,7 +49,7 @@ class Precision(ThresholdMetric):
     """
 
     stem: ClassVar[str] = "p"
-    list_total: ClassVar[Callable[..., float]] = _hits
+    list_total: ClassVar[Callable[..., float]] = expected_hits
 
     def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return k, or the number of documents without a cutoff."""

@@ -17,7 +17,10 @@ from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
 from treerank.metrics.precision import Precision
+from treerank.metrics.rank_biased_precision import RankBiasedPrecision
+from treerank.metrics.recall import Recall
 from treerank.metrics.reciprocal_rank import ReciprocalRank
+from treerank.metrics.success import Success
 from treerank.parameters import Rule
 
 #: Longer numbers are no cutoff; Python itself refuses to read some of them.
@@ -30,6 +33,9 @@ METRICS: dict[str, Metric] = {
     "p": Precision(),
     "err": ExpectedReciprocalRank(),
     "pairwise_accuracy": PairwiseAccuracy(),
+    "recall": Recall(),
+    "rbp": RankBiasedPrecision(),
+    "success": Success(),
 }
 
 
