@@ -141,14 +141,11 @@ def fast_kernel(
             if weighted:
                 _load(document, weights.document[a:b])
             if valued:
-                _load(above, ranks.above[a:b])
-                _load(below, ranks.below[a:b])
-                _load(within, ranks.within[a:b])
+                _load_values((above, below, within), ranks, a, b)
             if ties_matter:
                 _load(block, ranks.block[a:b])
             if truncated:
-                _load(inside, ranks.inside[a:b])
-                _load(inside_tie, ranks.inside_tie[a:b])
+                _load_chances((inside, inside_tie), ranks, a, b)
             if limited:
                 again = _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], b - a)
             filled = emptied = 0
@@ -228,6 +225,21 @@ def _rounded_up(size):
 def _load(column, values):
     for t in range(len(values)):
         column[t] = values[t]
+
+
+@njit
+def _load_values(columns, ranks, a, b):
+    above, below, within = columns
+    _load(above, ranks.above[a:b])
+    _load(below, ranks.below[a:b])
+    _load(within, ranks.within[a:b])
+
+
+@njit
+def _load_chances(columns, ranks, a, b):
+    inside, inside_tie = columns
+    _load(inside, ranks.inside[a:b])
+    _load(inside_tie, ranks.inside_tie[a:b])
 
 
 @njit
