@@ -149,7 +149,8 @@ def test_pairs_count_as_work_where_queries_are_long(seen):
 
 
 @pytest.mark.parametrize("variable", waiting.VARIABLES)
-def test_threads_spin_briefly_unless_the_user_says_otherwise(variable):
+def test_threads_spin_briefly_unless_the_user_says_otherwise(variable, monkeypatch):
+    monkeypatch.setattr(waiting, "_loaded_before", [])
     environment = {}
     waiting.spin_briefly(environment)
     assert environment == {"GOMP_SPINCOUNT": str(waiting.SPINS)}
