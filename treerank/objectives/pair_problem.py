@@ -106,7 +106,7 @@ class PairProblem:
 
     @cached_property
     def weights(self) -> Weights:
-        """These weights, kept."""
+        """Weights of the places that no score changes, made once."""
         return self.make_weights()
 
     @cached_property
@@ -118,7 +118,7 @@ class PairProblem:
 
     @cached_property
     def weights_single(self) -> Weights:
-        """The same weights in single precision; those in double precision are not kept for it."""
+        """Weights of the places in single precision; those in double are made for it, not kept."""
         return Weights(*(weight.astype(np.float32) for weight in self.make_weights()))
 
     @cached_property

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.clicks.log import ClickLog
-from treerank.clicks.models.walks import Expected, Steps, WalkModel
+from treerank.clicks.models.walks import Steps, WalkModel
 
 
 @dataclass(eq=False, repr=False)
@@ -53,9 +53,3 @@ class Cascade(WalkModel):
 
     def _steps(self, place: int, item: np.ndarray, attraction: np.ndarray) -> Steps:
         return np.zeros(len(item)), np.ones(len(item))
-
-    def _update(self, expected: Expected) -> None:
-        self._update_attraction(expected)
-
-    def _log_prior(self) -> float:
-        return 0.0

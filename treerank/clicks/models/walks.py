@@ -67,13 +67,13 @@ class WalkModel(ClickModel):
     def _steps(self, place: int, item: np.ndarray, attraction: np.ndarray) -> Steps:
         """Return the probabilities of going on after a place."""
 
-    @abstractmethod
     def _update(self, expected: Expected) -> None:
-        """Set all parameters to the most probable ones."""
+        """Set all parameters to the most probable ones; by default there are attractions only."""
+        self._update_attraction(expected)
 
-    @abstractmethod
     def _log_prior(self) -> float:
         """Return the log density of the prior of all parameters but the attractions."""
+        return 0.0
 
     def _fit(self, log: ClickLog) -> None:
         self._start(log)

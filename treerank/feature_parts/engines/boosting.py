@@ -17,16 +17,16 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_sequence, shown, warn_user
+from treerank.checks import check_count, check_sequence, shown
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.engines.resuming import saver_of
+from treerank.feature_parts.engines.spinning import warn_of_spinning
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
 from treerank.numerics.threads import kernel_threads, threads_of
-from treerank.numerics.waiting import runtimes_in_the_way
 from treerank.objectives.base import Objective
 from treerank.parameters import (
     Count,
@@ -214,7 +214,7 @@ class BoostedTrees(BaseEstimator):
         """
         rows = self._as_rows(X)
         self._check_parameters(validation)
-        _warn_of_spinning()
+        warn_of_spinning()
         if 0 < self.subsample * len(rows) < 1:
             raise ValueError(
                 f"subsample must draw one of {len(rows)} documents; got {self.subsample!r}."
@@ -405,14 +405,3 @@ class BoostedTrees(BaseEstimator):
         self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
         self.best_iteration_ = self.count_iterations(booster, self.n_scores_)
         return self
-
-
-def _warn_of_spinning() -> None:
-    """Warn once if threads spin for long while other programs need the processors."""
-    late = runtimes_in_the_way()
-    if late:
-        warn_user(
-            f"Other programs use the processors, and threads of {', '.join(late)} spin while they "
-            "wait, which slows down all of them. Import treerank first, or set "
-            "GOMP_SPINCOUNT=1000 before Python starts."
-        )
