@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from treerank.checks import check_count, shown
+from treerank.checks import shown
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Several, check_arguments
 from treerank.statistics.adjustment import adjust_holm
 from treerank.statistics.interval import Interval
 from treerank.statistics.paired import check_values, format_p
@@ -61,13 +62,14 @@ class Slice:
         )
 
 
+@check_arguments
 def slices(
     values: ArrayLike,
     columns: Mapping[str, ArrayLike],
     qid: ArrayLike | QueryGroups,
     *,
-    n_bins: int = 4,
-    at_least: int = 20,
+    n_bins: Several = 4,
+    at_least: Several = 20,
 ) -> list[Slice]:
     """Return slices of the queries, those that differ most surely from the others first.
 
@@ -98,13 +100,12 @@ def slices(
     >>> print(found[0])
     country a: 0.8667 over 3 queries, +0.7333 from the others, p = < 0.001
     """
-    check_count("n_bins", n_bins, at_least=2)
-    check_count("at_least", at_least, at_least=2)
     values = check_values("values", values)
     groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid)
     if len(values) != groups.n_queries:
         raise ValueError(
-            f"values must have one entry per query; got {len(values)} for {groups.n_queries}."
+            "values must have one entry per query of qid; "
+            f"got {len(values)} for {groups.n_queries}."
         )
     is_measured, found = ~np.isnan(values), []
     for name, column in columns.items():

@@ -7,14 +7,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_count, check_weight, warn_user
+from treerank.checks import check_column, check_weight, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.forests.forest import Forest
-from treerank.inputs.documents import check_features, check_labels
+from treerank.inputs.documents import check_features, check_labels, naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.lazy import load_object
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.explanation import check_n_pairs, explain_pairs
 from treerank.rankers.head import AntisymmetricHead
@@ -57,14 +58,14 @@ class Scoring(BaseEstimator):
         ranks[best_first] = _positions(groups) + 1
         return ranks
 
-    def top_k(self, X: Any, qid: ByRow = None, k: int = 10) -> np.ndarray:
+    @check_arguments
+    def top_k(self, X: Any, qid: ByRow = None, k: Count = 10) -> np.ndarray:
         """Return the rows of the ``k`` best documents of each query, best first.
 
         The result is one array for all queries, in ascending order of their ids: ``X[top]`` and
         ``qid[top]`` are the documents and their queries. Queries with fewer documents have all of
         them in the result.
         """
-        check_count("k", k)
         groups, best_first = self._lists(X, qid)
         return best_first[_positions(groups) < k]
 
@@ -96,8 +97,9 @@ class Scoring(BaseEstimator):
         scores_a, scores_b = self._two_scores(X_a, X_b)
         return pair_probability(scores_a - scores_b, self.steepness_)
 
+    @check_arguments
     def explain(
-        self, X_a: Any, X_b: Any, *, n_orders: int = 16, random_state: int = 0
+        self, X_a: Any, X_b: Any, *, n_orders: Count = 16, random_state: Whole = 0
     ) -> np.ndarray:
         """Return how much each feature contributes to ranking a above b, row by row.
 
@@ -122,9 +124,7 @@ class Scoring(BaseEstimator):
         ndarray of shape (n_pairs, n_features)
         """
         check_is_fitted(self)
-        check_count("n_orders", n_orders)
-        check_count("random_state", random_state, at_least=0)
-        X_a, X_b = self._checked_features(X_a), self._checked_features(X_b)
+        X_a, X_b = self._checked_features(X_a, "X_a"), self._checked_features(X_b, "X_b")
         check_n_pairs(X_a.shape[0], X_b.shape[0])
         exact = self._exact_parts(X_a, X_b)
         if exact is not None:
@@ -185,9 +185,10 @@ class Scoring(BaseEstimator):
         """Tell whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
         return False
 
-    def _checked_features(self, X: Any) -> Any:
+    def _checked_features(self, X: Any, name: str = "X") -> Any:
         """Return features, also those of a file, as a float matrix."""
-        return check_features(self, read_columns(self, X, needed=())[0])
+        with naming(name):
+            return check_features(self, read_columns(self, X, needed=())[0])
 
     def _measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, weighed by ``sample_weight``."""
@@ -224,7 +225,10 @@ class Scoring(BaseEstimator):
             )
 
     def _two_scores(self, X_a: Any, X_b: Any) -> tuple[np.ndarray, np.ndarray]:
-        scores_a, scores_b = self.predict(X_a), self.predict(X_b)
+        with naming("X_a"):
+            scores_a = self.predict(X_a)
+        with naming("X_b"):
+            scores_b = self.predict(X_b)
         check_n_pairs(len(scores_a), len(scores_b))
         return scores_a, scores_b
 

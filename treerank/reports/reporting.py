@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_count, shown
+from treerank.checks import check_column, shown
 from treerank.datasets.ranking_data import Batches
 from treerank.inputs.documents import check_eval_set, check_features, check_labels, naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_columns, read_eval_set
 from treerank.reports.page import page
@@ -20,6 +21,7 @@ from treerank.reports.sections import SECTIONS
 from treerank.reports.subject import Subject
 
 
+@check_arguments
 def report(
     ranker: Ranker,
     X: Any,
@@ -33,8 +35,8 @@ def report(
     slices: Mapping[str, ArrayLike] | None = None,
     title: str = "Ranking report",
     about: Mapping[str, str] | None = None,
-    n_examples: int = 20,
-    random_state: int = 0,
+    n_examples: Count = 20,
+    random_state: Whole = 0,
 ) -> Report:
     """Return a page that shows how good a ranker is, where it fails, and why.
 
@@ -80,8 +82,6 @@ def report(
     >>> page.save(getfixture("tmp_path") / "report.html")
     """
     _check_ranker("ranker", ranker)
-    check_count("n_examples", n_examples)
-    check_count("random_state", random_state, at_least=0)
     chosen = [get_metric(m) for m in metrics or dict.fromkeys([ranker.metric, "map", "mrr"])]
     documents, y, qid = _read(ranker, X, y, qid)
     features = check_features(ranker, documents)
