@@ -19,7 +19,6 @@ from treerank.datasets.letor import write_letor
 from treerank.datasets.parquet import write_parquet
 from treerank.evaluation import compare
 from treerank.exports import export, write_feature_set
-from treerank.imports import read_forest
 from treerank.metrics import get_metric, make_ranking_scorer
 from treerank.reports import report
 
@@ -92,7 +91,6 @@ def of_files():
             write_feature_set,
             {"ranker": ranker(), "path": path, "format": "solr"},
         ),
-        "read_forest": (read_forest, {"path": path, "n_features": 3}),
     }
 
 
@@ -259,7 +257,7 @@ def drawn_value(random, name):
     values = (VALUES, NEAR, COLUMNS)[kind]
     value = values[random.integers(len(values))]
     number = isinstance(value, int) and not isinstance(value, bool)
-    return 2 if AMOUNTS.search(name) and number and 5 < value < 10**10 else value
+    return 2 if AMOUNTS.search(name) and number and 5 < value < 2**63 else value
 
 
 def case(random: np.random.Generator) -> None:
@@ -279,6 +277,8 @@ def check(name, run, right, changed):
     _, error = attempt(partial(run, **(right | changed)))
     if error is None:
         return
+    if isinstance(error, OSError) and any(isinstance(value, str) for value in changed.values()):
+        return  # text may be the path of a file
     assert isinstance(error, ValueError | TypeError), f"{text}: {short(error)}"
     assert any(argument in str(error) for argument in changed), (
         f"{text}: no argument is named by {short(error)}"

@@ -15,7 +15,8 @@ import numpy as np
 from treerank.checks import check_column, shown
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
-from treerank.clicks.tables import check_ids, named_columns
+from treerank.clicks.tables import named_columns
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 
 #: What a log needs, in the order of the arguments of ``ClickLog.from_columns``.

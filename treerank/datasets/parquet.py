@@ -28,6 +28,7 @@ from treerank.datasets.parquet_files import (
 from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import check_ids, check_labels
 
 _COMMENT = "comment"
 
@@ -185,12 +186,12 @@ def write_parquet(
     if len(X.shape) != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
     notes = None if comments is None else np.asarray(comments, dtype=object)
-    data = RankingData(X, np.asarray(y, dtype=np.float64), np.asarray(qid), notes)
-    for name, values in {"y": data.y, "qid": data.qid, "comments": notes}.items():
-        if values is not None and len(values) != X.shape[0]:
-            raise ValueError(
-                f"{name} must have one entry per row of X; got {len(values)} for {X.shape[0]} rows."
-            )
+    n_rows = X.shape[0]
+    if notes is not None and notes.shape != (n_rows,):
+        raise ValueError(
+            f"comments must have one entry per row of X; got shape {notes.shape} for {n_rows} rows."
+        )
+    data = RankingData(X, check_labels(y, n_rows), check_ids("qid", qid, n_rows), notes)
     write_parquet_batches(path, [data], label=label, query=query)
 
 

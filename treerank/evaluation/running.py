@@ -18,6 +18,7 @@ from treerank.evaluation.data_splits import Split, SplitSource, check_cv, make_s
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, key_of
+from treerank.inputs.documents import naming
 from treerank.metrics.base import Metric
 from treerank.metrics.conventions import with_convention
 from treerank.metrics.function_metric import FunctionMetric
@@ -101,7 +102,8 @@ def compare(
     _check_search(rankers, grid or {}, inner_cv)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):
         raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {metrics!r}.")
-    by_name = {_name(metric): with_convention(metric, convention) for metric in metrics}
+    with naming("metrics"):
+        by_name = {_name(metric): with_convention(metric, convention) for metric in metrics}
     if not by_name:
         raise ValueError(f"metrics must be at least one; got {metrics!r}.")
     first_metric = next(iter(by_name.values()))
@@ -243,7 +245,7 @@ def _check_splits(splits):
     names = [split.name for split in splits]
     if not names or len(set(names)) < len(names):
         raise ValueError(
-            f"data must have at least one split, each with its own name; got {names!r}."
+            f"data and cv must give at least one split, each with its own name; got {names!r}."
         )
 
 

@@ -49,6 +49,22 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
         return check_array(numbers, input_name="X", estimator=estimator, **_NUMBERS)
 
 
+def check_matrix(name: str, X: Any) -> Any:
+    """Return features that no ranker reads as a float matrix, dense or CSR; text is numbered.
+
+    Examples
+    --------
+    >>> check_matrix("X", [[1, None]])
+    array([[ 1., nan]])
+    """
+    with naming(name):
+        if issparse(X):
+            _check_indices(X)
+            return as_csr(check_array(X, accept_sparse="csr", input_name=name, **_NUMBERS))
+        numbers = _as_array(X) if as_frame(X) is None else Columns.of(X).numbers(X)
+        return check_array(numbers, input_name=name, **_NUMBERS)
+
+
 def check_batches(
     estimator: Any, batches: Iterable[Any], *, reset: bool
 ) -> tuple[BatchedMatrix, np.ndarray, np.ndarray]:
@@ -128,6 +144,20 @@ def _check_column(name, y):
     refuse_masked(name, y)
     with naming(name):
         return check_column(name, column_or_1d(y, input_name=name, warn=True))
+
+
+def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return ids as an array of numbers or of text; refuse missing ones.
+
+    Examples
+    --------
+    >>> check_ids("session", ["a", "b"])
+    array(['a', 'b'], dtype='<U1')
+    """
+    with naming(name):
+        found = check_qid(values, n_rows)
+    as_given = np.asarray(values)
+    return found if as_given.dtype.kind not in "OU" else as_given
 
 
 def check_eval_set(estimator: Any, eval_set: Any) -> tuple[Any, np.ndarray, QueryGroups]:
