@@ -210,7 +210,7 @@ def test_wrong_arguments_are_named(options, error, message):
         report(ranker(), X, y, qid, **options)
     with pytest.raises(TypeError, match="ranker must be a ranker of treerank; got 3"):
         report(3, X, y, qid)
-    with pytest.raises(ValueError, match="a query with two different labels; got none"):
+    with pytest.raises(ValueError, match="two different labels in some query of qid; got none"):
         report(ranker(), X, y * 0, qid)
 
 

@@ -72,9 +72,9 @@ Count = Annotated[int, Rule(check_count, at_most=2**63 - 1)]
 #: A whole number of at least 1 that engines can store in 32 bits.
 Size = Annotated[int, Rule(check_count, at_most=2**31 - 1)]
 #: A whole number of at least 0.
-Whole = Annotated[int, Rule(check_count, at_least=0)]
+Whole = Annotated[int, Rule(check_count, at_least=0, at_most=2**63 - 1)]
 #: A whole number of at least 2.
-Several = Annotated[int, Rule(check_count, at_least=2)]
+Several = Annotated[int, Rule(check_count, at_least=2, at_most=2**63 - 1)]
 #: A finite number above 0.
 Positive = Annotated[float, Rule(check_number, above=0)]
 #: A finite number of at least 0.

@@ -165,7 +165,7 @@ def _check_clicks(counts: ClickCounts) -> None:
     without = np.flatnonzero(counts.by_slot(counts.clicked) == 0)
     if len(without):
         raise ValueError(
-            "A log must have a click at each position to tell propensities; got none at "
+            "log must have a click at each position to tell propensities; got none at "
             f"{shown((without + 1).tolist())}. Leave these positions out, or pass propensities."
         )
     if len(np.unique(counts.item)) == len(counts.item) and counts.n_slots > 1:

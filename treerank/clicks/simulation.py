@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 from treerank.checks import check_column, check_count
 from treerank.clicks.log import ClickLog
 from treerank.datasets.generator_arguments import check_cells
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Count, NotNegative, Probability, Seed, check_arguments
 
@@ -79,8 +80,8 @@ def simulate_clicks(
     session = np.repeat(np.arange(len(lengths)), lengths)
     gain = np.exp2(y) - 1
     proba = noise + (1 - noise) * gain / max(gain.max(), 1.0)
-    click = rng.random_sample(len(document)) < proba[document] / position**severity
-    query = np.asarray(qid)[document]
+    click = rng.random_sample(len(document)) < proba[document] / position ** float(severity)
+    query = check_ids("qid", qid)[document]
     return ClickLog.from_columns(session, query, document, position, click)
 
 

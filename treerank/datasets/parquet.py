@@ -283,7 +283,7 @@ def _categories(column):
 
 def _written(data: RankingData, label: str, query: str) -> pa.Table:
     """Return the table that a file holds of some rows."""
-    special = {query: pa.array(data.qid), label: pa.array(data.y)}
+    special = {query: _ids(data.qid), label: pa.array(data.y)}
     if data.comments is not None:
         special[_COMMENT] = pa.array(data.comments, pa.string())
     features = _named_columns(data.X)
@@ -294,6 +294,14 @@ def _written(data: RankingData, label: str, query: str) -> pa.Table:
             f"{shown(query)}."
         )
     return pa.table(special | features)
+
+
+def _ids(qid):
+    """Return query ids as Arrow has them."""
+    try:
+        return pa.array(qid)
+    except pa.ArrowException as error:
+        raise TypeError(f"qid must be numbers, text or dates; got {shown(qid)}.") from error
 
 
 def _named_columns(X):

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.checks import check_column, refuse_masked
+from treerank.checks import MAX_SHOWN, check_column, refuse_masked, shown
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, as_csr, as_frame
@@ -171,6 +171,13 @@ def check_eval_set(estimator: Any, eval_set: Any) -> tuple[Any, np.ndarray, Quer
     return X, y, QueryGroups.from_qid(qid, len(y))
 
 
+def check_fitted(name: str, estimator: Any) -> None:
+    """Refuse what is no estimator that was fitted."""
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"{name} must be a fitted ranker; got {shown(estimator)}.")
+    check_is_fitted(estimator)
+
+
 @contextmanager
 def naming(argument: str) -> Iterator[None]:
     """Put the name of an argument before the message of an error that does not have it.
@@ -186,7 +193,10 @@ def naming(argument: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:
-        if re.search(rf"\b{argument}\b", str(error)):
+        message = str(error) if len(str(error)) <= MAX_SHOWN else f"{str(error)[:MAX_SHOWN]}..."
+        if not re.search(rf"\b{argument}\b", message):
+            message = f"{argument}: {message}"
+        if message == str(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{argument}: {error}") from error
+        raise kind(message) from error

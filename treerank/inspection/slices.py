@@ -140,7 +140,7 @@ def _by_query(name, column, groups):
     column = np.asarray(column)
     if column.shape != (groups.n_documents,):
         raise ValueError(
-            f"column {shown(name)} must have one entry per document; got {column.shape} for "
+            f"columns[{shown(name)}] must have one entry per document; got {column.shape} for "
             f"{groups.n_documents}."
         )
     if column.dtype.kind not in "biuf":

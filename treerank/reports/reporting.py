@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, shown
+from treerank.checks import check_column, check_sequence, shown
 from treerank.datasets.ranking_data import Batches
 from treerank.inputs.documents import check_eval_set, check_features, check_labels, naming
 from treerank.inputs.grouping import QueryGroups
@@ -82,13 +82,15 @@ def report(
     >>> page.save(getfixture("tmp_path") / "report.html")
     """
     _check_ranker("ranker", ranker)
-    chosen = [get_metric(m) for m in metrics or dict.fromkeys([ranker.metric, "map", "mrr"])]
+    with naming("metrics"):
+        named = list(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
+        chosen = [get_metric(metric) for metric in named]
     documents, y, qid = _read(ranker, X, y, qid)
     features = check_features(ranker, documents)
     n = features.shape[0]
     y, groups = check_labels(y, n), QueryGroups.from_qid(qid, n)
     if not groups.with_two_labels(y).any():
-        raise ValueError("y must have a query with two different labels; got none.")
+        raise ValueError("y must have two different labels in some query of qid; got none.")
     subject = Subject(
         ranker=ranker,
         documents=documents,
@@ -154,6 +156,7 @@ def _document_names(names, n_documents):
     """Return the name of each document as text."""
     if names is None:
         return np.array([f"row {row}" for row in range(n_documents)], dtype=object)
+    check_sequence("document_names", names)
     names = np.array([str(name) for name in names], dtype=object)
     if len(names) != n_documents:
         raise ValueError(

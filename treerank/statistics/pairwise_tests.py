@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, check_sequence, shown
+from treerank.checks import check_choice, check_instance, check_sequence, shown
 from treerank.parameters import check_arguments
 from treerank.statistics.adjustment import adjust_holm
-from treerank.statistics.paired import PairedTest, check_values, format_p
+from treerank.statistics.paired import PairedResult, PairedTest, check_values, format_p
 from treerank.statistics.randomization import randomization_test
 from treerank.statistics.resampled import corrected_resampled_t_test
 from treerank.statistics.signed_ranks import wilcoxon_test
@@ -115,6 +115,8 @@ def pairwise_tests(
     """
     values = check_values("values", values, n_dimensions=2)
     k = values.shape[1]
+    if len(values) < 2:
+        raise ValueError(f"values must have at least two rows; got {len(values)}.")
     if names is None:
         names = [str(i) for i in range(k)]
     check_sequence("names", names)
@@ -148,9 +150,11 @@ def find_test(test: str | PairedTest) -> PairedTest:
 def _test_pair(paired_test, values, names, i, j, settings):
     """Test two rankers; name them in the message of an error."""
     try:
-        return paired_test(values[:, i], values[:, j], **settings)
+        result = paired_test(values[:, i], values[:, j], **settings)
     except ValueError as error:
         raise ValueError(f"{names[i]} and {names[j]} cannot be compared: {error}") from error
+    check_instance("the result of test", result, [PairedResult])
+    return result
 
 
 def _cell(p_value):

@@ -51,6 +51,7 @@ def queries_needed(differences: ArrayLike, *, power: Level = 0.8, level: Level =
     values = measured("differences", differences)
     if len(values) < 2:
         raise ValueError(f"differences must be at least two; got {len(values)}.")
+    values = values / (np.abs(values).max() or 1.0)  # whose squares are no overflow
     mean, quantile = abs(values.mean()), stats.norm.ppf(1 - level / 2)
     if mean == 0:
         return math.inf
