@@ -61,6 +61,16 @@ def test_swaps_of_a_query_are_as_many_as_asked_for():
         costly_swaps(Y, SCORES, QID, n_swaps=0)
 
 
+def test_columns_of_other_lengths_are_refused():
+    for call in (data_sheet, single_features):
+        with pytest.raises(ValueError, match="y must have one entry per row of X"):
+            call(X, Y[1:], QID[1:])
+    with pytest.raises(ValueError, match="reference must have as many columns as X"):
+        drift(X, X[:, 1:])
+    with pytest.raises(ValueError, match="reference: Expected 2D array"):
+        drift(X, X[0])
+
+
 def test_a_data_sheet_counts_as_pandas_does():
     holes = np.where(RNG.random(X.shape) < 0.3, np.nan, X)
     frame = pd.DataFrame(holes)
@@ -234,5 +244,5 @@ def test_slices_are_the_tests_of_scipy_adjusted_by_holm():
     low, high = found[0].difference.low, found[0].difference.high
     assert low < found[0].difference.estimate < high < 0
     assert slices(values, columns, qid, at_least=46) == []
-    with pytest.raises(ValueError, match="values must have one entry per query; got 90 for 180"):
+    with pytest.raises(ValueError, match="one entry per query of qid; got 90 for 180"):
         slices(values, columns, np.arange(180))

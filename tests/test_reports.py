@@ -199,7 +199,7 @@ def test_the_command_writes_a_page(tmp_path):
         ({"slices": {"a": [1]}}, ValueError, r"column 'a' must have one entry per document; got"),
         ({"document_names": ["a"]}, ValueError, "document_names must have one .* got 1 for 24"),
         ({"baseline": [1.0]}, ValueError, "baseline must have one entry per document; got 1"),
-        ({"baseline": RankSVM}, TypeError, "baseline must be a ranker of treerank"),
+        ({"baseline": RankSVM}, TypeError, "baseline must be a Ranker; got"),
         ({"train": 3}, ValueError, r"eval_set must be|train"),
         ({"metrics": ["best"]}, ValueError, "metric must be one of"),
     ],
@@ -208,7 +208,7 @@ def test_wrong_arguments_are_named(options, error, message):
     X, y, qid = documents(2)
     with pytest.raises(error, match=message):
         report(ranker(), X, y, qid, **options)
-    with pytest.raises(TypeError, match="ranker must be a ranker of treerank; got 3"):
+    with pytest.raises(TypeError, match="ranker must be a Ranker; got 3"):
         report(3, X, y, qid)
     with pytest.raises(ValueError, match="two different labels in some query of qid; got none"):
         report(ranker(), X, y * 0, qid)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from treerank.checks import shown
+from treerank.inputs.documents import naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Several, check_arguments
 from treerank.statistics.adjustment import adjust_holm
@@ -108,8 +109,10 @@ def slices(
             f"got {len(values)} for {groups.n_queries}."
         )
     is_measured, found = ~np.isnan(values), []
-    for name, column in columns.items():
-        for text, is_inside in _parts(_by_query(name, column, groups), n_bins):
+    with naming("columns"):
+        by_query = {name: _by_query(name, column, groups) for name, column in columns.items()}
+    for name, column in by_query.items():
+        for text, is_inside in _parts(column, n_bins):
             inside, others = values[is_inside & is_measured], values[~is_inside & is_measured]
             if min(len(inside), len(others)) >= at_least and np.ptp(values[is_measured]) > 0:
                 found.append(_compared(name, text, inside, others))
@@ -140,7 +143,7 @@ def _by_query(name, column, groups):
     column = np.asarray(column)
     if column.shape != (groups.n_documents,):
         raise ValueError(
-            f"columns[{shown(name)}] must have one entry per document; got {column.shape} for "
+            f"column {shown(name)} must have one entry per document; got {column.shape} for "
             f"{groups.n_documents}."
         )
     if column.dtype.kind not in "biuf":

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_sequence, shown
+from treerank.checks import check_column, check_instance, check_sequence
 from treerank.datasets.ranking_data import Batches
 from treerank.inputs.documents import check_eval_set, check_features, check_labels, naming
 from treerank.inputs.grouping import QueryGroups
@@ -81,7 +81,7 @@ def report(
     >>> page = report(RankSVM().fit(*train), *test, baseline=test[0][:, 0], n_examples=2)
     >>> page.save(getfixture("tmp_path") / "report.html")
     """
-    _check_ranker("ranker", ranker)
+    check_is_fitted(ranker)
     with naming("metrics"):
         named = list(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
         chosen = [get_metric(metric) for metric in named]
@@ -112,13 +112,6 @@ def report(
     return Report(page(title, _lead(subject), sections))
 
 
-def _check_ranker(name, ranker):
-    """Refuse what is no fitted ranker."""
-    if not isinstance(ranker, Ranker):
-        raise TypeError(f"{name} must be a ranker of treerank; got {shown(ranker)}.")
-    check_is_fitted(ranker)
-
-
 def _read(ranker, X, y, qid):
     """Return documents, labels and query ids, which may be columns or a file."""
     if isinstance(X, Batches):
@@ -131,7 +124,8 @@ def _baseline_scores(baseline, X, n_documents):
     if baseline is None:
         return None
     if hasattr(baseline, "predict"):
-        _check_ranker("baseline", baseline)
+        check_instance("baseline", baseline, [Ranker])
+        check_is_fitted(baseline)
         return baseline.predict(X)
     return check_column("baseline", baseline, n_documents)
 
