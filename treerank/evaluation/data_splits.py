@@ -244,6 +244,7 @@ def _index_pairs(data, cv, random_state):
         with naming("cv"):
             return list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
     try:
-        return [tuple(np.arange(len(data))[np.asarray(part)] for part in pair) for pair in cv]
-    except (IndexError, TypeError) as error:
+        rows = np.arange(len(data))
+        return [(rows[np.asarray(train)], rows[np.asarray(test)]) for train, test in cv]
+    except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error
