@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_forests import drawn_documents, drawn_forest
 from scipy.sparse import csr_matrix
 
 from treerank import TreeDirectRanker
@@ -14,6 +15,7 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.forests.scoring import forest_scores
+from treerank.forests.shapley import margin_parts
 from treerank.rankers.explanation import parts_of_margin
 
 RNG = np.random.default_rng(0)
@@ -77,6 +79,19 @@ def test_parts_of_trees_are_exact(part):
     for i in range(4):
         a, b = coded[i], coded[4 + i]
         expected = shapley_by_all_coalitions(lambda X: forest_scores(forest, X)[:, 0], a, b)
+        np.testing.assert_allclose(parts[i], expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_parts_of_drawn_trees_are_exact_beyond_one_word_of_pairs(seed):
+    random = np.random.default_rng(seed)
+    rule = (None, "exact", "truncated", "single")[seed % 4]
+    forest = drawn_forest(random, rule=rule, zeros=seed > 3)
+    a, b = drawn_documents(random, forest, 130).reshape(2, 65, 4)
+    parts = margin_parts(forest, a, b)
+    np.testing.assert_array_equal(parts, -margin_parts(forest, b, a))
+    for i in range(65):
+        expected = shapley_by_all_coalitions(lambda X: forest_scores(forest, X)[:, 0], a[i], b[i])
         np.testing.assert_allclose(parts[i], expected, rtol=1e-12, atol=1e-12)
 
 

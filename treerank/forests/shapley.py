@@ -159,10 +159,11 @@ def _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts):
             if node >= 0:
                 break
             row -= 2
-            for i in range(_LANES):
-                sums[row, i] += sums[row + 2, i]
-            for i in range(_LANES):
-                sums[row + 1, i] += sums[row + 3, i]
+            if words[level, _ALIVE]:
+                for i in range(_LANES):
+                    sums[row, i] += sums[row + 2, i]
+                for i in range(_LANES):
+                    sums[row + 1, i] += sums[row + 3, i]
             level -= 1
         path[level - 1, _SPLIT] = ~node
         _step(level, f, ~words[level - 1, _A_LEFT], ~words[level - 1, _B_LEFT], words, path, last)
