@@ -6,6 +6,7 @@ from treerank.inspection.importance import Importances, permutation_importance
 from treerank.inspection.leaks import Copies, copies, single_features
 from treerank.inspection.pair_calibration import CalibrationCurve, calibration_curve
 from treerank.inspection.score_regressor import ScoreRegressor
+from treerank.inspection.shap_model import shap_explanation, shap_model
 from treerank.inspection.slices import Slice, slices
 from treerank.inspection.swaps import Swaps, costly_swaps
 
@@ -25,6 +26,8 @@ __all__ = [
     "drift",
     "effect",
     "permutation_importance",
+    "shap_explanation",
+    "shap_model",
     "single_features",
     "slices",
 ]
