@@ -8,6 +8,7 @@ from treerank.inspection.pair_calibration import CalibrationCurve, calibration_c
 from treerank.inspection.score_regressor import ScoreRegressor
 from treerank.inspection.shap_model import shap_explanation, shap_model
 from treerank.inspection.slices import Slice, slices
+from treerank.inspection.standing import explain_moves, explain_standing
 from treerank.inspection.swaps import Swaps, costly_swaps
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
     "data_sheet",
     "drift",
     "effect",
+    "explain_moves",
+    "explain_standing",
     "permutation_importance",
     "shap_explanation",
     "shap_model",
