@@ -35,7 +35,8 @@ def together(listeners: Sequence[Listener]) -> Listener:
     """
 
     def call(n_done: int, n_total: int | None, note: Note) -> bool:
-        return any([listener(n_done, n_total, note) for listener in listeners])
+        answers = [listener(n_done, n_total, note) for listener in listeners]
+        return any(answers)
 
     return call
 

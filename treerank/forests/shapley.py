@@ -133,7 +133,8 @@ def _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts):
     of left subtrees whose right ones were not.
     """
     _, feature, threshold, left, right, missing_left, up_to = nodes
-    by_set, words, path, last = sets[0], *state
+    words, path, last = state
+    by_set = sets[0]
     level, row, node = 0, 0, root
     while True:
         while feature[node] >= 0 and words[level, _ALIVE]:
@@ -217,7 +218,7 @@ def _set_sums(level, value, words, shares, row, sums):
     while alive:
         i = lowest_bit(alive)
         place = np.uint64(i)
-        u = v = 0
+        u = v = np.int64(0)
         for step in range(1, level + 1):
             u += np.int64(words[step, _BY_A] >> place & _ONE)
             v += np.int64(words[step, _BY_B] >> place & _ONE)
