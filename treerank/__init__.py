@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from treerank.datasets.parquet import read_parquet as read_parquet
     from treerank.datasets.parquet import write_parquet as write_parquet
     from treerank.datasets.ranking_data import Batches as Batches
-    from treerank.datasets.trec import TrecQrels as TrecQrels
-    from treerank.datasets.trec import TrecRun as TrecRun
     from treerank.datasets.trec import read_trec_qrels as read_trec_qrels
     from treerank.datasets.trec import read_trec_run as read_trec_run
     from treerank.datasets.trec import write_trec_qrels as write_trec_qrels
@@ -96,8 +94,6 @@ _EXPORTS = {
     "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",
     "StreamingTrees": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "TreeDirectRanker": "treerank.rankers.tree_direct_ranker:TreeDirectRanker",
-    "TrecQrels": "treerank.datasets.trec:TrecQrels",
-    "TrecRun": "treerank.datasets.trec:TrecRun",
     "XGBoostTrees": "treerank.feature_parts.engines.xgboost:XGBoostTrees",
     "compare": "treerank.evaluation.running:compare",
     "export": "treerank.exports.exporting:export",
