@@ -18,7 +18,7 @@ from treerank import make_web_search, report
 from treerank.baselines import RankSVM
 from treerank.evaluation import compare
 from treerank.inspection import permutation_importance, slices
-from treerank.reports.charts import line_chart, ticks
+from treerank.reports.charts import bar, line_chart, ticks
 from treerank.reports.markup import element
 from treerank.reports.sections import SECTIONS
 
@@ -235,3 +235,10 @@ def test_comparisons_show_themselves_in_notebooks():
     assert comparison._repr_html_() == comparison.summary()._repr_html_()
     assert "<th>ranker</th>" in comparison._repr_html_()
     assert "<td>&lt;a&gt;</td>" in comparison._repr_html_()
+
+
+def test_bars_lead_from_zero_to_either_side():
+    loss = bar(-0.25, (-0.5, 1.5), -0.5, 0.0)
+    assert '<rect x="12.5" width="12.5" height="10" class="minus"' in loss
+    assert '<rect x="25.0" width="75.0" height="10" class="plus"' in bar(1.5, (-0.5, 1.5))
+    assert bar(0.0, (0.0, 0.0)).count('width="0.0"') == 1
