@@ -10,7 +10,11 @@ from treerank.clicks import ClickRelevance
 #: All rankers have the same trees, and one thread, since other programs may run.
 TREES = {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 15, "n_jobs": 1}
 OURS = "TreeDirectRanker on ClickRelevance"
-NAIVE = ("TreeDirectRanker on clicks", "Poisson regression of click rates")
+NAIVE = (
+    "the same, positions ignored",
+    "TreeDirectRanker on clicks",
+    "Poisson regression of click rates",
+)
 #: Noise and trust; examination below a click over that without one. Users of the cascade mostly
 #: leave with a click; those who browse look further.
 WAYS = {
@@ -45,9 +49,9 @@ def rankers(log, X, y, qid):
     impressions = counts.by_item(counts.shown)
     rate = counts.by_item(counts.clicked) / impressions
 
-    def ours():
-        clicks = ClickRelevance(random_state=0).fit(log, (X, qid, np.arange(len(y))))
-        return direct(*clicks.training_data())
+    def ours(propensities=None):
+        clicks = ClickRelevance(propensities=propensities, random_state=0)
+        return direct(*clicks.fit(log, (X, qid, np.arange(len(y)))).training_data())
 
     def direct(X, y, qid):
         return TreeDirectRanker(part, random_state=0).fit(X, y, qid).predict
@@ -71,8 +75,9 @@ def rankers(log, X, y, qid):
 
     return {
         OURS: ours,
-        NAIVE[0]: lambda: direct(*lists),
-        NAIVE[1]: poisson,
+        NAIVE[0]: lambda: ours(np.ones(log.n_positions)),
+        NAIVE[1]: lambda: direct(*lists),
+        NAIVE[2]: poisson,
         "LightGBM": lgbm,
         "LightGBM, position=": lambda: lgbm(position=place),
         "XGBoost": lambda: xgb(False),
