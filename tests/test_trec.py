@@ -79,7 +79,7 @@ def test_what_lines_cannot_hold_is_refused(tmp_path):
         write_trec_run(tmp_path / "run", scores=[1], qid=["q"], doc_ids=["a b"])
     with pytest.raises(ValueError, match="tag must be words without spaces; got ''"):
         write_trec_run(tmp_path / "run", scores=[1], qid=["q"], doc_ids=["a"], tag="")
-    with pytest.raises(ValueError, match="y must be whole numbers in qrels"):
+    with pytest.raises(ValueError, match="y must be whole numbers of at most"):
         write_trec_qrels(tmp_path / "qrels", y=[0.5], qid=["q"], doc_ids=["a"])
-    with pytest.raises(ValueError, match="qid must have 1 entries; got 2"):
+    with pytest.raises(ValueError, match="qid must have one entry per document, 1; got 2"):
         write_trec_qrels(tmp_path / "qrels", y=[1], qid=["q", "p"], doc_ids=["a"])

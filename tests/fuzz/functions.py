@@ -17,9 +17,16 @@ from treerank import clicks, inspection, statistics
 from treerank.baselines import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.datasets.parquet import write_parquet
+from treerank.datasets.trec import write_trec_qrels, write_trec_run
 from treerank.evaluation import compare
 from treerank.exports import export, write_feature_set
-from treerank.metrics import get_metric, make_ranking_scorer
+from treerank.metrics import (
+    alpha_ndcg,
+    err_ia,
+    exposure_by_group,
+    get_metric,
+    make_ranking_scorer,
+)
 from treerank.reports import report
 
 RANDOM = np.random.default_rng(0)
@@ -29,6 +36,8 @@ QID = np.repeat(np.arange(5), 8)
 SCORES = X[:, 0]
 DATA = {"X": X, "y": Y, "qid": QID}
 LABELED = {"y": Y, "qid": QID}
+SCORED = {"scores": SCORES, "qid": QID}
+NAMES = np.arange(40).astype(str)
 #: Values for columns: too short, too long, of another type, not finite, of two dimensions.
 COLUMNS = [
     *(Y[:-1], np.append(Y, 0), X, X[:0], Y[:0], np.full(40, np.nan), np.full(40, np.inf), -Y),
@@ -71,6 +80,21 @@ def of_ranker():
         "explain": (fitted.explain, {"X_a": a, "X_b": b}),
         "predict_pair_proba": (fitted.predict_pair_proba, {"X_a": a, "X_b": b}),
         "make_ranking_scorer": (make_ranking_scorer, {"metric": "ndcg@3"}),
+        "explain_interactions": (fitted.explain_interactions, {"X_a": a, "X_b": b}),
+        "explain_standing": (
+            inspection.explain_standing,
+            {"ranker": fitted, "X": X, "qid": QID, "rows": [3]},
+        ),
+        "explain_moves": (
+            inspection.explain_moves,
+            {"old": fitted, "new": fitted, "X": X, "qid": QID, "rows": [3]},
+        ),
+        "alpha_ndcg": (alpha_ndcg, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED),
+        "err_ia": (err_ia, {"aspects": X > 0, "k": 3, "alpha": 0.5} | SCORED),
+        "exposure_by_group": (
+            exposure_by_group,
+            {"group": Y, "k": 3, "discount": "log2"} | SCORED,
+        ),
         "get_metric": (get_metric, {"metric": "ndcg@3"}),
         "compare": (
             lambda **given: compare({"a": RankSVM()}, **given),
@@ -86,6 +110,8 @@ def of_files():
     return {
         "write_letor": (write_letor, {"path": path} | rows),
         "write_parquet": (write_parquet, {"path": path} | rows),
+        "write_trec_run": (write_trec_run, {"path": path, "doc_ids": NAMES, "tag": "t"} | SCORED),
+        "write_trec_qrels": (write_trec_qrels, {"path": path, "doc_ids": NAMES} | LABELED),
         "export": (export, {"ranker": ranker(), "path": path, "format": "solr", "check": X}),
         "write_feature_set": (
             write_feature_set,
@@ -288,7 +314,9 @@ def check(name, run, right, changed):
     if any(isinstance(changed.get(name), str) for name in ("X", "X_a", "X_b", "train", "data")):
         return  # text may be the path of a file
     assert isinstance(error, ValueError | TypeError), f"{text}: {short(error)}"
-    assert any(argument in str(error) for argument in changed), (
+    named = any(argument in str(error) for argument in changed)
+    # Of two columns of different lengths, the other may be named.
+    assert named or re.search("entr(y|ies)|shape", str(error)), (
         f"{text}: no argument is named by {short(error)}"
     )
     assert len(str(error)) <= LARGEST_MESSAGE, f"{text}: a message of {len(str(error))} characters"

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, shown
+from treerank.checks import check_column, check_text, shown
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -126,7 +127,8 @@ def write_trec_run(
     scores = check_column("scores", scores)
     groups = QueryGroups.from_qid(qid, len(scores))
     queries, documents = _words("qid", qid, len(scores)), _words("doc_ids", doc_ids, len(scores))
-    (tag,) = _words("tag", [tag], 1)
+    check_text("tag", tag)
+    _words("tag", [tag], 1)
     order = np.lexsort((-scores, groups.codes))
     ranks = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes) + 1
     with replaced_file(path) as file, compressed(file, path) as stream:
@@ -154,8 +156,8 @@ def write_trec_qrels(path: str | Path, *, y: ArrayLike, qid: ArrayLike, doc_ids:
     q 0 b 0
     """
     y = check_column("y", y)
-    if (y % 1).any():
-        raise ValueError(f"y must be whole numbers in qrels; got {shown(y)}.")
+    if (y % 1).any() or np.abs(y).max() > 2**53:
+        raise ValueError(f"y must be whole numbers of at most 2**53 in qrels; got {shown(y)}.")
     names = _words("qid", qid, len(y)), _words("doc_ids", doc_ids, len(y))
     with replaced_file(path) as file, compressed(file, path) as stream:
         for query, document, label in zip(*names, y.astype(np.int64), strict=True):
@@ -164,9 +166,9 @@ def write_trec_qrels(path: str | Path, *, y: ArrayLike, qid: ArrayLike, doc_ids:
 
 def _words(name: str, values: ArrayLike, n: int) -> list[str]:
     """Return names as text; refuse what a line of words cannot hold."""
-    words = [str(value) for value in np.asarray(values).tolist()]
+    words = [str(value) for value in check_ids(name, values).tolist()]
     if len(words) != n:
-        raise ValueError(f"{name} must have {n} entries; got {len(words)}.")
+        raise ValueError(f"{name} must have one entry per document, {n}; got {len(words)}.")
     for word in words:
         if word.split() != [word]:
             raise ValueError(f"{name} must be words without spaces; got {shown(word)}.")
@@ -186,7 +188,7 @@ def _rows(path: Path, n_fields: int, places: tuple[int, ...]) -> Iterator[tuple[
     """Yield the wanted fields of each line."""
     with open_text(path) as text:
         for number, line in enumerate(text.stream, 1):
-            fields = line.decode().split()
+            fields = line.decode(errors="surrogateescape").split()
             if not fields:
                 continue
             where = f"{text.name}:{number}"

@@ -6,9 +6,11 @@ import numpy as np
 
 from treerank.forests.folding import tree_of_node
 from treerank.forests.forest import Forest
+from treerank.parameters import check_arguments
 from treerank.rankers.scoring import Scoring
 
 
+@check_arguments
 def shap_model(ranker: Scoring) -> dict[str, Any]:
     """Return the trees of a ranker in the form that ``shap.TreeExplainer`` takes.
 
@@ -49,6 +51,7 @@ def shap_model(ranker: Scoring) -> dict[str, Any]:
     }
 
 
+@check_arguments
 def shap_explanation(ranker: Scoring, X_a: Any, X_b: Any, **options: Any) -> Any:
     """Return the parts of ``ranker.explain(X_a, X_b)`` as a ``shap.Explanation``, for its plots.
 

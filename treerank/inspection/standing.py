@@ -7,11 +7,15 @@ from numpy.typing import ArrayLike
 from sklearn.utils import _safe_indexing
 
 from treerank.checks import check_column, shown
+from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import check_arguments
 from treerank.rankers.reading import read_columns
 from treerank.rankers.scoring import Scoring
 
 
+@check_arguments
 def explain_standing(
     ranker: Scoring,
     X: Any,
@@ -53,6 +57,7 @@ def explain_standing(
     True
     """
     X, _, qid = read_columns(ranker, X, None, qid, needed=("qid",))
+    X = X if as_frame(X) is not None else check_features(ranker, X)
     n_documents = X.shape[0]
     groups = QueryGroups.from_qid(qid, n_documents)
     parts = []
@@ -64,6 +69,7 @@ def explain_standing(
     return np.array(parts)
 
 
+@check_arguments
 def explain_moves(
     old: Scoring,
     new: Scoring,

@@ -12,17 +12,19 @@ are in the order of the ids of documents: the best ranking takes the last of equ
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_count, check_number, shown
+from treerank.checks import check_column, shown
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Count, Probability, check_arguments
 
 
+@check_arguments
 def alpha_ndcg(
     aspects: ArrayLike,
     scores: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    k: int | None = None,
-    alpha: float = 0.5,
+    k: Count | None = None,
+    alpha: Probability = 0.5,
 ) -> np.ndarray:
     r"""Return the alpha-NDCG of each query: its :math:`\sum_i g_i / \log_2(i + 1)`, divided.
 
@@ -68,13 +70,14 @@ def alpha_ndcg(
     return np.array(values)
 
 
+@check_arguments
 def err_ia(
     aspects: ArrayLike,
     scores: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    k: int | None = None,
-    alpha: float = 0.5,
+    k: Count | None = None,
+    alpha: Probability = 0.5,
 ) -> np.ndarray:
     r"""Return the intent-aware expected reciprocal rank: :math:`\sum_i g_i / i`, divided.
 
@@ -117,9 +120,6 @@ def _queries(aspects, scores, qid, k, alpha):
         raise ValueError(
             f"aspects must be 0 or 1, of shape ({len(scores)}, n_aspects); got {shown(aspects)}."
         )
-    if k is not None:
-        check_count("k", k)
-    check_number("alpha", alpha, at_least=0, at_most=1)
     groups, table = QueryGroups.from_qid(qid, len(scores)), table.astype(bool)
     queries = np.split(groups.order, groups.indptr[1:-1])
     return [(table[rows], np.argsort(-scores[rows], kind="stable")) for rows in queries]

@@ -5,17 +5,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_choice, check_column, check_count
+from treerank.checks import check_choice, check_column
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ndcg import DISCOUNTS
+from treerank.parameters import Count, check_arguments
 
 
+@check_arguments
 def exposure_by_group(
     group: ArrayLike,
     scores: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    k: int | None = None,
+    k: Count | None = None,
     discount: str = "log2",
 ) -> dict[Any, float]:
     """Return the mean exposure of the documents of each group, such as those of one seller.
@@ -52,8 +55,6 @@ def exposure_by_group(
     """
     scores = check_column("scores", scores)
     check_choice("discount", discount, DISCOUNTS)
-    if k is not None:
-        check_count("k", k)
     groups = QueryGroups.from_qid(qid, len(scores))
     order = np.lexsort((-scores, groups.codes))
     position = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
@@ -62,7 +63,7 @@ def exposure_by_group(
     is_first = (np.diff(scores[order], prepend=np.nan) != 0) | (position == 0)
     block = np.cumsum(is_first) - 1
     exposure = (np.bincount(block, exposure) / np.bincount(block))[block]
-    names, of_row = np.unique(np.asarray(group), return_inverse=True)
+    names, of_row = np.unique(check_ids("group", group), return_inverse=True)
     if len(of_row) != len(scores):
         raise ValueError(f"group must have {len(scores)} entries; got {len(of_row)}.")
     means = np.bincount(of_row[order], exposure) / np.bincount(of_row)

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from treerank.checks import shown
+from treerank.parameters import check_arguments
 from treerank.rankers.scoring import Scoring
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 
+@check_arguments
 def rerank(
     ranker: Scoring, results: "DataFrame", features: str | Sequence[str] = "features"
 ) -> "DataFrame":
