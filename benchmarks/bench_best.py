@@ -26,7 +26,8 @@ MSRD = "msrd"
 def fit_best(train, valid, seed):
     """Fit the best ranker, on one thread."""
     ranker = TreeDirectRanker.best(random_state=seed)
-    ranker.set_params(feature_part__1__n_jobs=quality_rankers.JOBS)
+    jobs = quality_rankers.JOBS
+    ranker.set_params(feature_part__1__n_jobs=jobs, feature_part__2__n_jobs=jobs)
     return ranker.fit(*train, eval_set=valid).predict
 
 
