@@ -10,7 +10,9 @@ measures only what is missing there. ``--predictions`` times predictions of one 
 import argparse
 import functools
 import time
+from operator import itemgetter
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import quality_rankers
@@ -24,6 +26,12 @@ from treerank.statistics import bootstrap_interval, randomization_test
 MSRD = "msrd"
 #: Leaves of the peers' trees, and on MSRD.
 LEAVES = 15, 31
+#: Settings of searched peers; the depth is that of CatBoost's trees.
+CANDIDATES = [
+    {"RATE": rate, "LEAVES": leaves, "DEPTH": depth}
+    for rate in (0.05, 0.1)
+    for leaves, depth in ((7, 4), (15, 5), (31, 6), (63, 8))
+]
 
 
 def fit_best(train, valid, seed):
@@ -34,7 +42,23 @@ def fit_best(train, valid, seed):
     return ranker.fit(*train, eval_set=valid).predict
 
 
+def searched(fit):
+    """Return a function that fits all candidates and keeps the best on the validation part."""
+
+    def fit_candidates(train, valid, seed):
+        found = []
+        for candidate in CANDIDATES:
+            with patch.multiple(quality_rankers, **candidate):
+                predict = fit(train, valid, seed)
+            found.append((NDCG_AT_10(valid[1], predict(valid[0]), valid[2]), predict))
+            print(f"  {candidate} {found[-1][0]:.4f} on the validation part", flush=True)
+        return max(found, key=itemgetter(0))[1]
+
+    return fit_candidates
+
+
 RANKERS = PEERS | {"TreeDirectRanker()": lambda *data: fit_ours({}, *data), "best": fit_best}
+SEARCHED = {f"{label}, searched": searched(fit) for label, fit in PEERS.items()}
 
 
 def parts_of(name, folder):
@@ -54,7 +78,7 @@ def measure(name, parts, label, seed):
     values, seconds = [], 0.0
     for train, valid, test in parts:
         start = time.process_time()
-        predict = RANKERS[label](train, valid, seed)
+        predict = (RANKERS | SEARCHED)[label](train, valid, seed)
         seconds += time.process_time() - start
         values.append(NDCG_AT_10.per_query(test[1], predict(test[0]), test[2]))
     return np.append(np.concatenate(values), seconds)
@@ -84,7 +108,9 @@ def main():
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--results", type=Path)
     parser.add_argument("--sets", nargs="+", default=["mq2008", "ohsumed", "clueweb09"])
-    parser.add_argument("--rankers", nargs="+", default=list(RANKERS), choices=list(RANKERS))
+    parser.add_argument(
+        "--rankers", nargs="+", default=list(RANKERS), choices=[*RANKERS, *SEARCHED]
+    )
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--predictions", action="store_true")
     arguments = parser.parse_args()

@@ -191,10 +191,10 @@ class TreeDirectRanker(DirectRanker):
         'map'
         """
         line, trees = feature_part_class("line"), feature_part_class("lightgbm")
-        boosting = {"n_estimators": 1000, "learning_rate": 0.05, "early_stopping_rounds": 25}
+        boosting = {"n_estimators": 1000, "early_stopping_rounds": 25}
         parts = [
             line(),
-            trees(num_leaves=15, colsample_bytree=0.5, **boosting),
-            trees(num_leaves=31, **boosting),
+            trees(num_leaves=15, learning_rate=0.05, colsample_bytree=0.5, **boosting),
+            trees(num_leaves=31, learning_rate=0.1, **boosting),
         ]
         return cls(feature_part_class("ensemble")(parts), **settings)
