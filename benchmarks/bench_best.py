@@ -37,8 +37,7 @@ CANDIDATES = [
 def fit_best(train, valid, seed):
     """Fit the best ranker, on one thread."""
     ranker = TreeDirectRanker.best(random_state=seed)
-    jobs = quality_rankers.JOBS
-    ranker.set_params(feature_part__1__n_jobs=jobs, feature_part__2__n_jobs=jobs)
+    ranker.set_params(feature_part__1__n_jobs=quality_rankers.JOBS)
     return ranker.fit(*train, eval_set=valid).predict
 
 

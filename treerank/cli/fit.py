@@ -42,7 +42,7 @@ _HELP = {
     "smoothing": "Scale of the noise when scores are ranked; by default 1 where ranks count.",
     "valid": f"Data file for early stopping and pair probabilities: {format_names()}.",
     "stopping": "Stop after so many trees without a better metric on the --valid file.",
-    "best": "Rank best, at several times the cost; see TreeDirectRanker.best.",
+    "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
@@ -93,7 +93,7 @@ def fit(
     if best:
         _refuse_trees(feature_part, n_estimators, num_leaves, learning_rate, early_stopping_rounds)
         part = make_feature_part(TreeDirectRanker.best().feature_part)
-        part.set_params(**{"1__n_jobs": n_jobs, "2__n_jobs": n_jobs})
+        part.set_params(**{"1__n_jobs": n_jobs})
     else:
         part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
         part.set_params(early_stopping_rounds=early_stopping_rounds, n_jobs=n_jobs)
