@@ -4,23 +4,34 @@ NDCG@10 of every test query, for several seeds; queries without a relevant docum
 Sets are LETOR folds, ``clueweb09`` or an ``msrd.npz``, where folds 0 and 1 train, 2 validates and
 the others test. All rankers get the same trees and stop early on the validation part, except the
 best one, which stops on queries that it leaves out. Results go to a folder, and a second run
-measures only what is missing there. CPU times are ratios to LGBMRanker.
+measures only what is missing there. ``--predictions`` times predictions of one fold instead.
 """
 
 import argparse
+import functools
 import time
+from operator import itemgetter
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import quality_rankers
 from bench_quality import NDCG_AT_10, folds_of
 from quality_rankers import PEERS, fit_ours
-from timing import say_versions
+from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank import TreeDirectRanker
 from treerank.statistics import bootstrap_interval, randomization_test
 
 MSRD = "msrd"
+#: Leaves of the peers' trees, and on MSRD.
+LEAVES = 15, 31
+#: Settings of searched peers; the depth is that of CatBoost's trees.
+CANDIDATES = [
+    {"RATE": rate, "LEAVES": leaves, "DEPTH": depth}
+    for rate in (0.05, 0.1)
+    for leaves, depth in ((7, 4), (15, 5), (31, 6), (63, 8))
+]
 
 
 def fit_best(train, valid, seed):
@@ -30,7 +41,23 @@ def fit_best(train, valid, seed):
     return ranker.fit(*train, eval_set=valid).predict
 
 
+def searched(fit):
+    """Return a function that fits all candidates and keeps the best on the validation part."""
+
+    def fit_candidates(train, valid, seed):
+        found = []
+        for candidate in CANDIDATES:
+            with patch.multiple(quality_rankers, **candidate):
+                predict = fit(train, valid, seed)
+            found.append((NDCG_AT_10(valid[1], predict(valid[0]), valid[2]), predict))
+            print(f"  {candidate} {found[-1][0]:.4f} on the validation part", flush=True)
+        return max(found, key=itemgetter(0))[1]
+
+    return fit_candidates
+
+
 RANKERS = PEERS | {"TreeDirectRanker()": lambda *data: fit_ours({}, *data), "best": fit_best}
+SEARCHED = {f"{label}, searched": searched(fit) for label, fit in PEERS.items()}
 
 
 def parts_of(name, folder):
@@ -46,14 +73,25 @@ def parts_of(name, folder):
 
 def measure(name, parts, label, seed):
     """Return NDCG@10 of each test query, followed by the CPU seconds of all fits."""
-    quality_rankers.LEAVES = 31 if name == MSRD else 15
+    quality_rankers.LEAVES = LEAVES[name == MSRD]
     values, seconds = [], 0.0
     for train, valid, test in parts:
         start = time.process_time()
-        predict = RANKERS[label](train, valid, seed)
+        predict = (RANKERS | SEARCHED)[label](train, valid, seed)
         seconds += time.process_time() - start
         values.append(NDCG_AT_10.per_query(test[1], predict(test[0]), test[2]))
     return np.append(np.concatenate(values), seconds)
+
+
+def time_predictions(name, parts):
+    """Print the times of scoring the test documents of the first fold."""
+    quality_rankers.LEAVES = LEAVES[name == MSRD]
+    train, valid, test = next(iter(parts))
+    fitted = {label: RANKERS[label](train, valid, 0) for label in ("LGBMRanker lambdarank", "best")}
+    times = time_in_turn({k: functools.partial(f, test[0]) for k, f in fitted.items()}, 15)
+    print(f"{name}: {len(test[0]):,} documents")
+    say_times(times)
+    say_ratio("best against LGBMRanker", times, "LGBMRanker lambdarank", "best", "at most 6x")
 
 
 def stored(arguments, name, label, seed):
@@ -67,13 +105,20 @@ def stored(arguments, name, label, seed):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--results", type=Path, required=True)
+    parser.add_argument("--results", type=Path)
     parser.add_argument("--sets", nargs="+", default=["mq2008", "ohsumed", "clueweb09"])
-    parser.add_argument("--rankers", nargs="+", default=list(RANKERS), choices=list(RANKERS))
+    parser.add_argument(
+        "--rankers", nargs="+", default=list(RANKERS), choices=[*RANKERS, *SEARCHED]
+    )
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--predictions", action="store_true")
     arguments = parser.parse_args()
-    arguments.results.mkdir(exist_ok=True)
     say_versions("lightgbm", "xgboost", "catboost")
+    if arguments.predictions:
+        for name in arguments.sets:
+            time_predictions(name, parts_of(name, arguments.data))
+        return
+    arguments.results.mkdir(exist_ok=True)
     found = {label: {} for label in arguments.rankers}
     for name in arguments.sets:
         for label in arguments.rankers:

@@ -12,6 +12,8 @@ from treerank import TreeDirectRanker
 from treerank.feature_parts.registry import make_feature_part
 
 TREES, RATE, LEAVES, PATIENCE, JOBS = 1000, 0.05, 15, 100, 1
+#: Depth of CatBoost's trees, which are symmetric.
+DEPTH = 6
 
 
 def sorted_by_query(X, y, qid):
@@ -72,8 +74,8 @@ def fit_catboost(train, valid, seed):
     """Fit CatBoost's YetiRank."""
     ranker = catboost.CatBoostRanker(
         loss_function="YetiRank", eval_metric="NDCG:top=10", iterations=TREES, random_seed=seed,
-        learning_rate=RATE, early_stopping_rounds=PATIENCE, silent=True, thread_count=JOBS,
-        allow_writing_files=False,
+        learning_rate=RATE, depth=DEPTH, early_stopping_rounds=PATIENCE, silent=True,
+        thread_count=JOBS, allow_writing_files=False,
     )  # fmt: skip
     pools = [
         catboost.Pool(X, y, group_id=qid)

@@ -60,6 +60,21 @@ class Weighed(Twice):
     head_weight_ = np.array([2.0, -1.0])
 
 
+class Column(BaseEstimator):
+    """Knows one column and learns nothing."""
+
+    n_outputs_ = 1
+
+    def __init__(self, column):
+        self.column = column
+
+    def fit(self, X, objective, *, validation=None):
+        return self
+
+    def transform(self, X):
+        return np.asarray(as_rows(X).array())[:, [self.column]]
+
+
 @pytest.mark.parametrize("n_bags", [2, 5, 12])
 def test_every_query_is_left_out_by_one_bag_and_kept_by_the_others(n_bags):
     groups = QueryGroups.from_qid(np.random.default_rng(0).permutation(QID))
@@ -94,6 +109,18 @@ def test_a_part_that_ranks_backwards_gets_no_weight():
     part = Ensemble([Line(), Backwards()], random_state=0).fit(X, OBJECTIVE)
     assert part.head_weight_[0] > 0
     assert part.head_weight_[1] == 0
+
+
+@pytest.mark.parametrize("weight", ["ndcg", "uniform"])
+def test_weights_are_fitted_to_the_objective_itself(weight):
+    y, qid = np.tile([3.0, 0, 0, 2, 1, 0], 50), np.repeat(np.arange(50), 6)
+    scores = np.random.default_rng(1).normal(size=(len(y), 2))
+    scores[:, 0] += 3 * (y == 3)  # finds the first
+    scores[:, 1] += 3 * y * (y < 3)  # sorts the rest
+    k = 1 if weight == "ndcg" else None
+    part = Ensemble([Column(0), Column(1)], random_state=0)
+    first, rest = part.fit(scores, make_objective(y, qid, weight=weight, k=k)).head_weight_
+    assert rest < 0.05 * first if weight == "ndcg" else rest > 0.3 * first
 
 
 def test_where_no_part_helps_all_parts_count():

@@ -191,10 +191,7 @@ def test_numbers_beyond_single_precision_are_refused_by_xgboost_alone(data):
         ({"sigma": "auto"}, "sigma must be a finite number above 0; got 'auto'"),
         ({"tau": "relu"}, r"tau must be one of .*'tanh'\]; got 'relu'"),
         ({"head_alpha": -1.0}, "head_alpha must be a finite number of at least 0; got -1.0"),
-        (
-            {"head_penalty": "l0"},
-            r"head_penalty must be one of \['l1', 'l2', 'positive'\]; got 'l0'",
-        ),
+        ({"head_penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2'\]; got 'l0'"),
         ({"sigma": 0}, "sigma must be a finite number above 0; got 0"),
         ({"metric": "ngcd"}, "metric must be one of ndcg.*; got 'ngcd'"),
         ({"calibration": "cv"}, "calibration must be 'eval_set', None or a share .*; got 'cv'"),

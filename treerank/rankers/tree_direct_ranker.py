@@ -177,7 +177,7 @@ class TreeDirectRanker(DirectRanker):
         Its feature part is an ensemble of a line and boosted trees, each fitted five times to four
         fifths of the queries. The fits stop early on the other fifth, so ``eval_set`` is needed for
         pair probabilities only. The recipe is the same for all data. It ranks best where there are
-        hundreds of queries. With thousands of queries the default may rank better.
+        hundreds of queries. With thousands of queries the default ranks as well.
 
         Parameters
         ----------

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_count
 from treerank.feature_parts.base import FeaturePart, Validation
 from treerank.feature_parts.ensembles.bags import deal_bags
+from treerank.feature_parts.ensembles.member_weights import fit_member_weights
 from treerank.feature_parts.ensembles.part_list import (
     PartList,
     check_fitted_parts,
@@ -24,18 +25,14 @@ from treerank.feature_parts.ensembles.part_list import (
     weighed,
     weighed_terms,
 )
-from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.files.states import Rule, array, history, size
-from treerank.objectives.base import Objective, convex_form
+from treerank.objectives.base import Objective
 from treerank.objectives.batches import taken
 from treerank.parameters import Seed
 from treerank.progress import Progress, current_listener, ignore_progress, listening
 from treerank.terms.terms import Terms, total
-
-#: Penalty on the weights of the parts, chosen on validation parts of real data.
-_ALPHA = 0.03
 
 
 def _check_bags(name, bags, sizes):
@@ -51,10 +48,10 @@ class Ensemble(PartList):
     """Several feature parts side by side, each the mean of several fits.
 
     A fit of a part leaves out some queries. All parts see the same objective. A part that stops
-    early watches the loss of the queries that are left out, and needs no others. The weight of
-    each part in the score is fitted to the scores of left-out queries only, and is not negative: a
-    part that does not help gets the weight 0. An objective with a single query leaves out
-    documents.
+    early watches the loss of the queries that are left out, and needs no others. The weights of
+    the parts in the score are fitted to the same objective, on scores of left-out queries only.
+    They are not negative: a part that does not help gets the weight 0. An objective with a single
+    query leaves out documents.
 
     Parameters
     ----------
@@ -167,7 +164,7 @@ class Ensemble(PartList):
         """Fit the weights of the parts to the scores of documents that were left out."""
         self.spread_ = scores.std(axis=0)
         scale = np.where(self.spread_ > 0, self.spread_, 1)
-        weight = fit_head(scores / scale, convex_form(objective), penalty="positive", alpha=_ALPHA)
+        weight = fit_member_weights(scores / scale, objective)
         # Where no part helps alone, as with two queries, all of them do.
         self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
 

@@ -5,7 +5,6 @@ usual strength in ``USUAL_ALPHA``.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
@@ -41,12 +40,11 @@ def fit_head(
     objective : Objective
         Convex in the scores and with a gradient everywhere, such as the logistic pair loss
         with weights that do not depend on the scores.
-    penalty : {"l2", "l1", "positive"}, default="l2"
+    penalty : {"l2", "l1"}, default="l2"
         Penalty on the weight. "l1" makes some entries exactly zero, which prunes outputs.
-        "positive" is "l2" for a weight without negative entries.
     alpha : float, default=None
-        Strength of the penalty; None is 10 under "l2" and "positive" and 0.1 under "l1", which
-        suits single trees and leaves.
+        Strength of the penalty; None is 10 under "l2" and 0.1 under "l1", which suits single
+        trees and leaves.
     tolerance : float, default=1e-5
         Largest violation of the condition of optimality that any entry may have.
     max_iter : int, default=1000
@@ -86,12 +84,12 @@ def fit_head(
     return PENALTIES[penalty](relative_value, features.shape[1], alpha, tolerance, max_iter) / scale
 
 
-def _minimize_l2(relative_value, n_outputs, alpha, tolerance, max_iter, lowest=None):
+def _minimize_l2(relative_value, n_outputs, alpha, tolerance, max_iter):
     def penalized(v):
         value, slope = relative_value(v)
         return value + 0.5 * alpha * (v @ v), slope + alpha * v
 
-    return _minimize(penalized, np.zeros(n_outputs), lowest, tolerance, max_iter)
+    return _minimize(penalized, np.zeros(n_outputs), None, tolerance, max_iter)
 
 
 def _minimize_l1(relative_value, n_outputs, alpha, tolerance, max_iter):
@@ -105,16 +103,12 @@ def _minimize_l1(relative_value, n_outputs, alpha, tolerance, max_iter):
 
 
 #: Minimizers by penalty: the smooth part, the number of weights, alpha, tolerance and iterations.
-PENALTIES: dict[str, Callable[..., np.ndarray]] = {
-    "l2": _minimize_l2,
-    "l1": _minimize_l1,
-    "positive": partial(_minimize_l2, lowest=0),
-}
+PENALTIES: dict[str, Callable[..., np.ndarray]] = {"l2": _minimize_l2, "l1": _minimize_l1}
 #: Name of a penalty.
 HeadPenalty = Annotated[str, Rule.one_of(PENALTIES)]
 
 #: Strengths of the penalties where none is given.
-USUAL_ALPHA = {"l2": 10.0, "l1": 0.1, "positive": 10.0}
+USUAL_ALPHA = {"l2": 10.0, "l1": 0.1}
 
 
 def _minimize(function, start, lowest, tolerance, max_iter):
