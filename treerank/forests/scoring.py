@@ -12,7 +12,7 @@ from treerank.forests.forest import CODE_RULES, Forest
 from treerank.numerics.compiling import njit
 
 _BLOCK = 512  # documents that are converted to doubles, and go down one tree, together
-_ALL, _ONE, _SHIFT = np.uint64(2**64 - 1), np.uint64(1), np.uint64(58)
+_ALL, _SHIFT = np.uint64(2**64 - 1), np.uint64(58)
 #: A power of two times this has another number in its six highest bits than any other power.
 _ORDER = np.uint64(0x03F79D71B4CB0A89)
 _PLACES = np.zeros(64, dtype=np.int64)
@@ -232,22 +232,24 @@ def score_by_vectors(
 
 @njit(error_model="numpy", nogil=True)
 def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, scores):
-    _, _, _, column, threshold, kept, split_starts, leaf_starts, values = vectors
+    _, _, _, column, threshold, kept_left, kept_right, split_starts, leaf_starts, values = vectors
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
         _fill_columns(X[begin : begin + n], vectors, nodes, sets, columns)
         scores[begin : begin + n] = constant
-        for tree in range(len(leaf_starts) - 1):
-            bits[:n] = _ALL
-            for split in range(split_starts[tree], split_starts[tree + 1]):
-                own, limit, rest = columns[column[split]], threshold[split], kept[split]
+        for word in range(len(leaf_starts) - 1):
+            bits[:n] = _ALL >> np.uint64(64 - (leaf_starts[word + 1] - leaf_starts[word]))
+            for split in range(split_starts[word], split_starts[word + 1]):
+                own, limit = columns[column[split]], threshold[split]
+                left, right = kept_left[split], kept_right[split]
                 for i in range(n):
-                    bits[i] &= _ALL if own[i] <= limit else rest
+                    bits[i] &= left if own[i] <= limit else right
             for i in range(n):
-                first = bits[i] & (~bits[i] + _ONE)
-                place = _PLACES[(first * _ORDER) >> _SHIFT]
-                total = scores[begin + i] + values[leaf_starts[tree] + place]
-                scores[begin + i] = np.float64(np.float32(total)) if single else total
+                place = _PLACES[(bits[i] * _ORDER) >> _SHIFT]
+                total = scores[begin + i] + values[leaf_starts[word] + place]
+                total = np.float64(np.float32(total)) if single else total
+                # Without a bit, the leaf is in another word of the tree.
+                scores[begin + i] = total if bits[i] else scores[begin + i]
 
 
 @njit(error_model="numpy", nogil=True)
