@@ -12,7 +12,7 @@ from treerank.forests.forest import CODE_RULES, Forest
 from treerank.numerics.compiling import njit
 
 _BLOCK = 512  # documents that are converted to doubles, and go down one tree, together
-_ALL, _SHIFT = np.uint64(2**64 - 1), np.uint64(58)
+_ALL, _ONE, _SHIFT = np.uint64(2**64 - 1), np.uint64(1), np.uint64(58)
 #: A power of two times this has another number in its six highest bits than any other power.
 _ORDER = np.uint64(0x03F79D71B4CB0A89)
 _PLACES = np.zeros(64, dtype=np.int64)
@@ -245,11 +245,16 @@ def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, 
                 for i in range(n):
                     bits[i] &= left if own[i] <= limit else right
             for i in range(n):
-                place = _PLACES[(bits[i] * _ORDER) >> _SHIFT]
-                total = scores[begin + i] + values[leaf_starts[word] + place]
+                total = scores[begin + i] + values[leaf_starts[word] + lowest_bit(bits[i])]
                 total = np.float64(np.float32(total)) if single else total
                 # Without a bit, the leaf is in another word of the tree.
                 scores[begin + i] = total if bits[i] else scores[begin + i]
+
+
+@njit(error_model="numpy", nogil=True)
+def lowest_bit(word: Any) -> Any:
+    """Return the place of the lowest bit of a word; some place for 0."""
+    return _PLACES[((word & (~word + _ONE)) * _ORDER) >> _SHIFT]
 
 
 @njit(error_model="numpy", nogil=True)
