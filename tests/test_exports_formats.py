@@ -296,7 +296,7 @@ def test_jpmml_scores_the_pmml_as_expected(sum_dtype, tmp_path):
 
 
 @pytest.mark.parametrize("format", sorted({*FORMATS} - {"treelite"}))
-def test_a_file_is_written_in_pieces_so_that_it_is_never_in_memory_as_a_whole(format):
+def test_a_file_is_written_in_pieces(format):
     forest = drawn_forest(np.random.default_rng(0), n_trees=500)
     sizes = [len(piece) for piece in converted(format, Terms(forest), NAMES).pieces()]
     assert max(sizes) < sum(sizes) / 2

@@ -35,7 +35,7 @@ class Format:
     ----------
     write : callable
         Returns the pieces of the file for a :class:`~treerank.exports.written.Written`: texts, or
-        bytes. The whole file is never in memory.
+        bytes.
     consumer : Consumer or None
         How the program scores documents; ``None`` if it does everything as a forest does.
     single : Consumer, default=None

@@ -1,4 +1,4 @@
-"""JSON in pieces, so that large documents are never in memory as a whole."""
+"""JSON in pieces, so that large documents take little memory."""
 
 import json
 import math
