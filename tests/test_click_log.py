@@ -135,6 +135,7 @@ def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
         ({"position": [1.5, 2]}, r"position must be 1, 2, ...; got 1.5"),
         ({"click": [0, 2]}, "click must be 0 or 1; got 2.0 in row 1"),
         ({"document": [None, 2]}, "'document': must not be missing"),
+        ({"query": [float("nan"), 2]}, "'query': must not be missing"),
     ],
 )
 def test_bad_input_of_counts_is_named(tmp_path, columns, message):

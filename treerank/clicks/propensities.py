@@ -49,7 +49,7 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     """Return the probability that each position is examined, over that of the first one.
 
     Nothing is known of a position whose documents were never shown elsewhere. Ranks that differ
-    between sessions, such as those of a ranker that explores, are needed.
+    between sessions are needed: those of a ranker that explores, of swaps, or of two rankers.
 
     Parameters
     ----------
