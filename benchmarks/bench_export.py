@@ -1,6 +1,10 @@
-"""How long does it take to write a model in each format? 1,000 trees of 255 leaves."""
+"""How long does it take to write a model in each format, and in what memory?
+
+1,000 trees of 255 leaves. Memory is that of Python and NumPy; treelite has memory of its own.
+"""
 
 import sys
+import tracemalloc
 
 import numpy as np
 from timing import time_in_turn
@@ -38,21 +42,35 @@ def balanced_forest(n_trees, n_leaves, n_features=136):
     )
 
 
+def peak_memory(work):
+    """Return the most memory that is allocated at a time."""
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
 def main(n_trees=1000, n_leaves=255):
     forest = balanced_forest(n_trees, n_leaves)
     names = [f"f{i}" for i in range(forest.n_features)]
 
     def write(name):
-        return converted(name, Terms(forest), names).content()
+        """Return the size of the file, whose pieces are let go of as in a file."""
+        return sum(map(len, converted(name, Terms(forest), names).pieces()))
 
     for name in FORMATS:
         try:
-            write(name)
+            size, memory = write(name), peak_memory(lambda name=name: write(name))
         except ImportError as error:
             print(f"{name:20} {error}")
             continue
         wall, cpu = time_in_turn({name: lambda name=name: write(name)}, 1)[name]
-        print(f"{name:20} {wall:6.0f} ms, {cpu:6.0f} ms CPU, {len(write(name)) / 2**20:5.1f} MiB")
+        print(
+            f"{name:20} {wall:6.0f} ms, {cpu:6.0f} ms CPU, {size / 2**20:5.1f} MiB, "
+            f"memory of {memory / size:.2f} files",
+            flush=True,
+        )
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ from treerank.terms.linear import LinearTerm
 from treerank.terms.terms import Terms
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from drawn_forests import drawn_documents, drawn_forest
+from drawn_forests import content_of, drawn_documents, drawn_forest
 
 NAMES = ["a", "b", "c", "d"]
 RULES = {"lightgbm": "truncated", "treelite": "truncated", "xgboost": "single"}
@@ -32,7 +32,7 @@ RULES = {"lightgbm": "truncated", "treelite": "truncated", "xgboost": "single"}
 def by_c(content, X):
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder) / "model.c", Path(folder) / "model.so"
-        source.write_text(content)
+        source.write_bytes(content)
         command = ["gcc", "-std=c99", "-O1", "-shared", "-fPIC", "-o", library, source, "-lm"]
         subprocess.run(command, check=True)
         score, scores = ctypes.CDLL(str(library)).treerank_score, np.empty(len(X))
@@ -55,13 +55,15 @@ def by_treelite(content, X):
 
 def by_xgboost(content, X):
     booster = xgboost.Booster()
-    booster.load_model(bytearray(content if isinstance(content, bytes) else content.encode()))
+    booster.load_model(bytearray(content))
     return booster.inplace_predict(X, predict_type="margin")
 
 
 PROGRAMS = {
     "c": by_c,
-    "lightgbm": lambda text, X: lightgbm.Booster(model_str=text).predict(X, raw_score=True),
+    "lightgbm": lambda text, X: lightgbm.Booster(model_str=text.decode()).predict(
+        X, raw_score=True
+    ),
     "onnx": by_onnxruntime,
     "treelite": by_treelite,
     "xgboost": by_xgboost,
@@ -94,7 +96,7 @@ def main(n_forests, n_documents):
             terms, X = drawn_case(random, format, n_documents)
             conversion = converted(format, terms, NAMES, X)
             model, program = conversion.scores(X)
-            n_wrong += int((scores_of(conversion.content(), X) != program).sum())
+            n_wrong += int((scores_of(content_of(conversion), X) != program).sum())
             n_off += int((model != program).sum())
         print(
             f"{format:12} {n_forests} forests x {n_documents} documents: {n_wrong} wrong; "

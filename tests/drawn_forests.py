@@ -98,6 +98,11 @@ def drawn_forest(
     return replace(forest, categories=categories)
 
 
+def content_of(conversion):
+    """Return the content of the file of a conversion."""
+    return b"".join(conversion.pieces())
+
+
 def one_leaf(n_features):
     """Return a forest that gives all documents the score 1."""
     growing = GrowingForest()

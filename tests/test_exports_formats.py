@@ -9,11 +9,12 @@ import subprocess
 import lightgbm
 import numpy as np
 import pytest
-from drawn_forests import drawn_documents, drawn_forest
+from drawn_forests import content_of, drawn_documents, drawn_forest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from treerank.exports.conversion import converted
+from treerank.exports.formats import FORMATS
 from treerank.exports.onnx import _trees
 from treerank.forests.scoring import forest_scores
 from treerank.terms.linear import LinearTerm
@@ -26,7 +27,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 def written(format, forest, X=None):
     conversion = converted(format, Terms(forest), NAMES, X)
-    return conversion, conversion.content()
+    return conversion, content_of(conversion)
 
 
 def drawn_case(seed, rule, *, huge=True):
@@ -49,7 +50,7 @@ def drawn_case(seed, rule, *, huge=True):
 def test_lightgbm_scores_its_text_as_expected(seed):
     forest, X = drawn_case(seed, "truncated")
     conversion, text = written("lightgbm", forest, X)
-    scores = lightgbm.Booster(model_str=text).predict(X, raw_score=True)
+    scores = lightgbm.Booster(model_str=text.decode()).predict(X, raw_score=True)
     np.testing.assert_array_equal(scores, conversion.scores(X)[1])
 
 
@@ -61,7 +62,6 @@ def test_xgboost_scores_its_files_as_expected(seed):
     for format in ("xgboost", "xgboost-ubj"):
         conversion, content = written(format, forest, X)
         booster = xgboost.Booster()
-        content = content if isinstance(content, bytes) else content.encode()
         booster.load_model(bytearray(content))
         scores = booster.inplace_predict(X, predict_type="margin")
         np.testing.assert_array_equal(scores, conversion.scores(X)[1])
@@ -82,7 +82,7 @@ def test_onnxruntime_scores_the_graph_as_expected(seed):
 
 def test_a_tree_of_one_leaf_becomes_a_split_of_two_leaves_for_onnxruntime():
     forest = Terms(drawn_forest(np.random.default_rng(0), constant=True))
-    trees = _trees(converted("onnx", forest, NAMES).written)
+    trees = dict(_trees(converted("onnx", forest, NAMES).written))
     assert (trees["nodes_truenodeids"] != trees["nodes_falsenodeids"])[
         (trees["nodes_trueleafs"] & trees["nodes_falseleafs"]) == 1
     ].all()
@@ -113,7 +113,7 @@ def test_compiled_c_scores_as_the_forest_bit_for_bit(rule, sum_dtype, tmp_path):
 
 
 def compiled(source, path):
-    path.with_suffix(".c").write_text(source)
+    path.with_suffix(".c").write_bytes(source)
     flags = ["-std=c99", "-O2", "-Wall", "-Wextra", "-pedantic", "-Werror", "-shared", "-fPIC"]
     command = ["gcc", *flags, "-o", f"{path}.so", f"{path}.c", "-lm"]
     subprocess.run(command, check=True)
@@ -229,11 +229,11 @@ def test_a_ranking_expression_has_the_value_expected(rule):
         line = LinearTerm(random.normal(size=4), random.normal(size=4))
         X = drawn_documents(random, forest, 40)
         conversion = converted("vespa-expression", Terms(forest, line), NAMES, X)
-        text = conversion.content().replace("\n", " ")
+        text = content_of(conversion).decode().replace("\n", " ")
         scores = [evaluated_expression(text, x) for x in X]
         np.testing.assert_array_equal(scores, conversion.scores(X)[1])
     with pytest.raises(ValueError, match="names must be rank features of Vespa; got 'a b'"):
-        converted("vespa-expression", Terms(forest), ["a b", *NAMES[1:]]).content()
+        content_of(converted("vespa-expression", Terms(forest), ["a b", *NAMES[1:]]))
 
 
 @given(seed=seeds)
@@ -284,9 +284,8 @@ def test_jpmml_scores_the_pmml_as_expected(sum_dtype, tmp_path):
     line = LinearTerm(random.normal(size=4), random.normal(size=4))
     terms = Terms(forest, line if sum_dtype == "float64" else None)
     conversion = converted("pmml", terms, NAMES, X)
-    content = conversion.content()
     (tmp_path / "Main.java").write_text(PMML_MAIN)
-    (tmp_path / "model.pmml").write_text(content)
+    (tmp_path / "model.pmml").write_bytes(content_of(conversion))
     rows = (" ".join(map(repr, x)) for x in X.tolist())
     (tmp_path / "rows.txt").write_text("\n".join(rows))
     subprocess.run(["javac", "-cp", jars, "Main.java"], check=True, cwd=tmp_path)
@@ -294,3 +293,18 @@ def test_jpmml_scores_the_pmml_as_expected(sum_dtype, tmp_path):
     run = subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
     scores = [float(line) for line in run.stdout.split()]
     np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+
+
+@pytest.mark.parametrize("format", sorted({*FORMATS} - {"treelite"}))
+def test_a_file_is_written_in_pieces(format):
+    forest = drawn_forest(np.random.default_rng(0), n_trees=500)
+    sizes = [len(piece) for piece in converted(format, Terms(forest), NAMES).pieces()]
+    assert max(sizes) < sum(sizes) / 2
+
+
+@pytest.mark.parametrize("format", ["elastic", "solr", "vespa", "xgboost"])
+def test_names_of_features_may_be_any_texts(format):
+    forest = drawn_forest(np.random.default_rng(0))
+    text = content_of(converted(format, Terms(forest), ["the trees", *NAMES[1:]]))
+    assert json.loads(text)
+    assert b'"the trees"' in text

@@ -8,7 +8,7 @@ import lightgbm
 import numpy as np
 import pytest
 import xgboost
-from drawn_forests import drawn_documents, drawn_forest, one_leaf
+from drawn_forests import content_of, drawn_documents, drawn_forest, one_leaf
 from typer.testing import CliRunner
 
 import treerank
@@ -57,7 +57,7 @@ def test_a_file_is_read_as_its_program_reads_it(format, seed, tmp_path):
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype=dtype, constant=True)
     X = drawn_documents(random, forest, 100, missing=format != "ranklib")
     conversion = converted(format, Terms(forest), NAMES, X)
-    found = read(tmp_path, conversion.content(), n_features=4)
+    found = read(tmp_path, content_of(conversion), n_features=4)
     np.testing.assert_array_equal(forest_scores(found, X)[:, 0], conversion.scores(X)[1])
     assert found.feature_names == (None if format == "ranklib" else tuple(NAMES))
 
@@ -109,7 +109,7 @@ def test_a_model_of_ranklib_is_weighted_and_its_missing_values_are_zero(tmp_path
     assert read(tmp_path, TREE, n_features=7).n_features == 7
 
 
-OURS = json.loads(converted("json", Terms(one_leaf(4)), NAMES).content())
+OURS = json.loads(content_of(converted("json", Terms(one_leaf(4)), NAMES)))
 CATS = {"features_info": {"float_features": [{"feature_index": 0, "flat_feature_index": 0}]}}
 DAMAGED = {
     "empty": "",
@@ -180,8 +180,7 @@ def test_a_changed_file_is_refused_or_scores_some_numbers(format, tmp_path):
     random = np.random.default_rng(0)
     forest = drawn_forest(random, rule=FORMATS[format], sum_dtype="float32")
     X = drawn_documents(random, forest, 20)
-    text = converted(format, Terms(forest), NAMES, X).content()
-    text = text if isinstance(text, bytes) else text.encode()
+    text = content_of(converted(format, Terms(forest), NAMES, X))
     n_read = 0
     for _ in range(150):
         changed = bytearray(text)
@@ -243,8 +242,8 @@ def test_trees_that_are_none_or_of_several_outputs_are_refused(tmp_path):
 def test_the_command_line_moves_a_model_of_another_program(tmp_path):
     random = np.random.default_rng(0)
     forest = drawn_forest(random)
-    text = converted("lightgbm", Terms(forest), NAMES).content()
-    (tmp_path / "old.txt").write_text(text)
+    text = content_of(converted("lightgbm", Terms(forest), NAMES))
+    (tmp_path / "old.txt").write_bytes(text)
     (tmp_path / "test.txt").write_text("1 qid:1 1:0.5\n0 qid:1 4:1\n")
     old, new, check = (str(tmp_path / name) for name in ("old.txt", "new.json", "test.txt"))
     options = ["--format", "solr", "--check", check, "-q"]

@@ -8,7 +8,7 @@ import pytest
 from drawn_forests import drawn_documents, drawn_forest, one_leaf
 
 from treerank import MLP, ForestRanker, HistogramTrees, LightGBMTrees, TreeDirectRanker
-from treerank.forests.bitvectors import MOST_LEAVES
+from treerank.forests import bitvectors
 from treerank.forests.scoring import forest_leaves, forest_scores
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms
@@ -40,23 +40,25 @@ def test_scores_are_the_sums_of_leaves_bit_for_bit(rule, sum_dtype):
             np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
 
 
-def test_trees_of_many_leaves_and_trees_of_one_leaf_are_scored():
+@pytest.mark.parametrize("by_vectors", [True, False])
+def test_trees_of_many_leaves_and_trees_of_one_leaf_are_scored(by_vectors, monkeypatch):
+    monkeypatch.setattr(bitvectors, "MOST_SPLITS", 1024 if by_vectors else 10)
     random = np.random.default_rng(0)
-    large = drawn_forest(random, n_trees=5, most_splits=300)
-    assert large.bitvectors is None
+    large = drawn_forest(random, n_trees=5, most_splits=300, rule="exact")
+    assert (large.bitvectors is not None) == by_vectors
     for forest in (large, one_leaf(4)):
         X = drawn_documents(random, large, 50)
         np.testing.assert_array_equal(Scorer(Terms(forest))(X), scores_by_leaves(forest, X))
 
 
-def test_a_tree_of_as_many_leaves_as_bits_is_scored():
+@pytest.mark.parametrize("n_leaves", [64, 65, 128, 129])
+def test_trees_of_whole_words_and_of_one_leaf_more_are_scored(n_leaves):
     random = np.random.default_rng(1)
-    trees = [drawn_forest(random, n_trees=1, most_splits=63) for _ in range(200)]
-    full = [forest for forest in trees if forest.is_leaf.sum() == MOST_LEAVES]
-    assert full
-    for forest in full:
-        X = drawn_documents(random, forest, 200)
-        np.testing.assert_array_equal(Scorer(Terms(forest))(X), scores_by_leaves(forest, X))
+    forest = one_leaf(4)
+    while forest.is_leaf.sum() != n_leaves:
+        forest = drawn_forest(random, n_trees=1, most_splits=n_leaves - 1)
+    X = drawn_documents(random, forest, 300)
+    np.testing.assert_array_equal(Scorer(Terms(forest))(X), scores_by_leaves(forest, X))
 
 
 @pytest.mark.parametrize("part", [LightGBMTrees, HistogramTrees])

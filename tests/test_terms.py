@@ -7,7 +7,7 @@ from dataclasses import replace
 import lightgbm
 import numpy as np
 import pytest
-from drawn_forests import drawn_documents, drawn_forest
+from drawn_forests import content_of, drawn_documents, drawn_forest
 from test_exports_formats import added, compiled
 
 from treerank import (
@@ -128,13 +128,13 @@ def test_programs_add_a_line_to_trees_bit_for_bit(format, tmp_path):
         forest = drawn_forest(random, n_trees=n_trees)
         terms, X = Terms(forest, drawn_line(random)), drawn_documents(random, forest, 300)
         conversion = converted(format, terms, NAMES, X)
-        content = conversion.content()
+        content = content_of(conversion)
         if format == "c":
             if shutil.which("gcc") is None:
                 pytest.skip("needs gcc")
             scores = compiled(content, tmp_path / f"model{n_trees}")(X)
         else:
-            scores = lightgbm.Booster(model_str=content).predict(X, raw_score=True)
+            scores = lightgbm.Booster(model_str=content.decode()).predict(X, raw_score=True)
         np.testing.assert_array_equal(scores, conversion.scores(X)[1])
         np.testing.assert_array_equal(Scorer(terms)(X), terms.scores(X))
 
@@ -144,7 +144,7 @@ def test_search_engines_compute_the_scores_of_a_line_that_are_expected(data):
     line = LinearTerm.centered(random.normal(size=4), random.normal(size=4))
     X = random.normal(size=(50, 4))
     conversion = converted("solr", Terms(no_trees(4), line), NAMES)
-    model = json.loads(conversion.content())
+    model = json.loads(content_of(conversion))
     weights = [np.float32(model["params"]["weights"][name]) for name in NAMES]
     norms = [np.float32(each["norm"]["params"]["avg"]) for each in model["features"]]
     rows = X.astype(np.float32)
@@ -153,7 +153,7 @@ def test_search_engines_compute_the_scores_of_a_line_that_are_expected(data):
     ]
     np.testing.assert_array_equal(scores, conversion.scores(X)[1])
     conversion = converted("opensearch", Terms(no_trees(4), line), NAMES)
-    model = json.loads(conversion.content())
+    model = json.loads(content_of(conversion))
     scores = [added(x[j] * np.float32(model[name]) for j, name in enumerate(NAMES)) for x in rows]
     np.testing.assert_allclose(scores + line.offset.sum(), conversion.scores(X)[1], rtol=1e-15)
 
@@ -168,7 +168,7 @@ def test_solr_computes_the_scores_of_a_network_that_are_expected():
     )
     network = Network(random.normal(size=4), np.full(4, 0.5), layers, random.normal(size=2))
     conversion = converted("solr", Terms(no_trees(4), networks=(network,)), NAMES)
-    model, X = json.loads(conversion.content()), random.normal(size=(50, 4))
+    model, X = json.loads(content_of(conversion)), random.normal(size=(50, 4))
     functions = {"relu": lambda v: max(v, np.float32(0)), "tanh": np.tanh, "identity": float}
     for x, expected in zip(X, conversion.scores(X)[1], strict=True):
         norms = [feature["norm"]["params"] for feature in model["features"]]

@@ -8,6 +8,7 @@ ranker, so scores are equal bit for bit, as long as the compiler does not reorde
 operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines have what could be fused).
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from treerank.exports.format import Format
 from treerank.exports.written import Written
 from treerank.forests.forest import Forest
+from treerank.terms.linear import LinearTerm
 
 #: Columns of several documents up to which these take little of a small stack.
 _MOST_COLUMNS = 1024
@@ -113,9 +115,9 @@ _LINE = """
             }"""
 
 
-def write_c(written: Written) -> str:
-    """Return the source."""
-    forest, tables = written.forest, _tables(written)
+def write_c(written: Written) -> Iterator[str]:
+    """Yield the source."""
+    forest = written.forest
     n_columns = len(_keys(forest)[0])
     n_together = 8 if n_columns < _MOST_COLUMNS else 1
     head = {
@@ -125,7 +127,8 @@ def write_c(written: Written) -> str:
         "n_together": n_together,
         "stack": 1 + n_together * (n_columns + 10) // 128,
     }
-    parts = [_HEAD.format(**head), *tables]
+    yield _HEAD.format(**head)
+    yield from _tables(written)
     is_missing = is_missing_code = "value != value"
     if forest.missing_up_to >= 0:
         is_missing = f"(value != value) | (fabs(value) <= {_double(forest.missing_up_to)})"
@@ -134,13 +137,12 @@ def write_c(written: Written) -> str:
         rule, by_set = forest.categories.rule, _BY_SET
         # Zeros are missing at splits by category under this rule only.
         missing = is_missing if rule == "single" else is_missing_code
-        parts.append(_SETS.format(code=_CODES[rule], is_missing=missing))
+        yield _SETS.format(code=_CODES[rule], is_missing=missing)
     add = "total[i] + values[at[i]]"
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
     constant = _double(float(forest.constant[0]))
     adds = {"add": add, "line": _LINE if written.line is not None else ""}
-    parts.append(_SCORE.format(is_missing=is_missing, by_set=by_set, constant=constant, **adds))
-    return "".join(parts)
+    yield _SCORE.format(is_missing=is_missing, by_set=by_set, constant=constant, **adds)
 
 
 def _keys(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
@@ -155,48 +157,41 @@ def _keys(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
     return found, column
 
 
-def _tables(written: Written) -> list[str]:
-    """Return the arrays of the nodes, of the trees, of the sets and of the names."""
+def _tables(written: Written) -> Iterator[str]:
+    """Yield the arrays of the nodes, of the trees, of the sets and of the names."""
     forest, order = written.forest, written.neighbors
     place = np.empty(forest.n_nodes, dtype=np.int64)
     place[order] = np.arange(forest.n_nodes)
     is_leaf, (keys, column) = forest.is_leaf, _keys(forest)
     first = np.where(is_leaf, place, place[forest.left])
     threshold = np.where(is_leaf, np.inf, forest.threshold)
-    set_tables = []
-    if forest.categories is not None:
-        sets = forest.categories
+    sets = forest.categories
+    if sets is not None:
         nodes = np.flatnonzero(sets.of_node >= 0)
         threshold[nodes], column[nodes] = np.nan, sets.of_node[nodes]
+    yield from _table("node_t nodes", threshold[order], first[order], column[order])
+    yield from _table("double values", forest.values[order, 0])
+    yield from _table("int32_t roots", place[forest.roots])
+    yield from _table("int32_t depths", _depths(forest))
+    yield from _table("int32_t keys", np.append(keys, 0))
+    if sets is not None:
         set_keys = np.zeros(len(sets.starts), dtype=np.int64)
         set_keys[sets.of_node[nodes]] = 2 * forest.feature[nodes] + forest.missing_left[nodes]
-        set_tables = [
-            _table("int32_t set_keys", set_keys),
-            _table("int32_t set_starts", sets.starts),
-            _table("double set_codes", np.append(sets.codes, 0.0)),
-        ]
+        yield from _table("int32_t set_keys", set_keys)
+        yield from _table("int32_t set_starts", sets.starts)
+        yield from _table("double set_codes", np.append(sets.codes, 0.0))
+    if written.line is not None:
+        yield from _line_table(written.line)
     names = ",\n".join(_text(name) for name in written.names) or '""'
-    return [
-        _table("node_t nodes", threshold[order], first[order], column[order]),
-        _table("double values", forest.values[order, 0]),
-        _table("int32_t roots", place[forest.roots]),
-        _table("int32_t depths", _depths(forest)),
-        _table("int32_t keys", np.append(keys, 0)),
-        *set_tables,
-        *_line_tables(written),
-        f"\nconst char *const treerank_feature_names[] = {{\n{names}}};\n",
-    ]
+    yield f"\nconst char *const treerank_feature_names[] = {{\n{names}}};\n"
 
 
-def _line_tables(written: Written) -> list[str]:
-    """Return the table of the line, if there is one."""
-    line = written.line
-    if line is None:
-        return []
+def _line_table(line: LinearTerm) -> Iterator[str]:
+    """Yield the table of a line."""
     features = line.features
-    kind = "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
-    table = _table("term_t line", line.coef[features], line.offset[features], features)
-    return [f"\n#define N_LINE {len(features)}", kind, table]
+    yield f"\n#define N_LINE {len(features)}"
+    yield "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
+    yield from _table("term_t line", line.coef[features], line.offset[features], features)
 
 
 def _depths(forest: Forest) -> np.ndarray:
@@ -211,17 +206,17 @@ def _depths(forest: Forest) -> np.ndarray:
     return depths
 
 
-def _table(name: str, *columns: np.ndarray) -> str:
-    """Return a table of numbers, or of structures of several columns; C has no empty ones."""
+def _table(name: str, *columns: np.ndarray) -> Iterator[str]:
+    """Yield a table of numbers, or of structures of several columns; C has no empty ones."""
     columns = tuple(column if len(column) else np.zeros(1, np.int64) for column in columns)
     row = ", ".join(["%r"] * len(columns))
     row = "{" + row + "}" if len(columns) > 1 else row
-    blocks = []
-    for begin in range(0, len(columns[0]), _ROWS):  # texts of all rows would take much memory
+    yield f"\nstatic const {name}[] = {{\n"
+    for begin in range(0, len(columns[0]), _ROWS):
         lists = (column[begin : begin + _ROWS].tolist() for column in columns)
         block = ",\n".join([row % numbers for numbers in zip(*lists, strict=True)])
-        blocks.append(block.replace("inf", "INFINITY").replace("nan", "NAN"))
-    return f"\nstatic const {name}[] = {{\n" + ",\n".join(blocks) + "};\n"
+        yield ",\n" * (begin > 0) + block.replace("inf", "INFINITY").replace("nan", "NAN")
+    yield "};\n"
 
 
 def _double(number: float) -> str:

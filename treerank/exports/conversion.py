@@ -1,5 +1,6 @@
 """Conversion: a model in the words of a format, and what its program then evaluates."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -32,8 +33,8 @@ class Conversion(Protocol):
     def is_exact(self) -> bool:
         """Whether the program scores all documents as the model does."""
 
-    def content(self) -> str | bytes:
-        """Return the content of the file."""
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the content of the file."""
 
     def differences(self, X: Any) -> list[Difference]:
         """Return which documents are scored differently for another reason than rounded sums."""
@@ -87,9 +88,10 @@ class ForestConversion:
             and {forest.sum_dtype} == {read.sum_dtype, consumer.score_dtype}
         )
 
-    def content(self) -> str | bytes:
-        """Return the content of the file."""
-        return self.target.write(self.written)
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the content of the file."""
+        for piece in self.target.write(self.written):
+            yield piece.encode() if isinstance(piece, str) else piece
 
     def differences(self, X: Any) -> list[Difference]:
         """Return which documents reach other leaves, and why."""
@@ -125,9 +127,9 @@ class LoneConversion:
 
     is_exact = False
 
-    def content(self) -> str | bytes:
-        """Return the content of the file."""
-        return self.lone.write(self.term, self.names)
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the content of the file."""
+        yield self.lone.write(self.term, self.names).encode()
 
     def differences(self, X: Any) -> list[Difference]:
         """Return in which documents a feature is missing."""

@@ -5,21 +5,22 @@ doubles. The score of a document is a float.
 """
 
 import json
+from collections.abc import Iterator
 
 from treerank.exports.comparison import AT_MOST_OF_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
+from treerank.exports.json_text import json_pieces
+from treerank.exports.written import Written, WrittenTree
 
 
-def write_elastic(written: Written) -> str:
-    """Return the definition as JSON."""
+def write_elastic(written: Written) -> Iterator[str]:
+    """Yield the definition as JSON."""
     head = {"feature_names": written.names, "target_type": "regression"}
-    ensemble = {"trained_models": TREES, "aggregate_output": {"weighted_sum": {}}}
-    model = {"preprocessors": [], "trained_model": {"ensemble": head | ensemble}}
     begin = json.dumps({"tree": head})[:-2]
     trees = (f'{begin}, "tree_structure": [{_nodes(tree)}]}}}}' for tree in written.trees())
-    return json_with_trees(model, trees)
+    ensemble = {"trained_models": trees, "aggregate_output": {"weighted_sum": {}}}
+    return json_pieces({"preprocessors": [], "trained_model": {"ensemble": head | ensemble}})
 
 
 def _nodes(tree: WrittenTree) -> str:

@@ -87,9 +87,8 @@ def export(
         if reason not in allow:
             raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
         warn_user(f"Format {format!r} {obstacle}.")
-    content = conversion.content()
     with replaced_file(path) as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
+        file.writelines(conversion.pieces())
     return report
 
 

@@ -7,53 +7,44 @@ Infinite thresholds are the texts "inf" and "-inf". With a ``line``, ``coef * va
 added for each feature whose value is not missing.
 """
 
-import json
-import math
-from typing import Any
-
-import numpy as np
+from collections.abc import Iterator
 
 from treerank.exports.format import Format
+from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written
 from treerank.imports.forest_json import FORMAT
 
 
-def write_forest_json(written: Written) -> str:
-    """Return the arrays of the forest."""
+def write_forest_json(written: Written) -> Iterator[str]:
+    """Yield the arrays of the forest."""
     forest = written.forest
     sets = forest.categories
     line = written.line
-    added = {} if line is None else {"coef": line.coef.tolist(), "offset": line.offset.tolist()}
-    return json.dumps(
-        {
-            "format": FORMAT,
-            "feature_names": written.names,
-            "roots": forest.roots.tolist(),
-            "feature": forest.feature.tolist(),
-            "threshold": _numbers(forest.threshold),
-            "left": forest.left.tolist(),
-            "right": forest.right.tolist(),
-            "missing_left": forest.missing_left.tolist(),
-            "missing_up_to": forest.missing_up_to,
-            "values": forest.values[:, 0].tolist(),
-            "constant": float(forest.constant[0]),
-            "sum_dtype": forest.sum_dtype,
-            "categories": None
-            if sets is None
-            else {
-                "rule": sets.rule,
-                "of_node": sets.of_node.tolist(),
-                "starts": sets.starts.tolist(),
-                "codes": sets.codes.tolist(),
-            },
-        }
-        | ({"line": added} if added else {}),
-        allow_nan=False,
-    )
-
-
-def _numbers(values: np.ndarray) -> list[Any]:
-    return [value if math.isfinite(value) else str(value) for value in values.tolist()]
+    document = {
+        "format": FORMAT,
+        "feature_names": written.names,
+        "roots": forest.roots,
+        "feature": forest.feature,
+        "threshold": forest.threshold,
+        "left": forest.left,
+        "right": forest.right,
+        "missing_left": forest.missing_left,
+        "missing_up_to": forest.missing_up_to,
+        "values": forest.values[:, 0],
+        "constant": float(forest.constant[0]),
+        "sum_dtype": forest.sum_dtype,
+        "categories": None
+        if sets is None
+        else {
+            "rule": sets.rule,
+            "of_node": sets.of_node,
+            "starts": sets.starts,
+            "codes": sets.codes,
+        },
+    }
+    if line is not None:
+        document["line"] = {"coef": line.coef, "offset": line.offset}
+    return json_pieces(document)
 
 
 JSON = Format(write_forest_json, adds=("line",))

@@ -1,6 +1,6 @@
 """Format: how a model is written, and what the program that reads it computes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,7 +34,8 @@ class Format:
     Attributes
     ----------
     write : callable
-        Returns the content of the file for a :class:`~treerank.exports.written.Written`.
+        Returns the pieces of the file for a :class:`~treerank.exports.written.Written`: texts, or
+        bytes.
     consumer : Consumer or None
         How the program scores documents; ``None`` if it does everything as a forest does.
     single : Consumer, default=None
@@ -50,7 +51,7 @@ class Format:
         How models of such a term alone are written, where they have a file of their own.
     """
 
-    write: Callable[[Written], str | bytes]
+    write: Callable[[Written], Iterable[str] | Iterable[bytes]]
     consumer: Consumer | None = None
     single: Consumer | None = None
     max_depth: int | None = None

@@ -37,19 +37,20 @@ _CATEGORY, _LEFT, _ZERO, _NAN = 1, 2, 4, 8
 _OF_SPLITS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
 
 
-def write_lightgbm(written: Written) -> str:
-    """Return the text of the model."""
+def write_lightgbm(written: Written) -> Iterator[str]:
+    """Yield the text of the model."""
     missing = _ZERO if written.forest.missing_up_to >= 0 else _NAN
-    texts = [*(_tree(tree, missing) for tree in written.trees()), *_line_trees(written)]
-    trees = [f"Tree={i}\n{text}\n\n" for i, text in enumerate(texts)]
-    head = _HEADER.format(
+    texts = chain((_tree(tree, missing) for tree in written.trees()), _line_trees(written))
+    trees = [f"Tree={i}\n{text}\n\n" for i, text in enumerate(texts)]  # their sizes come first
+    yield _HEADER.format(
         last=written.forest.n_features - 1,
         names=" ".join(_name(name) for name in written.names),
         infos=" ".join(_infos(written)),
         sizes=" ".join(str(len(tree)) for tree in trees),
     )
+    yield from trees
     linear = "" if written.line is None else "[linear_tree: 1]\n"
-    return head + "".join(trees) + f"end of trees\n\nparameters:\n{linear}\nend of parameters\n"
+    yield f"end of trees\n\nparameters:\n{linear}\nend of parameters\n"
 
 
 def _tree(tree: WrittenTree, missing: int) -> str:
@@ -110,7 +111,7 @@ def _line_trees(written: Written) -> Iterator[str]:
 
 def _line(value: Any) -> str:
     """Return a list as its numbers with spaces between; others as their text."""
-    return " ".join(map(repr, value)) if isinstance(value, list) else str(value)
+    return repr(value)[1:-1].replace(",", "") if isinstance(value, list) else str(value)
 
 
 def _words(codes: list[float]) -> list[int]:

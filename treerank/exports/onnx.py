@@ -9,6 +9,7 @@ outputs of networks, whose matrix products have no fixed order of sums.
 onnxruntime before 1.24 scores some of these forests wrongly, without an error.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ from treerank.exports.written import Written
 _AT_MOST, _BELOW, _MEMBER = 0, 1, 6
 
 
-def write_onnx(written: Written) -> bytes:
-    """Return the model."""
+def write_onnx(written: Written) -> list[bytes]:
+    """Return the pieces of the model."""
     graph = Graph()
     others = [] if written.line is None else [add_line(graph, written.line)]
     others += [add_network(graph, network) for network in written.networks]
@@ -43,52 +44,49 @@ def _add_trees(graph: Graph, written: Written, target: str) -> str:
     """Add the trees; return the column of their sums."""
     attributes = _trees(written)
     if written.thresholds.dtype != np.float32:
-        return graph.add("TreeEnsemble", "X", target=target, domain="ai.onnx.ml", **attributes)
+        return graph.add_trees("X", attributes, target)
     values = graph.add("Cast", "X", to=FLOAT)
-    sums = graph.add("TreeEnsemble", values, domain="ai.onnx.ml", **attributes)
+    sums = graph.add_trees(values, attributes)
     return graph.add("Cast", sums, target=target, to=DOUBLE)
 
 
-def _trees(written: Written) -> dict[str, Any]:
-    """Return the attributes of the trees; splits and leaves are numbered apart."""
+def _trees(written: Written) -> Iterator[tuple[str, Any]]:
+    """Yield the attributes of the trees; splits and leaves are numbered apart."""
     forest, dtype = written.forest, written.thresholds.dtype
     is_leaf, lone = forest.is_leaf, forest.is_leaf[forest.roots]
-    place = np.where(is_leaf, np.cumsum(is_leaf), np.cumsum(~is_leaf)) - 1
-    splits, n_splits = np.flatnonzero(~is_leaf), int((~is_leaf).sum())
+    is_split = ~is_leaf
+    place = np.where(is_leaf, *(np.cumsum(each, dtype=np.int32) for each in (is_leaf, is_split)))
+    place -= 1
+    n_splits, n_leaves = int(is_split.sum()), int(is_leaf.sum())
     # A tree of one leaf becomes a split of which both sides have its value. They are two leaves,
     # since onnxruntime up to 1.27 takes a split with twice the same leaf for another one.
-    lone_leaves, n_leaves = place[forest.roots[lone]], int(is_leaf.sum())
-    copies = n_leaves + np.arange(len(lone_leaves))
+    lone_leaves = forest.roots[lone]
+    extra = np.arange(len(lone_leaves), dtype=np.int32)
+    zeros, ones = np.zeros(len(extra), bool), np.ones(len(extra), bool)
     roots = place[forest.roots]
-    roots[lone] = n_splits + np.arange(len(lone_leaves))
-    children = [place[side[splits]] for side in (forest.left, forest.right)]
-    ends = [is_leaf[side[splits]] for side in (forest.left, forest.right)]
-    leaves = forest.values[is_leaf, 0]
-    zeros, ones = np.zeros(len(lone_leaves), np.int64), np.ones(len(lone_leaves), np.int64)
-    below = _BELOW if dtype == np.float32 else _AT_MOST
-    modes = np.array([_MEMBER if node in written.sets else below for node in splits.tolist()])
-    members = [np.append(written.sets[n], np.nan) for n in splits.tolist() if n in written.sets]
-    attributes: dict[str, Any] = {
-        "aggregate_function": 1,
-        "leaf_targetids": np.zeros(n_leaves + len(copies), np.int64),
-        "leaf_weights": np.append(leaves, leaves[lone_leaves]).astype(dtype),
-        "n_targets": 1,
-        "nodes_falseleafs": np.append(ends[1].astype(np.int64), ones),
-        "nodes_falsenodeids": np.append(children[1], copies),
-        "nodes_featureids": np.append(forest.feature[splits].astype(np.int64), zeros),
-        "nodes_missing_value_tracks_true": np.append(
-            forest.missing_left[splits].astype(np.int64), zeros
-        ),
-        "nodes_modes": np.append(modes, zeros).astype(np.uint8),
-        "nodes_splits": np.append(written.thresholds[splits], zeros).astype(dtype),
-        "nodes_trueleafs": np.append(ends[0].astype(np.int64), ones),
-        "nodes_truenodeids": np.append(children[0], lone_leaves),
-        "post_transform": 0,
-        "tree_roots": roots,
-    }
-    if members:
-        attributes["membership_values"] = np.concatenate(members).astype(dtype)
-    return attributes
+    roots[lone] = n_splits + extra
+    yield "aggregate_function", 1
+    yield "leaf_targetids", np.zeros(n_leaves + len(extra), bool)
+    leaves = np.append(forest.values[is_leaf, 0], forest.values[lone_leaves, 0])
+    yield "leaf_weights", leaves.astype(dtype, copy=False)
+    del leaves
+    yield "n_targets", 1
+    yield "nodes_falseleafs", np.append(is_leaf[forest.right[is_split]], ones)
+    yield "nodes_falsenodeids", np.append(place[forest.right[is_split]], n_leaves + extra)
+    yield "nodes_featureids", np.append(forest.feature[is_split], zeros)
+    yield "nodes_missing_value_tracks_true", np.append(forest.missing_left[is_split], zeros)
+    modes = np.full(n_splits + len(extra), _BELOW if dtype == np.float32 else _AT_MOST, np.uint8)
+    modes[n_splits:] = _AT_MOST
+    modes[place[list(written.sets)]] = _MEMBER
+    yield "nodes_modes", modes
+    yield "nodes_splits", np.append(written.thresholds[is_split], zeros.astype(dtype))
+    yield "nodes_trueleafs", np.append(is_leaf[forest.left[is_split]], ones)
+    yield "nodes_truenodeids", np.append(place[forest.left[is_split]], place[lone_leaves])
+    yield "post_transform", 0
+    yield "tree_roots", roots
+    if written.sets:
+        members = [np.append(codes, np.nan) for codes in written.sets.values()]
+        yield "membership_values", np.concatenate(members).astype(dtype)
 
 
 ONNX = Format(

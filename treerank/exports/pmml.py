@@ -4,6 +4,7 @@ Trees that are added in single precision are marked with JPMML's ``x-mathContext
 floats then.
 """
 
+from collections.abc import Iterator
 from xml.sax.saxutils import quoteattr
 
 from treerank.exports.comparison import AT_MOST, BELOW_SINGLE
@@ -26,11 +27,12 @@ _LINE = """\
 <Segment><SimplePredicate field={name} operator="isNotMissing"/>\
 <RegressionModel functionName="regression">{schema}<RegressionTable intercept="{offset!r}">\
 <NumericPredictor name={name} coefficient="{factor!r}"/></RegressionTable></RegressionModel>\
-</Segment>"""
+</Segment>
+"""
 
 
-def write_pmml(written: Written) -> str:
-    """Return the model as XML."""
+def write_pmml(written: Written) -> Iterator[str]:
+    """Yield the model as XML."""
     single = written.thresholds.dtype == "float32"
     context = ' x-mathContext="float"' if single else ""
     kind = "float" if single else "double"
@@ -38,18 +40,17 @@ def write_pmml(written: Written) -> str:
               for name in written.names]  # fmt: skip
     schema = "".join(f"<MiningField name={quoteattr(name)}/>" for name in written.names)
     schema = f"<MiningSchema>{schema}</MiningSchema>"
-    lines = [_HEAD, *fields, "</DataDictionary>"]
-    lines.append(f'<MiningModel functionName="regression"{context}>{schema}')
-    lines.append('<Segmentation multipleModelMethod="sum">')
+    yield "\n".join([_HEAD, *fields, "</DataDictionary>\n"])
+    yield f'<MiningModel functionName="regression"{context}>{schema}\n'
+    yield '<Segmentation multipleModelMethod="sum">\n'
     names = [quoteattr(name) for name in written.names]
     for number, tree in enumerate(written.trees(), start=1):
-        lines.append(_TREE.format(number=number, context=context) + schema)
-        lines.append(_nodes(tree, names, single) + "</TreeModel></Segment>")
+        yield _TREE.format(number=number, context=context) + schema + "\n"
+        yield _nodes(tree, names, single)
+        yield "</TreeModel></Segment>\n"
     for name, factor, offset in written.line_of_names():
-        lines.append(
-            _LINE.format(name=quoteattr(name), factor=factor, offset=offset, schema=schema)
-        )
-    return "\n".join([*lines, "</Segmentation></MiningModel></PMML>", ""])
+        yield _LINE.format(name=quoteattr(name), factor=factor, offset=offset, schema=schema)
+    yield "</Segmentation></MiningModel></PMML>\n"
 
 
 def _nodes(tree: WrittenTree, names: list[str], single: bool) -> str:

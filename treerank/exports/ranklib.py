@@ -4,20 +4,22 @@ RankLib reads values and thresholds as floats, and goes left if ``value <= thres
 numbered from 1. It knows neither missing values nor categories.
 """
 
+from collections.abc import Iterator
+
 from treerank.exports.comparison import AT_MOST_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
 from treerank.exports.written import Written, WrittenTree
 
 
-def write_ranklib(written: Written) -> str:
-    """Return the trees as XML."""
-    lines = [f"## LambdaMART\n## No. of trees = {written.forest.n_trees}\n\n<ensemble>\n"]
+def write_ranklib(written: Written) -> Iterator[str]:
+    """Yield the trees as XML."""
+    yield f"## LambdaMART\n## No. of trees = {written.forest.n_trees}\n\n<ensemble>\n"
     for number, tree in enumerate(written.trees(), start=1):
-        lines.append(f'<tree id="{number}" weight="1.0"><split>\n')
-        lines.append(_splits(tree))
-        lines.append("</split></tree>\n")
-    return "".join([*lines, "</ensemble>\n"])
+        yield f'<tree id="{number}" weight="1.0"><split>\n'
+        yield _splits(tree)
+        yield "</split></tree>\n"
+    yield "</ensemble>\n"
 
 
 def _splits(tree: WrittenTree) -> str:

@@ -6,27 +6,29 @@ It knows neither missing values nor categories. Other models are in
 """
 
 import json
+from collections.abc import Iterator
 
 from treerank.exports.comparison import AT_MOST_WITH_SLACK
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
+from treerank.exports.json_text import json_pieces
 from treerank.exports.solr_layers import LONE
-from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
+from treerank.exports.written import Written, WrittenTree
 
 CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
 
 
-def write_solr(written: Written) -> str:
-    """Return the model as JSON; its features are those of a feature store of the same names."""
+def write_solr(written: Written) -> Iterator[str]:
+    """Yield the model as JSON; its features are those of a feature store of the same names."""
+    names = [json.dumps(name) for name in written.names]
+    trees = (f'{{"weight": "1", "root": {_root(tree, names)}}}' for tree in written.trees())
     model = {
         "class": CLASS,
         "name": "treerank",
         "features": [{"name": name} for name in written.names],
-        "params": {"trees": TREES},
+        "params": {"trees": trees},
     }
-    names = [json.dumps(name) for name in written.names]
-    trees = (f'{{"weight": "1", "root": {_root(tree, names)}}}' for tree in written.trees())
-    return json_with_trees(model, trees)
+    return json_pieces(model)
 
 
 def _root(tree: WrittenTree, names: list[str]) -> str:

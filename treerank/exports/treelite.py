@@ -5,6 +5,7 @@ precision. It does not take tiny numbers for zero as LightGBM does, but cannot r
 2.3e-308. They are 0 here.
 """
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,21 +24,22 @@ def _without_subnormal(numbers: np.ndarray) -> np.ndarray:
     return np.where(np.abs(numbers) < np.finfo(np.float64).tiny, 0.0, numbers)
 
 
-def write_treelite(written: Written) -> bytes:
-    """Return the checkpoint."""
+def write_treelite(written: Written) -> Iterator[bytes]:
+    """Yield the checkpoint."""
     from treelite import frontend
 
     if written.thresholds.dtype == "float32":
-        model = frontend.from_xgboost_json(write_xgboost(written))
-        return model.serialize_bytes()
+        yield frontend.from_xgboost_json("".join(write_xgboost(written))).serialize_bytes()
+        return
     values = _without_subnormal(written.forest.values)
     # treelite would forget the sides of missing values where zeros are missing, too.
     forest = replace(written.forest, values=values, missing_up_to=-1.0)
     thresholds = _without_subnormal(written.thresholds)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.txt"
-        path.write_text(write_lightgbm(Written(forest, thresholds, written.names)))
-        return frontend.load_lightgbm_model(path).serialize_bytes()
+        with path.open("w") as file:
+            file.writelines(write_lightgbm(Written(forest, thresholds, written.names)))
+        yield frontend.load_lightgbm_model(path).serialize_bytes()
 
 
 TREELITE = Format(

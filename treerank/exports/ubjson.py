@@ -1,6 +1,6 @@
 """UBJSON: the binary form of JSON in which XGBoost keeps models, as far as it needs them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,28 +13,34 @@ _ARRAYS = {
 }
 
 
-def ubjson(value: Any) -> bytes:
-    r"""Return texts, whole numbers, lists, dicts and arrays of numbers as bytes.
+def ubjson_pieces(value: Any) -> Iterator[bytes]:
+    r"""Yield texts, whole numbers, lists, dicts and arrays of numbers as bytes.
+
+    In the place of a value, there may be a function that returns it.
 
     Examples
     --------
     >>> from treerank.forests.ubjson import read_ubjson
-    >>> read_ubjson(ubjson({"size": 2, "names": ["a", "b"]}))
+    >>> read_ubjson(b"".join(ubjson_pieces({"size": 2, "names": ["a", lambda: "b"]})))
     {'size': 2, 'names': ['a', 'b']}
     """
-    return b"".join(_parts(value))
-
-
-def _parts(value: Any) -> list[bytes]:
-    if isinstance(value, np.ndarray):
+    if callable(value):
+        yield from ubjson_pieces(value())
+    elif isinstance(value, np.ndarray):
         mark, dtype = _ARRAYS[value.dtype.name]
-        return [b"[$" + mark + b"#" + _length(value), value.astype(dtype).tobytes()]
-    if isinstance(value, Mapping):
-        inner = [part for key, each in value.items() for part in (_text(key), *_parts(each))]
-        return [b"{", *inner, b"}"]
-    if isinstance(value, list):
-        return [b"[#" + _length(value), *(part for each in value for part in _parts(each))]
-    return [b"S" + _text(value)] if isinstance(value, str) else [b"L" + _number(value)]
+        yield b"[$" + mark + b"#" + _length(value) + value.astype(dtype).tobytes()
+    elif isinstance(value, Mapping):
+        yield b"{"
+        for key, each in value.items():
+            yield _text(key)
+            yield from ubjson_pieces(each)
+        yield b"}"
+    elif isinstance(value, list):
+        yield b"[#" + _length(value)
+        for each in value:
+            yield from ubjson_pieces(each)
+    else:
+        yield b"S" + _text(value) if isinstance(value, str) else b"L" + _number(value)
 
 
 def _number(value: int) -> bytes:

@@ -4,30 +4,33 @@ Vespa's search nodes keep thresholds and leaves of large models as floats, and c
 double, with ``value < threshold``. They add doubles.
 """
 
+from collections.abc import Iterator
+
 from treerank.exports.comparison import BELOW_SINGLE_THRESHOLD
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
+from treerank.exports.json_text import json_pieces
+from treerank.exports.written import Written, WrittenTree
 
 
-def write_vespa(written: Written) -> str:
-    """Return the model as JSON."""
+def write_vespa(written: Written) -> Iterator[str]:
+    """Yield the model as JSON."""
     places = _places(written)
     names = written.names
+    trees = (
+        f'{{"tree_index": {i}, "tree_structure": {_structure(tree, places)}}}'
+        for i, tree in enumerate(written.trees())
+    )
     model = {
         "name": "tree",
         "version": "v4",
         "objective": "lambdarank",
         "feature_names": names,
         "feature_infos": {names[feature]: {"values": [*places[feature]]} for feature in places},
-        "tree_info": TREES,
+        "tree_info": trees,
         "pandas_categorical": [[*places[feature]] for feature in places],
     }
-    trees = (
-        f'{{"tree_index": {i}, "tree_structure": {_structure(tree, places)}}}'
-        for i, tree in enumerate(written.trees())
-    )
-    return json_with_trees(model, trees)
+    return json_pieces(model)
 
 
 def _places(written: Written) -> dict[int, dict[int, int]]:

@@ -11,17 +11,19 @@ from collections.abc import Iterator
 from treerank.exports.comparison import BELOW_SINGLE_THRESHOLD
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
+from treerank.exports.json_text import separated
 from treerank.exports.written import Written, WrittenTree
 
 _NAME = re.compile(r"[A-Za-z_][\w.]*(?:\([\w., ]*\)[\w.]*)?")
 
 
-def write_expression(written: Written) -> str:
-    """Return the expression."""
+def write_expression(written: Written) -> Iterator[str]:
+    """Yield the expression."""
     for name in written.names:
         if not _NAME.fullmatch(name):
             raise ValueError(f"names must be rank features of Vespa; got {name!r:.80}.")
-    return " +\n".join(_added(written)) + "\n"
+    yield from separated(_added(written), " +\n")
+    yield "\n"
 
 
 def _added(written: Written) -> Iterator[str]:

@@ -1,19 +1,14 @@
 """Written forest: what a format writes, tree after tree, in the order that most formats use."""
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from treerank.forests.forest import Forest
 from treerank.terms.linear import LinearTerm
 from treerank.terms.network import Network
-
-#: Stands for the trees in a document of JSON.
-TREES = "the trees"
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +108,7 @@ class Written:
     def levels(self) -> list[tuple[np.ndarray, np.ndarray]]:
         """Nodes of each depth with the numbers of their trees; children are neighbors."""
         forest = self.forest
-        nodes, tree = forest.roots, np.arange(forest.n_trees)
+        nodes, tree = forest.roots, np.arange(forest.n_trees, dtype=np.int32)
         found = []
         while len(nodes):
             found.append((nodes, tree))
@@ -134,7 +129,7 @@ class Written:
         """Yield tree after tree."""
         forest = self.forest
         sizes, place, depth = self._places()
-        order = np.empty(forest.n_nodes, dtype=np.int64)
+        order = np.empty(forest.n_nodes, dtype=np.int32)
         order[place] = np.arange(forest.n_nodes)
         begins = place[forest.roots]
         for begin, size in zip(begins.tolist(), sizes[forest.roots].tolist(), strict=True):
@@ -153,7 +148,7 @@ class Written:
     def _places(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the number of nodes below each node, its place in the order, and its depth."""
         forest = self.forest
-        sizes, place, depth = (np.ones(forest.n_nodes, dtype=np.int64) for _ in range(3))
+        sizes, place, depth = (np.ones(forest.n_nodes, dtype=np.int32) for _ in range(3))
         for nodes, _ in reversed(self.levels):
             splits = nodes[~forest.is_leaf[nodes]]
             sizes[splits] += sizes[forest.left[splits]] + sizes[forest.right[splits]]
@@ -165,15 +160,3 @@ class Written:
             place[left] = place[splits] + 1
             place[right] = place[left] + sizes[left]
         return sizes, place, depth
-
-
-def json_with_trees(document: Any, trees: Iterable[str]) -> str:
-    """Return a document as JSON, with a list of texts of JSON in the place of ``TREES``.
-
-    Examples
-    --------
-    >>> json_with_trees({"model": TREES}, ["1", "[2]"])
-    '{"model": [1, [2]]}'
-    """
-    begin, end = json.dumps(document).split(json.dumps(TREES))
-    return "".join([begin, "[", ", ".join(trees), "]", end])

@@ -5,8 +5,7 @@ go right. Trees that were grown on a sparse matrix take zeros as missing if XGBo
 sparse matrix, which then has to be said: ``zero_up_to`` is -1 here.
 """
 
-import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -16,24 +15,26 @@ import numpy as np
 from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.ubjson import ubjson
-from treerank.exports.written import TREES, Written, json_with_trees
+from treerank.exports.json_text import json_pieces
+from treerank.exports.ubjson import ubjson_pieces
+from treerank.exports.written import Written
 
 _NO_PARENT = 2**31 - 1
 
 
-def write_xgboost(written: Written) -> str:
-    """Return the model as JSON."""
-    return json_with_trees(_document(written, TREES), map(_json, _trees(written)))
+def write_xgboost(written: Written) -> Iterator[str]:
+    """Yield the model as JSON."""
+    trees = ("".join(json_pieces(tree())) for tree in _trees(written))
+    return json_pieces(_document(written, trees))
 
 
-def write_xgboost_ubj(written: Written) -> bytes:
-    """Return the model in UBJSON."""
-    return ubjson(_document(written, list(_trees(written))))
+def write_xgboost_ubj(written: Written) -> Iterator[bytes]:
+    """Yield the model in UBJSON."""
+    return ubjson_pieces(_document(written, _trees(written)))
 
 
 def _document(written: Written, trees: Any) -> dict[str, Any]:
-    """Return the model without its trees."""
+    """Return the model around its trees."""
     forest = written.forest
     model = {
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(forest.n_trees)},
@@ -58,30 +59,14 @@ def _document(written: Written, trees: Any) -> dict[str, Any]:
     return {"learner": learner, "version": [3, 0, 0]}
 
 
-def _trees(written: Written) -> Iterator[dict[str, Any]]:
-    """Yield tree after tree, with lists of numbers as arrays."""
+def _trees(written: Written) -> list[Callable[[], dict[str, Any]]]:
+    """Return functions that return a tree each, with lists of numbers as arrays."""
     written = _with_sets_right(written)
     starts = np.flatnonzero(np.isin(written.neighbors, written.forest.roots))
     place = np.zeros(written.forest.n_nodes, dtype=np.int64)
     place[written.neighbors] = np.arange(written.forest.n_nodes)
     trees = np.split(written.neighbors, starts[1:]) if len(starts) else []
-    for number, nodes in enumerate(trees):
-        yield _tree(written, number, nodes, place)
-
-
-def _json(tree: dict[str, Any]) -> str:
-    fields = (f'"{name}": {_value(value)}' for name, value in tree.items())
-    return "{" + ", ".join(fields) + "}"
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        if not value.any():  # repeated, which takes less time
-            texts = [repr(value.dtype.type(0).item())] * len(value)
-        else:
-            texts = [repr(number) for number in value.tolist()]
-        return "[" + ", ".join(texts) + "]"
-    return json.dumps(value)
+    return [partial(_tree, written, number, nodes, place) for number, nodes in enumerate(trees)]
 
 
 def _with_sets_right(written: Written) -> Written:

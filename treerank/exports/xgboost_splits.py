@@ -10,6 +10,7 @@ are lower by the same number.
 """
 
 import json
+from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
@@ -17,14 +18,15 @@ import numpy as np
 from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format, Lone
-from treerank.exports.written import TREES, Written, WrittenTree, json_with_trees
+from treerank.exports.json_text import json_pieces
+from treerank.exports.written import Written, WrittenTree
 from treerank.terms.linear import LinearTerm
 
 
-def write_xgboost_splits(written: Written) -> str:
-    """Return the trees as a list of splits within splits."""
+def write_xgboost_splits(written: Written) -> Iterator[str]:
+    """Yield the trees as a list of splits within splits."""
     names = [json.dumps(name) for name in written.names]
-    return json_with_trees(TREES, (_tree(tree, names) for tree in written.trees()))
+    return json_pieces(_tree(tree, names) for tree in written.trees())
 
 
 def _tree(tree: WrittenTree, names: list[str]) -> str:

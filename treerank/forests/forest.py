@@ -172,11 +172,15 @@ class Forest:
         return make_bitvectors(self)
 
     def _check_splits(self) -> None:
-        is_leaf, children = self.is_leaf, np.stack([self.left, self.right])
-        _require("left", ((children == -1) == is_leaf).all(), "-1 in leaves, and only there")
-        nodes = np.concatenate([self.roots, *children[:, ~is_leaf]])
-        n_parents = np.bincount(nodes, minlength=self.n_nodes)
-        _require("left", (n_parents == 1).all(), "such that each node has one parent or is a root")
+        is_leaf, is_split = self.is_leaf, ~self.is_leaf
+        for children in (self.left, self.right):
+            _require("left", ((children == -1) == is_leaf).all(), "-1 in leaves, and only there")
+        is_reached = np.zeros(self.n_nodes, dtype=bool)
+        for nodes in (self.roots, self.left[is_split], self.right[is_split]):
+            is_reached[nodes] = True
+        # As many as there are nodes, and each of them: so each of them once.
+        is_one = self.n_trees + 2 * int(is_split.sum()) == self.n_nodes and is_reached.all()
+        _require("left", is_one, "such that each node has one parent or is a root")
         names = self.feature_names
         texts = [name for name in names or () if isinstance(name, str)]
         is_whole = names is None or len(names) == len(texts) == self.n_features

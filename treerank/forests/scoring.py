@@ -232,25 +232,28 @@ def score_by_vectors(
 
 @njit(error_model="numpy", nogil=True)
 def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, scores):
-    _, _, _, column, threshold, kept, split_starts, leaf_starts, values = vectors
+    _, _, _, column, threshold, kept_left, kept_right, split_starts, leaf_starts, values = vectors
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
         _fill_columns(X[begin : begin + n], vectors, nodes, sets, columns)
         scores[begin : begin + n] = constant
-        for tree in range(len(leaf_starts) - 1):
-            bits[:n] = _ALL
-            for split in range(split_starts[tree], split_starts[tree + 1]):
-                own, limit, rest = columns[column[split]], threshold[split], kept[split]
+        for word in range(len(leaf_starts) - 1):
+            bits[:n] = _ALL >> np.uint64(64 - (leaf_starts[word + 1] - leaf_starts[word]))
+            for split in range(split_starts[word], split_starts[word + 1]):
+                own, limit = columns[column[split]], threshold[split]
+                left, right = kept_left[split], kept_right[split]
                 for i in range(n):
-                    bits[i] &= _ALL if own[i] <= limit else rest
+                    bits[i] &= left if own[i] <= limit else right
             for i in range(n):
-                total = scores[begin + i] + values[leaf_starts[tree] + lowest_bit(bits[i])]
-                scores[begin + i] = np.float64(np.float32(total)) if single else total
+                total = scores[begin + i] + values[leaf_starts[word] + lowest_bit(bits[i])]
+                total = np.float64(np.float32(total)) if single else total
+                # Without a bit, the leaf is in another word of the tree.
+                scores[begin + i] = total if bits[i] else scores[begin + i]
 
 
 @njit(error_model="numpy", nogil=True)
 def lowest_bit(word: Any) -> Any:
-    """Return the place of the lowest bit of a word, which is not 0."""
+    """Return the place of the lowest bit of a word; some place for 0."""
     return _PLACES[((word & (~word + _ONE)) * _ORDER) >> _SHIFT]
 
 
