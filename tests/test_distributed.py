@@ -57,6 +57,9 @@ class Threads:
     def largest(self, values):
         return np.max(self.gather(values), axis=0)
 
+    def total(self, values):
+        return np.sum(self.gather(values), axis=0)
+
     def exchange(self, outgoing, into):
         sent = self.gather([list(outgoing(rank)) for rank in range(self.size)])
         filling = Filling(into)

@@ -158,32 +158,45 @@ class LightGBMTrees(BoostedTrees):
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
         import lightgbm
 
-        from treerank.feature_parts.engines.lightgbm_boundary import make_dataset, progress_callback
+        from treerank.feature_parts.engines.lightgbm_boundary import (
+            for_dataset,
+            make_dataset,
+            make_reference,
+            progress_callback,
+        )
+        from treerank.feature_parts.engines.lightgbm_network import team_network
 
         rows, derivatives, n_new, earlier, validation_rows, progress, _, _ = task
         params = self._parameters(task)
-        params["objective"] = lambda scores, _: derivatives(scores)
-        data = make_dataset(
-            rows,
-            whole=earlier is not None,
-            feature_name=engine_names(rows.feature_names) or "auto",
-            categorical_feature=list(self._categorical_columns(rows)) or "auto",
-        )
+        options: dict[str, Any] = {
+            "feature_name": engine_names(rows.feature_names) or "auto",
+            "categorical_feature": list(self._categorical_columns(rows)) or "auto",
+        }
+        reference = make_reference(rows, params, **options)
+        data = make_dataset(rows, whole=earlier is not None, reference=reference, **options)
         held_out = None
         if validation_rows is not None:
             held_out = [make_dataset(validation_rows, whole=earlier is not None, reference=data)]
-        booster = lightgbm.train(
-            params,
-            data,
-            num_boost_round=n_new,
-            valid_sets=held_out,
-            feval=None
-            if progress.metric is None
-            else lambda scores, _: (progress.name, progress.measure(scores), True),
-            callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
-            init_model=earlier,
-            keep_training_booster=True,
-        )
+
+        def objective(scores, _):
+            return [for_dataset(each) for each in derivatives(scores[: len(rows)])]
+
+        def measure(scores):
+            return progress.measure(scores[: len(validation_rows or ())])
+
+        with team_network() as network:
+            booster = lightgbm.train(
+                params | network | {"objective": objective},
+                data,
+                num_boost_round=n_new,
+                valid_sets=held_out,
+                feval=None
+                if progress.metric is None
+                else lambda scores, _: (progress.name, measure(scores), True),
+                callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
+                init_model=earlier,
+                keep_training_booster=True,
+            )
         return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
 
     def is_resumable(self) -> bool:
