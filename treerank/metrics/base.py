@@ -144,14 +144,24 @@ class Metric(ABC):
         return prepared
 
     def _prepare(self, y: ArrayLike, qid: ArrayLike | QueryGroups | None) -> "PreparedMetric":
-        y = check_column("y", y)
+        if current_team().size == 1 or len(np.atleast_1d(y)):  # else a worker without documents
+            y = check_column("y", y)
         groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
         if groups.n_documents != len(y):
             raise ValueError(
                 f"qid must group as many documents as y has; got {groups.n_documents} for {len(y)}."
             )
-        worth = groups.sorted(self.worth(y))
-        return PreparedMetric(self, groups, worth, self.ideal(worth, groups.indptr))
+        worth = groups.sorted(self._worth_in_team(y))
+        ideal = self.ideal(worth, groups.indptr) if groups.n_queries else worth
+        return PreparedMetric(self, groups, worth, ideal)
+
+    def _worth_in_team(self, y: np.ndarray) -> np.ndarray:
+        """Return what each document is worth, which may depend on the labels of other workers."""
+        team = current_team()
+        if team.size == 1:
+            return self.worth(y)
+        ends = team.gather([y.min(), y.max()] if len(y) else [])
+        return self.worth(np.concatenate([y, *ends]))[: len(y)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,6 +203,8 @@ class PreparedMetric:
 
     def per_query(self, scores: ArrayLike) -> np.ndarray:
         """Return one value per query."""
+        if len(self.worth) == 0:  # of a worker without documents
+            return self.ideal
         scores = check_column("scores", scores, len(self.worth))
         no_relevant = self.metric.no_relevant
         unranked = np.nan if no_relevant == "exclude" else float(no_relevant)

@@ -181,19 +181,19 @@ class LightGBMTrees(BoostedTrees):
         def objective(scores, _):
             return [for_dataset(each) for each in derivatives(scores[: len(rows)])]
 
-        def measure(scores):
-            return progress.measure(scores[: len(validation_rows or ())])
+        def measure(scores, _):
+            n_rows = len(validation_rows or ())
+            return progress.name, progress.measure(scores[:n_rows]), True
 
+        record = progress_callback(progress, derivatives.n_outputs, self.dump_booster)
         with team_network() as network:
             booster = lightgbm.train(
-                params | network | {"objective": objective},
+                params | network.params | {"objective": objective},
                 data,
                 num_boost_round=n_new,
                 valid_sets=held_out,
-                feval=None
-                if progress.metric is None
-                else lambda scores, _: (progress.name, measure(scores), True),
-                callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
+                feval=None if progress.metric is None else measure,
+                callbacks=[network, record],
                 init_model=earlier,
                 keep_training_booster=True,
             )

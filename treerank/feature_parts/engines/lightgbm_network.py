@@ -42,11 +42,22 @@ class Network:
     ----------
     team : Team
         The workers.
+
+    Attributes
+    ----------
+    params : dict
+        Parameters of LightGBM by which it asks the team; none for a team of one.
     """
 
     def __init__(self, team: Team):
         self.team = team
+        self.params = {"tree_learner": "data", "num_machines": team.size} if team.size > 1 else {}
         self.error: Exception | None = None
+
+    def __call__(self, env: Any = None) -> None:
+        """Raise the error; as a callback of LightGBM, before a tree of zeros is kept."""
+        if self.error is not None:
+            raise self.error
 
     def add_up(
         self, given: int, size: int, _: int, starts: Any, sizes: Any, __: int, into: int, *___: Any
@@ -91,29 +102,28 @@ def _bytes_at(address: int, size: int) -> np.ndarray:
 
 
 @contextmanager
-def team_network() -> Iterator[dict[str, Any]]:
-    """Let LightGBM train by all workers of the team in this block; return its parameters for it.
+def team_network() -> Iterator[Network]:
+    """Let LightGBM train by all workers of the team in this block.
 
     Examples
     --------
-    >>> with team_network() as params:
-    ...     params
+    >>> with team_network() as network:
+    ...     network.params
     {}
     """
     team = current_team()
-    if team.size == 1:
-        yield {}
-        return
     network = Network(team)
+    if team.size == 1:
+        yield network
+        return
     functions = _ADD_UP(network.add_up), _COLLECT(network.collect)
     library = lightgbm.basic._LIB  # type: ignore[attr-defined]
     addresses = [ctypes.cast(function, ctypes.c_void_p) for function in functions]
     library.LGBM_NetworkInitWithFunctions(team.size, team.rank, *addresses)
     try:
-        yield {"tree_learner": "data", "num_machines": team.size}
-    except lightgbm.basic.LightGBMError as error:
-        raise network.error or error from error
+        yield network
+    except lightgbm.basic.LightGBMError:
+        network()  # which may be the reason
+        raise
     finally:
         library.LGBM_NetworkFree()
-    if network.error is not None:
-        raise network.error
