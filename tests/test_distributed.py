@@ -39,13 +39,16 @@ from treerank.rankers.held_out import HeldOut
 from treerank.team import Filling, current_team, working_in
 from treerank.testing import make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore:min_child_weight must be at least"),  # of LightGBM
+]
 
 DATA = make_ranking_sample(n_queries=15)
 X, Y, QID = DATA.X, DATA.y, DATA.qid
 TREES = XGBoostTrees(n_estimators=4, n_jobs=1)
 #: Trees of LightGBM that several workers grow, too, and weights that make hessians large enough.
-COMMON = {"min_child_samples": 0, "min_child_weight": 16.0, "n_jobs": 1}
+COMMON = {"min_child_samples": 0, "min_child_weight": 2000.0, "max_bin": 15, "n_jobs": 1}
 WEIGHT = np.where(QID % 2, 1000.0, 3000.0)
 
 
@@ -105,10 +108,10 @@ def model_of(ranker):
     forest = ranker.forest()
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.right
     arrays += forest.missing_left, np.where(forest.left[:, None] < 0, forest.values, 0)
-    booster, statistics = ranker.feature_part_.booster_, None
-    if hasattr(booster, "get_dump"):  # the statistics of several workers of LightGBM are estimates
-        dump = booster.get_dump(with_stats=True)
-        statistics = [re.sub(r"-0(?![.\d])", "0", tree) for tree in dump]
+    booster = ranker.feature_part_.booster_
+    if not hasattr(booster, "get_dump"):
+        return booster.model_to_string().partition("parameters:")[0]
+    statistics = [re.sub(r"-0(?![.\d])", "0", tree) for tree in booster.get_dump(with_stats=True)]
     return [(array + 0).tobytes() for array in arrays], statistics
 
 
@@ -167,6 +170,16 @@ def test_lightgbm_too(launcher, n_workers, settings):
     columns = {"query_weight": WEIGHT, "eval_set": (X[QID > 2], Y[QID > 2], QID[QID > 2])}
     assert_same(ranker, launcher, n_workers, **columns)
     assert ranker.forest().left.max() > 0
+
+
+def test_workers_of_lightgbm_agree_where_one_might_not(launcher):
+    settings = COMMON | {"n_estimators": 9, "min_child_weight": 16.0}
+    ranker, models = TreeDirectRanker(LightGBMTrees(**settings), random_state=0), []
+    for launcher.n_workers in (2, 3):
+        with pytest.warns(UserWarning, match="min_child_weight must be at least"):
+            fitted = fit(ranker, X, Y, QID, workers=launcher, query_weight=WEIGHT)
+        models.append(model_of(fitted))
+    assert models[0] == models[1]
 
 
 def test_workers_of_lightgbm_may_have_no_rows(launcher):
@@ -366,7 +379,7 @@ def test_outside_of_a_team_a_fit_is_alone():
         (RankSVM(), "ranker must be a DirectRanker"),
         (TreeDirectRanker("histogram"), "feature_part must be XGBoostTrees or LightGBMTrees for"),
         (TreeDirectRanker(), "min_child_samples must be 0 for several workers; got 20"),
-        (TreeDirectRanker(LightGBMTrees(min_child_samples=0)), "must be at least 16 for several"),
+        (TreeDirectRanker(LightGBMTrees(min_child_samples=0, reg_alpha=1.0)), "reg_alpha must be"),
         (TreeDirectRanker(XGBoostTrees(subsample=0.5)), "subsample must be 1.0 for several"),
         (TreeDirectRanker("xgboost", loss="half_squared_error"), "loss must compare documents"),
         (TreeDirectRanker("xgboost", per_level=True), "per_level must be False for several"),

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-ray = pytest.importorskip("ray")
+pytest.importorskip("ray")
 pytest.importorskip("xgboost")
+
+import ray
 
 from treerank import TreeDirectRanker
 from treerank.distributed import fit

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, check_weight, shown
+from treerank.checks import check_count, check_weight, shown, warn_user
 from treerank.datasets.tables import take_columns
 from treerank.distributed.launcher import Launcher
 from treerank.distributed.parts import file_parts
@@ -39,9 +40,6 @@ _SETTINGS_OF: dict[type, dict[str, Any]] = {
     | {"reg_alpha": 0.0, "reg_lambda": 0.0, "min_split_gain": 0.0}
     | {"monotone_constraints": None, "interaction_constraints": None},
 }
-#: LightGBM adds 1e-15 to sums of hessians, to different ones by several workers. Sums from here on
-#: are rounded to what they were.
-_LEAST_HESSIAN = 16
 #: Packages of data that are spread over workers.
 _SPREAD_BY = ("dask", "pyspark", "ray")
 #: Arguments of ``fit`` and the names of the features.
@@ -120,7 +118,10 @@ def fit(
         task = {"ranker": clone(ranker), "seed": seed, "checkpoint": current_checkpoint()}
         both = zip(shares(train), shares(held_out), strict=True)
         tasks = [task | {"train": own, "held_out": held_out} for own, held_out in both]
-        return next(fitted for fitted in launcher.run(tasks) if fitted is not None)
+        fitted, messages = zip(*launcher.run(tasks), strict=True)
+        for message, category in dict.fromkeys(chain.from_iterable(messages)):
+            warn_user(message, category)
+        return next(each for each in fitted if each is not None)
 
 
 def is_collection(X: Any) -> bool:
@@ -210,9 +211,4 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
         raise ValueError(
             "metric must be a Metric that does not depend on the order of rows for several "
             f"workers; got {shown(ranker.metric)}."
-        )
-    if isinstance(part, LightGBMTrees) and part.min_child_weight < _LEAST_HESSIAN:
-        raise ValueError(
-            f"min_child_weight must be at least {_LEAST_HESSIAN} for several workers of LightGBM; "
-            f"got {shown(part.min_child_weight)}."
         )

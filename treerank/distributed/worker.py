@@ -1,5 +1,6 @@
 """Worker: one process of a fit by several, whoever starts it."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -30,8 +31,10 @@ def fit_share(
     seed: int,
     checkpoint: Checkpoint | None,
     address: dict[str, Any],
-) -> Any:
+) -> tuple[Any, list[tuple[str, type[Warning]]]]:
     """Fit a ranker together with the other workers; the first that has documents returns it.
+
+    Also returns texts and categories of warnings.
 
     Parameters
     ----------
@@ -47,12 +50,20 @@ def fit_share(
     address : dict
         Arguments of XGBoost's ``CommunicatorContext``.
     """
-    with xgboost_team(address) as team, using(checkpoint):
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        xgboost_team(address) as team,
+        using(checkpoint),
+    ):
+        warnings.simplefilter("default")
+        warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker")  # of XGBoost
         shard = whole_queries(ranker, **train)
         data = training_set(shard.X, shard.y, shard.qid, **shard.weights)
         eval_set = None if held_out is None else _held_out(ranker, held_out)
         ranker.fit_training_set(data, eval_set=eval_set, seed=seed)
-        return ranker if team.rank == team.gather(len(shard) > 0).index(True) else None
+        is_first = team.rank == team.gather(len(shard) > 0).index(True)
+    messages = [(str(warning.message), warning.category) for warning in caught]
+    return ranker if is_first else None, messages
 
 
 def whole_queries(

@@ -144,14 +144,15 @@ class Metric(ABC):
         return prepared
 
     def _prepare(self, y: ArrayLike, qid: ArrayLike | QueryGroups | None) -> "PreparedMetric":
-        if current_team().size == 1 or len(np.atleast_1d(y)):  # else a worker without documents
-            y = check_column("y", y)
-        groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
-        if groups.n_documents != len(y):
+        is_empty = isinstance(qid, QueryGroups) and qid.n_documents == 0  # of one of many workers
+        labels = np.empty(0) if is_empty else check_column("y", y)
+        groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(labels))
+        if groups.n_documents != len(labels):
             raise ValueError(
-                f"qid must group as many documents as y has; got {groups.n_documents} for {len(y)}."
+                "qid must group as many documents as y has; "
+                f"got {groups.n_documents} for {len(labels)}."
             )
-        worth = groups.sorted(self._worth_in_team(y))
+        worth = groups.sorted(self._worth_in_team(labels))
         ideal = self.ideal(worth, groups.indptr) if groups.n_queries else worth
         return PreparedMetric(self, groups, worth, ideal)
 

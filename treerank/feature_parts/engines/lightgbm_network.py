@@ -6,7 +6,8 @@ The functions are set for the thread that calls LightGBM, and only while a block
 """
 
 import ctypes
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -28,8 +29,10 @@ _COLLECT = ctypes.CFUNCTYPE(
     *(ctypes.c_void_p, ctypes.c_int32),
 )
 #: Size of the two splits that a worker proposes, and where each says how many documents the two
-#: new leaves have.
+#: new leaves have, by its estimate.
 _SPLITS_SIZE, _COUNTS = 444, slice(4, 12)
+#: What LightGBM is told instead, of the smaller and of the larger leaf.
+_SMALLER, _LARGER = 2**29, 2**30
 
 
 class Network:
@@ -77,7 +80,7 @@ class Network:
         every[start : start + size] = _bytes_at(given, size)
         every = self._answer(self.team.largest, every)
         if size == _SPLITS_SIZE:
-            _count_documents(every.reshape(n, 2, -1)[..., _COUNTS])
+            _replace_counts(every.reshape(n, 2, -1)[..., _COUNTS])
         _bytes_at(into, into_size)[:] = every
 
     def _answer(self, ask: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> np.ndarray:
@@ -89,12 +92,49 @@ class Network:
         return np.zeros_like(values)
 
 
-def _count_documents(counts: np.ndarray) -> None:
-    """Make LightGBM's estimates of numbers of documents positive: a leaf has at least one.
+def _replace_counts(counts: np.ndarray) -> None:
+    """Make LightGBM's estimates of numbers of documents so large that they decide nothing.
 
-    They decide nothing, but where an estimate is 0, LightGBM refuses the split.
+    LightGBM estimates a number as a sum of rounded shares, and leaves out a split if the rest is
+    negative. Several workers add up other estimates than one.
     """
-    counts[:] = np.maximum(np.ascontiguousarray(counts).view(np.int32), 1).view(np.uint8)
+    left, right = np.moveaxis(np.ascontiguousarray(counts).view(np.int32), -1, 0)
+    larger = [np.where(left < right, _SMALLER, _LARGER), np.where(left < right, _LARGER, _SMALLER)]
+    counts[:] = np.stack(larger, axis=-1).astype(np.int32).view(np.uint8)
+
+
+def with_counts(text: str, leaf_counts: Sequence[np.ndarray]) -> str:
+    """Return a model of LightGBM as text, with the numbers of documents in each tree's leaves."""
+    head, *trees = re.split(r"^(?=Tree=\d+$)", text, flags=re.MULTILINE)
+    sizes = [int(size) for size in _field("tree_sizes", head).split()]
+    for number, (tree, counts) in enumerate(zip(trees, leaf_counts, strict=True)):
+        if len(counts) > 1:
+            trees[number] = _counted(tree, counts)
+            sizes[number] += len(trees[number]) - len(tree)
+    return "".join([_replaced(head, "tree_sizes", sizes), *trees])
+
+
+def _counted(tree: str, leaf_counts: np.ndarray) -> str:
+    """Return the text of a tree with the numbers of documents in its leaves and nodes."""
+    left, right = (
+        [int(child) for child in _field(name, tree).split()]
+        for name in ("left_child", "right_child")
+    )
+    counts = [0] * len(left) + leaf_counts[::-1].tolist()  # a leaf has the number -1, -2, ...
+    for node in reversed(range(len(left))):  # children come later
+        counts[node] = counts[left[node]] + counts[right[node]]
+    tree = _replaced(tree, "internal_count", counts[: len(left)])
+    return _replaced(tree, "leaf_count", leaf_counts)
+
+
+def _field(name: str, text: str) -> str:
+    found = re.search(rf"^{name}=(.*)$", text, re.MULTILINE)
+    return "" if found is None else found[1]
+
+
+def _replaced(text: str, name: str, numbers: Iterable[int]) -> str:
+    line = f"{name}={' '.join(map(str, numbers))}"
+    return re.sub(rf"^{name}=.*$", line, text, count=1, flags=re.MULTILINE)
 
 
 def _bytes_at(address: int, size: int) -> np.ndarray:
