@@ -1,5 +1,7 @@
 """Tasks of Ray fit the model of one machine."""
 
+import threading
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,7 @@ pytest.importorskip("xgboost")
 import ray
 
 from treerank import TreeDirectRanker
-from treerank.distributed import fit
+from treerank.distributed import Predictor, fit
 from treerank.distributed.ray_workers import RayWorkers
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.testing import make_ranking_sample
@@ -51,6 +53,12 @@ def test_a_dataset_and_arrays_give_the_model_of_one_machine(cluster, n_workers):
         assert several.evals_result_ == one.evals_result_
 
 
+def test_batches_of_a_dataset_are_scored(cluster):
+    fitted = RANKER.fit(FEATURES, Y, QID, eval_set=EVAL_SET)
+    dataset = ray.data.from_pandas(FRAME).map_batches(Predictor(fitted), batch_format="pandas")
+    np.testing.assert_array_equal(dataset.to_pandas()["score"], fitted.predict(FEATURES))
+
+
 def test_errors_of_workers_are_raised(cluster):
     dataset = ray.data.from_pandas(FRAME.assign(a="text"))
     with pytest.raises(ValueError, match="without categories"):
@@ -64,29 +72,16 @@ def test_a_cluster_without_room_is_named(cluster):
         fit(RANKER, X, Y, QID, eval_set=EVAL_SET[:2], workers=RayWorkers(9, patience=1))
 
 
-def test_a_worker_that_dies_is_named(cluster, tmp_path):
+def test_a_worker_that_dies_is_named(cluster):
+    psutil = pytest.importorskip("psutil")
     endless = TreeDirectRanker(XGBoostTrees(n_estimators=10**6, n_jobs=1))
-    path = tmp_path / "kill"
-
-    class Killing(RayWorkers):
-        def run(self, tasks):
-            import threading
-
-            threading.Timer(5, kill_one).start()
-            return super().run(tasks)
 
     def kill_one():
-        import os
-        import signal
-
-        import psutil
-
         for process in psutil.Process().children(recursive=True):
             if "fit_share" in " ".join(process.cmdline()):
-                os.kill(process.pid, signal.SIGKILL)
-                path.touch()
+                process.kill()
                 return
 
+    threading.Timer(5, kill_one).start()
     with pytest.raises(RuntimeError, match="every worker must live until the fit is done"):
-        fit(endless, X, Y, QID, workers=Killing(2))
-    assert path.exists()
+        fit(endless, X, Y, QID, workers=RayWorkers(2))

@@ -12,7 +12,7 @@ pytest.importorskip("xgboost")
 from pyspark.sql import SparkSession
 
 from treerank import TreeDirectRanker
-from treerank.distributed import fit
+from treerank.distributed import Predictor, fit
 from treerank.distributed.spark_workers import SparkWorkers
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.testing import make_ranking_sample
@@ -52,6 +52,16 @@ def test_a_data_frame_and_arrays_give_the_model_of_one_machine(session, n_worker
         several = fit(RANKER, *data, eval_set=EVAL_SET, workers=SparkWorkers(session, n_workers))
         np.testing.assert_array_equal(several.predict(FEATURES), one.predict(FEATURES))
         assert several.evals_result_ == one.evals_result_
+
+
+def test_a_data_frame_is_scored(session):
+    fitted = RANKER.fit(FEATURES, Y, QID, eval_set=EVAL_SET)
+    frame = session.createDataFrame(FEATURES)
+    schema = ", ".join(f"{name} double" for name in [*FEATURES, "score"])
+    found = frame.mapInPandas(Predictor(fitted).over, schema).toPandas()
+    expected = FEATURES.assign(score=fitted.predict(FEATURES))
+    columns = expected.columns.tolist()
+    np.testing.assert_array_equal(found.sort_values(columns), expected.sort_values(columns))
 
 
 def test_errors_of_workers_are_raised(session):
