@@ -60,8 +60,9 @@ def fit(
     """Fit a ranker by several workers; the model is that of ``ranker.fit``, bit for bit.
 
     The rows may be spread over the workers in any way: they exchange rows, so that each one holds
-    whole queries, and about the same number of documents. XGBoost adds up the histograms of the
-    trees over the workers. Processes import the script that starts them, so a script calls this
+    whole queries, and about the same number of documents. XGBoost and LightGBM add up the
+    histograms of the trees over the workers. Early stopping and calibration look at the documents
+    of all workers. Processes import the script that starts them, so a script calls this
     function below ``if __name__ == "__main__":``. In a block of
     :func:`~treerank.files.checkpoint.checkpointing`, the first worker saves the trees, and all go
     on from them.
@@ -69,17 +70,21 @@ def fit(
     Parameters
     ----------
     ranker : DirectRanker
-        Ranker over :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees`. It is not
-        changed: a copy is fitted.
-    X, y, qid, sample_weight, query_weight : array-like, path or collection of Dask
+        Ranker over :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees` or
+        :class:`~treerank.feature_parts.engines.lightgbm.LightGBMTrees`. It is not changed: a copy
+        is fitted. Settings with which LightGBM's workers grow other trees than a single one are
+        refused; where that depends on the data, there is a warning.
+    X, y, qid, sample_weight, query_weight : array-like, path or data of Dask, Spark or Ray
         As in ``ranker.fit``, but dense, without columns of categories, and with ``qid``. Of a data
-        file, each worker reads a share. Dask data frames and arrays need workers of Dask.
+        file, each worker reads a share. Data of Dask, Spark or Ray need workers of the same kind.
     workers : int or Launcher, default=2
         Number of processes of this machine, which end with the fit, or what starts the workers:
-        :class:`~treerank.distributed.processes.Processes`, which serve several fits, or
-        :class:`~treerank.distributed.dask_workers.DaskWorkers`.
+        :class:`~treerank.distributed.processes.Processes`, which serve several fits,
+        :class:`~treerank.distributed.dask_workers.DaskWorkers`,
+        :class:`~treerank.distributed.ray_workers.RayWorkers` or
+        :class:`~treerank.distributed.spark_workers.SparkWorkers`.
     eval_set : tuple (X, y, qid) or path, default=None
-        As in ``ranker.fit``. Each worker reads all of it.
+        As in ``ranker.fit``. It is spread over the workers, as ``X`` is.
 
     Returns
     -------
@@ -117,7 +122,7 @@ def fit(
 
         task = {"ranker": clone(ranker), "seed": seed, "checkpoint": current_checkpoint()}
         both = zip(shares(train), shares(held_out), strict=True)
-        tasks = [task | {"train": own, "held_out": held_out} for own, held_out in both]
+        tasks = [task | {"train": share, "held_out": other} for share, other in both]
         fitted, messages = zip(*launcher.run(tasks), strict=True)
         for message, category in dict.fromkeys(chain.from_iterable(messages)):
             warn_user(message, category)
