@@ -20,8 +20,7 @@ class SparkWorkers:
     """Tasks of Spark in barrier mode, as ``workers`` of :func:`treerank.distributed.fit`.
 
     ``X`` may be a data frame of Spark, whose rows stay in the cluster; ``y`` and ``qid`` are names
-    of its columns. An ``eval_set`` is in memory or a file that all workers can read. If a worker
-    dies, Spark starts all of them again, up to four times.
+    of its columns. An ``eval_set`` is in memory or a file that all workers can read.
 
     Parameters
     ----------
@@ -72,6 +71,10 @@ class SparkWorkers:
 
         try:
             rows = spread.mapInArrow(work, "answer binary", barrier=True).collect()
+        except Exception as error:  # of many kinds; errors of the workers are answers
+            raise RuntimeError(
+                "every worker must live until the fit is done; Spark has ended them."
+            ) from error
         finally:
             every.destroy()
         answers = [pickle.loads(row.answer) for row in rows]
