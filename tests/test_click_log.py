@@ -81,7 +81,7 @@ def test_the_order_of_rows_does_not_matter():
         (broken(document=[7, 7, 8, 7, 7, 8]), r"got 7 twice in session 'u'"),
         (broken(query=["q", "p", "p", "q", "q", "p"]), r"query must be the same"),
         (broken(session=["t", "s", "s", None, "u", "u"]), r"session: qid must not be missing"),
-        (broken(click=[0, 1]), r"click must have one entry per document; got 2 for 6\."),
+        (broken(click=[0, 1]), r"click must have equally many entries; got \[6, 6, 6, 6, 2\]"),
         ({"session": [1]}, r"query must name a column of the log; got 'query' and \['session'\]\."),
     ],
 )
@@ -135,6 +135,7 @@ def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
         ({"position": [1.5, 2]}, r"position must be 1, 2, ...; got 1.5"),
         ({"click": [0, 2]}, "click must be 0 or 1; got 2.0 in row 1"),
         ({"document": [None, 2]}, "'document': must not be missing"),
+        ({"query": [float("nan"), 2]}, "'query': must not be missing"),
     ],
 )
 def test_bad_input_of_counts_is_named(tmp_path, columns, message):

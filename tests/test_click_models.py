@@ -98,9 +98,17 @@ def test_items_that_fit_has_not_seen_attract_as_the_prior_mean(logs):
     assert model.predict_click_proba(log) == pytest.approx(model.prior_mean_)
 
 
+def test_user_browsing_needs_no_click_at_the_last_position_but_one():
+    log = make_click_log(100, random_state=0)
+    first_alone = log.with_clicks(log.clicked & (log.position == 1))
+    browsing = CLICK_MODELS["user_browsing"]().fit(first_alone).browsing_
+    assert browsing.shape == (5, 5)
+    assert browsing[4, 4] == 0.5  # the prior: nothing says more
+
+
 def test_two_clicks_break_a_cascade(logs):
     log = ClickLog.from_columns([1, 1], ["q", "q"], ["a", "b"], [1, 2], [1, 1])
-    with pytest.raises(ValueError, match="at most one click; got 2 clicks"):
+    with pytest.raises(ValueError, match="log must have at most one click per session"):
         CLICK_MODELS["cascade"]().fit(log)
 
 

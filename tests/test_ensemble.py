@@ -230,7 +230,7 @@ def test_progress_counts_bags():
     steps = []
     with listening(lambda *step: steps.append(step)):
         Ensemble([TREES], n_bags=3, random_state=0).fit(X, OBJECTIVE)
-    assert steps == [(1, 3, ""), (2, 3, ""), (3, 3, "")]
+    assert steps == [(1, 3, {}), (2, 3, {}), (3, 3, {})]
 
 
 @pytest.mark.parametrize("parts", [["forest"], [3], ["line", None]])

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from drawn_forests import drawn_documents, drawn_forest
 from scipy.sparse import csr_matrix
 
 from treerank import TreeDirectRanker
@@ -14,7 +15,8 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.forests.scoring import forest_scores
-from treerank.rankers.explanation import parts_of_margin
+from treerank.forests.shapley import margin_parts
+from treerank.rankers.explanation import interactions_of, sampled_parts
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 6)).round(1)
@@ -80,6 +82,19 @@ def test_parts_of_trees_are_exact(part):
         np.testing.assert_allclose(parts[i], expected, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_parts_of_drawn_trees_are_exact_beyond_one_word_of_pairs(seed):
+    random = np.random.default_rng(seed)
+    rule = (None, "exact", "truncated", "single")[seed % 4]
+    forest = drawn_forest(random, rule=rule, zeros=seed > 3)
+    a, b = drawn_documents(random, forest, 130).reshape(2, 65, 4)
+    parts = margin_parts(forest, a, b)
+    np.testing.assert_array_equal(parts, -margin_parts(forest, b, a))
+    for i in range(65):
+        expected = shapley_by_all_coalitions(lambda X: forest_scores(forest, X)[:, 0], a[i], b[i])
+        np.testing.assert_allclose(parts[i], expected, rtol=1e-12, atol=1e-12)
+
+
 def test_what_does_not_differ_does_nothing(trees):
     a, b = X[:1].copy(), X[1:2].copy()
     b[0, 2] = a[0, 2]
@@ -89,16 +104,80 @@ def test_what_does_not_differ_does_nothing(trees):
 
 
 def test_two_that_work_together_share_by_half():
-    parts = parts_of_margin(lambda X: X[:, 0] * X[:, 1], np.array([1.0, 3.0, 0]), np.zeros(3))
-    assert parts.tolist() == [1.5, 1.5, 0.0]
+    a, b = np.array([[1.0, 3.0, 0]]), np.zeros((1, 3))
+    parts, errors = sampled_parts(lambda X: X[:, 0] * X[:, 1], a, b)
+    assert parts.tolist() == [[1.5, 1.5, 0.0]]
+    assert not errors.any()  # both directions of any order give half of them
 
 
 def test_three_that_work_together_share_as_all_six_orders_say():
     def scores_of(X):
         return X[:, 0] * X[:, 1] + 5 * X[:, 2] * X[:, 0]
 
-    parts = parts_of_margin(scores_of, np.ones(3), np.zeros(3), n_orders=4000)
-    np.testing.assert_allclose(parts, [3.0, 0.5, 2.5], atol=0.1)
+    parts, _ = sampled_parts(scores_of, np.ones((1, 3)), np.zeros((1, 3)), n_orders=4000)
+    np.testing.assert_allclose(parts, [[3.0, 0.5, 2.5]], atol=0.1)
+
+
+def test_standard_errors_are_those_of_repeated_draws():
+    def scores_of(X):
+        return X[:, 0] * X[:, 1] * X[:, 2] + X[:, 3] * X[:, 1]
+
+    a, b = np.array([[1.0, 3.0, 2.0, 1.0]]), np.zeros((1, 4))
+    drawn = [sampled_parts(scores_of, a, b, 8, seed) for seed in range(300)]
+    parts, errors = (np.concatenate(each) for each in zip(*drawn, strict=True))
+    np.testing.assert_allclose((errors**2).mean(axis=0) ** 0.5, parts.std(axis=0), rtol=0.15)
+
+
+def test_exact_parts_have_no_errors(trees):
+    parts, errors = trees.explain(X[:2], X[2:4], with_errors=True)
+    np.testing.assert_array_equal(parts, trees.explain(X[:2], X[2:4]))
+    assert errors.shape == parts.shape
+    assert not errors.any()
+
+
+def test_trees_and_a_line_are_explained_exactly():
+    trees = LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1)
+    exact = TreeDirectRanker(["line", trees], random_state=0).fit(X, y, QID)
+    parts, errors = exact.explain(X[:3], X[3:6], with_errors=True)
+    assert not errors.any()
+    expected = [
+        shapley_by_all_coalitions(exact.predict, a, b) for a, b in zip(X[:3], X[3:6], strict=True)
+    ]
+    np.testing.assert_allclose(parts, expected, rtol=0, atol=1e-12)
+
+
+def interactions_by_all_coalitions(scores_of, a, b):
+    """Return the mean change that two features make together, beyond the changes of each."""
+    n = len(a)
+    matrix = np.zeros((n, n))
+    has = (np.arange(2**n)[:, None] >> np.arange(n)) & 1 == 1
+    scores, sizes = scores_of(np.where(has, a, b)), has.sum(axis=1)
+    for i in range(n):
+        for j in set(range(n)) - {i}:
+            rest = np.flatnonzero(~has[:, i] & ~has[:, j])
+            both = scores[rest + 2**i + 2**j] + scores[rest]
+            effect = both - scores[rest + 2**i] - scores[rest + 2**j]
+            share = [math.factorial(k) * math.factorial(n - k - 2) for k in sizes[rest]]
+            matrix[i, j] = np.sum(np.array(share) * effect) / math.factorial(n - 1) / 2
+    np.fill_diagonal(matrix, shapley_by_all_coalitions(scores_of, a, b) - matrix.sum(axis=1))
+    return matrix
+
+
+def test_interactions_of_drawn_trees_are_exact():
+    random = np.random.default_rng(0)
+    forest = drawn_forest(random)
+    a, b = drawn_documents(random, forest, 20).reshape(2, 10, 4)
+    for i in range(10):
+        found = interactions_of(lambda *pair: margin_parts(forest, *pair), a[i], b[i])
+        scores_of = lambda X: forest_scores(forest, X)[:, 0]  # noqa: E731
+        expected = interactions_by_all_coalitions(scores_of, a[i], b[i])
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+
+def test_interactions_add_up_to_the_parts(trees):
+    matrices = trees.explain_interactions(X[:1], X[1:3])
+    np.testing.assert_allclose(matrices.sum(axis=2), trees.explain(X[:1], X[1:3]), atol=1e-12)
+    np.testing.assert_array_equal(matrices, matrices.transpose(0, 2, 1))
 
 
 def test_a_linear_ranker_is_explained_by_its_weights():
@@ -122,3 +201,5 @@ def test_bad_arguments_are_named(trees):
         trees.explain(X[:2], X[:3])
     with pytest.raises(ValueError, match=r"n_orders must be .*got 0"):
         trees.explain(X[:2], X[:2], n_orders=0)
+    with pytest.raises(ValueError, match=r"n_orders must be .*2.*got 1"):
+        trees.explain(X[:2], X[:2], n_orders=1, with_errors=True)

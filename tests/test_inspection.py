@@ -8,6 +8,7 @@ from scipy.sparse import csr_matrix, issparse
 from sklearn.inspection import partial_dependence
 from sklearn.inspection import permutation_importance as sklearn_importance
 
+from treerank.baselines import RankSVM
 from treerank.inputs.grouping import QueryGroups
 from treerank.inspection import (
     ScoreRegressor,
@@ -16,6 +17,8 @@ from treerank.inspection import (
     data_sheet,
     drift,
     effect,
+    explain_moves,
+    explain_standing,
     permutation_importance,
     single_features,
     slices,
@@ -59,6 +62,16 @@ def test_swaps_of_a_query_are_as_many_as_asked_for():
         costly_swaps(Y, SCORES, QID, metric="map")
     with pytest.raises(ValueError, match="n_swaps must be"):
         costly_swaps(Y, SCORES, QID, n_swaps=0)
+
+
+def test_columns_of_other_lengths_are_refused():
+    for call in (data_sheet, single_features):
+        with pytest.raises(ValueError, match="y must have one entry per row of X"):
+            call(X, Y[1:], QID[1:])
+    with pytest.raises(ValueError, match="reference must have as many columns as X"):
+        drift(X, X[:, 1:])
+    with pytest.raises(ValueError, match="reference: Expected 2D array"):
+        drift(X, X[0])
 
 
 def test_a_data_sheet_counts_as_pandas_does():
@@ -234,5 +247,28 @@ def test_slices_are_the_tests_of_scipy_adjusted_by_holm():
     low, high = found[0].difference.low, found[0].difference.high
     assert low < found[0].difference.estimate < high < 0
     assert slices(values, columns, qid, at_least=46) == []
-    with pytest.raises(ValueError, match="values must have one entry per query; got 90 for 180"):
+    with pytest.raises(ValueError, match="one entry per query of qid; got 90 for 180"):
         slices(values, columns, np.arange(180))
+
+
+def test_standing_is_the_mean_over_the_rivals_of_the_query():
+    ranker = RankSVM().fit(X, Y, QID)
+    parts, scores = explain_standing(ranker, X, QID), ranker.predict(X)
+    rivals = np.flatnonzero((QID == "a") & (np.arange(15) != 8))
+    expected = np.mean([ranker.explain(X[8:9], X[[j]])[0] for j in rivals], axis=0)
+    np.testing.assert_allclose(parts[8], expected, atol=1e-12)
+    np.testing.assert_allclose(parts[8].sum(), scores[8] - scores[rivals].mean(), atol=1e-12)
+    frame = pd.DataFrame(X)
+    np.testing.assert_array_equal(explain_standing(ranker, frame, QID, rows=[8, 2]), parts[[8, 2]])
+    assert not explain_standing(ranker, X, np.arange(15)).any()  # no document has a rival
+    with pytest.raises(ValueError, match="rows must be numbers of 15 documents"):
+        explain_standing(ranker, X, QID, rows=[15])
+
+
+def test_moves_are_differences_of_standing_in_log_odds():
+    old, new = RankSVM().fit(X, Y, QID), RankSVM().fit(X, -Y, QID)
+    old.calibrate(X, Y, QID)
+    moves = explain_moves(old, new, X, QID, rows=[3])
+    before, after = (explain_standing(ranker, X, QID, rows=[3]) for ranker in (old, new))
+    np.testing.assert_allclose(moves, new.steepness_ * after - old.steepness_ * before)
+    assert not explain_moves(old, old, X, QID).any()

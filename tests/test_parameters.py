@@ -3,7 +3,9 @@
 import inspect
 import pickle
 import re
+from collections.abc import Mapping, Sequence
 from math import sqrt
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -21,6 +23,7 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.objectives import make_objective
+from treerank.parameters import Count, check_arguments
 from treerank.registry import RANKERS, ranker_class
 
 TREES = [BoostedTrees, HistogramTrees, LightGBMTrees, StreamingTrees, XGBoostTrees]
@@ -144,3 +147,34 @@ def test_a_wrong_option_of_the_trees_of_a_ranker_is_named():
     for options in (3, {"trees": 3}, {"n_estimators": 3}, {1: 2}):
         with pytest.raises((TypeError, ValueError), match="tree_options"):
             ranker_class("MART")(tree_options=options).fit(X, Y, QID)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"n_times": 0}, ValueError, "n_times must be a whole number of at least 1; got 0"),
+        ({"is_loud": 1}, ValueError, "is_loud must be True or False; got 1"),
+        ({"voice": "bass"}, ValueError, "voice must be one of .*; got 'bass'"),
+        ({"names": "ab"}, TypeError, "names must be a sequence; got 'ab'"),
+        ({"options": [1]}, TypeError, r"options must be a dict by name; got \[1\]"),
+        ({"splitter": 3}, TypeError, "splitter must be a QueryKFold or a QueryShuffleSplit; got 3"),
+    ],
+)
+def test_arguments_of_functions_are_checked_by_their_types(wrong, error, message):
+    @check_arguments
+    def sing(
+        n_times: Count,
+        *,
+        is_loud: bool = True,
+        voice: Literal["alto", "tenor"] | None = None,
+        names: Sequence[str] = (),
+        options: Mapping[str, int] | None = None,
+        splitter: QueryKFold | QueryShuffleSplit | None = None,
+        anything: object = None,
+    ) -> int:
+        return n_times
+
+    right = {"n_times": 2, "names": ["a"], "options": {"a": 1}, "splitter": QueryKFold()}
+    assert sing(**right) == sing(2, voice="alto", anything=wrong) == 2
+    with pytest.raises(error, match=message):
+        sing(**(right | wrong))

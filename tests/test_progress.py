@@ -51,7 +51,27 @@ def test_a_listener_gets_each_iteration_the_total_and_the_last_value(data, name,
     assert {total for _, total, _ in told} == {3}
     if watched:
         values = ranker.evals_result_["validation"]["ndcg@10"]
-        assert told[-1][2] == (f"ndcg@10 {values[-1]:.4f}" if values else "")
+        assert told[-1][2] == ({"ndcg@10": values[-1]} if values else {})
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_a_callback_gets_the_values_and_ends_the_fit(data, name):
+    told = []
+
+    def stop(n_done, n_total, values):
+        told.append(values)
+        return n_done == 2
+
+    ranker = RANKERS[name](4).fit(*data, eval_set=data, callbacks=[stop, lambda *_: None])
+    assert len(told) == 2
+    assert len(ranker.evals_result_["validation"]["ndcg@10"]) in (0, 2)
+    assert RANKERS[name](4).fit(*data, eval_set=data, callbacks=[]).evals_result_
+
+
+@pytest.mark.parametrize("callbacks", [print, [print, 3], "print"])
+def test_callbacks_that_cannot_be_called_are_refused_before_training(data, callbacks):
+    with pytest.raises(TypeError, match="callbacks must be a list of functions; got"):
+        TreeDirectRanker().fit(*data, callbacks=callbacks)
 
 
 def test_a_continued_fit_counts_on(data):
@@ -79,8 +99,8 @@ def test_only_the_innermost_listener_is_called():
         with listening(lambda *what: inner.append(what)):
             Progress(None, None, total=9).record(1)
         Progress(None, None).record(2)
-    assert inner == [(1, 9, "")]
-    assert outer == [(2, None, "")]
+    assert inner == [(1, 9, {})]
+    assert outer == [(2, None, {})]
 
 
 def test_a_pipe_gets_five_lines_and_the_metric(data, capsys):

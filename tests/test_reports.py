@@ -18,7 +18,7 @@ from treerank import make_web_search, report
 from treerank.baselines import RankSVM
 from treerank.evaluation import compare
 from treerank.inspection import permutation_importance, slices
-from treerank.reports.charts import line_chart, ticks
+from treerank.reports.charts import bar, line_chart, ticks
 from treerank.reports.markup import element
 from treerank.reports.sections import SECTIONS
 
@@ -199,7 +199,7 @@ def test_the_command_writes_a_page(tmp_path):
         ({"slices": {"a": [1]}}, ValueError, r"column 'a' must have one entry per document; got"),
         ({"document_names": ["a"]}, ValueError, "document_names must have one .* got 1 for 24"),
         ({"baseline": [1.0]}, ValueError, "baseline must have one entry per document; got 1"),
-        ({"baseline": RankSVM}, TypeError, "baseline must be a ranker of treerank"),
+        ({"baseline": RankSVM}, TypeError, "baseline must be a Ranker; got"),
         ({"train": 3}, ValueError, r"eval_set must be|train"),
         ({"metrics": ["best"]}, ValueError, "metric must be one of"),
     ],
@@ -208,9 +208,9 @@ def test_wrong_arguments_are_named(options, error, message):
     X, y, qid = documents(2)
     with pytest.raises(error, match=message):
         report(ranker(), X, y, qid, **options)
-    with pytest.raises(TypeError, match="ranker must be a ranker of treerank; got 3"):
+    with pytest.raises(TypeError, match="ranker must be a Ranker; got 3"):
         report(3, X, y, qid)
-    with pytest.raises(ValueError, match="a query with two different labels; got none"):
+    with pytest.raises(ValueError, match="two different labels in some query of qid; got none"):
         report(ranker(), X, y * 0, qid)
 
 
@@ -235,3 +235,10 @@ def test_comparisons_show_themselves_in_notebooks():
     assert comparison._repr_html_() == comparison.summary()._repr_html_()
     assert "<th>ranker</th>" in comparison._repr_html_()
     assert "<td>&lt;a&gt;</td>" in comparison._repr_html_()
+
+
+def test_bars_lead_from_zero_to_either_side():
+    loss = bar(-0.25, (-0.5, 1.5), -0.5, 0.0)
+    assert '<rect x="12.5" width="12.5" height="10" class="minus"' in loss
+    assert '<rect x="25.0" width="75.0" height="10" class="plus"' in bar(1.5, (-0.5, 1.5))
+    assert bar(0.0, (0.0, 0.0)).count('width="0.0"') == 1

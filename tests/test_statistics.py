@@ -233,11 +233,17 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
         (lambda: friedman_test([[1], [2]]), "at least two rows and two rankers; got 2 rows and 1"),
         (lambda: nemenyi_test([[1, 1], [2, 2]]), "differ in some row; got 2 equal rankers in all"),
         (lambda: nemenyi_test([[1, np.nan], [2, 1]]), "paired; got NaN for some rankers but not"),
-        (lambda: nemenyi_test([[1, 2], [2, 1]], alpha=1), "alpha must be between 0 and 1; got 1"),
+        (
+            lambda: nemenyi_test([[1, 2], [2, 1]], alpha=1),
+            "above 0 and below 1; got 1",
+        ),
         (lambda: adjust_holm([0.5, 1.5]), r"p_values must be between 0 and 1; got \[0.5, 1.5\]"),
         (lambda: adjust_holm([np.nan]), "p_values must be between 0 and 1; got"),
         (lambda: bootstrap_interval([1.0, 1.0]), "at least two that are not all equal; got 2"),
-        (lambda: bootstrap_interval([1, 2], level=95), "level must be between 0 and 1; got 95"),
+        (
+            lambda: bootstrap_interval([1, 2], level=95),
+            "above 0 and below 1; got 95",
+        ),
         (lambda: bootstrap_interval([1, 2], n_resamples=0), "n_resamples must be a whole"),
         (
             lambda: randomization_test([1, 2], [2, 1], n_resamples=1.5),
@@ -253,14 +259,14 @@ def test_what_cannot_be_tested_is_refused_with_a_reason(name, a, b, message):
         ),
         (
             lambda: corrected_interval([1, 2], test_to_train=0.25, level=95),
-            "level must be between 0 and 1; got 95",
+            "above 0 and below 1; got 95",
         ),
         (
             lambda: corrected_interval([1, 2], test_to_train=True),
             "test_to_train must be a finite number above 0; got True",
         ),
         (lambda: pairwise_tests([[1, 2], [2, 1]], test="sign"), "one of .*; got 'sign'"),
-        (lambda: pairwise_tests([[1, 2], [2, 1]], ["a"]), "one per column; got"),
+        (lambda: pairwise_tests([[1, 2], [2, 1]], ["a"]), "one per column of values; got"),
         (
             lambda: pairwise_tests([[1, 1], [2, 2]], ["ours", "copy"]),
             "ours and copy cannot be compared: .* constant difference of 0 in all 2",
@@ -415,5 +421,5 @@ def test_no_number_of_queries_shows_a_difference_of_zero():
     assert queries_needed([-1.0, 1.0]) == math.inf
     with pytest.raises(ValueError, match="differences must be at least two; got 1"):
         queries_needed([1.0, np.nan])
-    with pytest.raises(ValueError, match="power must be between 0 and 1; got 1"):
+    with pytest.raises(ValueError, match="above 0 and below 1; got 1"):
         queries_needed([1.0, 2.0], power=1.0)

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from treerank.datasets.parquet import read_parquet as read_parquet
     from treerank.datasets.parquet import write_parquet as write_parquet
     from treerank.datasets.ranking_data import Batches as Batches
+    from treerank.datasets.trec import read_trec_qrels as read_trec_qrels
+    from treerank.datasets.trec import read_trec_run as read_trec_run
+    from treerank.datasets.trec import write_trec_qrels as write_trec_qrels
+    from treerank.datasets.trec import write_trec_run as write_trec_run
     from treerank.datasets.web_search import make_web_search as make_web_search
     from treerank.evaluation.running import compare as compare
     from treerank.exports.exporting import export as export
@@ -57,6 +61,7 @@ if TYPE_CHECKING:
     from treerank.rankers.forest_ranker import ForestRanker as ForestRanker
     from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead
     from treerank.rankers.nested_ranker import NestedRanker as NestedRanker
+    from treerank.rankers.reranking import rerank as rerank
     from treerank.rankers.streaming_ranker import StreamingRanker as StreamingRanker
     from treerank.rankers.tree_direct_ranker import TreeDirectRanker as TreeDirectRanker
     from treerank.registry import load as load
@@ -101,11 +106,16 @@ _EXPORTS = {
     "read_forest": "treerank.imports.reading:read_forest",
     "read_letor": "treerank.datasets.letor:read_letor",
     "read_parquet": "treerank.datasets.parquet:read_parquet",
+    "read_trec_qrels": "treerank.datasets.trec:read_trec_qrels",
+    "read_trec_run": "treerank.datasets.trec:read_trec_run",
     "report": "treerank.reports.reporting:report",
+    "rerank": "treerank.rankers.reranking:rerank",
     "show_progress": "treerank.progress_bar:show_progress",
     "weighted_sum": "treerank.objectives.weighted_sum:weighted_sum",
     "write_letor": "treerank.datasets.letor:write_letor",
     "write_parquet": "treerank.datasets.parquet:write_parquet",
+    "write_trec_qrels": "treerank.datasets.trec:write_trec_qrels",
+    "write_trec_run": "treerank.datasets.trec:write_trec_run",
 }
 
 spin_briefly()  # before anything loads a runtime of threads

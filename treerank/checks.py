@@ -144,6 +144,21 @@ def check_text(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be text; got {shown(value)}.")
 
 
+def check_instance(name: str, value: Any, classes: Collection[type]) -> None:
+    """Refuse what is of none of the classes.
+
+    Examples
+    --------
+    >>> check_instance("groups", 3, [dict])
+    Traceback (most recent call last):
+    ...
+    TypeError: groups must be a dict; got 3.
+    """
+    if not isinstance(value, tuple(classes)):
+        names = " or a ".join(cls.__name__ for cls in classes if cls is not type(None))
+        raise TypeError(f"{name} must be a {names}; got {shown(value)}.")
+
+
 def check_mapping(name: str, value: Any) -> None:
     """Refuse what is no dict with names as keys.
 

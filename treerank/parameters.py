@@ -1,15 +1,16 @@
 """Parameters: types that say which values a parameter may have, and the check of all of them.
 
-The type of a field holds its rule: ``n_estimators: Count = 100``. To a type checker a ``Count`` is
-an ``int``. :func:`check_parameters` refuses what the rules do not allow, before any work. To add a
+The type of a field or an argument holds its rule: ``n_estimators: Count = 100``. To a type checker
+a ``Count`` is an ``int``. :func:`check_parameters` refuses what the rules of the fields of an
+object do not allow, and :func:`check_arguments` does so for a function, before any work. To add a
 type, annotate one with a :class:`Rule` over a check that takes a name and a value.
 """
 
 import functools
 import inspect
-from collections.abc import Callable, Collection, Iterable
-from types import UnionType
-from typing import Annotated, Any, Literal, Self, Union, get_args, get_origin
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, ParamSpec, Self, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
@@ -17,11 +18,16 @@ from treerank.checks import (
     check_choice,
     check_count,
     check_flag,
+    check_instance,
     check_mapping,
     check_n_jobs,
     check_number,
     check_seed,
+    check_sequence,
 )
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Rule:
@@ -65,6 +71,10 @@ class Rule:
 Count = Annotated[int, Rule(check_count, at_most=2**63 - 1)]
 #: A whole number of at least 1 that engines can store in 32 bits.
 Size = Annotated[int, Rule(check_count, at_most=2**31 - 1)]
+#: A whole number of at least 0.
+Whole = Annotated[int, Rule(check_count, at_least=0, at_most=2**63 - 1)]
+#: A whole number of at least 2.
+Several = Annotated[int, Rule(check_count, at_least=2, at_most=2**63 - 1)]
 #: A finite number above 0.
 Positive = Annotated[float, Rule(check_number, above=0)]
 #: A finite number of at least 0.
@@ -75,12 +85,23 @@ LearningRate = Annotated[float, Rule(check_number, above=0, at_most=1e6)]
 Finite = Annotated[float, Rule(check_number)]
 #: A number above 0 and at most 1.
 Share = Annotated[float, Rule(check_number, above=0, at_most=1)]
+#: A number from 0 to 1.
+Probability = Annotated[float, Rule(check_number, at_least=0, at_most=1)]
+#: A number between 0 and 1, such as the level of an interval.
+Level = Annotated[float, Rule(check_number, above=0, below=1)]
 #: Number of workers.
 Jobs = Annotated[int | None, Rule(check_n_jobs)]
 #: Further arguments by name.
 Options = Annotated[dict[str, Any], Rule(check_mapping)]
 #: What a new random number generator starts from.
 Seed = Annotated[int | np.random.RandomState | None, Rule(check_seed)]
+
+#: Rules by the origin of a type, from its arguments.
+_KINDS: dict[Any, Callable[..., Rule]] = {
+    Literal: lambda *allowed: Rule.one_of(allowed),
+    Mapping: lambda *_: Rule(check_mapping),
+    Sequence: lambda *_: Rule(check_sequence),
+}
 
 
 def check_parameters(owner: Any) -> None:
@@ -99,6 +120,36 @@ def check_parameters(owner: Any) -> None:
     cls: Any = type(owner)
     for name, rule in rules_of(cls).items():
         rule(name, getattr(owner, name))
+
+
+def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """Refuse arguments that their types do not allow, before the function begins.
+
+    An argument whose type is a class of this package, a mapping or a sequence has to be one.
+
+    Examples
+    --------
+    >>> @check_arguments
+    ... def repeat(text: str, n_times: Count = 2) -> str:
+    ...     return text * n_times
+    >>> repeat("ab", n_times=0)
+    Traceback (most recent call last):
+    ...
+    ValueError: n_times must be a whole number of at least 1; got 0.
+    """
+    signature = inspect.signature(function)
+    hints = inspect.get_annotations(function)
+    rules = {name: _rule_of(hint) or _rule_of_kind(hint) for name, hint in hints.items()}
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name, value in signature.bind(*args, **kwargs).arguments.items():
+            rule = rules.get(name)
+            if rule is not None:
+                rule(name, value)
+        return function(*args, **kwargs)
+
+    return checked
 
 
 @functools.cache
@@ -133,6 +184,19 @@ def _rule_of(hint: Any) -> Rule | None:
     literals = [text for part in parts if get_origin(part) is Literal for text in get_args(part)]
     others = (*literals, None) if type(None) in parts else tuple(literals)
     return Rule(check_unless, others=others, rule=rules[0]) if rules else None
+
+
+def _rule_of_kind(hint: Any) -> Rule | None:
+    """Return the rule of a choice, a mapping, a sequence, or of classes of this package."""
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    kinds = [part for part in parts if part is not NoneType]
+    if all(getattr(kind, "__module__", "").startswith("treerank.") for kind in kinds):
+        rule = Rule(check_instance, classes=kinds)
+    elif len(kinds) == 1 and get_origin(kinds[0]) in _KINDS:
+        rule = _KINDS[get_origin(kinds[0])](*get_args(kinds[0]))
+    else:
+        return None
+    return rule if kinds == [*parts] else Rule(check_unless, others=(None,), rule=rule)
 
 
 def check_unless(name: str, value: Any, *, others: Collection[str | None], rule: Rule) -> None:

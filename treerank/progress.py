@@ -1,22 +1,44 @@
 """Progress: a metric over the iterations of a fit, early stopping, and listeners to a fit.
 
 A listener is a function that is called after every iteration of a fit. It is set around the fit,
-not in the ranker: see :func:`listening`, and :func:`treerank.show_progress` for a progress bar.
+see :func:`listening` and :func:`treerank.show_progress`, or given to it as one of ``callbacks``.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
 
-#: ``listener(n_done, n_total, note)``: iterations done, iterations in total or None, and a text.
-Listener = Callable[[int, int | None, str], object]
+from treerank.checks import shown
+
+#: The last value of each metric, by name, or a text.
+Note = Mapping[str, float] | str
+#: ``listener(n_done, n_total, note)``: iterations done, iterations in total or None, and a note.
+#: What is true ends the fit.
+Listener = Callable[[int, int | None, Note], object]
 
 
-def ignore_progress(n_done: int, n_total: int | None, note: str) -> None:
+def ignore_progress(n_done: int, n_total: int | None, note: Note) -> None:
     """Do nothing; the listener where none is set."""
+
+
+def together(listeners: Sequence[Listener]) -> Listener:
+    """Return a listener that calls several, and ends the fit if one of them would.
+
+    Examples
+    --------
+    >>> stops_at_3 = together([ignore_progress, lambda n_done, n_total, note: n_done == 3])
+    >>> [stops_at_3(n_done, 5, {}) for n_done in (2, 3)]
+    [False, True]
+    """
+
+    def call(n_done: int, n_total: int | None, note: Note) -> bool:
+        answers = [listener(n_done, n_total, note) for listener in listeners]
+        return any(answers)
+
+    return call
 
 
 _LISTENER: ContextVar[Listener] = ContextVar("listener", default=ignore_progress)
@@ -25,6 +47,19 @@ _LISTENER: ContextVar[Listener] = ContextVar("listener", default=ignore_progress
 def current_listener() -> Listener:
     """Return the listener that is set now."""
     return _LISTENER.get()
+
+
+def check_callbacks(callbacks: Any) -> Sequence[Listener]:
+    """Return callbacks; refuse what cannot be called.
+
+    Examples
+    --------
+    >>> check_callbacks([ignore_progress]) == [ignore_progress]
+    True
+    """
+    if not isinstance(callbacks, list | tuple) or not all(map(callable, callbacks)):
+        raise TypeError(f"callbacks must be a list of functions; got {shown(callbacks)}.")
+    return callbacks
 
 
 @contextmanager
@@ -36,7 +71,7 @@ def listening(listener: Listener) -> Iterator[None]:
     listener : callable
         Called as ``listener(n_done, n_total, note)``: the number of iterations done, the largest
         number of iterations or ``None`` if it is not known, and the last value of the metric on
-        the ``eval_set`` as text, or ``""``.
+        the ``eval_set`` by its name. If it returns what is true, the fit ends.
 
     Examples
     --------
@@ -109,15 +144,17 @@ class Progress:
 
         ``dump`` returns the model as plain values, to be saved.
         """
-        current_listener()(iteration, self.total, self._note())
+        last = {self.name: self.values[-1]} if self.values else {}
+        is_told_to_stop = bool(current_listener()(iteration, self.total, last))
         if self.saver is not None and self.saver.is_due(iteration):
             self.saver.save(dump(), self.values)
         if not self.values:
-            return False
+            return is_told_to_stop
         if self.values[-1] > self.best_value:
             self.best_value, self.best_iteration = self.values[-1], iteration
         rounds = self.early_stopping_rounds
-        return rounds is not None and iteration - self.best_iteration >= rounds
+        is_late = rounds is not None and iteration - self.best_iteration >= rounds
+        return is_told_to_stop or is_late
 
     def resume(self, values: list[float], start: int) -> None:
         """Take over the values of the iterations after ``start`` that were done before."""
@@ -134,6 +171,3 @@ class Progress:
     def history(self) -> dict[str, dict[str, list[float]]]:
         """Return the values in the form of ``evals_result_``."""
         return {} if self.metric is None else {"validation": {self.name: list(self.values)}}
-
-    def _note(self):
-        return f"{self.name} {self.values[-1]:.4f}" if self.values else ""

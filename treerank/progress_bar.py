@@ -153,4 +153,6 @@ def _lines(console):
 
 
 def _counted(n_done, n_total, note):
+    if not isinstance(note, str):
+        note = ", ".join(f"{name} {value:.4f}" for name, value in note.items())
     return f"{n_done}/{n_total}  {note}".rstrip() if n_total else f"{n_done}  {note}".rstrip()

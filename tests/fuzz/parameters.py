@@ -72,6 +72,14 @@ def targets():
     return {name: pair for name, pair in found.items() if arguments(pair[0])}
 
 
+@cache
+def forest():
+    """Return a few trees."""
+    X, y, qid = data()
+    part = feature_part_class("lightgbm")(n_estimators=2, min_child_samples=1)
+    return ranker_class("TreeDirectRanker")(part).fit(X, y, qid).forest()
+
+
 def arguments(call):
     """Return the names of the arguments that get other values."""
     kept = ("y", "qid", "sample_weight", "query_weight", "given_pairs", "dtype")
@@ -81,6 +89,8 @@ def arguments(call):
 def fitted_ranker(cls, params, with_held_out):
     """Return the scores of a ranker; a slow search is shortened."""
     X, y, qid = data()
+    if "trees" in arguments(cls):
+        params = {"trees": forest()} | params
     if "ranker" in arguments(cls):
         params = {"ranker": ranker_class("RankSVM")()} | params
     few = {name: value for name, value in FEW.items() if name in arguments(cls)}

@@ -6,7 +6,6 @@ from typing import Self
 
 import numpy as np
 
-from treerank.checks import shown
 from treerank.clicks.items import Items
 from treerank.lazy import load_object
 
@@ -17,11 +16,11 @@ class ClickCounts:
 
     Attributes
     ----------
-    item : ndarray of shape (n_counts,)
+    item : ndarray of int32 of shape (n_counts,)
         Number of the item, ascending.
-    slot : ndarray of shape (n_counts,)
+    slot : ndarray of int32 of shape (n_counts,)
         Slot: for most purposes the position, counted from 0.
-    shown, clicked : ndarray of shape (n_counts,)
+    shown, clicked : ndarray of int32 of shape (n_counts,)
         Number of impressions and of clicks.
     items : Items
         Query and document of each item.
@@ -33,8 +32,8 @@ class ClickCounts:
     >>> items = Items(np.array(["q", "q"]), np.array(["a", "b"]))
     >>> impressions = np.array([0, 1, 0]), np.array([0, 1, 0]), np.array([1, 0, 0])
     >>> counts = ClickCounts.of(*impressions, items)
-    >>> counts.item, counts.slot, counts.shown, counts.clicked
-    (array([0, 1]), array([0, 1]), array([2., 1.]), array([1., 0.]))
+    >>> [column.tolist() for column in (counts.item, counts.slot, counts.shown, counts.clicked)]
+    [[0, 1], [0, 1], [2, 1], [1, 0]]
     """
 
     item: np.ndarray
@@ -48,10 +47,8 @@ class ClickCounts:
     def of(cls, item: np.ndarray, slot: np.ndarray, clicked: np.ndarray, items: Items) -> Self:
         """Sum impressions."""
         n_slots = int(slot.max()) + 1
-        codes, place = np.unique(item * n_slots + slot, return_inverse=True)
-        times = np.bincount(place).astype(np.float64)
-        clicks = np.bincount(place, clicked)
-        return cls(codes // n_slots, codes % n_slots, times, clicks, items, n_slots)
+        key, shown, clicks = summed(item * n_slots + slot, clicked)
+        return cls(_narrow(key // n_slots), _narrow(key % n_slots), shown, clicks, items, n_slots)
 
     @classmethod
     def from_parquet(
@@ -67,7 +64,8 @@ class ClickCounts:
         """Sum the impressions of a Parquet file, or of a folder of them, batch by batch.
 
         Sessions are not looked at. What is in memory grows with the number of different items and
-        positions, not with the number of impressions.
+        positions, not with the number of impressions. The file is read twice: first its ids, then
+        the clicks.
 
         Parameters
         ----------
@@ -79,15 +77,16 @@ class ClickCounts:
             Rows that are read at once.
         """
         read = load_object("treerank.clicks.parquet_columns:parquet_counts")
-        ids, place, times, clicks = read(path, [query, document, position], click, batch_size)
-        if (place < 1).any() or (place != np.floor(place)).any():
-            wrong = place[(place < 1) | (place != np.floor(place))][0].item()
-            raise ValueError(f"position must be 1, 2, ...; got {shown(wrong)}.")
-        items, item = Items.of_rows(*ids)
-        slot = place.astype(np.int64) - 1
-        order = np.lexsort((slot, item))
-        item, slot, times, clicks = (column[order] for column in (item, slot, times, clicks))
-        return cls(item, slot, times, clicks, items, int(slot.max()) + 1)
+        (queries, documents), n_slots, sums = read(
+            path, [query, document, position], click, batch_size
+        )
+        key, shown, clicks = sums
+        slot = _narrow(key % n_slots)
+        pair = key // n_slots
+        is_new = np.diff(pair, prepend=-1) > 0
+        query_of, document_of = np.divmod(pair[is_new], len(documents))
+        items = Items(queries[query_of], documents[document_of])
+        return cls(_narrow(np.cumsum(is_new)) - 1, slot, shown, clicks, items, n_slots)
 
     def by_item(self, values: np.ndarray) -> np.ndarray:
         """Sum values by item."""
@@ -96,3 +95,48 @@ class ClickCounts:
     def by_slot(self, values: np.ndarray) -> np.ndarray:
         """Sum values by slot."""
         return np.bincount(self.slot, values, minlength=self.n_slots)
+
+
+#: Keys, ascending and each once, and the impressions and clicks of each.
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def summed(key: np.ndarray, clicked: np.ndarray) -> Sums:
+    """Sum impressions by key.
+
+    Examples
+    --------
+    >>> summed(np.array([7, 3, 7]), np.array([1, 0, 0]))
+    (array([3, 7]), array([1, 2], dtype=int32), array([0, 1], dtype=int32))
+    """
+    ordered = np.sort(2 * key + clicked)  # the last bit is the click
+    starts = np.flatnonzero(np.diff(ordered >> 1, prepend=-1))
+    shown = np.diff(starts, append=len(ordered))
+    clicks = np.add.reduceat(ordered & 1, starts)
+    return ordered[starts] >> 1, _narrow(shown), _narrow(clicks)
+
+
+def merged(total: Sums, more: Sums) -> Sums:
+    """Add sums to others, in place where the key is known.
+
+    Examples
+    --------
+    >>> one = summed(np.array([3, 7]), np.array([1, 1]))
+    >>> two = summed(np.array([5, 7]), np.array([0, 0]))
+    >>> [column.tolist() for column in merged(one, two)]
+    [[3, 5, 7], [1, 1, 2], [1, 0, 1]]
+    """
+    place = np.searchsorted(total[0], more[0])
+    is_known = total[0][np.minimum(place, len(total[0]) - 1)] == more[0]
+    for column, added in zip(total[1:], more[1:], strict=True):
+        column[place[is_known]] += added[is_known]
+    new = place[~is_known]
+    key, shown, clicks = (
+        np.insert(column, new, added[~is_known]) for column, added in zip(total, more, strict=True)
+    )
+    return key, shown, clicks
+
+
+def _narrow(numbers: np.ndarray) -> np.ndarray:
+    """Return whole numbers in half the memory."""
+    return numbers.astype(np.int32)

@@ -8,14 +8,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_choice, check_column, check_count, check_number, warn_user
+from treerank.checks import check_choice, check_column, warn_user
 from treerank.clicks.estimators import ESTIMATORS, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.inputs.grouping import QueryGroups
-from treerank.parameters import Seed
-from treerank.statistics.interval import Interval, check_level
+from treerank.parameters import Level, Positive, Seed, Several, check_arguments
+from treerank.statistics.interval import Interval
 
 #: Worth of positions by name, as a function of positions and their propensities.
 REWARDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
@@ -58,6 +58,7 @@ class LogEvaluation:
         return "\n".join([*lines, f"{about}, overlap {100 * self.overlap:.0f} %"])
 
 
+@check_arguments
 def evaluate_from_log(
     log: ClickLog,
     scores: ArrayLike,
@@ -68,9 +69,9 @@ def evaluate_from_log(
     propensities: ArrayLike | None = None,
     exposure: ArrayLike | None = None,
     relevance: ArrayLike | None = None,
-    clip: float = 10.0,
-    n_resamples: int = 200,
-    level: float = 0.95,
+    clip: Positive = 10.0,
+    n_resamples: Several = 200,
+    level: Level = 0.95,
     random_state: Seed = None,
 ) -> LogEvaluation:
     """Estimate what a new ranker would earn in a session, from the log of an old one.
@@ -124,9 +125,6 @@ def evaluate_from_log(
     >>> found.estimates["ips"].low > 0  # the new ranker earns more clicks
     True
     """
-    check_number("clip", clip, above=0)
-    check_count("n_resamples", n_resamples, at_least=2)
-    check_level("level", level)
     candidates = log.items if candidates is None else candidates
     theta = _propensities(log, propensities)
     worth_at = _worth_of_positions(reward, theta)

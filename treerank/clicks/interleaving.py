@@ -7,8 +7,9 @@ from numpy.typing import ArrayLike
 from scipy.stats import binomtest
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column, check_count
-from treerank.parameters import Seed
+from treerank.checks import check_column
+from treerank.inputs.documents import check_ids
+from treerank.parameters import Count, Seed, check_arguments
 
 
 class Interleaved(NamedTuple):
@@ -62,8 +63,9 @@ class Preference(NamedTuple):
         )
 
 
+@check_arguments
 def team_draft(
-    first: ArrayLike, second: ArrayLike, *, k: int = 10, random_state: Seed = None
+    first: ArrayLike, second: ArrayLike, *, k: Count = 10, random_state: Seed = None
 ) -> Interleaved:
     """Mix the lists of two rankers by turns, as two captains choose their teams [1]_.
 
@@ -93,9 +95,9 @@ def team_draft(
     >>> team_draft(["a", "b", "c"], ["b", "c", "a"], k=3, random_state=0)
     Interleaved(documents=array(['b', 'a', 'c'], dtype='<U1'), team=array([1, 0, 0]))
     """
-    check_count("k", k)
     rng = check_random_state(random_state)
-    rest = [list(dict.fromkeys(np.asarray(ranking).tolist())) for ranking in (first, second)]
+    rankings = check_ids("first", first), check_ids("second", second)
+    rest = [list(dict.fromkeys(ranking.tolist())) for ranking in rankings]
     chosen: dict[object, int] = {}
     while len(chosen) < k and any(rest):
         for team in rng.permutation(2).tolist():

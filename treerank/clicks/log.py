@@ -15,7 +15,8 @@ import numpy as np
 from treerank.checks import check_column, shown
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
-from treerank.clicks.tables import check_ids, named_columns
+from treerank.clicks.tables import named_columns
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 
 #: What a log needs, in the order of the arguments of ``ClickLog.from_columns``.
@@ -110,10 +111,11 @@ class ClickLog:
     ) -> Self:
         """Make a log from columns with an entry for each shown document."""
         session = check_ids("session", session)
-        query = check_ids("query", query, len(session))
-        document = check_ids("document", document, len(session))
-        position = check_column("position", position, len(session))
-        clicked = check_clicks(click, len(session))
+        query, document = check_ids("query", query), check_ids("document", document)
+        position, clicked = check_column("position", position), check_clicks(click)
+        lengths = [len(column) for column in (session, query, document, position, clicked)]
+        if min(lengths) < max(lengths):
+            raise ValueError(f"{', '.join(COLUMNS)} must have equally many entries; got {lengths}.")
         groups = QueryGroups.from_qid(session)
         _check_one_query(query, groups, session)
         by_place = np.lexsort((position, groups.codes))
@@ -207,7 +209,7 @@ class ClickLog:
         return f"ClickLog({', '.join(f'{name}={n}' for name, n in numbers.items())})"
 
 
-def check_clicks(click: Any, n_rows: int | None = None) -> np.ndarray:
+def check_clicks(click: Any) -> np.ndarray:
     """Return clicks as truth values; refuse what is neither 0 nor 1.
 
     Examples
@@ -217,7 +219,7 @@ def check_clicks(click: Any, n_rows: int | None = None) -> np.ndarray:
     ...
     ValueError: click must be 0 or 1; got 2.0 in row 1.
     """
-    click = check_column("click", click, n_rows)
+    click = check_column("click", click)
     wrong = (click != 0) & (click != 1)
     if wrong.any():
         row = int(np.argmax(wrong))

@@ -5,7 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
 
+from treerank.checks import shown
+from treerank.clicks.counts import Sums, merged, summed
 from treerank.clicks.log import check_clicks
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number
 
@@ -28,47 +32,77 @@ def parquet_columns(path: str | Path, names: Sequence[str]) -> list[np.ndarray]:
 
 def parquet_counts(
     path: str | Path, keys: Sequence[str], click: str, batch_size: int
-) -> tuple[list[np.ndarray], np.ndarray, np.ndarray, np.ndarray]:
-    """Return query and document, position, impressions and clicks, summed by all three keys.
+) -> tuple[list[np.ndarray], int, Sums]:
+    """Return queries and documents, the number of positions, and the sums of impressions.
+
+    With d documents and n positions, the key of document j of query i at position k + 1 is
+    (i d + j) n + k.
 
     Examples
     --------
     >>> from treerank import write_parquet
     >>> path = getfixture("tmp_path") / "clicks.parquet"
     >>> columns = {"label": "click", "query": "query"}
-    >>> write_parquet(path, pa.table({"d": [7, 7], "p": [1, 1]}), [0, 1], ["a", "a"], **columns)
-    >>> parquet_counts(path, ["query", "d", "p"], "click", 1)[1:]
-    (array([1.]), array([2.]), array([1.]))
+    >>> write_parquet(path, pa.table({"d": [7, 8], "p": [1, 2]}), [0, 1], ["a", "a"], **columns)
+    >>> ids, n_positions, sums = parquet_counts(path, ["query", "d", "p"], "click", 1)
+    >>> ids, n_positions, sums[0]
+    ([array(['a'], dtype=object), array([7, 8])], 2, array([0, 3]))
     """
     names = [*keys, click]
     files = ParquetFiles.open(path, None, None, names)
-    total: pa.Table | None = None
+    ids, n_positions = _ids(files, keys, batch_size)
+    total: Sums | None = None
     for table in files.batches(names, batch_size):
-        clicks = as_floats(table.column(click), np.float64)
-        check_clicks(clicks)
-        columns = {f"key{i}": table.column(name) for i, name in enumerate(keys)}
-        for column, name in zip(columns.values(), keys, strict=True):
-            if column.null_count:
-                raise ValueError(f"{path}, column {name!r}: must not be missing.")
-        summed = pa.table(columns | {"shown": np.ones(len(table)), "clicked": clicks})
-        total = (
-            _summed(summed)
-            if total is None
-            else _summed(pa.concat_tables([total, _summed(summed)]))
+        query, document = (
+            pc.index_in(_plain(table.column(name)), value_set=known).to_numpy().astype(np.int64)
+            for name, known in zip(keys[:2], ids, strict=True)
         )
+        place = as_floats(table.column(keys[2]), np.float64).astype(np.int64) - 1
+        clicked = check_clicks(as_floats(table.column(click), np.float64))
+        more = summed((query * len(ids[1]) + document) * n_positions + place, clicked)
+        total = more if total is None else merged(total, more)
     assert total is not None
-    ids = [_array(path, name, total.column(f"key{i}")) for i, name in enumerate(keys)]
-    shown, clicked = (total.column(name).to_numpy() for name in ("shown", "clicked"))
-    return ids[:2], np.asarray(ids[2], dtype=np.float64), shown, clicked
+    known = [_ids_of(path, name, each) for name, each in zip(keys[:2], ids, strict=True)]
+    return known, n_positions, total
 
 
-def _summed(table: pa.Table) -> pa.Table:
-    """Return the sums of impressions and clicks by all keys."""
-    keys = [name for name in table.column_names if name.startswith("key")]
-    sums = table.group_by(keys).aggregate([("shown", "sum"), ("clicked", "sum")])
-    return sums.rename_columns([name.removesuffix("_sum") for name in sums.column_names]).select(
-        table.column_names
-    )
+def _ids(files: ParquetFiles, keys: Sequence[str], batch_size: int) -> tuple[list[pa.Array], int]:
+    """Return the ids of two columns, sorted, and the largest position, which a third one holds."""
+    found: list[list[pa.Array]] = [[], []]
+    n_positions = 0
+    for table in files.batches(keys, batch_size):
+        query, document, place = (_complete(files, name, table.column(name)) for name in keys)
+        n_positions = max(n_positions, _largest_position(place))
+        for known, column in zip(found, (query, document), strict=True):
+            known[:] = [pa.chunked_array([*known, column.unique()]).unique()]
+    return [known.take(pc.sort_indices(known)) for (known,) in found], n_positions
+
+
+def _complete(files: ParquetFiles, name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return a column, without categories; refuse missing values."""
+    if pc.any(column.is_null(nan_is_null=True)).as_py():
+        raise ValueError(f"{next(iter(files.files))}, column {name!r}: must not be missing.")
+    return _plain(column)
+
+
+def _ids_of(path: str | Path, name: str, known: pa.Array) -> np.ndarray:
+    """Return ids as numbers, or as objects, so that a text is in memory once."""
+    ids = _array(path, name, pa.chunked_array([known]))
+    return ids.astype(object) if ids.dtype.kind == "U" else ids
+
+
+def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return values in the place of categories."""
+    return column.cast(column.type.value_type) if types.is_dictionary(column.type) else column
+
+
+def _largest_position(column: pa.ChunkedArray) -> int:
+    """Return the largest position; refuse what is none."""
+    place = as_floats(column, np.float64)
+    wrong = (place < 1) | (place != np.floor(place))
+    if wrong.any():
+        raise ValueError(f"position must be 1, 2, ...; got {shown(place[wrong][0].item())}.")
+    return int(place.max())
 
 
 def _array(path: str | Path, name: str, column: pa.ChunkedArray) -> np.ndarray:

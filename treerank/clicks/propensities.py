@@ -17,11 +17,10 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column, check_count, check_flag, shown, warn_user
+from treerank.checks import check_column, shown, warn_user
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.log import ClickLog
-from treerank.parameters import Seed
-from treerank.statistics.interval import check_level
+from treerank.parameters import Level, Seed, Several, check_arguments
 
 _MAX_ITER, _TOL = 2000, 1e-7
 
@@ -45,11 +44,12 @@ class PropensityIntervals(NamedTuple):
     high: np.ndarray
 
 
+@check_arguments
 def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False) -> np.ndarray:
     """Return the probability that each position is examined, over that of the first one.
 
     Nothing is known of a position whose documents were never shown elsewhere. Ranks that differ
-    between sessions, such as those of a ranker that explores, are needed.
+    between sessions are needed: those of a ranker that explores, of swaps, or of two rankers.
 
     Parameters
     ----------
@@ -69,7 +69,6 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     >>> estimate_propensities(make_click_log(20_000, random_state=0)).round(2)
     array([1.  , 0.51, 0.33, 0.26, 0.2 ])
     """
-    check_flag("monotone", monotone)
     counts = log.counts() if isinstance(log, ClickLog) else log
     _check_clicks(counts)
     clicks_of_item = counts.by_item(counts.clicked)
@@ -93,8 +92,9 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     return propensities
 
 
+@check_arguments
 def propensity_intervals(
-    log: ClickLog, *, n_resamples: int = 200, level: float = 0.95, random_state: Seed = None
+    log: ClickLog, *, n_resamples: Several = 200, level: Level = 0.95, random_state: Seed = None
 ) -> PropensityIntervals:
     """Return propensities with intervals by a bootstrap over sessions.
 
@@ -121,8 +121,6 @@ def propensity_intervals(
     >>> bool((found.low <= found.estimate).all() and (found.estimate <= found.high).all())
     True
     """
-    check_count("n_resamples", n_resamples, at_least=2)
-    check_level("level", level)
     rng = check_random_state(random_state)
     estimate = estimate_propensities(log)
     draws = np.stack(
@@ -167,7 +165,7 @@ def _check_clicks(counts: ClickCounts) -> None:
     without = np.flatnonzero(counts.by_slot(counts.clicked) == 0)
     if len(without):
         raise ValueError(
-            "A log must have a click at each position to tell propensities; got none at "
+            "log must have a click at each position to tell propensities; got none at "
             f"{shown((without + 1).tolist())}. Leave these positions out, or pass propensities."
         )
     if len(np.unique(counts.item)) == len(counts.item) and counts.n_slots > 1:

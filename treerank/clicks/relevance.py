@@ -41,7 +41,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import taken
 from treerank.objectives.judgments import Judgments
-from treerank.parameters import Count, Seed, check_parameters
+from treerank.parameters import Seed, Several, check_arguments, check_parameters
 
 #: Bounds of the logarithm of a Gamma distribution's shape.
 _LOG_SHAPES = (-4.0, 8.0)
@@ -97,10 +97,11 @@ class ClickRelevance(BaseEstimator):
 
     feature_part: str | FeaturePart | None = None
     _: KW_ONLY
-    n_bags: Count = 5
+    n_bags: Several = 5
     propensities: ArrayLike | None = None
     random_state: Seed = None
 
+    @check_arguments
     def fit(
         self,
         log: ClickLog | ClickCounts,

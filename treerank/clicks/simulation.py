@@ -4,22 +4,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column, check_count, check_number
+from treerank.checks import check_column, check_count
 from treerank.clicks.log import ClickLog
+from treerank.datasets.generator_arguments import check_cells
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
-from treerank.parameters import Seed
+from treerank.parameters import Count, NotNegative, Probability, Seed, check_arguments
 
 
+@check_arguments
 def simulate_clicks(
     y: ArrayLike,
     qid: ArrayLike,
     scores: ArrayLike,
     *,
-    n_sessions: int = 20,
-    n_positions: int = 10,
-    severity: float = 1.0,
-    noise: float = 0.1,
-    exploration: float = 0.2,
+    n_sessions: Count = 20,
+    n_positions: Count = 10,
+    severity: NotNegative = 1.0,
+    noise: Probability = 0.1,
+    exploration: NotNegative = 0.2,
     random_state: Seed = None,
 ) -> ClickLog:
     r"""Draw a log: a ranker shows its best documents, and users click by position and relevance.
@@ -58,13 +61,9 @@ def simulate_clicks(
     ClickLog(n_sessions=100, n_items=3, n_positions=3, n_clicks=65, n_sessions_without_click=49)
     """
     y = check_column("y", y)
+    check_cells(n_documents=len(y), n_sessions=n_sessions)
     groups = QueryGroups.from_qid(qid, len(y))
     scores = check_column("scores", scores, len(y))
-    check_count("n_sessions", n_sessions)
-    check_count("n_positions", n_positions)
-    check_number("severity", severity, at_least=0)
-    check_number("noise", noise, at_least=0, at_most=1)
-    check_number("exploration", exploration, at_least=0)
     rng = check_random_state(random_state)
     lists = [
         _drawn_lists(scores[rows], exploration * scores.std(), n_sessions, rng)
@@ -81,18 +80,19 @@ def simulate_clicks(
     session = np.repeat(np.arange(len(lengths)), lengths)
     gain = np.exp2(y) - 1
     proba = noise + (1 - noise) * gain / max(gain.max(), 1.0)
-    click = rng.random_sample(len(document)) < proba[document] / position**severity
-    query = np.asarray(qid)[document]
+    click = rng.random_sample(len(document)) < proba[document] / position ** float(severity)
+    query = check_ids("qid", qid)[document]
     return ClickLog.from_columns(session, query, document, position, click)
 
 
+@check_arguments
 def make_click_log(
-    n_sessions: int = 1000,
+    n_sessions: Count = 1000,
     *,
-    n_queries: int = 10,
-    n_documents: int = 8,
-    n_positions: int = 5,
-    severity: float = 1.0,
+    n_queries: Count = 10,
+    n_documents: Count = 8,
+    n_positions: Count = 5,
+    severity: NotNegative = 1.0,
     random_state: Seed = None,
 ) -> ClickLog:
     """Draw a small log in which all documents of a query are shown in random order.
@@ -117,6 +117,8 @@ def make_click_log(
     >>> make_click_log(100, random_state=0)
     ClickLog(n_sessions=100, n_items=80, n_positions=5, n_clicks=109, n_sessions_without_click=26)
     """
+    check_cells(n_queries=n_queries, n_documents=n_documents)
+    check_count("n_sessions", n_sessions, at_least=n_queries)
     rng = check_random_state(random_state)
     qid = np.repeat(np.arange(n_queries), n_documents)
     y, scores = rng.randint(5, size=len(qid)), rng.random_sample(len(qid))

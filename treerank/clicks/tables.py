@@ -4,12 +4,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from treerank.checks import shown
 from treerank.inputs.columns import as_frame
-from treerank.inputs.documents import naming
-from treerank.inputs.grouping import check_qid
 from treerank.lazy import load_object
 
 
@@ -50,17 +46,3 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
             )
     columns = [frame[name] for name in names.values()]
     return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]
-
-
-def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
-    """Return ids as an array of numbers or of text; refuse missing ones.
-
-    Examples
-    --------
-    >>> check_ids("session", ["a", "b"])
-    array(['a', 'b'], dtype='<U1')
-    """
-    with naming(name):
-        found = check_qid(values, n_rows)
-    as_given = np.asarray(values)
-    return found if as_given.dtype.kind not in "OU" else as_given

@@ -5,15 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_count, shown, warn_user
+from treerank.checks import shown, warn_user
 from treerank.clicks.log import ClickLog
+from treerank.parameters import Count, check_arguments
 
 
+@check_arguments
 def read_ubi(
     queries: Iterable[Mapping[str, Any]],
     events: Iterable[Mapping[str, Any]],
     *,
-    n_positions: int = 10,
+    n_positions: Count = 10,
     actions: Collection[str] = ("click",),
 ) -> ClickLog:
     """Read the documents of the indexes ``ubi_queries`` and ``ubi_events``.
@@ -46,7 +48,6 @@ def read_ubi(
     >>> read_ubi(queries, events)
     ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=1, n_sessions_without_click=1)
     """
-    check_count("n_positions", n_positions)
     clicks = {_clicked(event) for event in events if event.get("action_name") in actions}
     rows: list[tuple[Any, ...]] = []
     for query in queries:

@@ -27,6 +27,7 @@ from treerank.files.blocks import text_blocks
 from treerank.files.compression import compressed, is_regular_file, open_text
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import Columns, as_frame
+from treerank.inputs.documents import check_ids, check_labels
 from treerank.numerics.threads import threads_allowed
 
 _ROWS_AT_ONCE = 1024
@@ -310,15 +311,12 @@ def _checked_length(name, values, n_rows):
 
 def _label_texts(y, n_rows):
     """Return the labels as text; refuse labels that are not finite."""
-    y = _checked_length("y", np.asarray(y, dtype=np.float64), n_rows)
-    if not np.isfinite(y).all():
-        raise ValueError(f"y must be finite; got {float(y[~np.isfinite(y)][0])!r}.")
-    return [_without_point_zero(repr(label)) for label in y.tolist()]
+    return [_without_point_zero(repr(label)) for label in check_labels(y, n_rows).tolist()]
 
 
 def _query_texts(qid, n_rows):
     """Return the query ids as text; refuse texts that the reader would not take for one id."""
-    tokens = [str(token) for token in _checked_length("qid", np.asarray(qid), n_rows).tolist()]
+    tokens = [str(token) for token in check_ids("qid", qid, n_rows).tolist()]
     for token in set(tokens):
         encoded = token.encode("utf-8", "surrogateescape")
         if "#" in token or encoded.split() != [encoded] or len(encoded) > LONGEST_QID:

@@ -28,6 +28,7 @@ from treerank.datasets.parquet_files import (
 from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import check_ids, check_labels
 
 _COMMENT = "comment"
 
@@ -185,12 +186,12 @@ def write_parquet(
     if len(X.shape) != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
     notes = None if comments is None else np.asarray(comments, dtype=object)
-    data = RankingData(X, np.asarray(y, dtype=np.float64), np.asarray(qid), notes)
-    for name, values in {"y": data.y, "qid": data.qid, "comments": notes}.items():
-        if values is not None and len(values) != X.shape[0]:
-            raise ValueError(
-                f"{name} must have one entry per row of X; got {len(values)} for {X.shape[0]} rows."
-            )
+    n_rows = X.shape[0]
+    if notes is not None and notes.shape != (n_rows,):
+        raise ValueError(
+            f"comments must have one entry per row of X; got shape {notes.shape} for {n_rows} rows."
+        )
+    data = RankingData(X, check_labels(y, n_rows), check_ids("qid", qid, n_rows), notes)
     write_parquet_batches(path, [data], label=label, query=query)
 
 
@@ -282,7 +283,7 @@ def _categories(column):
 
 def _written(data: RankingData, label: str, query: str) -> pa.Table:
     """Return the table that a file holds of some rows."""
-    special = {query: pa.array(data.qid), label: pa.array(data.y)}
+    special = {query: _ids(data.qid), label: pa.array(data.y)}
     if data.comments is not None:
         special[_COMMENT] = pa.array(data.comments, pa.string())
     features = _named_columns(data.X)
@@ -293,6 +294,14 @@ def _written(data: RankingData, label: str, query: str) -> pa.Table:
             f"{shown(query)}."
         )
     return pa.table(special | features)
+
+
+def _ids(qid):
+    """Return query ids as Arrow has them."""
+    try:
+        return pa.array(qid)
+    except pa.ArrowException as error:
+        raise TypeError(f"qid must be numbers, text or dates; got {shown(qid)}.") from error
 
 
 def _named_columns(X):

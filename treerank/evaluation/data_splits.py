@@ -14,12 +14,13 @@ import joblib
 import numpy as np
 from sklearn.utils import _safe_indexing, check_array
 
-from treerank.checks import check_column, check_count
+from treerank.checks import check_column, check_count, shown
 from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.formats import PARQUET, format_of
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.tables import take_columns
 from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import naming
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter, held_out_count
 
@@ -159,7 +160,7 @@ def _refuse_cv(cv, validation_size):
     """Refuse settings for splitting data that are split already."""
     for name, value in {"cv": cv, "validation_size": validation_size}.items():
         if value is not None:
-            raise ValueError(f"{name} must be None for data that come in folds; got {value!r}.")
+            raise ValueError(f"{name} must be None for data in folds; got {shown(value)}.")
 
 
 def _is_data(data):
@@ -228,7 +229,7 @@ def check_cv(name: str, cv: Any) -> None:
     if isinstance(cv, numbers.Number):
         check_count(name, cv, at_least=2)
     elif isinstance(cv, str | bytes) or not (hasattr(cv, "split") or isinstance(cv, Iterable)):
-        raise TypeError(f"{name} must be a number, a splitter or pairs of rows; got {cv!r}.")
+        raise TypeError(f"{name} must be a number, a splitter or pairs of rows; got {shown(cv)}.")
 
 
 def _index_pairs(data, cv, random_state):
@@ -240,8 +241,10 @@ def _index_pairs(data, cv, random_state):
     if hasattr(cv, "split"):
         # scikit-learn's splitters call the query ids groups.
         name = "qid" if isinstance(cv, QuerySplitter) else "groups"
-        return list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
+        with naming("cv"):
+            return list(cv.split(data.y.reshape(-1, 1), data.y, **{name: data.qid}))
     try:
-        return [tuple(np.arange(len(data))[np.asarray(part)] for part in pair) for pair in cv]
-    except (IndexError, TypeError) as error:
+        rows = np.arange(len(data))
+        return [(rows[np.asarray(train)], rows[np.asarray(test)]) for train, test in cv]
+    except (IndexError, TypeError, ValueError) as error:
         raise ValueError(f"cv must hold pairs of rows of the data; {error}.") from error

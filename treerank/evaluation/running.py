@@ -13,11 +13,12 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice, check_count
+from treerank.checks import check_choice, check_count, shown
 from treerank.evaluation.data_splits import Split, SplitSource, check_cv, make_splits
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, key_of
+from treerank.inputs.documents import naming
 from treerank.metrics.base import Metric
 from treerank.metrics.conventions import with_convention
 from treerank.metrics.function_metric import FunctionMetric
@@ -100,10 +101,11 @@ def compare(
     _check(rankers, on_error, random_state, n_jobs)
     _check_search(rankers, grid or {}, inner_cv)
     if isinstance(metrics, str) or not isinstance(metrics, Iterable):
-        raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {metrics!r}.")
-    by_name = {_name(metric): with_convention(metric, convention) for metric in metrics}
+        raise TypeError(f"metrics must be a list, such as ['ndcg@10']; got {shown(metrics)}.")
+    with naming("metrics"):
+        by_name = {_name(metric): with_convention(metric, convention) for metric in metrics}
     if not by_name:
-        raise ValueError(f"metrics must be at least one; got {metrics!r}.")
+        raise ValueError(f"metrics must be at least one; got {shown(metrics)}.")
     first_metric = next(iter(by_name.values()))
     splits = make_splits(data, cv, validation_size=validation_size, random_state=random_state)
     _check_splits(splits)
@@ -198,13 +200,13 @@ def _run(jobs: Sequence[Job], n_jobs: int) -> list[Outcome | Failure]:
 def _check(rankers, on_error, random_state, n_jobs):
     """Refuse wrong arguments before the work begins."""
     if not isinstance(rankers, Mapping) or not rankers:
-        raise TypeError(f"rankers must be a dict from name to estimator; got {rankers!r}.")
+        raise TypeError(f"rankers must be a dict from name to estimator; got {shown(rankers)}.")
     for name, ranker in rankers.items():
         missing = [verb for verb in ("fit", "predict", "get_params") if not hasattr(ranker, verb)]
         if missing:
-            raise TypeError(f"rankers must have {missing[0]}; {name!r} is {ranker!r}.")
+            raise TypeError(f"rankers must have {missing[0]}; {name!r} is {shown(ranker)}.")
         if isinstance(ranker, type) or not isinstance(name, str):
-            raise TypeError(f"rankers must be objects by name; got {name!r}: {ranker!r}.")
+            raise TypeError(f"rankers must be objects by name; got {name!r}: {shown(ranker)}.")
         _check_settings(name, ranker)
     check_choice("on_error", on_error, ON_ERROR)
     if n_jobs != -1:
@@ -243,7 +245,7 @@ def _check_splits(splits):
     names = [split.name for split in splits]
     if not names or len(set(names)) < len(names):
         raise ValueError(
-            f"data must have at least one split, each with its own name; got {names!r}."
+            f"data and cv must give at least one split, each with its own name; got {names!r}."
         )
 
 

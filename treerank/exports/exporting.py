@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
-from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, warn_user
 from treerank.exports.conversion import Conversion, converted
@@ -21,7 +20,7 @@ from treerank.exports.formats import format_named
 from treerank.exports.inputs import columns_of
 from treerank.exports.report import ExportReport, compare_scores
 from treerank.files.replaced import check_output, replaced_file
-from treerank.inputs.documents import check_features, check_labels
+from treerank.inputs.documents import check_features, check_fitted, check_labels, naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.reading import scores_of
 from treerank.terms.terms import Terms
@@ -74,12 +73,13 @@ def export(
     >>> report.n_changed_pairs
     0
     """
-    check_is_fitted(ranker)
+    check_fitted("ranker", ranker)
     format_named(format)
     for reason in allow:
         check_reason(reason)
     check_output(path)
-    documents = None if check is None else _documents(ranker, check)
+    with naming("check"):
+        documents = None if check is None else _documents(ranker, check)
     X = None if documents is None else documents.X
     conversion = converted(format, _terms(ranker), feature_names(ranker), X)
     report, obstacles = _compared(format, conversion, documents)

@@ -11,6 +11,7 @@ from typing import Any
 from treerank.checks import check_choice
 from treerank.exports.exporting import feature_names
 from treerank.files.replaced import replaced_file
+from treerank.inputs.documents import check_fitted
 
 NAME = "treerank"
 
@@ -76,5 +77,6 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str) -> None:
     {'field': 'f0'}
     """
     check_choice("format", format, FEATURE_SETS)
+    check_fitted("ranker", ranker)
     with replaced_file(path) as file:
         file.write(json.dumps(FEATURE_SETS[format](feature_names(ranker)), indent=1).encode())

@@ -244,10 +244,14 @@ def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, 
                 for i in range(n):
                     bits[i] &= _ALL if own[i] <= limit else rest
             for i in range(n):
-                first = bits[i] & (~bits[i] + _ONE)
-                place = _PLACES[(first * _ORDER) >> _SHIFT]
-                total = scores[begin + i] + values[leaf_starts[tree] + place]
+                total = scores[begin + i] + values[leaf_starts[tree] + lowest_bit(bits[i])]
                 scores[begin + i] = np.float64(np.float32(total)) if single else total
+
+
+@njit(error_model="numpy", nogil=True)
+def lowest_bit(word: Any) -> Any:
+    """Return the place of the lowest bit of a word, which is not 0."""
+    return _PLACES[((word & (~word + _ONE)) * _ORDER) >> _SHIFT]
 
 
 @njit(error_model="numpy", nogil=True)

@@ -8,7 +8,10 @@ which it follows b are not. For u features of the first kind and v of the second
 :math:`\frac{u!\,(v-1)!}{(u+v)!}` of it from each of the v. One walk through the nodes that either
 kind of step can reach collects both for all features.
 
-The parts of (b, a) are the negatives of those of (a, b), bit for bit: the walk goes left first,
+A walk explains 64 pairs together. A word has one bit for each of them: which of their documents go
+left at a split, which pairs still reach a node, and which of them do so by a step of a alone.
+
+The parts of (b, a) are the negatives of those of (a, b), bit for bit: all walks go left first,
 whichever document does so.
 """
 
@@ -19,8 +22,26 @@ import numpy as np
 from scipy.special import beta, betaln
 
 from treerank.forests.forest import Forest
-from treerank.forests.scoring import doubles, for_blocks, goes_left, set_arrays, split_arrays
+from treerank.forests.scoring import (
+    doubles,
+    for_blocks,
+    goes_left,
+    lowest_bit,
+    set_arrays,
+    split_arrays,
+)
 from treerank.numerics.compiling import njit
+
+_LANES = 64  # pairs that are explained together
+_ALL, _ONE, _NONE = np.uint64(2**64 - 1), np.uint64(1), np.uint64(0)
+_BITS = _ONE << np.arange(_LANES, dtype=np.uint64)
+#: Words of each level of a walk. First: which documents agree with all steps by the feature of this
+#: level, which pairs get here, and in which of them the step to this level is one of a or b alone.
+_A_FITS, _B_FITS, _ALIVE, _BY_A, _BY_B = 0, 1, 2, 3, 4
+_A_LEFT, _B_LEFT = 5, 6  # which documents go left at the split of this level
+#: Numbers of each level: its split (~split while right is walked), the feature of the step to it,
+#: and the level of the last step by the same feature.
+_SPLIT, _FEATURE, _BEFORE = 0, 1, 2
 
 
 def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -60,88 +81,155 @@ def margin_parts(forest: Forest, X_a: Any, X_b: Any, *, n_threads: int = 1) -> n
     n_pairs = max(X_a.shape[0], X_b.shape[0])
     parts = np.zeros((n_pairs, forest.n_features))
     shares = _shares(min(forest.depth, forest.n_features))
-    arguments = split_arrays(forest), set_arrays(forest), forest.values[:, 0], shares
+    arguments = split_arrays(forest), set_arrays(forest), forest.values[:, 0], shares, _BITS
 
     def explain(begin: int, end: int) -> None:
         a, b = (doubles(X, begin, end) if X.shape[0] > 1 else doubles(X, 0, 1) for X in (X_a, X_b))
-        _add_parts(a, b, *arguments, parts[begin:end])
+        for first in range(0, end - begin, _LANES):
+            out = parts[begin + first : min(begin + first + _LANES, end)]
+            columns = (_columns(X, first, len(out)) for X in (a, b))
+            out[:] = _parts(len(out), *columns, *arguments, forest.depth)[:, : len(out)].T
 
-    for_blocks(explain, n_pairs, n_threads, few=8)
+    with np.errstate(over="ignore"):  # the product that finds a bit overflows, and numpy would warn
+        for_blocks(explain, n_pairs, n_threads, few=8)
     return parts
 
 
 @cache
 def _shares(most: int) -> np.ndarray:
-    """Return p! q! / (p + q + 1)! for all p and q up to a number of features."""
+    """Return (u - 1)! v! / (u + v)! for all u and v up to a number of features; 0 for u = 0."""
     n = np.arange(most + 1.0)
-    return np.exp(betaln(n[:, None] + 1, n + 1)) if most > 40 else beta(n[:, None] + 1, n + 1)
+    shares = np.zeros((most + 1, most + 1))
+    shares[1:] = np.exp(betaln(n[1:, None], n + 1)) if most > 40 else beta(n[1:, None], n + 1)
+    return shares
+
+
+def _columns(X: np.ndarray, first: int, n: int) -> np.ndarray:
+    """Return some rows, or a single one as often, as columns; those beyond them are zeros."""
+    columns = np.zeros((X.shape[1], _LANES))
+    columns[:, :n] = X[first : first + n].T if len(X) > 1 else X.T
+    return columns
 
 
 @njit(error_model="numpy", nogil=True)
-def _add_parts(X_a, X_b, nodes, sets, values, shares, parts):
-    side_of = np.zeros(parts.shape[1], dtype=np.int8)
-    path = np.empty(len(shares) + 1, dtype=np.int64), np.empty((len(shares) + 1, 2))
-    for i in range(len(parts)):
-        a, b = X_a[i if len(X_a) > 1 else 0], X_b[i if len(X_b) > 1 else 0]
-        for root in nodes[0]:
-            _walk(root, a, b, nodes, sets, values, shares, side_of, path, parts[i])
+def _parts(n, A, B, nodes, sets, values, shares, bits, depth):
+    """Return the parts of up to 64 pairs, of shape (n_features, 64)."""
+    parts = np.zeros(A.shape)
+    words = np.zeros((depth + 1, 7), dtype=np.uint64)
+    words[0, _A_FITS] = words[0, _B_FITS] = _ALL
+    words[0, _ALIVE] = _ALL >> np.uint64(_LANES - n)
+    state = words, np.zeros((depth + 1, 3), dtype=np.int64), np.zeros(len(A), dtype=np.int64)
+    sums = np.zeros((2 * depth + 2, _LANES))
+    for root in nodes[0]:
+        _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts)
+    return parts
 
 
 @njit(error_model="numpy", nogil=True)
-def _walk(root, a, b, nodes, sets, values, shares, side_of, path, parts):
-    """Add the parts of one tree; ``path`` has room for the splits where a and b part.
+def _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts):
+    """Add the parts of one tree.
 
-    ``side_of`` is 1 for features whose path follows a, 2 for those that follow b, else 0.
+    Rows of ``sums`` are gains and losses, in turn: of a subtree that was walked, below them those
+    of left subtrees whose right ones were not.
     """
-    _, feature, _, left, right, _, _ = nodes
-    splits, sums = path
-    level, counts, node = 0, [0, 0, 0], root
+    _, feature, threshold, left, right, missing_left, up_to = nodes
+    words, path, last = state
+    by_set = sets[0]
+    level, row, node = 0, 0, root
     while True:
-        node = _next_parting(node, a, b, nodes, sets, side_of)
-        f = feature[node]
-        if f >= 0:
-            side = 1 if goes_left(a[f], node, nodes, sets) else 2
-            side_of[f] = side
-            counts[side] += 1
-            splits[level] = node
+        while feature[node] >= 0 and words[level, _ALIVE]:
+            f, limit, is_left = feature[node], threshold[node], missing_left[node]
+            if up_to >= 0 or (len(by_set) and by_set[node] >= 0):
+                words[level, _A_LEFT] = _find_left(A, f, node, nodes, sets, bits)
+                words[level, _B_LEFT] = _find_left(B, f, node, nodes, sets, bits)
+            else:
+                words[level, _A_LEFT] = _find_up_to(A, f, limit, is_left, bits)
+                words[level, _B_LEFT] = _find_up_to(B, f, limit, is_left, bits)
+            path[level, _SPLIT] = node
             level += 1
+            _step(level, f, words[level - 1, _A_LEFT], words[level - 1, _B_LEFT], words, path, last)
             node = left[node]
-            continue
-        u, v = counts[1], counts[2]
-        gain = values[node] * shares[u - 1, v] if u > 0 else 0.0
-        loss = values[node] * shares[u, v - 1] if v > 0 else 0.0
+        _set_sums(level, values[node], words, shares, row, sums)
         while True:  # go back to the last split whose right side was not walked
             if level == 0:
                 return
-            node = splits[level - 1]
-            is_right = node < 0
-            node = ~node if is_right else node
-            f = feature[node]
-            a_is_left = goes_left(a[f], node, nodes, sets)
-            counts[side_of[f]] -= 1
-            if not is_right:
+            f = path[level, _FEATURE]
+            last[f] = path[level, _BEFORE]
+            _add(words[level, _BY_A], words[level, _BY_B], row, sums, bits, f, parts)
+            node = path[level - 1, _SPLIT]
+            if node >= 0:
                 break
-            first_gain, first_loss = sums[level - 1]
-            parts[f] += first_gain - loss if a_is_left else gain - first_loss
-            gain, loss = first_gain + gain, first_loss + loss
-            side_of[f] = 0
+            row -= 2
+            if words[level, _ALIVE]:
+                for i in range(_LANES):
+                    sums[row, i] += sums[row + 2, i]
+                for i in range(_LANES):
+                    sums[row + 1, i] += sums[row + 3, i]
             level -= 1
-        sums[level - 1, 0], sums[level - 1, 1] = gain, loss
-        splits[level - 1] = ~node
-        side_of[f] = 2 if a_is_left else 1
-        counts[side_of[f]] += 1
+        path[level - 1, _SPLIT] = ~node
+        _step(level, f, ~words[level - 1, _A_LEFT], ~words[level - 1, _B_LEFT], words, path, last)
+        row += 2
         node = right[node]
 
 
 @njit(error_model="numpy", nogil=True)
-def _next_parting(node, a, b, nodes, sets, side_of):
-    """Return the next node below where a and b part at a feature without a side, or a leaf."""
-    _, feature, _, left, right, _, _ = nodes
-    while feature[node] >= 0:
-        f = feature[node]
-        a_left, b_left = goes_left(a[f], node, nodes, sets), goes_left(b[f], node, nodes, sets)
-        if a_left != b_left and side_of[f] == 0:
-            return node
-        is_left = b_left if side_of[f] == 2 else a_left
-        node = left[node] if is_left else right[node]
-    return node
+def _find_up_to(columns, f, limit, missing_left, bits):
+    """Return which values of a feature go left at a split by a threshold."""
+    word = _NONE
+    if missing_left:
+        for i in range(_LANES):
+            word |= _NONE if columns[f, i] > limit else bits[i]
+    else:
+        for i in range(_LANES):
+            word |= bits[i] if columns[f, i] <= limit else _NONE
+    return word
+
+
+@njit(error_model="numpy", nogil=True)
+def _find_left(columns, f, node, nodes, sets, bits):
+    """Return which values of a feature go left at any split."""
+    word = _NONE
+    for i in range(_LANES):
+        word |= bits[i] if goes_left(columns[f, i], node, nodes, sets) else _NONE
+    return word
+
+
+@njit(error_model="numpy", nogil=True)
+def _step(level, f, a_goes, b_goes, words, path, last):
+    """Step to a child, where the documents of two words go."""
+    before = last[f]
+    path[level, _FEATURE], path[level, _BEFORE], last[f] = f, before, level
+    a_fits, b_fits = words[before, _A_FITS], words[before, _B_FITS]
+    words[level, _A_FITS], words[level, _B_FITS] = a_fits & a_goes, b_fits & b_goes
+    alive = words[level - 1, _ALIVE] & (words[level, _A_FITS] | words[level, _B_FITS])
+    words[level, _ALIVE] = alive
+    words[level, _BY_A] = alive & a_fits & b_fits & ~b_goes
+    words[level, _BY_B] = alive & a_fits & b_fits & ~a_goes
+
+
+@njit(error_model="numpy", nogil=True)
+def _set_sums(level, value, words, shares, row, sums):
+    """Write what a leaf adds for each feature of a alone, and takes for each of b alone."""
+    for i in range(_LANES):
+        sums[row, i] = 0.0
+    for i in range(_LANES):
+        sums[row + 1, i] = 0.0
+    alive = words[level, _ALIVE]
+    while alive:
+        i = lowest_bit(alive)
+        place = np.uint64(i)
+        u = v = np.int64(0)
+        for step in range(1, level + 1):
+            u += np.int64(words[step, _BY_A] >> place & _ONE)
+            v += np.int64(words[step, _BY_B] >> place & _ONE)
+        sums[row, i], sums[row + 1, i] = value * shares[u, v], value * shares[v, u]
+        alive &= alive - _ONE
+
+
+@njit(error_model="numpy", nogil=True)
+def _add(by_a, by_b, row, sums, bits, f, parts):
+    """Add to the parts of a feature the gains of pairs by a, and subtract the losses of others."""
+    if by_a | by_b:
+        for i in range(_LANES):
+            gain = sums[row, i] if by_a & bits[i] else 0.0
+            parts[f, i] += gain - (sums[row + 1, i] if by_b & bits[i] else 0.0)

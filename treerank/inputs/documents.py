@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.checks import check_column, refuse_masked
+from treerank.checks import MAX_SHOWN, check_column, refuse_masked, shown
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, as_csr, as_frame
@@ -47,6 +47,22 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
             estimator.columns_ = Columns.of(X)
         numbers = estimator.columns_.numbers(X)
         return check_array(numbers, input_name="X", estimator=estimator, **_NUMBERS)
+
+
+def check_matrix(name: str, X: Any) -> Any:
+    """Return features that no ranker reads as a float matrix, dense or CSR; text is numbered.
+
+    Examples
+    --------
+    >>> check_matrix("X", [[1, None]])
+    array([[ 1., nan]])
+    """
+    with naming(name):
+        if issparse(X):
+            _check_indices(X)
+            return as_csr(check_array(X, accept_sparse="csr", input_name=name, **_NUMBERS))
+        numbers = _as_array(X) if as_frame(X) is None else Columns.of(X).numbers(X)
+        return check_array(numbers, input_name=name, **_NUMBERS)
 
 
 def check_batches(
@@ -130,6 +146,20 @@ def _check_column(name, y):
         return check_column(name, column_or_1d(y, input_name=name, warn=True))
 
 
+def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
+    """Return ids as an array of numbers or of text; refuse missing ones.
+
+    Examples
+    --------
+    >>> check_ids("session", ["a", "b"])
+    array(['a', 'b'], dtype='<U1')
+    """
+    with naming(name):
+        found = check_qid(values, n_rows)
+    as_given = np.asarray(values)
+    return found if as_given.dtype.kind not in "OU" else as_given
+
+
 def check_eval_set(estimator: Any, eval_set: Any) -> tuple[Any, np.ndarray, QueryGroups]:
     """Return features, labels and queries of an ``eval_set``: ``(X, y)`` or ``(X, y, qid)``."""
     if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
@@ -139,6 +169,13 @@ def check_eval_set(estimator: Any, eval_set: Any) -> tuple[Any, np.ndarray, Quer
     X = check_features(estimator, X)
     y = check_labels(y, X.shape[0])
     return X, y, QueryGroups.from_qid(qid, len(y))
+
+
+def check_fitted(name: str, estimator: Any) -> None:
+    """Refuse what is no estimator that was fitted."""
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"{name} must be a fitted ranker; got {shown(estimator)}.")
+    check_is_fitted(estimator)
 
 
 @contextmanager
@@ -156,7 +193,10 @@ def naming(argument: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:
-        if re.search(rf"\b{argument}\b", str(error)):
+        message = str(error) if len(str(error)) <= MAX_SHOWN else f"{str(error)[:MAX_SHOWN]}..."
+        if not re.search(rf"\b{argument}\b", message):
+            message = f"{argument}: {message}"
+        if message == str(error):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{argument}: {error}") from error
+        raise kind(message) from error

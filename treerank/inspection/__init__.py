@@ -6,7 +6,9 @@ from treerank.inspection.importance import Importances, permutation_importance
 from treerank.inspection.leaks import Copies, copies, single_features
 from treerank.inspection.pair_calibration import CalibrationCurve, calibration_curve
 from treerank.inspection.score_regressor import ScoreRegressor
+from treerank.inspection.shap_model import shap_explanation, shap_model
 from treerank.inspection.slices import Slice, slices
+from treerank.inspection.standing import explain_moves, explain_standing
 from treerank.inspection.swaps import Swaps, costly_swaps
 
 __all__ = [
@@ -24,7 +26,11 @@ __all__ = [
     "data_sheet",
     "drift",
     "effect",
+    "explain_moves",
+    "explain_standing",
     "permutation_importance",
+    "shap_explanation",
+    "shap_model",
     "single_features",
     "slices",
 ]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
+from treerank.inputs.documents import check_labels, check_matrix
 from treerank.inputs.grouping import QueryGroups
 
 #: Rows of each sample that drift is measured on.
@@ -72,7 +73,8 @@ def data_sheet(X: Any, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None)
     ({0.0: 2, 1.0: 1}, 1, array([0.33, 0.  ]))
     """
     X = X if issparse(X) else np.asarray(X)
-    y = np.asarray(y, dtype=np.float64)
+    X = check_matrix("X", X)
+    y = check_labels(y, X.shape[0])
     groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
     sizes, (labels, counts) = groups.sizes, np.unique(y, return_counts=True)
     columns = [_summary(column) for column in columns_of(X)]
@@ -115,6 +117,11 @@ def drift(X: Any, reference: Any) -> np.ndarray:
     >>> drift([[0.0, 1.0], [1.0, 1.0]], [[0.0, 5.0], [1.0, 6.0]])
     array([0., 1.])
     """
+    X, reference = check_matrix("X", X), check_matrix("reference", reference)
+    if X.shape[1] != reference.shape[1]:
+        raise ValueError(
+            f"reference must have as many columns as X; got {reference.shape[1]} and {X.shape[1]}."
+        )
     pairs = zip(columns_of(_spaced(X)), columns_of(_spaced(reference)), strict=True)
     return np.array([_distance(np.sort(a), np.sort(b)) for a, b in pairs])
 
@@ -134,7 +141,6 @@ def columns_of(X: Any) -> Iterator[np.ndarray]:
 
 def _spaced(X):
     """Return some rows with even spaces between them."""
-    X = X if issparse(X) else np.asarray(X)
     return X[:: -(-X.shape[0] // _MOST_ROWS)]
 
 

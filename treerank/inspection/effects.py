@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.checks import check_count
+from treerank.checks import check_column, check_count
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.inspection.importance import column_of, feature_names
+from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_columns
+
+#: Largest number of quantiles.
+_MOST_VALUES = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +66,7 @@ class Effect:
         return 1.0 in (self.rising, self.falling)
 
 
+@check_arguments
 def effect(
     ranker: Ranker,
     X: Any,
@@ -69,8 +74,8 @@ def effect(
     *,
     feature: str | int,
     values: Sequence[float] | int = 20,
-    n_documents: int = 1000,
-    random_state: int = 0,
+    n_documents: Count = 1000,
+    random_state: Whole = 0,
 ) -> Effect:
     """Return how score and rank follow one feature.
 
@@ -105,8 +110,6 @@ def effect(
     >>> effect(RankSVM().fit(X, y), X, feature=0, values=[1, 3]).rank.round(2)
     array([2.67, 1.67])
     """
-    check_count("n_documents", n_documents)
-    check_count("random_state", random_state, at_least=0)
     X, _, qid = read_columns(ranker, X, None, qid, needed=("qid",))
     X = check_features(ranker, X)
     groups, column = QueryGroups.from_qid(qid, X.shape[0]), column_of(ranker, feature)
@@ -138,8 +141,8 @@ def effect(
 def _grid(known, values):
     """Return rising values, or quantiles of those that are known."""
     if not isinstance(values, int | np.integer):
-        return np.unique(np.asarray(values, dtype=np.float64))
-    check_count("values", values, at_least=2)
+        return np.unique(check_column("values", values))
+    check_count("values", values, at_least=2, at_most=_MOST_VALUES)
     if len(known) == 0:
         raise ValueError("feature must have a value in some document; got none.")
     quantiles = np.quantile(known, np.linspace(0, 1, values), method="inverted_cdf")

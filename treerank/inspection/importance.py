@@ -12,10 +12,11 @@ from typing import Any, Literal
 import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
-from treerank.checks import check_choice, check_count, shown
+from treerank.checks import check_count, shown
 from treerank.inputs.documents import check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_columns
 from treerank.statistics.interval import Interval
@@ -67,6 +68,7 @@ class Importances:
         return bootstrap_interval(drops, level=level, **options)
 
 
+@check_arguments
 def permutation_importance(
     ranker: Ranker,
     X: Any,
@@ -76,8 +78,8 @@ def permutation_importance(
     metric: AnyMetric | None = None,
     groups: Mapping[str, Iterable[str | int]] | None = None,
     shuffle: Literal["within", "across"] = "within",
-    n_repeats: int = 3,
-    random_state: int = 0,
+    n_repeats: Count = 3,
+    random_state: Whole = 0,
 ) -> Importances:
     """Return how much a metric drops if the values of features are shuffled.
 
@@ -111,9 +113,6 @@ def permutation_importance(
     >>> found.names[found.order[0]]
     'feature 2'
     """
-    check_choice("shuffle", shuffle, ["within", "across"])
-    check_count("n_repeats", n_repeats)
-    check_count("random_state", random_state, at_least=0)
     measured = get_metric(ranker.metric if metric is None else metric)
     X, y, qid = read_columns(ranker, X, y, qid)
     X = check_features(ranker, X)

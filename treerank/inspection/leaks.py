@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.inputs.canonical import row_hashes
+from treerank.inputs.documents import check_labels, check_matrix
 from treerank.inputs.grouping import QueryGroups
 from treerank.inspection.data_sheet import columns_of
 from treerank.metrics.registry import AnyMetric, get_metric
@@ -58,6 +59,7 @@ def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = 
     >>> copies(X, [7, 7, 8], reference=X[2:])
     Copies(within=2, in_reference=1, queries_in_reference=1)
     """
+    X = check_matrix("X", X)
     groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, X.shape[0])
     hashes = groups.sorted(row_hashes(X))
     codes = np.repeat(np.arange(groups.n_queries), groups.sizes)
@@ -66,7 +68,7 @@ def copies(X: Any, qid: ArrayLike | QueryGroups | None = None, reference: Any = 
     within = int(np.sum(np.append(same, False) | np.append(False, same)))
     if reference is None:
         return Copies(within, 0, 0)
-    known = np.isin(hashes, row_hashes(reference))
+    known = np.isin(hashes, row_hashes(check_matrix("reference", reference)))
     whole = np.logical_and.reduceat(known, groups.indptr[:-1])
     return Copies(within, int(known.sum()), int(whole.sum()))
 
@@ -102,7 +104,8 @@ def single_features(
     >>> single_features(np.array([[0.0, 7.0], [1.0, 7.0], [2.0, 9.0]]), [2, 1, 0]).round(2)
     array([1. , 0.9])
     """
-    measured = get_metric(metric).prepared(np.asarray(y, dtype=np.float64), qid)
+    X = check_matrix("X", X)
+    measured = get_metric(metric).prepared(check_labels(y, X.shape[0]), qid)
     return np.array([_better_way(measured, column) for column in columns_of(X)])
 
 

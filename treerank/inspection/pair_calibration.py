@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_count
+from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Count, check_arguments
 
 #: Number of pairs that are drawn; those of equal labels are dropped.
 N_DRAWN = 200_000
@@ -43,7 +44,10 @@ class CalibrationCurve:
         return float(np.sum(gaps) / self.counts.sum())
 
 
-def calibration_curve(predicted: ArrayLike, won: ArrayLike, *, bins: int = 10) -> CalibrationCurve:
+@check_arguments
+def calibration_curve(
+    predicted: ArrayLike, won: ArrayLike, *, bins: Count = 10
+) -> CalibrationCurve:
     """Return the shares of pairs won, in bins of the predicted probability.
 
     Parameters
@@ -64,9 +68,12 @@ def calibration_curve(predicted: ArrayLike, won: ArrayLike, *, bins: int = 10) -
     >>> calibration_curve([0.1, 0.2, 0.9, 0.7], [0, 1, 1, 1], bins=2).won
     array([0.5, 1. ])
     """
-    check_count("bins", bins)
     predicted = check_column("predicted", predicted)
-    won = check_column("won", won, len(predicted))
+    won = check_column("won", won)
+    if len(predicted) != len(won):
+        raise ValueError(
+            f"won must have one entry per entry of predicted; got {len(won)} for {len(predicted)}."
+        )
     if predicted.min() < 0 or predicted.max() > 1:
         raise ValueError(
             f"predicted must be 0 to 1; got {predicted.min():g} to {predicted.max():g}."

@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from treerank.checks import check_count, shown
+from treerank.checks import shown
+from treerank.inputs.documents import naming
 from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Several, check_arguments
 from treerank.statistics.adjustment import adjust_holm
 from treerank.statistics.interval import Interval
 from treerank.statistics.paired import check_values, format_p
@@ -61,13 +63,14 @@ class Slice:
         )
 
 
+@check_arguments
 def slices(
     values: ArrayLike,
     columns: Mapping[str, ArrayLike],
     qid: ArrayLike | QueryGroups,
     *,
-    n_bins: int = 4,
-    at_least: int = 20,
+    n_bins: Several = 4,
+    at_least: Several = 20,
 ) -> list[Slice]:
     """Return slices of the queries, those that differ most surely from the others first.
 
@@ -98,17 +101,18 @@ def slices(
     >>> print(found[0])
     country a: 0.8667 over 3 queries, +0.7333 from the others, p = < 0.001
     """
-    check_count("n_bins", n_bins, at_least=2)
-    check_count("at_least", at_least, at_least=2)
     values = check_values("values", values)
     groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid)
     if len(values) != groups.n_queries:
         raise ValueError(
-            f"values must have one entry per query; got {len(values)} for {groups.n_queries}."
+            "values must have one entry per query of qid; "
+            f"got {len(values)} for {groups.n_queries}."
         )
     is_measured, found = ~np.isnan(values), []
-    for name, column in columns.items():
-        for text, is_inside in _parts(_by_query(name, column, groups), n_bins):
+    with naming("columns"):
+        by_query = {name: _by_query(name, column, groups) for name, column in columns.items()}
+    for name, column in by_query.items():
+        for text, is_inside in _parts(column, n_bins):
             inside, others = values[is_inside & is_measured], values[~is_inside & is_measured]
             if min(len(inside), len(others)) >= at_least and np.ptp(values[is_measured]) > 0:
                 found.append(_compared(name, text, inside, others))

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_count, shown
+from treerank.checks import check_column, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ndcg import DISCOUNTS, NDCG
 from treerank.metrics.registry import get_metric
+from treerank.parameters import Count, check_arguments
 
 #: Number of first positions whose documents are looked at, a bound on time and memory.
 _DEPTH = 1000
@@ -51,14 +52,15 @@ class Swaps:
         return len(self.cost)
 
 
+@check_arguments
 def costly_swaps(
     y: ArrayLike,
     scores: ArrayLike,
     qid: ArrayLike | QueryGroups | None = None,
     *,
     metric: str | NDCG = "ndcg@10",
-    n_swaps: int = 20,
-    per_query: int | None = None,
+    n_swaps: Count = 20,
+    per_query: Count | None = None,
 ) -> Swaps:
     """Return the pairs in the wrong order that cost most NDCG.
 
@@ -87,9 +89,7 @@ def costly_swaps(
     >>> swaps.above, swaps.below, swaps.cost.round(3)
     (array([0, 2]), array([1, 1]), array([0.522, 0.157]))
     """
-    check_count("n_swaps", n_swaps)
     per_query = n_swaps if per_query is None else per_query
-    check_count("per_query", per_query)
     found = get_metric(metric)
     if not isinstance(found, NDCG):
         raise ValueError(f"metric must be an NDCG; got {shown(found.name)}.")

@@ -8,7 +8,9 @@ Call a metric with labels, scores and query ids: ``NDCG(k=10)(y, scores, qid)``,
 from treerank.metrics.average_precision import AveragePrecision
 from treerank.metrics.base import Metric, PreparedMetric
 from treerank.metrics.conventions import CONVENTIONS, with_convention
+from treerank.metrics.diversity import alpha_ndcg, err_ia
 from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank
+from treerank.metrics.exposure import exposure_by_group
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
@@ -36,6 +38,9 @@ __all__ = [
     "Recall",
     "ReciprocalRank",
     "Success",
+    "alpha_ndcg",
+    "err_ia",
+    "exposure_by_group",
     "get_metric",
     "make_ranking_scorer",
     "with_convention",

@@ -17,8 +17,9 @@ from typing import ClassVar
 import numpy as np
 from numba.extending import register_jitable
 
+from treerank.checks import check_number
 from treerank.metrics.base import Metric
-from treerank.metrics.relevance import Gain, check_gain, count_relevant, label_gains
+from treerank.metrics.relevance import MAX_LABEL, Gain, check_gain, count_relevant, label_gains
 from treerank.numerics.compiling import njit
 from treerank.parameters import NotNegative
 
@@ -81,6 +82,8 @@ class ExpectedReciprocalRank(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         object.__setattr__(self, "gain", check_gain(self.gain))
+        if self.gain == "exponential" and self.max_label is not None:
+            check_number("max_label", self.max_label, at_most=MAX_LABEL)
 
     def worth(self, y: np.ndarray) -> np.ndarray:
         """Return the chance that a document satisfies the user."""

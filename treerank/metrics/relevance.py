@@ -14,15 +14,15 @@ from treerank.checks import check_column, shown
 from treerank.numerics.compiling import njit
 from treerank.parameters import Rule
 
-#: Largest gain that is accepted: larger ones could overflow in the sum over a query.
-MAX_GAIN = 2.0**1000
+#: Largest label of the exponential gain, and largest gain: the sum over a query is no overflow.
+MAX_LABEL, MAX_GAIN = 1000, 2.0**1000
 
 
 def exponential_gain(y: np.ndarray) -> np.ndarray:
     """Return 2^y - 1."""
     top = y.max()
-    if top > 1000:
-        raise ValueError(f"y must be at most 1000 for gain='exponential'; got {top}.")
+    if top > MAX_LABEL:
+        raise ValueError(f"y must be at most {MAX_LABEL} for gain='exponential'; got {top}.")
     # A table has the same bits on every machine; a vectorized exp2 has not.
     gains, n_found = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1)
     return gains if n_found == len(y) else np.exp2(y) - 1

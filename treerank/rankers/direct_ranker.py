@@ -20,7 +20,6 @@ from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.terms import terms_of
 from treerank.files.states import count, history, optional
-from treerank.forests.shapley import margin_parts
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.metrics.relevance import Gain
@@ -164,12 +163,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
 
-    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray | None:
-        try:
-            forest = self.forest()
-        except ValueError:  # the feature part is no sum of trees
-            return None
-        return margin_parts(forest, X_a, X_b, n_threads=getattr(self.feature_part_, "n_threads", 1))
+    @property
+    def _n_threads(self) -> int:
+        return getattr(self.feature_part_, "n_threads", 1)
 
     def _dense_reader(self) -> str | None:
         part = self.feature_part

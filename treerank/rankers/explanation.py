@@ -1,5 +1,8 @@
 r"""Explanation: how much each feature contributes to the margin s(a) - s(b) of two documents.
 
+Parts of trees and lines are exact, see :mod:`treerank.forests.shapley`. Those of all other scores
+are sampled, as follows.
+
 Start with document b and replace its features by those of a, one after the other, in some order.
 Each feature is credited with the change of the score at its step. The mean over all orders is the
 Shapley value of the feature, in the game whose players are the features taken from a. Only scores
@@ -15,26 +18,51 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from treerank.forests.shapley import margin_parts
+from treerank.terms.terms import Terms
+
 #: Returns the score of each row of a matrix.
 Scorer = Callable[[np.ndarray], np.ndarray]
+#: Returns the parts of pairs of rows.
+PartsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def explain_pairs(
-    scores_of: Scorer, X_a: Any, X_b: Any, n_orders: int = 16, random_state: int = 0
-) -> np.ndarray:
-    """Return the parts of the margin of each row of ``X_a`` over the same row of ``X_b``.
+def exact_parts(terms: Terms, X_a: Any, X_b: Any, n_threads: int = 1) -> np.ndarray:
+    """Return the parts of the margin of each row of ``X_a``, as far as trees and a line score it.
 
     Examples
     --------
-    >>> explain_pairs(lambda X: X @ [1.0, 2.0], np.array([[3.0, 1.0]]), np.zeros((2, 2)))
+    >>> from treerank.terms.linear import LinearTerm
+    >>> from treerank.terms.terms import no_trees
+    >>> line = LinearTerm(np.array([1.0, 2.0]), np.zeros(2))
+    >>> exact_parts(Terms(no_trees(2), line), np.array([[3.0, 1.0]]), np.zeros((1, 2)))
+    array([[3., 2.]])
+    """
+    parts = margin_parts(terms.forest, X_a, X_b, n_threads=n_threads)
+    if terms.line is not None:
+        parts += terms.line.parts(X_a) - terms.line.parts(X_b)
+    return parts
+
+
+def sampled_parts(
+    scores_of: Scorer, X_a: Any, X_b: Any, n_orders: int = 16, random_state: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parts of the margin of each row of ``X_a``, and their standard errors.
+
+    Examples
+    --------
+    >>> parts, _ = sampled_parts(lambda X: X @ [1.0, 2.0], np.array([[3.0, 1.0]]), np.zeros((2, 2)))
+    >>> parts
     array([[3., 2.],
            [3., 2.]])
     """
     n_pairs = check_n_pairs(X_a.shape[0], X_b.shape[0])
-    parts = np.empty((n_pairs, X_a.shape[1]))
+    parts, errors = np.empty((2, n_pairs, X_a.shape[1]))
     for n in range(n_pairs):
-        parts[n] = parts_of_margin(scores_of, _row(X_a, n), _row(X_b, n), n_orders, random_state)
-    return parts
+        changes = changes_of_score(scores_of, row(X_a, n), row(X_b, n), n_orders, random_state)
+        parts[n] = changes.sum(axis=0) / n_orders
+        errors[n] = changes.std(axis=0) / np.sqrt(max(n_orders - 1, 1))
+    return parts, errors
 
 
 def check_n_pairs(n_a: int, n_b: int) -> int:
@@ -47,10 +75,10 @@ def check_n_pairs(n_a: int, n_b: int) -> int:
     return n_a if n_b == 1 else n_b
 
 
-def parts_of_margin(
+def changes_of_score(
     scores_of: Scorer, a: np.ndarray, b: np.ndarray, n_orders: int = 16, random_state: int = 0
 ) -> np.ndarray:
-    """Return how much each feature adds to the margin of ``a`` over ``b``.
+    """Return how much the score changes at the step of each feature, in each order.
 
     Parameters
     ----------
@@ -65,26 +93,69 @@ def parts_of_margin(
 
     Returns
     -------
-    ndarray of shape (n_features,)
+    ndarray of shape (n_orders, n_features)
+        Means of both directions.
 
     Examples
     --------
-    >>> parts_of_margin(lambda X: X @ [1.0, 2.0], np.array([3.0, 1.0]), np.array([1.0, 1.0]))
+    >>> changes = changes_of_score(lambda X: X @ [1.0, 2.0], np.array([3.0, 1.0]), np.ones(2))
+    >>> changes.mean(axis=0)
     array([2., 0.])
     """
-    parts = np.zeros(len(a))
+    changes = np.zeros((n_orders, len(a)))
     differing = np.flatnonzero(a != b)  # NaN is among them, and its step changes nothing
     if len(differing) == 0:
-        return parts
+        return changes
     rng = np.random.default_rng(random_state)
-    for _ in range(n_orders):
+    for n in range(n_orders):
         order = rng.permutation(len(a))
         order = order[np.isin(order, differing)]
         forward = np.diff(scores_of(_walk(a, b, order)))
         backward = np.diff(scores_of(_walk(a, b, order[::-1])))[::-1]
         # The two are added first, which is the same sum for (b, a), down to the last bit.
-        parts[order] += forward + backward
-    return parts / (2 * n_orders)
+        changes[n, order] = (forward + backward) / 2
+    return changes
+
+
+def interactions_of(parts_of: PartsOf, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the Shapley interactions of the features of two documents.
+
+    A feature changes the parts of all others. The interaction of two features is how much the part
+    of one is larger where both documents have the other feature of a than where both have it of b.
+
+    Parameters
+    ----------
+    parts_of : callable
+        ``parts_of(X_a, X_b)`` returns the parts of pairs of rows.
+    a, b : ndarray of shape (n_features,)
+        Two documents.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        Half of each interaction on either side of the diagonal. The diagonal holds what remains of
+        each part, so that rows add up to the parts.
+
+    Examples
+    --------
+    >>> def parts_of(X_a, X_b):
+    ...     return sampled_parts(lambda X: X[:, 0] * X[:, 1], X_a, X_b)[0]
+    >>> interactions_of(parts_of, np.ones(2), np.zeros(2))
+    array([[0. , 0.5],
+           [0.5, 0. ]])
+    """
+    matrix = np.zeros((len(a), len(a)))
+    differing = np.flatnonzero((a != b) & ~(np.isnan(a) & np.isnan(b)))
+    if len(differing) > 1:
+        each = np.arange(len(differing)), differing
+        from_a, from_b = np.tile(b, (len(differing), 1)), np.tile(a, (len(differing), 1))
+        from_a[each], from_b[each] = a[differing], b[differing]
+        effects = parts_of(a[None], from_a) - parts_of(from_b, b[None])
+        effects[each] = 0.0
+        effects = effects[:, differing]
+        matrix[np.ix_(differing, differing)] = (effects + effects.T) / 4
+    np.fill_diagonal(matrix, parts_of(a[None], b[None])[0] - matrix.sum(axis=1))
+    return matrix
 
 
 def _walk(a: np.ndarray, b: np.ndarray, order: np.ndarray) -> np.ndarray:
@@ -95,7 +166,7 @@ def _walk(a: np.ndarray, b: np.ndarray, order: np.ndarray) -> np.ndarray:
     return rows
 
 
-def _row(X: Any, n: int) -> np.ndarray:
+def row(X: Any, n: int) -> np.ndarray:
     """Return row ``n`` as a dense array; a matrix of one row has it everywhere."""
     row = X[n if X.shape[0] > 1 else 0]
     return row.toarray().ravel() if issparse(row) else row

@@ -8,7 +8,6 @@ import numpy as np
 from treerank.checks import check_number, shown
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_scores
-from treerank.forests.shapley import margin_parts
 from treerank.inputs.columns import Columns
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_of
@@ -105,10 +104,11 @@ class ForestRanker(Ranker):
             self.steepness_ = fit_steepness(scores, data.y, data.groups)
 
     def _scores(self, X: Any) -> np.ndarray:
-        return forest_scores(self.trees, X, n_threads=threads_of(self.n_jobs))[:, 0]
+        return forest_scores(self.trees, X, n_threads=self._n_threads)[:, 0]
 
-    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray:
-        return margin_parts(self.trees, X_a, X_b, n_threads=threads_of(self.n_jobs))
+    @property
+    def _n_threads(self) -> int:
+        return threads_of(self.n_jobs)
 
     def _dense_reader(self) -> None:
         return None

@@ -8,6 +8,7 @@ fits a feature part to an objective, derive it from
 :class:`~treerank.rankers.direct_ranker.DirectRanker` instead.
 """
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -29,6 +30,7 @@ from treerank.inputs.documents import (
 )
 from treerank.metrics.registry import get_metric
 from treerank.parameters import Seed, check_parameters
+from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import Calibration, fit_steepness
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import HeldOut
@@ -110,6 +112,7 @@ class Ranker(Scoring):
         query_weight: ByRow = None,
         given_pairs: ArrayLike | None = None,
         eval_set: Any = None,
+        callbacks: Sequence[Listener] = (),
     ) -> Self:
         """Fit the ranker to documents and their relevance.
 
@@ -142,6 +145,10 @@ class Ranker(Scoring):
             of the pair and the probability that i beats j, which is 1 if there is no such column.
         eval_set : tuple (X, y) or (X, y, qid), or path, default=None
             Documents for early stopping and calibration, which are not trained on.
+        callbacks : sequence of callables, default=()
+            Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
+            last values of the metrics on the ``eval_set`` by name. The fit ends if one returns
+            what is true; fits of several parts, as of an ensemble, go on.
 
         Returns
         -------
@@ -149,6 +156,7 @@ class Ranker(Scoring):
             The ranker itself.
         """
         self._check_settings()
+        listener = together([current_listener(), *check_callbacks(callbacks)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         others, reset = (sample_weight, query_weight, given_pairs), not self._continues()
         X, y, qid = read_training_set(self, X, y, qid, *others, reset=reset)
@@ -158,7 +166,8 @@ class Ranker(Scoring):
         weights = {"sample_weight": sample_weight, "query_weight": query_weight}
         data = training_set(X, y, qid, **weights, given_pairs=given_pairs, labels=labels)
         del y, qid, labels  # of many rows they are large
-        return self.fit_training_set(data, eval_set=eval_set, seed=seed)
+        with listening(listener):
+            return self.fit_training_set(data, eval_set=eval_set, seed=seed)
 
     def fit_training_set(self, data: TrainingSet, *, eval_set: Any, seed: int) -> Self:
         """Fit to a training set whose columns the ranker knows, drawing all seeds from one.

@@ -10,17 +10,24 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_column, check_count, check_weight, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.forests.forest import Forest
-from treerank.inputs.documents import check_features, check_labels
+from treerank.inputs.documents import check_features, check_labels, naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.lazy import load_object
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.calibration import fit_steepness, pair_probability
-from treerank.rankers.explanation import check_n_pairs, explain_pairs
+from treerank.rankers.explanation import (
+    check_n_pairs,
+    exact_parts,
+    interactions_of,
+    row,
+    sampled_parts,
+)
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import read_and_score, read_columns
 from treerank.terms.scorer import Scorer
-from treerank.terms.terms import Terms
+from treerank.terms.terms import Terms, no_trees
 
 #: One entry per row, or nothing.
 ByRow = ArrayLike | None
@@ -57,14 +64,14 @@ class Scoring(BaseEstimator):
         ranks[best_first] = _positions(groups) + 1
         return ranks
 
-    def top_k(self, X: Any, qid: ByRow = None, k: int = 10) -> np.ndarray:
+    @check_arguments
+    def top_k(self, X: Any, qid: ByRow = None, k: Count = 10) -> np.ndarray:
         """Return the rows of the ``k`` best documents of each query, best first.
 
         The result is one array for all queries, in ascending order of their ids: ``X[top]`` and
         ``qid[top]`` are the documents and their queries. Queries with fewer documents have all of
         them in the result.
         """
-        check_count("k", k)
         groups, best_first = self._lists(X, qid)
         return best_first[_positions(groups) < k]
 
@@ -96,16 +103,23 @@ class Scoring(BaseEstimator):
         scores_a, scores_b = self._two_scores(X_a, X_b)
         return pair_probability(scores_a - scores_b, self.steepness_)
 
+    @check_arguments
     def explain(
-        self, X_a: Any, X_b: Any, *, n_orders: int = 16, random_state: int = 0
-    ) -> np.ndarray:
+        self,
+        X_a: Any,
+        X_b: Any,
+        *,
+        n_orders: Count = 16,
+        random_state: Whole = 0,
+        with_errors: bool = False,
+    ) -> Any:
         """Return how much each feature contributes to ranking a above b, row by row.
 
         The parts of a row add up to the score of a minus that of b. Each part is a Shapley value:
         the features of b are replaced by those of a one after the other, and the part is the
         change of the score at the step of this feature, averaged over orders. Parts are exact for
-        sums of trees, by :func:`treerank.forests.shapley.margin_parts`, and for linear rankers.
-        For others, orders are drawn. Those of (b, a) are the negatives of those of (a, b).
+        sums of trees and lines, by :func:`treerank.forests.shapley.margin_parts`. For others,
+        orders are drawn. Those of (b, a) are the negatives of those of (a, b).
 
         Parameters
         ----------
@@ -116,20 +130,40 @@ class Scoring(BaseEstimator):
             precise.
         random_state : int, default=0
             Seed of the orders.
+        with_errors : bool, default=False
+            Whether to return the standard errors of the parts, too. Exact parts have 0.
 
         Returns
         -------
-        ndarray of shape (n_pairs, n_features)
+        ndarray of shape (n_pairs, n_features), or two of them
         """
-        check_is_fitted(self)
-        check_count("n_orders", n_orders)
-        check_count("random_state", random_state, at_least=0)
-        X_a, X_b = self._checked_features(X_a), self._checked_features(X_b)
-        check_n_pairs(X_a.shape[0], X_b.shape[0])
-        exact = self._exact_parts(X_a, X_b)
-        if exact is not None:
-            return exact
-        return explain_pairs(self._scores, X_a, X_b, n_orders, random_state)
+        check_count("n_orders", n_orders, at_least=2 if with_errors else 1)
+        X_a, X_b = self._checked_pairs(X_a, X_b)
+        parts, errors = self._parts(X_a, X_b, n_orders, random_state)
+        return (parts, errors) if with_errors else parts
+
+    @check_arguments
+    def explain_interactions(
+        self, X_a: Any, X_b: Any, *, n_orders: Count = 16, random_state: Whole = 0
+    ) -> np.ndarray:
+        """Return how much pairs of features contribute to ranking a above b, row by row.
+
+        They are exact where the parts of :meth:`explain` are, whose parameters these are.
+
+        Returns
+        -------
+        ndarray of shape (n_pairs, n_features, n_features)
+            Half of the Shapley interaction of two features on either side of the diagonal, and on
+            it what a feature contributes alone. Rows add up to the parts of ``explain``.
+        """
+        X_a, X_b = self._checked_pairs(X_a, X_b)
+
+        def parts_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return self._parts(a, b, n_orders, random_state)[0]
+
+        n_pairs = check_n_pairs(X_a.shape[0], X_b.shape[0])
+        matrices = [interactions_of(parts_of, row(X_a, n), row(X_b, n)) for n in range(n_pairs)]
+        return np.array(matrices).reshape(n_pairs, X_a.shape[1], X_a.shape[1])
 
     def report(self, X: Any, y: Any = None, qid: ByRow = None, **options: Any) -> Any:
         """Return an HTML page on how good the ranker is, where it fails, and why.
@@ -173,9 +207,32 @@ class Scoring(BaseEstimator):
         """Return the score of each row of a checked matrix."""
         raise NotImplementedError
 
-    def _exact_parts(self, X_a: Any, X_b: Any) -> np.ndarray | None:
-        """Return the exact parts of margins, or ``None`` if there is no way but by sampling."""
-        return None
+    def _checked_pairs(self, X_a: Any, X_b: Any) -> tuple[Any, Any]:
+        """Return pairs of documents as matrices."""
+        check_is_fitted(self)
+        X_a, X_b = self._checked_features(X_a, "X_a"), self._checked_features(X_b, "X_b")
+        check_n_pairs(X_a.shape[0], X_b.shape[0])
+        return X_a, X_b
+
+    def _parts(
+        self, X_a: Any, X_b: Any, n_orders: int, random_state: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parts of margins and their standard errors; what is not exact is sampled."""
+        try:
+            terms = self.terms().with_lines()
+        except ValueError:  # the ranker is no sum of terms
+            return sampled_parts(self._scores, X_a, X_b, n_orders, random_state)
+        exact = exact_parts(terms, X_a, X_b, self._n_threads)
+        if not terms.networks:
+            return exact, np.zeros_like(exact)
+        rest = Terms(no_trees(X_a.shape[1]), None, terms.networks).scores
+        parts, errors = sampled_parts(rest, X_a, X_b, n_orders, random_state)
+        return exact + parts, errors
+
+    @property
+    def _n_threads(self) -> int:
+        """Number of threads of explanations."""
+        return 1
 
     def _dense_reader(self) -> str | None:
         """Return the name of the class that reads dense matrices only, or ``None``."""
@@ -185,9 +242,10 @@ class Scoring(BaseEstimator):
         """Tell whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
         return False
 
-    def _checked_features(self, X: Any) -> Any:
+    def _checked_features(self, X: Any, name: str = "X") -> Any:
         """Return features, also those of a file, as a float matrix."""
-        return check_features(self, read_columns(self, X, needed=())[0])
+        with naming(name):
+            return check_features(self, read_columns(self, X, needed=())[0])
 
     def _measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, weighed by ``sample_weight``."""
@@ -224,7 +282,10 @@ class Scoring(BaseEstimator):
             )
 
     def _two_scores(self, X_a: Any, X_b: Any) -> tuple[np.ndarray, np.ndarray]:
-        scores_a, scores_b = self.predict(X_a), self.predict(X_b)
+        with naming("X_a"):
+            scores_a = self.predict(X_a)
+        with naming("X_b"):
+            scores_b = self.predict(X_b)
         check_n_pairs(len(scores_a), len(scores_b))
         return scores_a, scores_b
 

@@ -129,21 +129,25 @@ def histogram(
 
 
 def bar(
-    value: float, largest: float, low: float | None = None, high: float | None = None
+    value: float, ends: tuple[float, float], low: float | None = None, high: float | None = None
 ) -> Markup:
-    """Return a bar for a cell of a table, with a line for its interval; it shows no negative part.
+    """Return a bar from 0 for a cell of a table, with a line for its interval.
+
+    All bars of a column have the same ``ends``, the least and the largest number that they show.
 
     Examples
     --------
-    >>> bar(0.5, 1.0).count("<rect")
+    >>> bar(0.5, (0.0, 1.0)).count("<rect")
     1
     """
-    scale = 100 / largest if largest > 0 else 0.0
-    width = min(max(value, 0.0) * scale, 100.0)
-    parts = [element("rect", width=f"{width:.1f}", height=10, class_="bar")]
+    least, largest = min(ends[0], 0.0), max(ends[1], 0.0)
+    scale = 100 / ((largest - least) or 1.0)
+    zero, end = -least * scale, (value - least) * scale
+    class_ = "plus" if value >= 0 else "minus"
+    left, width = min(zero, end), abs(end - zero)
+    parts = [element("rect", x=f"{left:.1f}", width=f"{width:.1f}", height=10, class_=class_)]
     if low is not None and high is not None:
-        ends = [min(max(end * scale, 0.0), 100.0) for end in (low, high)]
-        parts.append(_line(ends[0], 5, ends[1], 5, "interval"))
+        parts.append(_line((low - least) * scale, 5, (high - least) * scale, 5, "interval"))
     return element(
         "svg",
         *parts,

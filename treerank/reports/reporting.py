@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_count, shown
+from treerank.checks import check_column, check_instance, check_sequence
 from treerank.datasets.ranking_data import Batches
 from treerank.inputs.documents import check_eval_set, check_features, check_labels, naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
+from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_columns, read_eval_set
 from treerank.reports.page import page
@@ -20,6 +21,7 @@ from treerank.reports.sections import SECTIONS
 from treerank.reports.subject import Subject
 
 
+@check_arguments
 def report(
     ranker: Ranker,
     X: Any,
@@ -33,8 +35,8 @@ def report(
     slices: Mapping[str, ArrayLike] | None = None,
     title: str = "Ranking report",
     about: Mapping[str, str] | None = None,
-    n_examples: int = 20,
-    random_state: int = 0,
+    n_examples: Count = 20,
+    random_state: Whole = 0,
 ) -> Report:
     """Return a page that shows how good a ranker is, where it fails, and why.
 
@@ -79,16 +81,16 @@ def report(
     >>> page = report(RankSVM().fit(*train), *test, baseline=test[0][:, 0], n_examples=2)
     >>> page.save(getfixture("tmp_path") / "report.html")
     """
-    _check_ranker("ranker", ranker)
-    check_count("n_examples", n_examples)
-    check_count("random_state", random_state, at_least=0)
-    chosen = [get_metric(m) for m in metrics or dict.fromkeys([ranker.metric, "map", "mrr"])]
+    check_is_fitted(ranker)
+    with naming("metrics"):
+        named = list(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
+        chosen = [get_metric(metric) for metric in named]
     documents, y, qid = _read(ranker, X, y, qid)
     features = check_features(ranker, documents)
     n = features.shape[0]
     y, groups = check_labels(y, n), QueryGroups.from_qid(qid, n)
     if not groups.with_two_labels(y).any():
-        raise ValueError("y must have a query with two different labels; got none.")
+        raise ValueError("y must have two different labels in some query of qid; got none.")
     subject = Subject(
         ranker=ranker,
         documents=documents,
@@ -110,13 +112,6 @@ def report(
     return Report(page(title, _lead(subject), sections))
 
 
-def _check_ranker(name, ranker):
-    """Refuse what is no fitted ranker."""
-    if not isinstance(ranker, Ranker):
-        raise TypeError(f"{name} must be a ranker of treerank; got {shown(ranker)}.")
-    check_is_fitted(ranker)
-
-
 def _read(ranker, X, y, qid):
     """Return documents, labels and query ids, which may be columns or a file."""
     if isinstance(X, Batches):
@@ -129,7 +124,8 @@ def _baseline_scores(baseline, X, n_documents):
     if baseline is None:
         return None
     if hasattr(baseline, "predict"):
-        _check_ranker("baseline", baseline)
+        check_instance("baseline", baseline, [Ranker])
+        check_is_fitted(baseline)
         return baseline.predict(X)
     return check_column("baseline", baseline, n_documents)
 
@@ -154,6 +150,7 @@ def _document_names(names, n_documents):
     """Return the name of each document as text."""
     if names is None:
         return np.array([f"row {row}" for row in range(n_documents)], dtype=object)
+    check_sequence("document_names", names)
     names = np.array([str(name) for name in names], dtype=object)
     if len(names) != n_documents:
         raise ValueError(

@@ -94,14 +94,18 @@ def side_by_side(*content: Any) -> Markup:
 
 
 def paragraphs(*texts: Any) -> Markup:
-    """Return a paragraph for each text.
+    """Return a paragraph for each text, in which numbers stay with their percent signs.
 
     Examples
     --------
     >>> paragraphs("a", "b")
     '<p>a</p><p>b</p>'
     """
-    return joined(element("p", text) for text in texts)
+    kept = (
+        text if isinstance(text, Markup) else text.replace(" %", "\N{NO-BREAK SPACE}%")
+        for text in texts
+    )
+    return joined(element("p", text) for text in kept)
 
 
 def _cell(tag: str, content: Any, is_number: bool, **attributes: str) -> Markup:

@@ -28,9 +28,3 @@ class Interval:
     def __str__(self) -> str:
         """Return the estimate, the level and the bounds in one line."""
         return f"{self.estimate:.4f} ({100 * self.level:g} %: {self.low:.4f} to {self.high:.4f})"
-
-
-def check_level(name: str, level: float) -> None:
-    """Refuse what is not a fraction between 0 and 1, neither of them included."""
-    if not (isinstance(level, float) and 0 < level < 1):
-        raise ValueError(f"{name} must be between 0 and 1; got {level!r}.")

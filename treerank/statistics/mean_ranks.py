@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
+from treerank.parameters import Level, check_arguments
 from treerank.statistics.adjustment import adjust_holm
-from treerank.statistics.interval import check_level
 from treerank.statistics.paired import check_values, format_p
 
 
@@ -126,6 +126,7 @@ class NemenyiResult:
         return p_values
 
 
+@check_arguments
 def friedman_test(values: ArrayLike, *, correct_ties: bool = True) -> FriedmanResult:
     """Test whether any of several rankers differ.
 
@@ -168,7 +169,8 @@ def friedman_test(values: ArrayLike, *, correct_ties: bool = True) -> FriedmanRe
     return FriedmanResult(n, mean_ranks, *(float(number) for number in numbers))
 
 
-def nemenyi_test(values: ArrayLike, *, alpha: float = 0.05) -> NemenyiResult:
+@check_arguments
+def nemenyi_test(values: ArrayLike, *, alpha: Level = 0.05) -> NemenyiResult:
     """Test which of several rankers differ.
 
     Parameters
@@ -193,7 +195,6 @@ def nemenyi_test(values: ArrayLike, *, alpha: float = 0.05) -> NemenyiResult:
     >>> print(nemenyi_test(values))
     Nemenyi test over 4: mean ranks 1.000, 2.250, 2.750; critical difference 1.657 at 0.05
     """
-    check_level("alpha", alpha)
     values = _check_table(values)
     return compare_mean_ranks(stats.rankdata(-values, axis=1).mean(axis=0), len(values), alpha)
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank.checks import as_numbers
+
 
 @dataclass(frozen=True)
 class PairedResult:
@@ -60,10 +62,7 @@ def format_p(p_value: float) -> str:
 
 def check_values(name: str, values: ArrayLike, n_dimensions: int = 1) -> np.ndarray:
     """Return values as float64; NaN is allowed, infinite values are refused."""
-    try:
-        values = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{name} must be numbers; got {values!r}.") from error
+    values = as_numbers(name, values)
     if values.ndim != n_dimensions:
         raise ValueError(f"{name} must have {n_dimensions} dimension(s); got {values.ndim}.")
     if np.isinf(values).any():

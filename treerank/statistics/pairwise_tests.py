@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank.checks import check_choice, check_instance, check_sequence, shown
+from treerank.parameters import check_arguments
 from treerank.statistics.adjustment import adjust_holm
-from treerank.statistics.paired import PairedTest, check_values, format_p
+from treerank.statistics.paired import PairedResult, PairedTest, check_values, format_p
 from treerank.statistics.randomization import randomization_test
 from treerank.statistics.resampled import corrected_resampled_t_test
 from treerank.statistics.signed_ranks import wilcoxon_test
@@ -73,6 +75,7 @@ class PairwiseResult:
         return "\n".join([f"p-values of the {self.test}{adjusted}", *lines])
 
 
+@check_arguments
 def pairwise_tests(
     values: ArrayLike,
     names: Sequence[str] | None = None,
@@ -112,9 +115,15 @@ def pairwise_tests(
     """
     values = check_values("values", values, n_dimensions=2)
     k = values.shape[1]
-    names = tuple(str(i) for i in range(k)) if names is None else tuple(names)
+    if len(values) < 2:
+        raise ValueError(f"values must have at least two rows; got {len(values)}.")
+    if names is None:
+        names = [str(i) for i in range(k)]
+    check_sequence("names", names)
     if len(names) != k or k < 2:
-        raise ValueError(f"names must name at least two rankers, one per column; got {names!r}.")
+        raise ValueError(
+            f"names must name at least two rankers, one per column of values; got {shown(names)}."
+        )
     paired_test = find_test(test)
     above = np.triu_indices(k, 1)
     results = [
@@ -126,24 +135,26 @@ def pairwise_tests(
     differences[above] = [result.difference for result in results]
     matrix[above] = p_values
     matrix.T[above] = p_values
-    return PairwiseResult(results[0].test, names, differences - differences.T, matrix, adjust)
+    differences -= differences.T
+    return PairwiseResult(results[0].test, tuple(names), differences, matrix, adjust)
 
 
 def find_test(test: str | PairedTest) -> PairedTest:
     """Return the test of two columns of a name; a function is returned as it is."""
     if callable(test):
         return test
-    if test not in PAIRED_TESTS:
-        raise ValueError(f"test must be callable or one of {list(PAIRED_TESTS)}; got {test!r}.")
+    check_choice("test", test, PAIRED_TESTS)
     return PAIRED_TESTS[test]
 
 
 def _test_pair(paired_test, values, names, i, j, settings):
     """Test two rankers; name them in the message of an error."""
     try:
-        return paired_test(values[:, i], values[:, j], **settings)
+        result = paired_test(values[:, i], values[:, j], **settings)
     except ValueError as error:
         raise ValueError(f"{names[i]} and {names[j]} cannot be compared: {error}") from error
+    check_instance("the result of test", result, [PairedResult])
+    return result
 
 
 def _cell(p_value):

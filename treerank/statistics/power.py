@@ -15,11 +15,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from treerank.statistics.interval import check_level
+from treerank.parameters import Level, check_arguments
 from treerank.statistics.paired import measured
 
 
-def queries_needed(differences: ArrayLike, *, power: float = 0.8, level: float = 0.05) -> float:
+@check_arguments
+def queries_needed(differences: ArrayLike, *, power: Level = 0.8, level: Level = 0.05) -> float:
     """Return how many queries would show a difference, if it is as large as that observed.
 
     The observed difference is uncertain, and so is this number: it is for planning, and no test.
@@ -47,11 +48,10 @@ def queries_needed(differences: ArrayLike, *, power: float = 0.8, level: float =
     >>> queries_needed([0.2, -0.1, 0.1, 0.0, 0.3, -0.2])
     112.0
     """
-    check_level("power", power)
-    check_level("level", level)
     values = measured("differences", differences)
     if len(values) < 2:
         raise ValueError(f"differences must be at least two; got {len(values)}.")
+    values = values / (np.abs(values).max() or 1.0)  # whose squares are no overflow
     mean, quantile = abs(values.mean()), stats.norm.ppf(1 - level / 2)
     if mean == 0:
         return math.inf

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from treerank.checks import check_count
-from treerank.statistics.interval import Interval, check_level
+from treerank.parameters import Count, Level, Whole, check_arguments
+from treerank.statistics.interval import Interval
 from treerank.statistics.paired import PairedResult, measured, paired_differences
 
 #: Numbers drawn at a time, a bound on memory.
 _BATCH = 4_000_000
 
 
+@check_arguments
 def randomization_test(
-    a: ArrayLike, b: ArrayLike, *, n_resamples: int = 9999, random_state: int = 0
+    a: ArrayLike, b: ArrayLike, *, n_resamples: Count = 9999, random_state: Whole = 0
 ) -> PairedResult:
     """Test whether two rankers differ, by their values on the same queries.
 
@@ -51,8 +52,6 @@ def randomization_test(
     0.0625
     """
     differences = paired_differences(a, b)
-    check_count("n_resamples", n_resamples)
-    check_count("random_state", random_state, at_least=0)
     result = stats.permutation_test(
         (differences,),
         np.mean,
@@ -67,8 +66,9 @@ def randomization_test(
     return PairedResult(name, len(differences), mean, mean, float(result.pvalue))
 
 
+@check_arguments
 def bootstrap_interval(
-    values: ArrayLike, *, level: float = 0.95, n_resamples: int = 9999, random_state: int = 0
+    values: ArrayLike, *, level: Level = 0.95, n_resamples: Count = 9999, random_state: Whole = 0
 ) -> Interval:
     """Return a bootstrap interval for the mean of values, or of differences, over queries.
 
@@ -103,9 +103,6 @@ def bootstrap_interval(
         raise ValueError(
             f"values must be at least two that are not all equal; got {len(values)} of them."
         )
-    check_level("level", level)
-    check_count("n_resamples", n_resamples)
-    check_count("random_state", random_state, at_least=0)
     found = stats.bootstrap(
         (values,),
         np.mean,

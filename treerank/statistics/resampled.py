@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from treerank.checks import check_number
-from treerank.statistics.interval import Interval, check_level
+from treerank.parameters import Level, Positive, check_arguments
+from treerank.statistics.interval import Interval
 from treerank.statistics.paired import PairedResult, measured, paired_differences
 
 
-def corrected_resampled_t_test(a: ArrayLike, b: ArrayLike, *, test_to_train: float) -> PairedResult:
+@check_arguments
+def corrected_resampled_t_test(
+    a: ArrayLike, b: ArrayLike, *, test_to_train: Positive
+) -> PairedResult:
     """Test whether two rankers differ, by their means on several splits of one data set.
 
     Parameters
@@ -52,7 +55,10 @@ def corrected_resampled_t_test(a: ArrayLike, b: ArrayLike, *, test_to_train: flo
     return PairedResult(name, len(differences), float(mean), float(statistic), float(p_value))
 
 
-def corrected_interval(values: ArrayLike, *, test_to_train: float, level: float = 0.95) -> Interval:
+@check_arguments
+def corrected_interval(
+    values: ArrayLike, *, test_to_train: Positive, level: Level = 0.95
+) -> Interval:
     """Return an interval for the mean of values, or of differences, over splits.
 
     It excludes 0 exactly where :func:`corrected_resampled_t_test` finds a difference.
@@ -78,7 +84,6 @@ def corrected_interval(values: ArrayLike, *, test_to_train: float, level: float 
     values = measured("values", values)
     if len(values) < 2:
         raise ValueError(f"values must be at least two that are not NaN; got {len(values)}.")
-    check_level("level", level)
     quantile = stats.t.ppf((1 + level) / 2, len(values) - 1)
     reach = float(quantile * corrected_standard_error(values, test_to_train))
     mean = float(values.mean())
@@ -93,5 +98,4 @@ def corrected_standard_error(values: np.ndarray, test_to_train: float) -> float:
     >>> corrected_standard_error(np.array([1.0, 2.0, 3.0, 4.0]), 0.25).round(4)
     np.float64(0.9129)
     """
-    check_number("test_to_train", test_to_train, above=0)
     return np.sqrt(np.var(values, ddof=1) * (1 / len(values) + test_to_train))

@@ -50,6 +50,11 @@ class LinearTerm:
         """Return a multiple."""
         return LinearTerm(self.coef * factor, self.offset * factor)
 
+    def parts(self, X: Any) -> np.ndarray:
+        """Return what each feature adds, of shape (n_documents, n_features)."""
+        rows = doubles(X, 0, X.shape[0])
+        return np.where(np.isnan(rows), 0.0, rows * self.coef + self.offset)
+
     def added_to(self, scores: np.ndarray, X: Any) -> np.ndarray:
         """Return scores to which the features are added, one after the other.
 

@@ -136,7 +136,7 @@ class SortNet(Ranker):
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the comparator's preference for a, row by row; one may be a single row."""
         check_is_fitted(self)
-        X_a, X_b = self._checked_features(X_a), self._checked_features(X_b)
+        X_a, X_b = self._checked_features(X_a, "X_a"), self._checked_features(X_b, "X_b")
         both = np.concatenate([X_a, X_b])
         n_a, n_b = len(X_a), len(X_b)
         n = check_n_pairs(n_a, n_b)

@@ -46,7 +46,7 @@ class Cascade(WalkModel):
         many = log.n_clicks_of_sessions > 1
         if many.any():
             raise ValueError(
-                "A cascade model needs sessions of at most one click; got "
+                "log must have at most one click per session for a cascade model; got "
                 f"{log.n_clicks_of_sessions[np.argmax(many)]} clicks in one. A dependent click "
                 "model takes several."
             )

@@ -21,7 +21,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog, check_any_click
-from treerank.parameters import Count, Positive, Seed, check_parameters
+from treerank.parameters import Count, Positive, Seed, check_arguments, check_parameters
 
 #: Share of successes and number of trials that the prior of a rate other than an attraction is
 #: worth.
@@ -62,6 +62,7 @@ class ClickModel(BaseEstimator, ABC):
     tol: Positive = 1e-6
     prior_shows: Positive = 1.0
 
+    @check_arguments
     def fit(self, log: ClickLog) -> Self:
         """Fit the model to a log."""
         check_any_click(log.clicked)
@@ -70,6 +71,7 @@ class ClickModel(BaseEstimator, ABC):
         self.examination_ = self._mean_examination(log)
         return self
 
+    @check_arguments
     def predict_click_proba(self, log: ClickLog, *, given_clicks: bool = False) -> np.ndarray:
         """Return the probability of a click on each impression of a log.
 
@@ -89,6 +91,7 @@ class ClickModel(BaseEstimator, ABC):
         surprise = -log_of_outcome(log, self.predict_click_proba(log))
         return np.exp(np.bincount(log.position - 1, surprise) / log.n_at)
 
+    @check_arguments
     def sample(self, log: ClickLog, *, random_state: Seed = None) -> ClickLog:
         """Return the sessions of a log with clicks that are drawn from the model."""
         rng = check_random_state(random_state)

@@ -8,6 +8,7 @@ import numpy as np
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.log import ClickLog, check_any_click
 from treerank.clicks.models.slots import SlotModel
+from treerank.parameters import check_arguments
 
 
 @dataclass(eq=False, repr=False)
@@ -43,6 +44,7 @@ class PositionBased(SlotModel):
     array([1. , 0.5, 0.3, 0.3, 0.2])
     """
 
+    @check_arguments
     def fit(self, log: ClickLog | ClickCounts) -> Self:
         """Fit the model to a log, or to its sums by item and position."""
         if isinstance(log, ClickLog):

@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,8 +24,13 @@ class SlotModel(ClickModel):
     def _slots(self, log: ClickLog) -> np.ndarray:
         """Return the slot of each impression; that of the first position is 0."""
 
+    def _n_slots(self) -> int:
+        """Return the size of the table."""
+        return self.n_positions_
+
     def _fit(self, log: ClickLog) -> None:
-        self._fit_counts(ClickCounts.of(log.item, self._slots(log), log.clicked, log.items))
+        counts = ClickCounts.of(log.item, self._slots(log), log.clicked, log.items)
+        self._fit_counts(replace(counts, n_slots=self._n_slots()))  # the last may have no row
 
     def _fit_counts(self, counts: ClickCounts) -> None:
         """Fit the model to impressions that are summed by item and slot."""

@@ -49,6 +49,9 @@ class UserBrowsing(SlotModel):
         """Probability of examination by position and by position of the last click."""
         return self.slots_.reshape(self.n_positions_, self.n_positions_)
 
+    def _n_slots(self) -> int:
+        return self.n_positions_**2
+
     def _slots(self, log: ClickLog) -> np.ndarray:
         last, slots = np.zeros(log.n_sessions, dtype=np.int64), np.empty(len(log.item), np.int64)
         for place, rows in enumerate(log.positions()):

@@ -125,7 +125,7 @@ class Ensemble(PartList):
             with listening(ignore_progress):
                 self.bags_.append(_fit_parts(parts, rows, objective, bag))
             scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
-            listener(len(self.bags_), len(bags), "")
+            listener(len(self.bags_), len(bags), {})
         self._weigh(scores, objective)
         progress = Progress(validation and validation[1], None)
         if validation is not None:

@@ -54,11 +54,12 @@ def _importances(
     )
     order = [int(n) for n in found.order]
     intervals = [found.interval(n, random_state=subject.random_state) for n in order]
-    largest = max((interval.high for interval in intervals), default=0.0)
+    lows, highs = ([getattr(each, end) for each in intervals] for end in ("low", "high"))
+    ends = min(lows, default=0.0), max(highs, default=0.0)
     cells = [
         [
             names[chosen[n]],
-            bar(interval.estimate, largest, interval.low, interval.high),
+            bar(interval.estimate, ends, interval.low, interval.high),
             f"{interval.estimate:.4f}",
             f"{interval.low:.4f} to {interval.high:.4f}",
             f"{parts[chosen[n]]:.3g}",

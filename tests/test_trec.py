@@ -1,0 +1,85 @@
+"""TREC files: what is written is read, other programs read it, and errors name the line."""
+
+import gzip
+
+import ir_measures
+import numpy as np
+import pytest
+
+from treerank import (
+    NDCG,
+    get_metric,
+    read_trec_qrels,
+    read_trec_run,
+    write_trec_qrels,
+    write_trec_run,
+)
+
+RNG = np.random.default_rng(0)
+QID, DOCUMENTS = np.repeat([2, 10], 30), [f"d{i}" for i in range(60)]
+SCORES, Y = RNG.permutation(60) / 7, RNG.integers(0, 3, 60)
+RUN = {"scores": SCORES, "qid": QID, "doc_ids": DOCUMENTS}
+QRELS = {"y": Y, "qid": QID, "doc_ids": DOCUMENTS}
+
+
+@pytest.mark.parametrize("suffix", ["txt", "gz"])
+def test_files_are_read_as_they_were_written(tmp_path, suffix):
+    run, qrels = tmp_path / f"run.{suffix}", tmp_path / f"qrels.{suffix}"
+    write_trec_run(run, **RUN)
+    write_trec_qrels(qrels, **QRELS)
+    found = read_trec_run(run)
+    order = np.lexsort((-SCORES, QID))
+    np.testing.assert_array_equal(found.qid, QID[order].astype(str))
+    np.testing.assert_array_equal(found.doc_ids, np.array(DOCUMENTS)[order])
+    np.testing.assert_array_equal(found.scores, SCORES[order])
+    judged = read_trec_qrels(qrels)
+    np.testing.assert_array_equal(judged.labels_of(found.qid, found.doc_ids), Y[order])
+    np.testing.assert_array_equal(judged.labels_of(["2"], ["d30"], unjudged=-1), [-1])
+
+
+def test_ir_measures_reads_them_and_agrees(tmp_path):
+    write_trec_run(tmp_path / "run", **RUN)
+    write_trec_qrels(tmp_path / "qrels", **QRELS)
+    theirs = ir_measures.calc_aggregate(
+        [ir_measures.nDCG @ 10, ir_measures.AP],
+        [*ir_measures.read_trec_qrels(str(tmp_path / "qrels"))],
+        [*ir_measures.read_trec_run(str(tmp_path / "run"))],
+    )
+    run = read_trec_run(tmp_path / "run")
+    y = read_trec_qrels(tmp_path / "qrels").labels_of(run.qid, run.doc_ids)
+    linear = NDCG(k=10, gain="linear")
+    np.testing.assert_allclose(linear(y, run.scores, run.qid), theirs[ir_measures.nDCG @ 10])
+    average = get_metric("map")(y, run.scores, run.qid)
+    np.testing.assert_allclose(average, theirs[ir_measures.AP])
+
+
+def test_ranks_begin_with_1_in_each_query(tmp_path):
+    write_trec_run(tmp_path / "run", scores=[1, 3, 2], qid=[1, 1, 0], doc_ids=[*"abc"], tag="mine")
+    lines = (tmp_path / "run").read_text().splitlines()
+    assert lines == ["0 Q0 c 1 2.0 mine", "1 Q0 b 1 3.0 mine", "1 Q0 a 2 1.0 mine"]
+
+
+def test_an_empty_run_has_no_lines(tmp_path):
+    (tmp_path / "run").write_text("\n")
+    assert [len(column) for column in read_trec_run(tmp_path / "run")] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [("q Q0 d 1 0.5", "must have 6 fields"), ("q Q0 d 1 x t", "must have a number; got 'x'")],
+)
+def test_a_wrong_line_is_named(tmp_path, line, message):
+    (tmp_path / "run").write_bytes(gzip.compress(f"q Q0 d 1 1 t\n{line}\n".encode()))
+    with pytest.raises(ValueError, match=f"run:2: .*{message}"):
+        read_trec_run(tmp_path / "run")
+
+
+def test_what_lines_cannot_hold_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="doc_ids must be words without spaces; got 'a b'"):
+        write_trec_run(tmp_path / "run", scores=[1], qid=["q"], doc_ids=["a b"])
+    with pytest.raises(ValueError, match="tag must be words without spaces; got ''"):
+        write_trec_run(tmp_path / "run", scores=[1], qid=["q"], doc_ids=["a"], tag="")
+    with pytest.raises(ValueError, match="y must be whole numbers in qrels"):
+        write_trec_qrels(tmp_path / "qrels", y=[0.5], qid=["q"], doc_ids=["a"])
+    with pytest.raises(ValueError, match="qid must have 1 entries; got 2"):
+        write_trec_qrels(tmp_path / "qrels", y=[1], qid=["q", "p"], doc_ids=["a"])

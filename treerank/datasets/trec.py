@@ -1,0 +1,202 @@
+"""TREC files: runs, which are result lists of a system, and qrels, which are judgments.
+
+A line of a run is ``query Q0 document rank score tag``, one of qrels ``query 0 document label``.
+Readers ignore the second column, and the rank, as trec_eval does.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_column, shown
+from treerank.files.compression import compressed, open_text
+from treerank.files.replaced import replaced_file
+from treerank.inputs.grouping import QueryGroups
+
+
+class TrecRun(NamedTuple):
+    """Result lists.
+
+    Attributes
+    ----------
+    qid, doc_ids : ndarray of str
+        Query and document of each line.
+    scores : ndarray of shape (n_lines,)
+        Scores; higher is better.
+
+    Examples
+    --------
+    >>> TrecRun(np.array(["q1"]), np.array(["d1"]), np.array([0.5])).scores
+    array([0.5])
+    """
+
+    qid: np.ndarray
+    doc_ids: np.ndarray
+    scores: np.ndarray
+
+
+class TrecQrels(NamedTuple):
+    """Judgments.
+
+    Attributes
+    ----------
+    qid, doc_ids : ndarray of str
+        Query and document of each line.
+    y : ndarray of shape (n_lines,)
+        Labels.
+
+    Examples
+    --------
+    >>> qrels = TrecQrels(np.array(["q1"]), np.array(["d1"]), np.array([2.0]))
+    >>> qrels.labels_of(["q1", "q1"], ["d7", "d1"])
+    array([0., 2.])
+    """
+
+    qid: np.ndarray
+    doc_ids: np.ndarray
+    y: np.ndarray
+
+    def labels_of(self, qid: ArrayLike, doc_ids: ArrayLike, *, unjudged: float = 0.0) -> np.ndarray:
+        """Return the labels of documents, such as those of a run.
+
+        With them, metrics are those of the ranked documents alone. trec_eval also counts judged
+        documents that are not in the run.
+        """
+        known = dict(zip(zip(self.qid, self.doc_ids, strict=True), self.y, strict=True))
+        pairs = zip(np.asarray(qid).astype(str), np.asarray(doc_ids).astype(str), strict=True)
+        return np.array([known.get(pair, unjudged) for pair in pairs])
+
+
+def read_trec_run(path: str | Path) -> TrecRun:
+    """Return the result lists of a run file, which may be compressed.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "run.txt"
+    >>> write_trec_run(path, scores=[0.5, 0.7], qid=["q", "q"], doc_ids=["a", "b"])
+    >>> read_trec_run(path).doc_ids
+    array(['b', 'a'], dtype='<U1')
+    """
+    return TrecRun(*_columns(Path(path), n_fields=6, places=(0, 2, 4)))
+
+
+def read_trec_qrels(path: str | Path) -> TrecQrels:
+    """Return the judgments of a qrels file, which may be compressed.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "qrels.txt"
+    >>> write_trec_qrels(path, y=[1, 0], qid=["q", "q"], doc_ids=["a", "b"])
+    >>> read_trec_qrels(path).y
+    array([1., 0.])
+    """
+    return TrecQrels(*_columns(Path(path), n_fields=4, places=(0, 2, 3)))
+
+
+def write_trec_run(
+    path: str | Path,
+    *,
+    scores: ArrayLike,
+    qid: ArrayLike,
+    doc_ids: ArrayLike,
+    tag: str = "treerank",
+) -> None:
+    """Write result lists, best document first; of equal scores, the earlier row has its place.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write.
+    scores, qid, doc_ids : array-like of shape (n_documents,)
+        Score, query and name of each document.
+    tag : str, default="treerank"
+        Name of the system.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "run.txt"
+    >>> write_trec_run(path, scores=[0.5, 0.7], qid=["q", "q"], doc_ids=["a", "b"])
+    >>> print(path.read_text())
+    q Q0 b 1 0.7 treerank
+    q Q0 a 2 0.5 treerank
+    """
+    scores = check_column("scores", scores)
+    groups = QueryGroups.from_qid(qid, len(scores))
+    queries, documents = _words("qid", qid, len(scores)), _words("doc_ids", doc_ids, len(scores))
+    (tag,) = _words("tag", [tag], 1)
+    order = np.lexsort((-scores, groups.codes))
+    ranks = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes) + 1
+    with replaced_file(path) as file, compressed(file, path) as stream:
+        for row, rank in zip(order, ranks, strict=True):
+            line = f"{queries[row]} Q0 {documents[row]} {rank} {float(scores[row])!r} {tag}\n"
+            stream.write(line.encode())
+
+
+def write_trec_qrels(path: str | Path, *, y: ArrayLike, qid: ArrayLike, doc_ids: ArrayLike) -> None:
+    """Write judgments, in the order of the rows; labels must be whole numbers.
+
+    Parameters
+    ----------
+    path : str or Path
+        File to write.
+    y, qid, doc_ids : array-like of shape (n_documents,)
+        Label, query and name of each document.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "qrels.txt"
+    >>> write_trec_qrels(path, y=[1, 0], qid=["q", "q"], doc_ids=["a", "b"])
+    >>> print(path.read_text())
+    q 0 a 1
+    q 0 b 0
+    """
+    y = check_column("y", y)
+    if (y % 1).any():
+        raise ValueError(f"y must be whole numbers in qrels; got {shown(y)}.")
+    names = _words("qid", qid, len(y)), _words("doc_ids", doc_ids, len(y))
+    with replaced_file(path) as file, compressed(file, path) as stream:
+        for query, document, label in zip(*names, y.astype(np.int64), strict=True):
+            stream.write(f"{query} 0 {document} {label}\n".encode())
+
+
+def _words(name: str, values: ArrayLike, n: int) -> list[str]:
+    """Return names as text; refuse what a line of words cannot hold."""
+    words = [str(value) for value in np.asarray(values).tolist()]
+    if len(words) != n:
+        raise ValueError(f"{name} must have {n} entries; got {len(words)}.")
+    for word in words:
+        if word.split() != [word]:
+            raise ValueError(f"{name} must be words without spaces; got {shown(word)}.")
+    return words
+
+
+def _columns(
+    path: Path, n_fields: int, places: tuple[int, int, int]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return two columns of text and one of numbers."""
+    rows = list(_rows(path, n_fields, places))
+    queries, documents, numbers = zip(*rows, strict=True) if rows else ((), (), ())
+    return np.array(queries, str), np.array(documents, str), np.array(numbers, np.float64)
+
+
+def _rows(path: Path, n_fields: int, places: tuple[int, ...]) -> Iterator[tuple[str, str, float]]:
+    """Yield the wanted fields of each line."""
+    with open_text(path) as text:
+        for number, line in enumerate(text.stream, 1):
+            fields = line.decode().split()
+            if not fields:
+                continue
+            where = f"{text.name}:{number}"
+            if len(fields) != n_fields:
+                raise ValueError(f"{where}: a line must have {n_fields} fields; got {shown(line)}.")
+            query, document, number_text = (fields[place] for place in places)
+            try:
+                value = float(number_text)
+            except ValueError:
+                value = np.nan
+            if not np.isfinite(value):
+                raise ValueError(f"{where}: it must have a number; got {shown(number_text)}.")
+            yield query, document, value

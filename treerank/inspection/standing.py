@@ -1,0 +1,113 @@
+"""Standing: why a document stands where it stands in its query, and why a new model moves it."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import _safe_indexing
+
+from treerank.checks import check_column, shown
+from treerank.inputs.grouping import QueryGroups
+from treerank.rankers.reading import read_columns
+from treerank.rankers.scoring import Scoring
+
+
+def explain_standing(
+    ranker: Scoring,
+    X: Any,
+    qid: ArrayLike | None = None,
+    *,
+    rows: ArrayLike | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """Return how much each feature contributes to the lead of documents over their rivals.
+
+    The rivals are the other documents of the query. The parts are the means of those that
+    ``ranker.explain`` returns for the document above each rival, and add up to its score minus
+    their mean score.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker.
+    X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
+        Whole queries.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    rows : array-like of int, default=None
+        The documents to explain; ``None`` means all.
+    **options
+        Those of ``ranker.explain``, such as ``n_orders``.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+        Zeros for documents without rivals.
+
+    Examples
+    --------
+    >>> from treerank.baselines import RankSVM
+    >>> X = np.array([[1.0, 5.0], [3.0, 4.0], [5.0, 3.0]])
+    >>> ranker = RankSVM().fit(X, [0, 1, 2])
+    >>> bool(explain_standing(ranker, X, rows=[2])[0, 0] > 0)
+    True
+    """
+    X, _, qid = read_columns(ranker, X, None, qid, needed=("qid",))
+    n_documents = X.shape[0]
+    groups = QueryGroups.from_qid(qid, n_documents)
+    parts = []
+    for row in np.arange(n_documents) if rows is None else _checked_rows(rows, n_documents):
+        of_query = np.flatnonzero(groups.codes == groups.codes[row])
+        one, query = _safe_indexing(X, [row]), _safe_indexing(X, of_query)
+        total = ranker.explain(one, query, **options).sum(axis=0)  # nothing above itself
+        parts.append(total / max(len(of_query) - 1, 1))
+    return np.array(parts)
+
+
+def explain_moves(
+    old: Scoring,
+    new: Scoring,
+    X: Any,
+    qid: ArrayLike | None = None,
+    *,
+    rows: ArrayLike | None = None,
+    **options: Any,
+) -> np.ndarray:
+    """Return how much each feature contributes to what a new ranker changes for documents.
+
+    A positive part lifts the document. The unit is the log odds that the document is more relevant
+    than a rival of its query, in which the scores of two rankers can be compared. Calibrate both
+    on the same documents first.
+
+    Parameters
+    ----------
+    old, new : Ranker
+        Fitted rankers of the same features.
+    X, qid, rows, **options
+        As in :func:`explain_standing`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows, n_features)
+
+    Examples
+    --------
+    >>> from treerank.baselines import RankSVM
+    >>> X = np.array([[1.0, 5.0], [3.0, 4.0], [5.0, 3.0]])
+    >>> old, new = RankSVM().fit(X, [0, 1, 2]), RankSVM().fit(X, [2, 1, 0])
+    >>> bool(explain_moves(old, new, X, rows=[2])[0].sum() < 0)
+    True
+    """
+    before, after = (
+        ranker.steepness_ * explain_standing(ranker, X, qid, rows=rows, **options)
+        for ranker in (old, new)
+    )
+    return after - before
+
+
+def _checked_rows(rows: ArrayLike, n_documents: int) -> np.ndarray:
+    """Return numbers of rows; refuse those of no row."""
+    found = check_column("rows", rows)
+    if not np.isin(found, np.arange(n_documents)).all():
+        raise ValueError(f"rows must be numbers of {n_documents} documents; got {shown(rows)}.")
+    return found.astype(np.int64)

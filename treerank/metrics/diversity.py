@@ -1,0 +1,140 @@
+r"""Diversity: how well a ranking serves the aspects of a query, such as the meanings of its words.
+
+A document may be relevant for several aspects. One more document for the same aspect is worth
+less: with the redundancy :math:`\alpha`, document i of a ranking gains
+
+.. math:: g_i = \sum_{s} y_{is} (1 - \alpha)^{\sum_{j<i} y_{js}}.
+
+Of equal scores, the earlier row stands above. Values are those of TREC's program ndeval, if rows
+are in the order of the ids of documents: the best ranking takes the last of equal documents.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_column, check_count, check_number, shown
+from treerank.inputs.grouping import QueryGroups
+
+
+def alpha_ndcg(
+    aspects: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    alpha: float = 0.5,
+) -> np.ndarray:
+    r"""Return the alpha-NDCG of each query: its :math:`\sum_i g_i / \log_2(i + 1)`, divided.
+
+    The divisor is the sum of a ranking in which each document has the largest gain that is left.
+
+    Parameters
+    ----------
+    aspects : array-like of shape (n_documents, n_aspects)
+        1 where a document is relevant for an aspect, else 0. Columns may be other aspects in each
+        query.
+    scores : array-like of shape (n_documents,)
+        Scores; higher is better.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    k : int, default=None
+        Only the first ``k`` positions count; ``None`` counts all.
+    alpha : float, default=0.5
+        Share of its worth that an aspect loses with each document.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+        In the order of ``np.unique(qid)``; NaN for queries without a relevant document.
+
+    References
+    ----------
+    Clarke et al. (2008), Novelty and diversity in information retrieval evaluation.
+
+    Examples
+    --------
+    >>> aspects = [[1, 0], [1, 0], [0, 1]]
+    >>> alpha_ndcg(aspects, [0.9, 0.8, 0.7]).round(3)
+    array([0.965])
+    >>> alpha_ndcg(aspects, [0.9, 0.7, 0.8])
+    array([1.])
+    """
+    values = []
+    for rows, order in _queries(aspects, scores, qid, k, alpha):
+        discounts = 1 / np.log2(np.arange(len(rows)) + 2)
+        rankings = rows[order], rows[_best(rows, alpha)]
+        total, ideal = ((discounts * _gains(ranked, alpha))[:k].sum() for ranked in rankings)
+        values.append(total / ideal if ideal > 0 else np.nan)
+    return np.array(values)
+
+
+def err_ia(
+    aspects: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: int | None = None,
+    alpha: float = 0.5,
+) -> np.ndarray:
+    r"""Return the intent-aware expected reciprocal rank: :math:`\sum_i g_i / i`, divided.
+
+    The divisor is the sum of a ranking in which all documents are relevant for all aspects of the
+    query.
+
+    Parameters
+    ----------
+    aspects, scores, qid, k, alpha
+        As in :func:`alpha_ndcg`.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+        In the order of ``np.unique(qid)``; NaN for queries without a relevant document.
+
+    References
+    ----------
+    Chapelle et al. (2011), Intent-based diversification of web search results.
+
+    Examples
+    --------
+    >>> err_ia([[1, 0], [1, 0], [0, 1]], [0.9, 0.8, 0.7], k=2)
+    array([0.5])
+    """
+    values = []
+    for rows, order in _queries(aspects, scores, qid, k, alpha):
+        places = np.arange(len(rows) if k is None else k)
+        n_aspects = np.count_nonzero(rows.any(axis=0))
+        most = n_aspects * ((1 - alpha) ** places / (places + 1)).sum()
+        total = (_gains(rows[order], alpha) / np.arange(1, len(rows) + 1))[:k].sum()
+        values.append(total / most if n_aspects else np.nan)
+    return np.array(values)
+
+
+def _queries(aspects, scores, qid, k, alpha):
+    """Return the aspects of the documents of each query, and their order, best first."""
+    scores, table = check_column("scores", scores), np.asarray(aspects)
+    if table.ndim != 2 or len(table) != len(scores) or not np.isin(table, [0, 1]).all():
+        raise ValueError(
+            f"aspects must be 0 or 1, of shape ({len(scores)}, n_aspects); got {shown(aspects)}."
+        )
+    if k is not None:
+        check_count("k", k)
+    check_number("alpha", alpha, at_least=0, at_most=1)
+    groups, table = QueryGroups.from_qid(qid, len(scores)), table.astype(bool)
+    queries = np.split(groups.order, groups.indptr[1:-1])
+    return [(table[rows], np.argsort(-scores[rows], kind="stable")) for rows in queries]
+
+
+def _gains(ranked, alpha):
+    """Return the gain of each document of a ranking."""
+    earlier = np.cumsum(ranked, axis=0) - ranked
+    return (ranked * (1.0 - alpha) ** earlier).sum(axis=1)
+
+
+def _best(rows, alpha):
+    """Return a ranking in which each document has the largest gain that is left."""
+    worth, order, left = np.ones(rows.shape[1]), [], list(range(len(rows)))[::-1]
+    while left:
+        order.append(left.pop(int(np.argmax(rows[left] @ worth))))
+        worth = worth * np.where(rows[order[-1]], 1 - alpha, 1.0)
+    return order
