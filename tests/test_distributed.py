@@ -14,6 +14,7 @@ import pytest
 pytest.importorskip("xgboost")
 
 from command_line import run
+from sklearn.base import clone
 
 from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
@@ -23,22 +24,32 @@ from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.processes import Processes
 from treerank.distributed.shards import Shard, gather_queries
 from treerank.feature_parts.engines import bin_sample
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.rows import Rows
 from treerank.files.archive import read_archive
 from treerank.files.checkpoint import checkpointing
 from treerank.inputs.canonical import canonical_order, ordered_queries, places_in_team
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.objectives.judgments import Whole
 from treerank.objectives.pairs import Pairs
+from treerank.rankers.calibration import fit_steepness
+from treerank.rankers.held_out import HeldOut
 from treerank.team import Filling, current_team, working_in
 from treerank.testing import make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [
+    pytest.mark.usefixtures("one_thread"),
+    pytest.mark.filterwarnings("ignore:min_child_weight must be at least"),  # of LightGBM
+]
 
 DATA = make_ranking_sample(n_queries=15)
 X, Y, QID = DATA.X, DATA.y, DATA.qid
 TREES = XGBoostTrees(n_estimators=4, n_jobs=1)
+#: Trees of LightGBM that several workers grow, too, and weights that make hessians large enough.
+COMMON = {"min_child_samples": 0, "min_child_weight": 2000.0, "max_bin": 15, "n_jobs": 1}
+WEIGHT = np.where(QID % 2, 1000.0, 3000.0)
 
 
 class Threads:
@@ -56,6 +67,9 @@ class Threads:
 
     def largest(self, values):
         return np.max(self.gather(values), axis=0)
+
+    def total(self, values):
+        return np.sum(self.gather(values), axis=0)
 
     def exchange(self, outgoing, into):
         sent = self.gather([list(outgoing(rank)) for rank in range(self.size)])
@@ -94,8 +108,10 @@ def model_of(ranker):
     forest = ranker.forest()
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.right
     arrays += forest.missing_left, np.where(forest.left[:, None] < 0, forest.values, 0)
-    dump = ranker.feature_part_.booster_.get_dump(with_stats=True)
-    statistics = [re.sub(r"-0(?![.\d])", "0", tree) for tree in dump]
+    booster = ranker.feature_part_.booster_
+    if not hasattr(booster, "get_dump"):
+        return booster.model_to_string().partition("parameters:")[0]
+    statistics = [re.sub(r"-0(?![.\d])", "0", tree) for tree in booster.get_dump(with_stats=True)]
     return [(array + 0).tobytes() for array in arrays], statistics
 
 
@@ -144,18 +160,74 @@ def test_weights_stopping_calibration_and_names_are_those_of_one_worker(launcher
     assert several.feature_names_in_.tolist() == ["a", "b c", "ü", "d", "e"]
 
 
+@pytest.mark.parametrize("n_workers", [2, 3])
+@pytest.mark.parametrize("settings", [{}, {"loss": "listnet"}])
+def test_lightgbm_too(launcher, n_workers, settings):
+    trees = LightGBMTrees(
+        n_estimators=9, colsample_bytree=0.8, num_leaves=9, early_stopping_rounds=3, **COMMON
+    )
+    ranker = TreeDirectRanker(trees, random_state=n_workers, **settings)
+    columns = {"query_weight": WEIGHT, "eval_set": (X[QID > 2], Y[QID > 2], QID[QID > 2])}
+    assert_same(ranker, launcher, n_workers, **columns)
+    assert ranker.forest().left.max() > 0
+
+
+def test_workers_of_lightgbm_agree_where_one_might_not(launcher):
+    settings = COMMON | {"n_estimators": 9, "min_child_weight": 16.0}
+    ranker, models = TreeDirectRanker(LightGBMTrees(**settings), random_state=0), []
+    for launcher.n_workers in (2, 3):
+        with pytest.warns(UserWarning, match="min_child_weight must be at least"):
+            fitted = fit(ranker, X, Y, QID, workers=launcher, query_weight=WEIGHT)
+        models.append(model_of(fitted))
+    assert models[0] == models[1]
+
+
+def test_workers_of_lightgbm_may_have_no_rows(launcher):
+    trees, rows = LightGBMTrees(n_estimators=4, early_stopping_rounds=2, **COMMON), QID < 2
+    columns = {"query_weight": WEIGHT[rows], "eval_set": (X[QID == 2], Y[QID == 2], QID[QID == 2])}
+    ranker = TreeDirectRanker(trees, random_state=0)
+    assert_same(ranker, launcher, 3, X[rows], Y[rows], QID[rows], **columns)
+
+
 def test_there_are_no_more_workers_than_queries(launcher):
     rows = QID < 2
     assert_same(TreeDirectRanker(TREES, random_state=0), launcher, 3, X[rows], Y[rows], QID[rows])
 
 
-def test_an_error_of_the_workers_is_raised(launcher):
-    with Processes(2) as own, pytest.raises(ValueError, match="eval_set must be"):
-        fit(TreeDirectRanker(TREES), X, Y, QID, eval_set=3, workers=own)
+def test_an_error_of_the_workers_is_raised(tmp_path):
+    path = tmp_path / "valid.txt"
+    write_letor(path, X[:, :4], Y, QID)
+    with Processes(2) as own, pytest.raises(ValueError, match="eval_set: X must have the columns"):
+        fit(TreeDirectRanker(TREES), X, Y, QID, eval_set=path, workers=own)
 
 
-def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(launcher, tmp_path):
-    path, trees = tmp_path / "fit.checkpoint", XGBoostTrees(n_estimators=10**6, n_jobs=1)
+@pytest.mark.parametrize("eval_set", [3, (X,), (X[:, :4], Y, QID), (X, Y[:3], QID)])
+def test_a_wrong_eval_set_is_refused_before_any_process_starts(eval_set):
+    with pytest.raises(ValueError, match="eval_set"):
+        fit(TreeDirectRanker(TREES), X, Y, QID, eval_set=eval_set)
+
+
+@pytest.mark.parametrize("metric", [NDCG(), ExpectedReciprocalRank(), AveragePrecision(k=3)])
+@pytest.mark.parametrize("n_workers", [3, 20])
+def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
+    scores = (Y + np.random.default_rng(0).choice(9, size=len(Y))) / 7
+    one = metric.prepared(Y, QID)(scores)
+    parts = shards(n_workers, np.random.default_rng(0))
+
+    def measured(rank):
+        rows = parts[rank]
+        groups = QueryGroups.from_qid(QID[rows])
+        held_out = HeldOut(X[rows], Y[rows], groups, metric.prepared(Y[rows], groups))
+        return held_out.metric(scores[rows]), fit_steepness(*held_out.of_team(scores[rows]))
+
+    assert in_threads(n_workers, measured) == [(one, fit_steepness(scores, Y, QID))] * n_workers
+
+
+@pytest.mark.parametrize("trees", [XGBoostTrees(n_jobs=1), LightGBMTrees(**COMMON)])
+def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
+    trees, launcher, tmp_path
+):
+    path, trees = tmp_path / "fit.checkpoint", clone(trees).set_params(n_estimators=10**6)
     ranker = TreeDirectRanker(trees, smoothing=1.0, random_state=0)
     died = []
 
@@ -170,16 +242,16 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(la
             pids = [process.pid for process, _ in own._workers]
             threading.Thread(target=kill, args=pids[1:]).start()
             with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
-                fit(ranker, X, Y, QID, workers=own)
+                fit(ranker, X, Y, QID, workers=own, query_weight=WEIGHT)
             assert time.monotonic() - died[0] < 30
         for pid in pids:
             with pytest.raises(ProcessLookupError):
                 os.kill(pid, 0)
-        n_trees = XGBoostTrees().restore_booster(read_archive(path)["state"]["model"])
-        trees.n_estimators = n_trees.num_boosted_rounds() + 2
+        saved = trees.restore_booster(read_archive(path)["state"]["model"])
+        trees.n_estimators = trees.count_iterations(saved, 1) + 2
         launcher.n_workers = 3
-        several = fit(ranker, X, Y, QID, workers=launcher)
-    assert model_of(several) == model_of(ranker.fit(X, Y, QID))
+        several = fit(ranker, X, Y, QID, workers=launcher, query_weight=WEIGHT)
+    assert model_of(several) == model_of(ranker.fit(X, Y, QID, query_weight=WEIGHT))
 
 
 def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_named():
@@ -305,16 +377,19 @@ def test_outside_of_a_team_a_fit_is_alone():
     ("ranker", "message"),
     [
         (RankSVM(), "ranker must be a DirectRanker"),
-        (TreeDirectRanker(), "feature_part must be XGBoostTrees for several workers"),
+        (TreeDirectRanker("histogram"), "feature_part must be XGBoostTrees or LightGBMTrees for"),
+        (TreeDirectRanker(), "min_child_samples must be 0 for several workers; got 20"),
+        (TreeDirectRanker(LightGBMTrees(min_child_samples=0, reg_alpha=1.0)), "reg_alpha must be"),
         (TreeDirectRanker(XGBoostTrees(subsample=0.5)), "subsample must be 1.0 for several"),
         (TreeDirectRanker("xgboost", loss="half_squared_error"), "loss must compare documents"),
         (TreeDirectRanker("xgboost", per_level=True), "per_level must be False for several"),
         (TreeDirectRanker("xgboost", calibration=0.5), "calibration must be None or 'eval_set'"),
+        (TreeDirectRanker("xgboost", metric=NDCG(ties="stable")), "metric must be a Metric that"),
     ],
 )
 def test_what_would_give_another_model_is_refused_before_any_process_starts(ranker, message):
     with pytest.raises((TypeError, ValueError), match=message):
-        fit(ranker, X, Y, QID)
+        fit(ranker, X, Y, QID, eval_set=(X, Y, QID))
 
 
 def test_columns_of_categories_and_several_labels_are_refused():

@@ -309,7 +309,7 @@ def check_weight(name: str, weight: ArrayLike | None, n_documents: int) -> np.nd
     if weight.ndim == 0:
         weight = np.full(n_documents, weight)
     values = check_column(name, weight, n_documents)
-    if values.min() < 0:
+    if len(values) and values.min() < 0:
         row = int(np.argmin(values))
         raise ValueError(f"{name} must not be negative; got {float(values[row])!r} in row {row}.")
     wrong = (values > MAX_WEIGHT) | ((values < 1 / MAX_WEIGHT) & (values > 0))

@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+import lightgbm
 import numpy as np
 import xgboost
 
@@ -36,7 +37,7 @@ def agree_on_columns(own: FeatureColumns | None) -> FeatureColumns:
     >>> agree_on_columns(FeatureColumns(2, ["a", "b"], "<f4")).names
     ['a', 'b']
     """
-    versions = {"treerank": treerank.__version__, "xgboost": xgboost.__version__}
+    versions = {module.__name__: module.__version__ for module in (treerank, lightgbm, xgboost)}
     gathered = current_team().gather((versions, own))
     for each, _ in gathered:
         if each != gathered[0][0]:

@@ -79,7 +79,7 @@ class DaskWorkers:
             futures = [
                 self.client.submit(
                     fit_share,
-                    **task | {"address": address, "eval_set": self._whole(task["eval_set"])},
+                    **task | {"address": address},
                     workers=[worker],
                     allow_other_workers=False,
                     retries=0,
@@ -136,15 +136,6 @@ class DaskWorkers:
         if getattr(column, "ndim", 1) == 2 and hasattr(column, "rechunk"):
             column = column.rechunk({1: -1})
         return self.client.compute(list(np.ravel(column.to_delayed())))
-
-    def _whole(self, eval_set: Any) -> Any:
-        """Return an ``eval_set`` whose collections become arrays or data frames in the workers."""
-        if not isinstance(eval_set, tuple | list):
-            return eval_set
-        return [
-            self.client.compute(part) if hasattr(part, "__dask_graph__") else part
-            for part in eval_set
-        ]
 
     def _wait(self, futures: Sequence[Any], addresses: Sequence[str]) -> None:
         """Wait until all workers are done; raise the error that the others follow from."""

@@ -1,32 +1,49 @@
 """Fitting by several workers."""
 
-from contextlib import ExitStack, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, check_weight, shown
+from treerank.checks import check_count, check_weight, shown, warn_user
 from treerank.datasets.tables import take_columns
 from treerank.distributed.launcher import Launcher
 from treerank.distributed.parts import file_parts
 from treerank.distributed.processes import Processes
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
-from treerank.inputs.documents import check_documents
+from treerank.inputs.documents import check_documents, naming
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.base import Metric
+from treerank.metrics.registry import get_metric
 from treerank.objectives.factory import get_loss
 from treerank.objectives.pointwise import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.labels import split_labels
 
-#: Settings of the ranker and of its trees with which several workers would fit another model.
+#: Settings of the ranker and of its trees without which several workers would fit another model.
 _RANKER_SETTINGS = {"per_level": False, "warm_start": False}
-_TREE_SETTINGS = {"subsample": 1.0, "warm_start": False, "init_model": None, "device": "cpu"}
+_TREE_SETTINGS = {"subsample": 1.0, "warm_start": False, "init_model": None}
+_SETTINGS_OF: dict[type, dict[str, Any]] = {
+    XGBoostTrees: _TREE_SETTINGS | {"device": "cpu"},
+    # Several workers only estimate how many documents a leaf has. One worker also leaves out
+    # features that did not split the node above, which only counts where gains are penalized.
+    LightGBMTrees: _TREE_SETTINGS
+    | {"boosting": "gbdt", "min_child_samples": 0, "engine_params": None}
+    | {"reg_alpha": 0.0, "reg_lambda": 0.0, "min_split_gain": 0.0}
+    | {"monotone_constraints": None, "interaction_constraints": None},
+}
+#: Packages of data that are spread over workers.
+_SPREAD_BY = ("dask", "pyspark", "ray")
+#: Arguments of ``fit`` and the names of the features.
+_Columns = tuple[dict[str, Any], Any]
 
 
 def fit(
@@ -43,8 +60,9 @@ def fit(
     """Fit a ranker by several workers; the model is that of ``ranker.fit``, bit for bit.
 
     The rows may be spread over the workers in any way: they exchange rows, so that each one holds
-    whole queries, and about the same number of documents. XGBoost adds up the histograms of the
-    trees over the workers. Processes import the script that starts them, so a script calls this
+    whole queries, and about the same number of documents. XGBoost and LightGBM add up the
+    histograms of the trees over the workers. Early stopping and calibration look at the documents
+    of all workers. Processes import the script that starts them, so a script calls this
     function below ``if __name__ == "__main__":``. In a block of
     :func:`~treerank.files.checkpoint.checkpointing`, the first worker saves the trees, and all go
     on from them.
@@ -52,17 +70,21 @@ def fit(
     Parameters
     ----------
     ranker : DirectRanker
-        Ranker over :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees`. It is not
-        changed: a copy is fitted.
-    X, y, qid, sample_weight, query_weight : array-like, path or collection of Dask
+        Ranker over :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees` or
+        :class:`~treerank.feature_parts.engines.lightgbm.LightGBMTrees`. It is not changed: a copy
+        is fitted. Settings with which LightGBM's workers grow other trees than a single one are
+        refused; where that depends on the data, there is a warning.
+    X, y, qid, sample_weight, query_weight : array-like, path or data of Dask, Spark or Ray
         As in ``ranker.fit``, but dense, without columns of categories, and with ``qid``. Of a data
-        file, each worker reads a share. Dask data frames and arrays need workers of Dask.
+        file, each worker reads a share. Data of Dask, Spark or Ray need workers of the same kind.
     workers : int or Launcher, default=2
         Number of processes of this machine, which end with the fit, or what starts the workers:
-        :class:`~treerank.distributed.processes.Processes`, which serve several fits, or
-        :class:`~treerank.distributed.dask_workers.DaskWorkers`.
+        :class:`~treerank.distributed.processes.Processes`, which serve several fits,
+        :class:`~treerank.distributed.dask_workers.DaskWorkers`,
+        :class:`~treerank.distributed.ray_workers.RayWorkers` or
+        :class:`~treerank.distributed.spark_workers.SparkWorkers`.
     eval_set : tuple (X, y, qid) or path, default=None
-        As in ``ranker.fit``. Each worker reads all of it.
+        As in ``ranker.fit``. It is spread over the workers, as ``X`` is.
 
     Returns
     -------
@@ -79,50 +101,74 @@ def fit(
     if not isinstance(ranker, DirectRanker):
         raise TypeError(f"ranker must be a DirectRanker; got {shown(ranker)}.")
     ranker._check_settings()
-    _check_supported(ranker)
+    _check_supported(ranker, with_metric=eval_set is not None)
     if isinstance(workers, int):
         check_count("workers", workers, at_most=1000)
     seed = int(check_random_state(ranker.random_state).randint(2**31 - 1))
+    reader: Any = clone(ranker)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-    columns: dict[str, Any] = {"X": X, "y": y, "qid": qid}
-    columns |= {name: weight for name, weight in weights.items() if weight is not None}
-    is_file, names = isinstance(X, str | Path), None
-    if is_file and len(columns) > 3:
-        raise ValueError("sample_weight and query_weight must be None where X is a file.")
-    if not is_file and not is_collection(X):
-        columns, names = _in_memory(ranker, columns)
+    train = _columns_of(reader, X, y, qid, **weights)
+    with naming("eval_set"):
+        held_out = None if eval_set is None else _columns_of(reader, *_documents_of(eval_set))
     with ExitStack() as stack:
         launcher: Any = workers
         if isinstance(workers, int):
             launcher = stack.enter_context(Processes(workers))
-        if is_file:
-            shared = nullcontext(file_parts(X, y, qid, launcher.n_workers))
-        else:
-            shared = launcher.parts(columns)
-        task = {"ranker": clone(ranker), "names": names, "weights": list(columns)[3:]}
-        task |= {"eval_set": eval_set, "seed": seed, "checkpoint": current_checkpoint()}
-        tasks = [task | {"parts": parts} for parts in stack.enter_context(shared)]
-        return next(fitted for fitted in launcher.run(tasks) if fitted is not None)
+
+        def shares(columns: _Columns | None) -> list[Any]:
+            if columns is None:
+                return [None] * launcher.n_workers
+            return stack.enter_context(_shares(launcher, *columns))
+
+        task = {"ranker": clone(ranker), "seed": seed, "checkpoint": current_checkpoint()}
+        both = zip(shares(train), shares(held_out), strict=True)
+        tasks = [task | {"train": share, "held_out": other} for share, other in both]
+        fitted, messages = zip(*launcher.run(tasks), strict=True)
+        for message, category in dict.fromkeys(chain.from_iterable(messages)):
+            warn_user(message, category)
+        return next(each for each in fitted if each is not None)
 
 
 def is_collection(X: Any) -> bool:
-    """Tell whether documents are a collection of Dask, which is spread over workers.
+    """Tell whether documents are spread over workers, as those of Dask, Spark and Ray are.
 
     Examples
     --------
-    >>> is_collection(np.zeros((2, 3)))
+    >>> is_collection([[1.0, 2.0]])
     False
     """
-    return hasattr(X, "__dask_graph__")
+    return type(X).__module__.partition(".")[0] in _SPREAD_BY
 
 
-def _in_memory(ranker: Any, columns: dict[str, Any]) -> tuple[dict[str, np.ndarray], Any]:
+def _documents_of(eval_set: Any) -> tuple[Any, ...]:
+    """Return documents, labels and query ids."""
+    if isinstance(eval_set, str | Path):
+        return eval_set, None, None
+    if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
+        raise ValueError(f"eval_set must be (X, y), (X, y, qid) or a path; got {shown(eval_set)}.")
+    return (*eval_set, None)[:3]
+
+
+def _columns_of(reader: Any, X: Any, y: Any, qid: Any, **weights: Any) -> _Columns:
+    """Return arguments of ``fit``, as checked arrays if they are in memory, and feature names."""
+    columns: dict[str, Any] = {"X": X, "y": y, "qid": qid}
+    columns |= {name: weight for name, weight in weights.items() if weight is not None}
+    if isinstance(X, str | Path):
+        if len(columns) > 3:
+            raise ValueError("sample_weight and query_weight must be None where X is a file.")
+    elif not is_collection(X):
+        return _in_memory(reader, columns)
+    elif y is None or qid is None:
+        raise ValueError("y and qid must be given where X is spread over workers; got None.")
+    return columns, None
+
+
+def _in_memory(reader: Any, columns: dict[str, Any]) -> _Columns:
     """Return arguments of ``fit`` as checked arrays, and the names of the features."""
     X, y, qid = take_columns(*(columns[name] for name in ("X", "y", "qid")))
     if split_labels(y) is not None:
         raise ValueError("y must be a single label for several workers.")
-    reader: Any = clone(ranker)
-    X, y = check_documents(reader, X, y, reset=True)
+    X, y = check_documents(reader, X, y, reset=not hasattr(reader, "n_features_in_"))
     if reader.columns_.categories or not hasattr(X, "flags"):
         raise ValueError("X must be dense numbers, without categories, for several workers.")
     qid = QueryGroups.from_qid(qid, len(y)).codes
@@ -130,18 +176,30 @@ def _in_memory(ranker: Any, columns: dict[str, Any]) -> tuple[dict[str, np.ndarr
     return {"X": X, "y": y, "qid": qid, **weights}, getattr(reader, "feature_names_in_", None)
 
 
-def _check_supported(ranker: Any) -> None:
+@contextmanager
+def _shares(launcher: Any, columns: dict[str, Any], names: Any) -> Iterator[list[dict[str, Any]]]:
+    """Return the documents of each worker, as arguments of ``whole_queries``."""
+    if isinstance(columns["X"], str | Path):
+        path, y, qid = (columns[name] for name in ("X", "y", "qid"))
+        shared: Any = nullcontext(file_parts(path, y, qid, launcher.n_workers))
+    else:
+        shared = launcher.parts(columns)
+    with shared as parts:
+        common = {"names": names, "weights": list(columns)[3:]}
+        yield [common | {"parts": each} for each in parts]
+
+
+def _check_supported(ranker: Any, with_metric: bool) -> None:
     """Refuse what several workers would fit otherwise than one."""
     part = make_feature_part(ranker.feature_part)
-    if not isinstance(part, XGBoostTrees):
-        raise ValueError(
-            f"feature_part must be XGBoostTrees for several workers; got {shown(part)}."
-        )
+    if type(part) not in _SETTINGS_OF:
+        names = " or ".join(kind.__name__ for kind in _SETTINGS_OF)
+        raise ValueError(f"feature_part must be {names} for several workers; got {shown(part)}.")
     if isinstance(get_loss(ranker.loss), HalfSquaredError):  # it needs the mean of all labels
         raise ValueError(
             f"loss must compare documents for several workers; got {shown(ranker.loss)}."
         )
-    for owner, rules in ((part, _TREE_SETTINGS), (ranker, _RANKER_SETTINGS)):
+    for owner, rules in ((part, _SETTINGS_OF[type(part)]), (ranker, _RANKER_SETTINGS)):
         for name, value in rules.items():
             if getattr(owner, name) != value:
                 raise ValueError(
@@ -152,4 +210,10 @@ def _check_supported(ranker: Any) -> None:
         raise ValueError(
             "calibration must be None or 'eval_set' for several workers; "
             f"got {shown(ranker.calibration)}."
+        )
+    metric = get_metric(ranker.metric)
+    if with_metric and (not isinstance(metric, Metric) or metric.ties == "stable"):
+        raise ValueError(
+            "metric must be a Metric that does not depend on the order of rows for several "
+            f"workers; got {shown(ranker.metric)}."
         )

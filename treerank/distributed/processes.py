@@ -117,11 +117,11 @@ def serve(pipe: Any, n_threads: int) -> None:
         except EOFError:  # the process that has started this one is gone
             return
         except Exception as error:
-            answer = (None, _portable(error))
+            answer = (None, portable(error))
         pipe.send(answer)
 
 
-def _portable(error: Exception) -> Exception:
+def portable(error: Exception) -> Exception:
     """Return the error, or one with its text if it cannot be sent."""
     try:
         pickle.loads(pickle.dumps(error))

@@ -1,12 +1,14 @@
 """Worker: one process of a fit by several, whoever starts it."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
-from treerank.checks import check_weight
+from treerank.checks import check_weight, shown
 from treerank.datasets.tables import take_columns
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
 from treerank.distributed.id_hashes import id_hashes
@@ -15,34 +17,32 @@ from treerank.distributed.shards import Shard, gather_queries
 from treerank.distributed.xgboost_team import xgboost_team
 from treerank.files.checkpoint import Checkpoint, using
 from treerank.inputs.columns import Columns
-from treerank.inputs.documents import check_documents
+from treerank.inputs.documents import check_documents, naming
+from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.registry import get_metric
+from treerank.rankers.held_out import HeldOut
 from treerank.rankers.training_set import training_set
 
 
 def fit_share(
     ranker: Any,
-    parts: Iterable[Part],
-    names: Sequence[str] | None,
-    weights: Sequence[str],
-    eval_set: Any,
+    train: dict[str, Any],
+    held_out: dict[str, Any] | None,
     seed: int,
     checkpoint: Checkpoint | None,
     address: dict[str, Any],
-) -> Any:
+) -> tuple[Any, list[tuple[str, type[Warning]]]]:
     """Fit a ranker together with the other workers; the first that has documents returns it.
+
+    Also returns texts and categories of warnings.
 
     Parameters
     ----------
     ranker : DirectRanker
         Ranker that is not fitted.
-    parts : iterable of Part
-        Documents of this worker, maybe none.
-    names : sequence of str or None
-        Names of the features, where the parts do not know them.
-    weights : sequence of str
-        Names of the weights that the parts have.
-    eval_set : tuple, path or None
-        Documents for early stopping and calibration, the same for all workers.
+    train, held_out : dict
+        Arguments of :func:`whole_queries`: documents of this worker for training, and for early
+        stopping and calibration. The latter are None for all workers if there are none.
     seed : int
         Seed of everything random, the same for all workers.
     checkpoint : Checkpoint or None
@@ -50,13 +50,58 @@ def fit_share(
     address : dict
         Arguments of XGBoost's ``CommunicatorContext``.
     """
-    with xgboost_team(address) as team, using(checkpoint):
-        found = [columns for part in parts for columns in read_part(part)]
-        shards = [_checked(ranker, columns, weights) for columns in found if columns["X"].shape[0]]
-        shard = gather_queries(_agreed(ranker, shards, names, weights))
+    with (
+        warnings.catch_warnings(record=True) as caught,
+        xgboost_team(address) as team,
+        using(checkpoint),
+    ):
+        warnings.simplefilter("default")
+        warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker")  # of XGBoost
+        shard = whole_queries(ranker, **train)
         data = training_set(shard.X, shard.y, shard.qid, **shard.weights)
+        eval_set = None if held_out is None else _held_out(ranker, held_out)
         ranker.fit_training_set(data, eval_set=eval_set, seed=seed)
-        return ranker if team.rank == team.gather(len(shard) > 0).index(True) else None
+        is_first = team.rank == team.gather(len(shard) > 0).index(True)
+    messages = [(str(warning.message), warning.category) for warning in caught]
+    return ranker if is_first else None, messages
+
+
+def whole_queries(
+    ranker: Any, parts: Iterable[Part], names: Sequence[str] | None, weights: Sequence[str]
+) -> Shard:
+    """Exchange rows with the other workers, and tell the ranker its columns.
+
+    Parameters
+    ----------
+    ranker : DirectRanker
+        Ranker that knows no columns.
+    parts : iterable of Part
+        Documents of this worker, maybe none.
+    names : sequence of str or None
+        Names of the features, where the parts do not know them.
+    weights : sequence of str
+        Names of the weights that the parts have.
+    """
+    found = [columns for part in parts for columns in read_part(part)]
+    shards = [_checked(ranker, columns, weights) for columns in found if columns["X"].shape[0]]
+    return gather_queries(_agreed(ranker, shards, names, weights))
+
+
+def _held_out(ranker: Any, share: dict[str, Any]) -> HeldOut:
+    """Return whole queries to measure the ranker on, whose columns are those of training."""
+    reader = clone(ranker)
+    with naming("eval_set"):
+        shard = whole_queries(reader, **share)
+        needed, names = (getattr(each, "feature_names_in_", None) for each in (ranker, reader))
+        if reader.n_features_in_ != ranker.n_features_in_ or (
+            needed is not None and names is not None and list(names) != list(needed)
+        ):
+            raise ValueError(
+                f"X must have the columns of training, {shown(needed)}; got {shown(names)}."
+            )
+        groups = QueryGroups.from_qid(shard.qid)
+        metric = get_metric(ranker.metric).prepared(shard.y, groups)
+    return HeldOut(shard.X, shard.y, groups, metric)
 
 
 def _checked(ranker: Any, columns: dict[str, Any], weight_names: Sequence[str]) -> Shard:

@@ -53,11 +53,19 @@ class XGBoostTeam:
 
     def largest(self, values: np.ndarray) -> np.ndarray:
         """Return the largest of the workers' values, entry by entry."""
-        return np.asarray(collective.allreduce(np.asarray(values), collective.Op.MAX))
+        return _reduced(values, collective.Op.MAX)
+
+    def total(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum of the workers' values, entry by entry."""
+        return _reduced(values, collective.Op.SUM)
 
     def exchange(self, outgoing: Callable[[int], Iterable[Table]], into: Table) -> None:
         """Send tables to each worker, and fill ``into`` with the rows that come."""
         exchange_tables(self, self.host, outgoing, into)
+
+
+def _reduced(values: np.ndarray, operation: collective.Op) -> np.ndarray:
+    return np.asarray(collective.allreduce(values, operation)).reshape(values.shape)
 
 
 @contextlib.contextmanager

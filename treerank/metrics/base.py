@@ -22,6 +22,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.ranked import NO_CUTOFF, TIES, totals_kernel
 from treerank.numerics.threads import threads_for
 from treerank.parameters import Rule, check_parameters
+from treerank.team import current_team
 
 #: The discounts of a metric that has none.
 NO_DISCOUNTS = np.empty(0)
@@ -135,7 +136,7 @@ class Metric(ABC):
         Labels are refused if no query has anything to find: they could not steer early stopping.
         """
         prepared = self._prepare(y, qid)
-        if not prepared.ideal.any():
+        if not any(current_team().gather(bool(prepared.ideal.any()))):
             raise ValueError(
                 f"y must have something to find in at least one query to measure {self.name}; "
                 f"got {len(prepared.worth)} documents without relevance."
@@ -143,14 +144,25 @@ class Metric(ABC):
         return prepared
 
     def _prepare(self, y: ArrayLike, qid: ArrayLike | QueryGroups | None) -> "PreparedMetric":
-        y = check_column("y", y)
-        groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(y))
-        if groups.n_documents != len(y):
+        is_empty = isinstance(qid, QueryGroups) and qid.n_documents == 0  # of one of many workers
+        labels = np.empty(0) if is_empty else check_column("y", y)
+        groups = qid if isinstance(qid, QueryGroups) else QueryGroups.from_qid(qid, len(labels))
+        if groups.n_documents != len(labels):
             raise ValueError(
-                f"qid must group as many documents as y has; got {groups.n_documents} for {len(y)}."
+                "qid must group as many documents as y has; "
+                f"got {groups.n_documents} for {len(labels)}."
             )
-        worth = groups.sorted(self.worth(y))
-        return PreparedMetric(self, groups, worth, self.ideal(worth, groups.indptr))
+        worth = groups.sorted(self._worth_in_team(labels))
+        ideal = self.ideal(worth, groups.indptr) if groups.n_queries else worth
+        return PreparedMetric(self, groups, worth, ideal)
+
+    def _worth_in_team(self, y: np.ndarray) -> np.ndarray:
+        """Return what each document is worth, which may depend on the labels of other workers."""
+        team = current_team()
+        if team.size == 1:
+            return self.worth(y)
+        ends = team.gather([y.min(), y.max()] if len(y) else [])
+        return self.worth(np.concatenate([y, *ends]))[: len(y)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,11 +199,13 @@ class PreparedMetric:
         return self.metric.name
 
     def __call__(self, scores: ArrayLike) -> float:
-        """Return the mean over queries."""
-        return mean_value(self.per_query(scores), self.name)
+        """Return the mean over queries, those of all workers where there are several."""
+        return mean_of_team(self.per_query(scores), self.name)
 
     def per_query(self, scores: ArrayLike) -> np.ndarray:
         """Return one value per query."""
+        if len(self.worth) == 0:  # of a worker without documents
+            return self.ideal
         scores = check_column("scores", scores, len(self.worth))
         no_relevant = self.metric.no_relevant
         unranked = np.nan if no_relevant == "exclude" else float(no_relevant)
@@ -223,3 +237,34 @@ def mean_value(values: np.ndarray, name: str, weight: np.ndarray | None = None) 
     if weight is None:
         return math.fsum(values) / len(values)  # does not depend on the order of queries
     return float(np.average(values, weights=weight))
+
+
+def mean_of_team(values: np.ndarray, name: str) -> float:
+    """Return the mean of what all workers pass; its sum is rounded once, as that of one worker.
+
+    Examples
+    --------
+    >>> mean_of_team(np.array([0.5, np.nan, 1.0]), "map")
+    0.75
+    """
+    team = current_team()
+    if team.size == 1:
+        return mean_value(values, name)
+    counted = values[~np.isnan(values)]
+    sums, counts = zip(*team.gather((exact_sum(counted), len(counted))), strict=True)
+    return math.fsum(np.concatenate(sums)) / sum(counts)
+
+
+def exact_sum(values: np.ndarray) -> list[float]:
+    """Return a few numbers whose sum is exactly that of the values.
+
+    Examples
+    --------
+    >>> exact_sum(np.array([1e16, 1.0, 1e-16]))
+    [1e+16, 1.0, 1e-16]
+    """
+    terms, found = values.tolist(), []
+    while rest := math.fsum(terms):
+        found.append(rest)
+        terms.append(-rest)
+    return found

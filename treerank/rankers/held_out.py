@@ -8,6 +8,7 @@ import numpy as np
 
 from treerank.feature_parts.base import Validation
 from treerank.inputs.grouping import QueryGroups
+from treerank.team import current_team
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,18 @@ class HeldOut:
 
     @property
     def has_pairs(self) -> bool:
-        """Whether any query holds two different labels."""
-        return bool(self.groups.with_two_labels(self.y).any())
+        """Whether any query of any worker holds two different labels."""
+        return any(current_team().gather(bool(self.groups.with_two_labels(self.y).any())))
+
+    def of_team(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray, QueryGroups]:
+        """Return scores, labels and queries of the documents of all workers, given own scores."""
+        if current_team().size == 1:
+            return scores, self.y, self.groups
+        parts = current_team().gather((scores, self.y, self.groups.codes, self.groups.n_queries))
+        every, y, codes, n_queries = zip(*parts, strict=True)
+        firsts = np.cumsum(n_queries) - n_queries
+        qid = np.concatenate([own + first for own, first in zip(codes, firsts, strict=True)])
+        return np.concatenate(every), np.concatenate(y), QueryGroups.from_qid(qid)
 
     def validation(self, n_outputs: int) -> Validation:
         """Return features and metric for a feature part under an objective of ``n_outputs``."""

@@ -170,7 +170,10 @@ class Ranker(Scoring):
             return self.fit_training_set(data, eval_set=eval_set, seed=seed)
 
     def fit_training_set(self, data: TrainingSet, *, eval_set: Any, seed: int) -> Self:
-        """Fit to a training set whose columns the ranker knows, drawing all seeds from one."""
+        """Fit to a training set whose columns the ranker knows, drawing all seeds from one.
+
+        ``eval_set`` is that of ``fit``, or a ``HeldOut``.
+        """
         self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
         data, held_out, calibrating = self._set_aside(data, eval_set, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
@@ -182,9 +185,9 @@ class Ranker(Scoring):
 
     def _fit_steepness(self, calibrating: HeldOut) -> None:
         """Fit the steepness of pair probabilities, if the scores differ."""
-        scores = scores_of(self, calibrating.X)
+        scores, y, groups = calibrating.of_team(scores_of(self, calibrating.X))
         if np.ptp(scores) > 0:
-            self.steepness_ = fit_steepness(scores, calibrating.y, calibrating.groups)
+            self.steepness_ = fit_steepness(scores, y, groups)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted ranker to a file; :func:`treerank.load` reads it."""
@@ -241,10 +244,10 @@ class Ranker(Scoring):
 
     def _set_aside(self, data, eval_set, seed):
         """Return the documents for training, for early stopping and for calibration."""
-        with naming("eval_set"):
-            held_out = (
-                None if eval_set is None else self._held_out(data, read_eval_set(self, eval_set))
-            )
+        held_out = eval_set
+        if not isinstance(eval_set, HeldOut | None):
+            with naming("eval_set"):
+                held_out = self._held_out(data, read_eval_set(self, eval_set))
         calibrating = held_out if self.calibration == "eval_set" else None
         if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))

@@ -41,9 +41,12 @@ def sample_of(rows: Rows, seed: int) -> Rows:
     n_rows = sum(team.gather(len(rows)))
     if n_rows > SAMPLE_SIZE:
         rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < SAMPLE_SIZE / n_rows))
-    if team.size == 1:
-        return rows
-    parts = team.gather((rows.places, rows.array()))
+    return rows if team.size == 1 else rows_of_team(rows)
+
+
+def rows_of_team(rows: Rows) -> Rows:
+    """Return the rows that all workers pass, in the order of their places."""
+    parts = current_team().gather((rows.places, rows.array()))
     places, values = (np.concatenate(column) for column in zip(*parts, strict=True))
     return replace(rows, values=values[np.argsort(places)], order=None, places=None)
 

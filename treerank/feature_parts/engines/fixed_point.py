@@ -48,6 +48,7 @@ class FixedPointDerivatives:
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
+        self.largest_hessian = 0.0
 
     def __call__(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient and hessian as float32, rounded so that their sums are exact."""
@@ -70,6 +71,7 @@ class FixedPointDerivatives:
                 f"got a smallest one of {smallest!r} and a largest one of {largest!r}."
             )
         self.iteration += 1
+        self.largest_hessian = max(self.largest_hessian, largest)
         return rounded(gradient, largest_gradient), rounded(hessian, largest)
 
     def _checked(self, name: str, values: np.ndarray) -> np.ndarray:

@@ -19,9 +19,10 @@ from lightgbm.callback import EarlyStopException
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import shown
-from treerank.feature_parts.engines.bin_sample import ZERO, nonzero_columns
+from treerank.feature_parts.engines.bin_sample import ZERO, nonzero_columns, rows_of_team
 from treerank.feature_parts.rows import Rows
 from treerank.progress import Progress
+from treerank.team import current_team
 
 _QUIET = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False}
 _BATCH = 16_384
@@ -79,8 +80,11 @@ def make_dataset(
 ) -> lightgbm.Dataset:
     """Return a dataset of the rows; ``whole`` copies them, which a continued fit needs.
 
-    Sparse rows are copied, too, because LightGBM reads only dense rows in batches.
+    Sparse rows are copied, too, because LightGBM reads only dense rows in batches. A worker without
+    rows gets a row of zeros, because LightGBM refuses an empty dataset.
     """
+    if len(rows) == 0:
+        rows = Rows(np.zeros((1, rows.shape[1])))
     in_batches = rows.order is not None and not whole and not rows.is_sparse
     return BatchedDataset(
         RowSequence(rows) if in_batches else _some_not_zero(rows.array()),
@@ -88,6 +92,23 @@ def make_dataset(
         reference=reference,
         **options,
     )
+
+
+def make_reference(rows: Rows, params: dict[str, Any], **options: Any) -> lightgbm.Dataset | None:
+    """Return a dataset with the bins of all workers' rows; a single worker needs none."""
+    team = current_team()
+    if rows.places is None:  # one worker
+        return None
+    dataset = BatchedDataset(None, params=params, **options)
+    drawn = dataset._create_sample_indices(total_nrow=sum(team.gather(len(rows))))
+    sample = rows_of_team(rows.take(np.flatnonzero(np.isin(rows.places, drawn))))
+    dataset.data = _some_not_zero(sample.array())
+    return dataset.set_label(np.zeros(len(sample))).construct()
+
+
+def for_dataset(derivatives: np.ndarray) -> np.ndarray:
+    """Return the derivatives of a dataset, which has a row of zeros in place of no rows."""
+    return derivatives if len(derivatives) else np.zeros((1, *derivatives.shape[1:]), np.float32)
 
 
 def _some_not_zero(values: Any) -> Any:
