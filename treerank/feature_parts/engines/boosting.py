@@ -9,7 +9,7 @@ early stopping and the forms of output are here.
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import csr_matrix
@@ -21,6 +21,7 @@ from treerank.checks import check_count, check_sequence, shown
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
+from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.engines.spinning import warn_of_spinning
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
@@ -58,39 +59,6 @@ IMPORTANCE_TYPES = ("gain", "split")
 MOST = 2**31 - 1
 #: More bins than this would not fit into memory.
 MOST_BINS = 2**20
-
-
-class GrowthTask(NamedTuple):
-    """The input of ``grow``.
-
-    Attributes
-    ----------
-    rows : Rows
-        Documents.
-    derivatives : FixedPointDerivatives
-        Returns gradient and hessian of the scores of these documents.
-    n_new : int
-        Number of iterations to add.
-    earlier : booster or None
-        Trees to start from.
-    validation_rows : Rows or None
-        Documents whose scores the metric of ``progress`` gets after each iteration.
-    progress : Progress
-        Records each iteration and decides when to stop.
-    seed : int
-        Seed of everything random.
-    whole : bool
-        Whether earlier trees may have been grown on other data, so that they need whole values.
-    """
-
-    rows: Rows
-    derivatives: FixedPointDerivatives
-    n_new: int
-    earlier: Any
-    validation_rows: Rows | None
-    progress: Progress
-    seed: int
-    whole: bool = False
 
 
 @dataclass(eq=False, repr=False)

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_count, warn_user
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees, GrowthTask
+from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
 from treerank.feature_parts.engines.column_arguments import (
     Groups,
     engine_names,
@@ -19,6 +19,7 @@ from treerank.feature_parts.engines.column_arguments import (
     monotone_signs,
 )
 from treerank.feature_parts.engines.engine_params import check_engine_params
+from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text

@@ -17,7 +17,6 @@ from treerank.feature_parts.engines.boosting import (
     MOST_BINS,
     TREE_PARAMETERS,
     BoostedTrees,
-    GrowthTask,
 )
 from treerank.feature_parts.engines.column_arguments import (
     Groups,
@@ -26,6 +25,7 @@ from treerank.feature_parts.engines.column_arguments import (
     monotone_signs,
 )
 from treerank.feature_parts.engines.engine_params import check_engine_params
+from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.rows import stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost

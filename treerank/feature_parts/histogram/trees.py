@@ -7,8 +7,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count
-from treerank.feature_parts.engines.boosting import BoostedTrees, GrowthTask
+from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.column_arguments import monotone_signs
+from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
 from treerank.feature_parts.histogram.conversion import as_neutral

@@ -16,9 +16,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_number, shown
+from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.networks.layers import layers_of
+from treerank.feature_parts.networks.sizes import MOST_UNITS
 from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.networks.state import KEPT, check_network_state, checked_weights
 from treerank.feature_parts.networks.training import (
@@ -50,8 +51,6 @@ from treerank.progress import Progress
 from treerank.terms.network import Network
 from treerank.terms.terms import Terms, no_trees
 
-#: Most units of a layer, and most weights of a network: more would not fit into memory.
-MOST_UNITS, MOST_WEIGHTS = 2**16, 10**8
 #: Number of rows that a network may look at before it is trained.
 _SAMPLE = 4096
 #: Number of rows computed at a time. It is fixed: a product's last bits depend on its shape.
@@ -400,21 +399,3 @@ class NetworkPart(BaseEstimator):
             check_number("decay_rate", self.decay_rate, at_most=1)
         if self.early_stopping_rounds is not None and validation is None:
             raise ValueError("validation must be given where early_stopping_rounds is; got None.")
-
-
-def check_n_weights(name: str, value: Any, n_weights: int) -> None:
-    """Refuse a parameter that makes a network too large for any memory.
-
-    Examples
-    --------
-    >>> check_n_weights("hidden", (30000, 30000), 900_000_000)
-    Traceback (most recent call last):
-    ...
-    ValueError: hidden must give at most 100000000 weights; got (30000, 30000), which gives \
-900000000.
-    """
-    if n_weights > MOST_WEIGHTS:
-        raise ValueError(
-            f"{name} must give at most {MOST_WEIGHTS} weights; got {shown(value)}, which gives "
-            f"{n_weights}."
-        )

@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_count, check_number, shown
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.networks.layers import array_of, layers_of
-from treerank.feature_parts.networks.network_part import NetworkPart, check_n_weights
+from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.feature_parts.networks.sizes import check_n_weights
 from treerank.feature_parts.networks.training import one_thread
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.soft_trees.conditional import conditional_outputs, conditional_pays
