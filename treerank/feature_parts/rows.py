@@ -122,13 +122,15 @@ class Rows:
         return take_rows(self.values, self.order)
 
 
-def as_rows(X: Any, *, sparse: bool = False) -> Rows:
+def as_rows(X: Any, n_features: int | None = None, *, sparse: bool = False) -> Rows:
     """Return ``X`` as :class:`Rows`, or ``X`` itself if it is that already.
 
     Parameters
     ----------
     X : array-like, sparse or batched matrix of shape (n_rows, n_features), or Rows
         The rows.
+    n_features : int, default=None
+        Number of columns that there must be; ``None`` allows any.
     sparse : bool, default=False
         Whether a sparse matrix is accepted; otherwise it is refused.
 
@@ -150,6 +152,8 @@ def as_rows(X: Any, *, sparse: bool = False) -> Rows:
             "X must be dense for a feature part that reads no sparse matrices; "
             f"got {type(rows.values)}."
         )
+    if n_features not in (None, rows.shape[1]):
+        raise ValueError(f"X must have {n_features} features; got {rows.shape[1]}.")
     return rows
 
 

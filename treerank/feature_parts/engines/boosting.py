@@ -197,7 +197,7 @@ class BoostedTrees(BaseEstimator):
         progress = Progress(metric, rounds, start, start + n_new, saver)
         whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
-        validation_rows = validation and self._rows_of_width(validation[0], rows.shape[1])
+        validation_rows = validation and self._as_rows(validation[0], rows.shape[1])
         derivatives = FixedPointDerivatives(objective, len(rows), start)
         seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole)
@@ -208,7 +208,7 @@ class BoostedTrees(BaseEstimator):
     def transform(self, X: Any) -> np.ndarray | csr_matrix:
         """Return f(x), of shape (n_documents, n_outputs_), in the form that ``output`` names."""
         check_is_fitted(self)
-        rows = self._rows_of_width(X, self.n_features_in_)
+        rows = self._as_rows(X, self.n_features_in_)
         if len(rows) == 0:
             return np.zeros((0, self.n_outputs_))
         return OUTPUTS[self.output].transform(self, rows.array())
@@ -352,14 +352,8 @@ class BoostedTrees(BaseEstimator):
             return tuple(rows.categorical or ())
         return column_indices("categorical_features", columns, rows.shape[1], names)
 
-    def _as_rows(self, X: Any) -> Rows:
-        return as_rows(X, sparse=self.accepts_sparse)
-
-    def _rows_of_width(self, X: Any, n_features: int) -> Rows:
-        rows = self._as_rows(X)
-        if rows.shape[1] != n_features:
-            raise ValueError(f"X must have {n_features} features; got {rows.shape[1]}.")
-        return rows
+    def _as_rows(self, X: Any, n_features: int | None = None) -> Rows:
+        return as_rows(X, n_features, sparse=self.accepts_sparse)
 
     def _remember(self, booster, progress):
         history = progress.history()

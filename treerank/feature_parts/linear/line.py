@@ -85,9 +85,7 @@ class Line(BaseEstimator):
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), of shape (n_documents, 1)."""
         check_is_fitted(self)
-        rows = as_rows(X)
-        if rows.shape[1] != self.n_features_in_:
-            raise ValueError(f"X must have {self.n_features_in_} features; got {rows.shape[1]}.")
+        rows = as_rows(X, self.n_features_in_)
         features = Standardization(self.mean_, np.ones_like(self.mean_))(rows, np.float64)
         return (features * self.coef_).sum(axis=1, keepdims=True)
 

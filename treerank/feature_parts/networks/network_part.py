@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.networks.layers import layers_of
-from treerank.feature_parts.networks.sizes import MOST_UNITS
+from treerank.feature_parts.networks.sizes import Units
 from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.networks.state import KEPT, check_network_state, checked_weights
 from treerank.feature_parts.networks.training import (
@@ -144,7 +144,7 @@ class NetworkPart(BaseEstimator):
     np.int64(1)
     """
 
-    n_outputs: Annotated[int, Rule(check_count, at_most=MOST_UNITS)] = 1
+    n_outputs: Units = 1
     n_epochs: Count = 50
     # A single document makes no pair.
     batch_size: Annotated[int, Rule(check_count, at_least=2, at_most=2**31 - 1)] = 512
@@ -369,7 +369,7 @@ class NetworkPart(BaseEstimator):
     def _transform_blocks(self, X, evaluate, size):
         """Return ``evaluate(network, rows)`` of all blocks of rows; the network is in double."""
         check_is_fitted(self)
-        rows = self._rows_of_width(X)
+        rows = as_rows(X, self.n_features_in_)
         if self._double_network is None:
             self._double_network = copy.deepcopy(self.network_).cpu().double().eval()
         network, starts = self._double_network, range(0, len(rows), size)
@@ -385,13 +385,7 @@ class NetworkPart(BaseEstimator):
         return outputs[: len(values)].float().double().numpy()
 
     def _as_tensor(self, X: Any, device: torch.device) -> torch.Tensor:
-        return torch.from_numpy(self._standardization(self._rows_of_width(X))).to(device)
-
-    def _rows_of_width(self, X: Any) -> Rows:
-        rows = as_rows(X)
-        if rows.shape[1] != self.n_features_in_:
-            raise ValueError(f"X must have {self.n_features_in_} features; got {rows.shape[1]}.")
-        return rows
+        return torch.from_numpy(self._standardization(as_rows(X, self.n_features_in_))).to(device)
 
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)

@@ -1,11 +1,14 @@
 """Sizes: how large a network may be."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from treerank.checks import shown
+from treerank.checks import check_count, shown
+from treerank.parameters import Rule
 
 #: Most units of a layer, and most weights of a network: more would not fit into memory.
 MOST_UNITS, MOST_WEIGHTS = 2**16, 10**8
+#: Number of units of a layer.
+Units = Annotated[int, Rule(check_count, at_most=MOST_UNITS)]
 
 
 def check_n_weights(name: str, value: Any, n_weights: int) -> None:
