@@ -102,7 +102,7 @@ def test_a_pipeline_scores_raw_documents_in_c_and_onnx_as_in_python(pipeline, da
     if "MLP" not in repr(pipeline) and shutil.which("gcc"):
         report = export(pipeline, tmp_path / "model", format="c", check=data)
         assert report.largest_difference <= atol
-        found = compiled((tmp_path / "model").read_text(), tmp_path / "compiled")(data[0])
+        found = compiled((tmp_path / "model").read_bytes(), tmp_path / "compiled")(data[0])
         np.testing.assert_allclose(found, scores, rtol=0, atol=atol)
     onnxruntime = pytest.importorskip("onnxruntime")
     report = export(pipeline, tmp_path / "model", format="onnx", check=data)

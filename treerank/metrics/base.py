@@ -260,8 +260,8 @@ def exact_sum(values: np.ndarray) -> list[float]:
 
     Examples
     --------
-    >>> exact_sum(np.array([1e16, 1.0, 1e-16]))
-    [1e+16, 1.0, 1e-16]
+    >>> exact_sum(np.array([1e17, 1.0]))
+    [1e+17, 1.0]
     """
     terms, found = values.tolist(), []
     while rest := math.fsum(terms):

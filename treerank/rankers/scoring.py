@@ -282,6 +282,7 @@ class Scoring(BaseEstimator):
             )
 
     def _two_scores(self, X_a: Any, X_b: Any) -> tuple[np.ndarray, np.ndarray]:
+        check_is_fitted(self)
         with naming("X_a"):
             scores_a = self.predict(X_a)
         with naming("X_b"):
