@@ -1,5 +1,6 @@
 """Several workers fit the model of one, bit for bit; what they cannot do is refused."""
 
+import ctypes
 import os
 import re
 import signal
@@ -25,6 +26,7 @@ from treerank.distributed.processes import Processes
 from treerank.distributed.shards import Shard, gather_queries
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.lightgbm_network import Network
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.rows import Rows
 from treerank.files.archive import read_archive
@@ -187,6 +189,14 @@ def test_workers_of_lightgbm_may_have_no_rows(launcher):
     columns = {"query_weight": WEIGHT[rows], "eval_set": (X[QID == 2], Y[QID == 2], QID[QID == 2])}
     ranker = TreeDirectRanker(trees, random_state=0)
     assert_same(ranker, launcher, 3, X[rows], Y[rows], QID[rows], **columns)
+
+
+def test_splits_of_another_version_of_lightgbm_are_refused():
+    network, splits = Network(current_team()), np.arange(480, dtype=np.uint8)
+    sizes = (ctypes.c_int32 * 1)(480), (ctypes.c_int32 * 1)(0)
+    network.collect(splits.ctypes.data, 480, sizes[1], sizes[0], 1, splits.ctypes.data, 480)
+    with pytest.raises(RuntimeError, match=r"splits of 444 bytes .*; version \d.* has 480"):
+        network()
 
 
 def test_there_are_no_more_workers_than_queries(launcher):

@@ -31,6 +31,8 @@ _COLLECT = ctypes.CFUNCTYPE(
 #: Size of the two splits that a worker proposes, and where each says how many documents the two
 #: new leaves have, by its estimate.
 _SPLITS_SIZE, _COUNTS = 444, slice(4, 12)
+#: Everything else that workers tell each other is smaller than this.
+_LARGEST_OTHER = 64
 #: What LightGBM is told instead, of the smaller and of the larger leaf.
 _SMALLER, _LARGER = 2**29, 2**30
 
@@ -81,6 +83,11 @@ class Network:
         every = self._answer(self.team.largest, every)
         if size == _SPLITS_SIZE:
             _replace_counts(every.reshape(n, 2, -1)[..., _COUNTS])
+        elif size > _LARGEST_OTHER:  # splits, of another form
+            self.error = self.error or RuntimeError(
+                f"LightGBM must propose splits of {_SPLITS_SIZE} bytes for workers to agree; "
+                f"version {lightgbm.__version__} has {size}."
+            )
         _bytes_at(into, into_size)[:] = every
 
     def _answer(self, ask: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> np.ndarray:
