@@ -180,6 +180,9 @@ def _rule_of(hint: Any) -> Rule | None:
     if get_origin(hint) not in (Union, UnionType):
         return None
     parts = get_args(hint)
+    kinds = [part for part in parts if part is not NoneType and get_origin(part) is not Literal]
+    if bool in kinds and kinds != [bool]:  # numpy's ArrayLike may be a bool
+        return None
     rules = [rule for rule in map(_rule_of, parts) if rule is not None]
     literals = [text for part in parts if get_origin(part) is Literal for text in get_args(part)]
     others = (*literals, None) if type(None) in parts else tuple(literals)
