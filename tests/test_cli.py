@@ -37,14 +37,14 @@ def loaded(files):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_shows_its_summary_its_examples_and_exit_codes(name):
-    shown = run(name, "--help").stdout
+    shown = re.sub(r"\s+", " ", run(name, "--help").stdout)  # older versions of typer break lines
     command = COMMANDS[name]
     assert load_object(command.path).__doc__.startswith(command.summary + "\n")
     assert command.summary in run().stdout
     for example in command.examples:
         assert re.search(rf"(^|\| )treerank {name} ", example + " ")
         assert example in shown
-    assert EXIT_CODES in re.sub(r"\s+", " ", shown)
+    assert EXIT_CODES in shown
 
 
 def test_the_version_is_that_of_the_package():

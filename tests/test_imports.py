@@ -68,7 +68,7 @@ def test_rankers_of_lightgbm_and_xgboost_score_as_before_and_go_to_every_format(
     light = lightgbm.LGBMRanker(n_estimators=8, n_jobs=1, verbosity=-1)
     light.fit(X, y, group=np.bincount(qid)).booster_.save_model(tmp_path / "old.txt")
     extreme = xgboost.XGBRanker(n_estimators=8, n_jobs=1).fit(X, y, qid=qid)
-    files = {"old.txt": light}
+    files = {"old.txt": light.booster_}
     for name in ("old.json", "old.ubj"):
         extreme.save_model(tmp_path / name)
         files[name] = extreme

@@ -51,7 +51,9 @@ def draw_column(random, n: int) -> pa.Array:
         return pa.array(values, pa.string(), mask=mask).dictionary_encode().cast(kind)
     if isinstance(values, list):
         return pa.array(values, kind)
-    return pa.array(values, kind if not pa.types.is_float16(kind) else None, mask=mask)
+    if pa.types.is_float16(kind):
+        return pa.array(values, mask=mask)
+    return pa.array(values, mask=mask).cast(kind)
 
 
 def draw_table(random) -> pa.Table:

@@ -54,7 +54,7 @@ class ForestRanker(Ranker):
     >>> path = getfixture("tmp_path") / "old.txt"
     >>> _ = old.fit(X, y, group=np.bincount(qid)).booster_.save_model(path)
     >>> ranker = ForestRanker(read_forest(path))
-    >>> bool((ranker.predict(X) == old.predict(X)).all())
+    >>> bool((ranker.predict(X) == old.booster_.predict(X)).all())
     True
     >>> ranker.fit(X, y, qid).predict_pair_proba(X[:1], X[1:2]).round(2)
     array([0.06])
