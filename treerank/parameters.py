@@ -143,7 +143,11 @@ def check_arguments(function: Callable[P, T]) -> Callable[P, T]:
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name, value in signature.bind(*args, **kwargs).arguments.items():
+        try:
+            given = signature.bind(*args, **kwargs).arguments
+        except TypeError:  # an argument is missing or unknown, of which the call tells more
+            return function(*args, **kwargs)
+        for name, value in given.items():
             rule = rules.get(name)
             if rule is not None:
                 rule(name, value)
