@@ -6,7 +6,15 @@ import polars as pl
 import pytest
 
 from treerank import QueryKFold
-from treerank.clicks import ClickCounts, ClickLog, Items, make_click_log, read_ubi, simulate_clicks
+from treerank.clicks import (
+    ClickCounts,
+    ClickLog,
+    Items,
+    make_click_log,
+    parquet_columns,
+    read_ubi,
+    simulate_clicks,
+)
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],
@@ -133,6 +141,7 @@ def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
     [
         ({"position": [0, 2]}, r"position must be 1, 2, ...; got 0.0"),
         ({"position": [1.5, 2]}, r"position must be 1, 2, ...; got 1.5"),
+        ({"position": [1, 10**12]}, "position must be at most 1000000; got 1e\\+12"),
         ({"click": [0, 2]}, "click must be 0 or 1; got 2.0 in row 1"),
         ({"document": [None, 2]}, "'document': must not be missing"),
         ({"query": [float("nan"), 2]}, "'query': must not be missing"),
@@ -141,6 +150,13 @@ def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
 def test_bad_input_of_counts_is_named(tmp_path, columns, message):
     table = {"query": [1, 1], "document": [1, 2], "position": [1, 2], "click": [0, 1]} | columns
     with pytest.raises(ValueError, match=message):
+        ClickCounts.from_parquet(as_parquet(table, tmp_path))
+
+
+def test_more_keys_than_numbers_have_are_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet_columns, "_MOST_KEYS", 3)
+    table = {"query": [1, 1], "document": [1, 2], "position": [1, 2], "click": [0, 1]}
+    with pytest.raises(ValueError, match="times positions must be at most 3; got 4"):
         ClickCounts.from_parquet(as_parquet(table, tmp_path))
 
 

@@ -3,29 +3,20 @@
 import threading
 
 import numpy as np
-import pandas as pd
 import pytest
 
 pytest.importorskip("ray")
 pytest.importorskip("xgboost")
 
 import ray
+from cluster_cases import EVAL_SET, FEATURES, FRAME, QID, RANKER, X, Y
 
 from treerank import TreeDirectRanker
 from treerank.distributed import Predictor, fit
 from treerank.distributed.ray_workers import RayWorkers
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("default")]
-
-DATA = make_ranking_sample(n_queries=15)
-X, Y, QID = DATA.X, DATA.y, DATA.qid
-FRAME = pd.DataFrame(X, columns=list("abcde")).assign(label=Y, query=[f"q{q}" for q in QID])
-FEATURES = FRAME[list("abcde")]
-TREES = XGBoostTrees(n_estimators=9, early_stopping_rounds=2, n_jobs=1)
-RANKER = TreeDirectRanker(TREES, random_state=0)
-EVAL_SET = FEATURES[:90], Y[:90], QID[:90]
 
 
 @pytest.fixture(scope="module")

@@ -1,5 +1,6 @@
 """Columns of Parquet files, as logs and tables of features need them."""
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from treerank.checks import shown
 from treerank.clicks.counts import Sums, merged, summed
 from treerank.clicks.log import check_clicks
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number
+
+#: Largest position, a bound on memory, and most keys, which with a click are numbers of 63 bits.
+_MOST_POSITIONS, _MOST_KEYS = 10**6, 2**62
 
 
 def parquet_columns(path: str | Path, names: Sequence[str]) -> list[np.ndarray]:
@@ -51,6 +55,11 @@ def parquet_counts(
     names = [*keys, click]
     files = ParquetFiles.open(path, None, None, names)
     ids, n_positions = _ids(files, keys, batch_size)
+    n_keys = math.prod(map(len, ids), start=n_positions)
+    if n_keys > _MOST_KEYS:
+        raise ValueError(
+            f"queries times documents times positions must be at most {_MOST_KEYS}; got {n_keys}."
+        )
     total: Sums | None = None
     for table in files.batches(names, batch_size):
         query, document = (
@@ -102,6 +111,8 @@ def _largest_position(column: pa.ChunkedArray) -> int:
     wrong = (place < 1) | (place != np.floor(place))
     if wrong.any():
         raise ValueError(f"position must be 1, 2, ...; got {shown(place[wrong][0].item())}.")
+    if place.max() > _MOST_POSITIONS:
+        raise ValueError(f"position must be at most {_MOST_POSITIONS}; got {place.max():g}.")
     return int(place.max())
 
 

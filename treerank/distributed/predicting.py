@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.parameters import check_arguments
 from treerank.rankers.ranker import Ranker
 
 
@@ -39,6 +40,7 @@ class Predictor:
     ['price', 'clicks', 'score']
     """
 
+    @check_arguments
     def __init__(self, ranker: Ranker, column: str = "score"):
         check_is_fitted(ranker)
         names = getattr(ranker, "feature_names_in_", None)

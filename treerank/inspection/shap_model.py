@@ -16,8 +16,8 @@ def shap_model(ranker: Scoring) -> dict[str, Any]:
 
     shap does not know our rankers. ``shap.TreeExplainer(shap_model(ranker), X[:100])`` explains
     their scores against reference documents; one such document gives the parts of
-    ``ranker.explain``. A ranker does not know how many
-    documents a node had, so ``feature_perturbation`` must not be "tree_path_dependent".
+    ``ranker.explain``. A ranker does not know how many documents a node had, so
+    ``feature_perturbation`` must not be "tree_path_dependent".
 
     Parameters
     ----------
