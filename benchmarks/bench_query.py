@@ -6,6 +6,7 @@ several rounds in which all ways take turns, since other work may run on the mac
 
 import argparse
 import time
+from functools import partial
 
 import numpy as np
 from timing import say_versions
@@ -22,7 +23,7 @@ RANKERS = {
     "HistogramTrees": TreeDirectRanker(HistogramTrees(**SIZE), random_state=0),
     "LambdaMART": LambdaMART(random_state=0, **SIZE),
 }
-#: Scores of the engine itself; the first is what everything is compared to.
+#: Scores of the engine itself. Histogram trees are compared to LightGBM's trees of the same size.
 BARE = {
     "LightGBMTrees": lambda booster, X: booster.predict(X, num_threads=1),
     "XGBoostTrees": lambda booster, X: booster.inplace_predict(X, predict_type="margin"),
@@ -33,7 +34,7 @@ def ways(ranker, query, bare):
     """Return functions that score the query, by name."""
     part, scorer = ranker.feature_part_, ranker.scorer()
     return {
-        "bare Booster": lambda: bare(part.booster_, query),
+        "bare Booster": lambda: bare(query),
         "predict": lambda: ranker.predict(query),
         "transform of the part": lambda: part.transform(query),
         "scorer()": lambda: scorer(query),
@@ -66,15 +67,14 @@ def main():
     query, lightgbm = X[: arguments.documents].copy(), None
     for name, ranker in RANKERS.items():
         ranker.fit(X, y, qid)
-        lightgbm = lightgbm or ranker.feature_part_.booster_
-        own = BARE.get(name)
-        bare = own or (lambda _, X: BARE["LightGBMTrees"](lightgbm, X))
+        booster = ranker.feature_part_.booster_
+        lightgbm = lightgbm or booster
+        engine = (name, booster) if name in BARE else ("LightGBMTrees", lightgbm)
         ranker.predict(X)  # enough rows for the engine's trees to be read
-        functions = ways(ranker, query, bare)
+        functions = ways(ranker, query, partial(BARE[engine[0]], engine[1]))
         times = cpu_milliseconds([*functions.values()], arguments.rounds, arguments.calls)
-        engine = name if own else "LightGBM, other trees of this size"
         for way, spent in zip(functions, times, strict=True):
-            print(f"{name:15} {way:22} {spent:6.3f} ms, {spent / times[0]:5.2f} of bare ({engine})")
+            print(f"{name:15} {way:22} {spent:6.3f} ms, {spent / times[0]:5.2f} of {engine[0]}")
 
 
 if __name__ == "__main__":
