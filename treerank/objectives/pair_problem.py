@@ -86,8 +86,9 @@ class PairProblem:
     @cached_property
     def offset(self) -> np.ndarray:
         """Number that is taken off the score of each place: its label, or 0."""
-        labels = self.judgments.y[self.labels.row]
-        return labels if self.target_margin == "label_gap" else np.zeros_like(labels)
+        if self.target_margin == "label_gap":
+            return self.judgments.y[self.labels.row]
+        return np.zeros(len(self.labels.row))
 
     @property
     def shift(self) -> float:
