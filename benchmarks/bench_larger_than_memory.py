@@ -48,7 +48,7 @@ def watched(name, path, how, arguments):
             for line in status.splitlines():
                 key, _, value = line.partition(":")
                 if key in peaks:
-                    peaks[key] = max(peaks[key], int(value.split()[0]) / 1000)
+                    peaks[key] = max(peaks[key], int(value.split()[0]) * 1024 / 1e6)
             time.sleep(0.01)
         model, cpu = process.stdout.read().split()
     return model, float(cpu), *peaks.values()

@@ -55,7 +55,7 @@ class Rows:
         if np.ndim(self.values) != 2:
             raise ValueError(f"values must be two-dimensional; got shape {np.shape(self.values)}.")
         if self.order is not None:
-            order = np.asarray(self.order, dtype=np.int64)
+            order = np.asarray(self.order)
             identity = len(order) == self.values.shape[0] and (order == np.arange(len(order))).all()
             object.__setattr__(self, "order", None if identity else order)
 
