@@ -14,8 +14,8 @@ from treerank.feature_parts.engines.growth_task import GrowthTask
 _NEEDED: dict[str, Any] = {"subsample": 1.0, "warm_start": False, "init_model": None}
 
 
-def in_reading_order(part: Any, task: GrowthTask, categorical: tuple[int, ...]) -> GrowthTask:
-    """Return a task whose rows come as they are read; refuse settings that rows in batches lack.
+def in_reading_order(part: Any, task: GrowthTask, **needed: Any) -> GrowthTask:
+    """Return a task whose rows come as they are read; refuse settings that need them in memory.
 
     Parameters
     ----------
@@ -23,18 +23,17 @@ def in_reading_order(part: Any, task: GrowthTask, categorical: tuple[int, ...]) 
         Trees that an engine grows.
     task : GrowthTask
         Task with rows that are read in batches.
-    categorical : tuple of int
-        Columns with codes of categories.
+    **needed
+        Settings that the engine needs, besides those that all need.
     """
-    for name, value in _NEEDED.items():
+    for name, value in (_NEEDED | needed).items():
         if getattr(part, name) != value:
             raise ValueError(
                 f"{name} must be {value!r} where X is Batches; got {shown(getattr(part, name))}."
             )
+    categorical = part._categorical_columns(task.rows)
     if categorical:
-        raise ValueError(
-            f"categorical_features must be none where X is Batches; got {len(categorical)}."
-        )
+        raise ValueError(f"X must have no categories where it is Batches; got {len(categorical)}.")
     rows, usual = task.rows.as_read(), task.derivatives
     derivatives = FixedPointDerivatives(usual.objective, len(rows), usual.iteration, rows.places)
     return task._replace(rows=rows, derivatives=derivatives)

@@ -199,7 +199,7 @@ class XGBoostTrees(BoostedTrees):
         from treerank.feature_parts.engines.xgboost_boundary import ProgressCallback, make_matrix
 
         if task.rows.is_batched:
-            task = in_reading_order(self, task, self._categorical_columns(task.rows))
+            task = in_reading_order(self, task, device="cpu")
         rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {
