@@ -22,11 +22,12 @@ _BATCH = 65_536
 
 
 class RowIterator(xgboost.DataIter):
-    """Rows in batches, which XGBoost reads four times; so batches must cost little."""
+    """Rows in batches; XGBoost reads all of them several times, so a single one is kept."""
 
     def __init__(self, rows: Rows, sparse: bool, **description: Any):
         self.rows, self.sparse, self.description = rows, sparse, description
         self.position = 0
+        self.start, self.batch = -1, None
         super().__init__()
 
     def reset(self) -> None:
@@ -37,11 +38,12 @@ class RowIterator(xgboost.DataIter):
         """Pass the next batch to ``input_data``; return whether there was one."""
         if self.position >= max(1, len(self.rows)):  # a worker without rows has an empty batch
             return False
-        batch = self.rows.batch(self.position, self.position + _BATCH)
+        if self.start != self.position:
+            batch = self.rows.batch(self.position, self.position + _BATCH)
+            self.start, self.batch = self.position, stored_as(batch, sparse=self.sparse)
         self.position += _BATCH
-        label = np.zeros(batch.shape[0], dtype=np.float32)
-        batch = stored_as(batch, sparse=self.sparse)
-        input_data(data=batch, label=label, **self.description)
+        label = np.zeros(self.batch.shape[0], dtype=np.float32)
+        input_data(data=self.batch, label=label, **self.description)
         return True
 
 

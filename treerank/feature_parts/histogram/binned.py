@@ -19,6 +19,7 @@ from treerank.numerics.compiling import njit
 
 #: Number of features in a word.
 WIDTH = 8
+_TURNED = 4096  # rows that are written to columns at a time
 _CHUNK = 128  # rows whose values stay in the cache while one block after the other is read
 
 #: Describes a *place*: one byte of the words, which holds the bin of one feature.
@@ -42,10 +43,25 @@ class Binned(NamedTuple):
         Bins of eight features each, the first feature in the lowest byte.
     places : ndarray of PLACE, shape (8 * n_blocks,)
         Description of each byte.
+    columns : ndarray of uint8, shape (8 * n_blocks, n_rows)
+        The same bins feature by feature; empty but for rows to grow trees on.
     """
 
     words: np.ndarray
     places: np.ndarray
+    columns: np.ndarray = np.empty((0, 0), dtype=np.uint8)
+
+    def with_columns(self, *, in_file: bool = False) -> "Binned":
+        """Return the rows with their bins feature by feature, too.
+
+        A leaf is split by one feature, whose bins are neighbors here.
+        """
+        by_row = self.words.view(np.uint8).reshape(len(self.words), len(self.places))
+        new = scratch_array if in_file else np.empty
+        columns = new(by_row.shape[::-1], dtype=np.uint8)
+        for start in range(0, len(by_row), _TURNED):
+            columns[:, start : start + _TURNED] = by_row[start : start + _TURNED].T
+        return self._replace(columns=columns)
 
 
 def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
