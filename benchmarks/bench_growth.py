@@ -129,10 +129,11 @@ def main():
         return
     say_versions("numpy", "numba", "lightgbm", "xgboost")
     for family in arguments.families:
-        found = {axis: points_of(family, axis, *limits) for axis in arguments.axes}
-        for axis, by_name in found.items():
+        found = {}
+        for axis in arguments.axes:
+            found[axis] = points_of(family, axis, *limits)
             print(f"\n{family}: {axis}, exponent, seconds and share of X at the largest size")
-            for name, points in by_name.items():
+            for name, points in found[axis].items():
                 size, seconds, share = points[-1]
                 line = f"{name:32} {size:9.0f} {exponent(points):6.2f} {seconds:9.4f} {share:8.2f}"
                 print(line, flush=True)
