@@ -46,6 +46,8 @@ def threads_of(n_jobs: int | None) -> int:
     """
     if n_jobs is None or n_jobs < 0:
         return max(1, threads_allowed() + 1 + int(n_jobs or -1))
+    if n_jobs <= MOST_THREADS_PER_CORE:  # there is a core; to ask how many takes long
+        return int(n_jobs)
     return min(int(n_jobs), MOST_THREADS_PER_CORE * joblib.cpu_count())
 
 
