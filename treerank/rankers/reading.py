@@ -78,8 +78,8 @@ def _check_reads_batches(ranker):
     """Refuse batches if the ranker needs all rows in memory."""
     if not ranker._reads_batches():
         raise TypeError(
-            f"X must be in memory for {shown(ranker)}; only rankers with HistogramTrees as "
-            "feature_part are fitted to Batches."
+            f"X must be in memory for {shown(ranker)}; only rankers whose feature_part is trees of "
+            "LightGBM, of XGBoost or of this package are fitted to Batches."
         )
 
 
