@@ -36,7 +36,7 @@ tree_sizes={sizes}
 _CATEGORY, _LEFT, _ZERO, _NAN = 1, 2, 4, 8
 #: Lines that a tree without splits has, too.
 _OF_SPLITS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
-#: Lines about training, of which scores do not depend.
+#: Lines about training, on which scores do not depend.
 STATISTICS = (
     "split_gain",
     "leaf_weight",
@@ -72,10 +72,8 @@ def _tree(tree: WrittenTree, missing: int, left_out: Collection[str]) -> str:
     for each in is_split:
         place.append(n_splits if each else ~n_leaves)
         n_splits, n_leaves = n_splits + each, n_leaves + (not each)
-    decisions, thresholds = [missing + _LEFT * left for left in tree.missing_left], tree.threshold
-    sets = tree.sets
-    if sets:
-        thresholds = thresholds.copy()
+    decisions = [missing + _LEFT * left for left in tree.missing_left]
+    sets, thresholds = tree.sets, [*tree.threshold]
     for number, node in enumerate(sets):
         decisions[node], thresholds[node] = _CATEGORY + missing, number
     zeros, ones = (" ".join(sign * n_splits) for sign in "01")
