@@ -36,6 +36,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.objectives.judgments import Whole
 from treerank.objectives.pairs import Pairs
+from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.held_out import HeldOut
 from treerank.team import Filling, current_team, working_in
@@ -342,6 +343,15 @@ def test_hashes_are_equal_where_query_ids_are():
     assert one == id_hashes(np.array([1.0]))[0] == id_hashes([True])[0] != id_hashes(["1"])[0]
     assert len(set(id_hashes([-1, -2, 1.5, "a", "1", 2**63, float("inf")]))) == 7
     assert len({id_hashes(values)[0] for values in dates}) == 1
+
+
+def test_the_first_worker_tells_its_iterations_and_metrics(launcher):
+    told = []
+    launcher.n_workers = 2
+    with listening(lambda *message: told.append(message)):
+        ranker = fit(TreeDirectRanker(TREES), X, Y, QID, workers=launcher, eval_set=(X, Y, QID))
+    values = ranker.evals_result_["validation"]["ndcg@10"]
+    assert told == [(t, len(values), {"ndcg@10": value}) for t, value in enumerate(values, 1)]
 
 
 @pytest.mark.parametrize("form", ["Parquet", "LETOR"])

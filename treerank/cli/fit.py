@@ -126,7 +126,7 @@ def fit(
     else:
         from treerank.distributed import fit as fit_by_workers
 
-        with growing:
+        with growing as show, listening(show):
             ranker = fit_by_workers(ranker, train, label, query, workers=workers, eval_set=valid)
     ranker.save(model)
     n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
