@@ -384,8 +384,11 @@ def test_the_shell_fits_by_workers(tmp_path):
     one, two = (load(model) for model in models)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     assert one.evals_result_ == two.evals_result_
-    wrong = run("fit", data, "-m", models[0], "--workers", "2")
-    assert (wrong.exit_code, "must come with --feature-part xgboost" in wrong.stderr) == (2, True)
+    done = run("fit", data, "-m", models[0], "--n-estimators", "2", "--workers", "2")
+    assert done.exit_code == 0, done.output
+    assert load(models[0]).feature_part_.min_child_samples == 0
+    wrong = run("fit", data, "-m", models[0], "--workers", "2", "--best")
+    assert (wrong.exit_code, "must come with --feature-part lightgbm" in wrong.stderr) == (2, True)
 
 
 def test_outside_of_a_team_a_fit_is_alone():
