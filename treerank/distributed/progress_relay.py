@@ -9,8 +9,8 @@ from multiprocessing.connection import Client, Listener
 from threading import Event, Thread
 from typing import Any
 
-from treerank.progress import Note, current_listener, ignore_progress, listening
 from treerank.progress import Listener as ProgressListener
+from treerank.progress import Note, current_listener, ignore_progress, listening
 
 #: Seconds to wait for the last message, where a worker was lost.
 _PATIENCE = 5
