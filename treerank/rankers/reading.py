@@ -54,7 +54,8 @@ def read_and_score(
     ranker: Any, X: Any, y: Any = None, qid: Any = None, *, needed: Collection[str] = _BOTH
 ) -> tuple[np.ndarray, Any, Any]:
     """Return scores, labels and query ids."""
-    check_is_fitted(ranker)
+    if not hasattr(ranker, "n_features_in_"):  # which is sooner known than all that this checks
+        check_is_fitted(ranker)
     if not isinstance(X, Batches):
         X, y, qid = read_columns(ranker, X, y, qid, needed=needed)
         return ranker._scores(check_features(ranker, X)), y, qid

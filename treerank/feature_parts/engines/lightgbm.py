@@ -129,7 +129,7 @@ class LightGBMTrees(BoostedTrees):
     Attributes
     ----------
     booster_ : lightgbm.Booster
-        The trees.
+        The trees. Do not change them: scores may come from a copy.
     best_iteration_ : int
         Number of iterations kept.
     evals_result_ : dict

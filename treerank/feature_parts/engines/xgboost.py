@@ -147,7 +147,7 @@ class XGBoostTrees(BoostedTrees):
     Attributes
     ----------
     booster_ : xgboost.Booster
-        The trees.
+        The trees. Do not change them: scores may come from a copy.
     best_iteration_ : int
         Number of iterations kept.
     evals_result_ : dict

@@ -25,21 +25,21 @@ _BATCH = 65_536
 
 
 class RowIterator(xgboost.DataIter):
-    """Rows in batches, which XGBoost reads four times; so batches must cost little.
+    """Rows in batches, which XGBoost reads four times; so a single one is kept.
 
     XGBoost keeps the bins of rows that are larger than memory in files in ``folder``.
     """
 
     def __init__(self, rows: Rows, sparse: bool, folder: str | None = None, **description: Any):
         self.rows, self.sparse, self.description = rows, sparse, description
+        self.only = rows.array() if len(rows) <= _BATCH else None
         self.reset()
         super().__init__(cache_prefix=None if folder is None else f"{folder}/bins")
 
     def reset(self) -> None:
         """Go back to the first batch."""
-        self.batches = self.rows.batches(_BATCH)
-        if len(self.rows) == 0:  # a worker without rows has an empty batch
-            self.batches = iter([((), self.rows.array())])
+        # A worker without rows has an empty batch.
+        self.batches = self.rows.batches(_BATCH) if self.only is None else iter([((), self.only)])
 
     def next(self, input_data: Callable[..., Any]) -> bool:
         """Pass the next batch to ``input_data``; return whether there was one."""

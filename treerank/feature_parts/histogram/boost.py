@@ -1,6 +1,6 @@
 """The boosting loop: trees are grown one after the other, each a Newton step on the objective."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numba as nb
@@ -79,6 +79,8 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
     """
     earlier, validation_rows, progress = task.earlier, task.validation_rows, task.progress
     training = ScoredRows.of(task, task.rows, bins, signs)
+    columns = training.binned.with_columns(in_file=task.rows.is_batched)
+    training = replace(training, binned=columns)
     validation = None
     if validation_rows is not None:
         validation = ScoredRows.of(task, validation_rows, bins, signs)
