@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from treerank.distributed.parts import Part
+from treerank.distributed.progress_relay import hearing_progress
 from treerank.lazy import naming_the_extra
 
 with naming_the_extra("XGBoostTrees"):
@@ -52,7 +53,8 @@ class Launcher(Protocol):
 def tracker_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
     """Listen at ``host`` for so many workers, and return the address at which they meet.
 
-    If one never comes, the others end with a ``LostTeamError``.
+    It also says where the first of them tells its progress, if anybody listens. If one never comes,
+    the others end with a ``LostTeamError``.
 
     Examples
     --------
@@ -63,7 +65,8 @@ def tracker_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
     tracker = RabitTracker(host_ip=host, n_workers=n_workers, timeout=_PATIENCE)
     try:
         tracker.start()
-        yield tracker.worker_args()
+        with hearing_progress(host) as place:
+            yield tracker.worker_args() | {"progress": place}
     finally:
         with contextlib.suppress(XGBoostError):  # it misses workers that have died
             tracker.free()
