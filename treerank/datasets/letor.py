@@ -261,7 +261,8 @@ def _row_text(row):
 def _dense_texts(X):
     """Return the features of each row of a dense matrix as text."""
     template = "".join(f" {j}:%r" for j in range(1, X.shape[1] + 1))
-    return [_without_point_zero(template % tuple(row)) for row in X.tolist()]
+    rows = X.astype(np.float64, copy=False).tolist()
+    return [_without_point_zero(template % tuple(row)) for row in rows]
 
 
 def _sparse_texts(X):
@@ -288,7 +289,7 @@ def _as_sorted(X):
 
 
 def _as_matrix(X):
-    """Return a dense float64 matrix."""
+    """Return a dense matrix of floats."""
     categories = Columns.of(X).categories
     if categories:
         frame: Any = as_frame(X)
@@ -297,7 +298,7 @@ def _as_matrix(X):
     X = np.asarray(Columns().numbers(X))
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
-    return X.astype(np.float64, copy=False)
+    return X if X.dtype.kind == "f" else X.astype(np.float64)
 
 
 def _checked_length(name, values, n_rows):
