@@ -22,8 +22,10 @@ from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit
 from treerank.distributed.id_hashes import id_hashes
+from treerank.distributed.launcher import tracker_for
 from treerank.distributed.processes import Processes
 from treerank.distributed.shards import Shard, gather_queries
+from treerank.distributed.xgboost_team import LostTeamError, xgboost_team
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.lightgbm_network import Network
@@ -410,3 +412,13 @@ def test_columns_of_categories_and_several_labels_are_refused():
         fit(ranker, X, np.stack([Y, Y], axis=1), QID)
     with pytest.raises(ValueError, match="workers must be"):
         fit(ranker, X, Y, QID, workers=0)
+
+
+def test_a_team_does_not_wait_forever_for_a_worker_that_never_comes(monkeypatch):
+    monkeypatch.setattr("treerank.distributed.launcher._PATIENCE", 1)
+    with (
+        tracker_for(2, "127.0.0.1") as address,
+        pytest.raises(LostTeamError, match="every worker must live"),
+        xgboost_team(address),
+    ):
+        pass

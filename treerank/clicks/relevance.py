@@ -19,8 +19,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
-from scipy.special import gammaln
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -30,6 +28,8 @@ from treerank.clicks.counts import ClickCounts
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog, check_any_click
 from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.clicks.shrinkage import gamma_shape
+from treerank.clicks.trust import without_trust
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.ensembles.bags import Bag, deal_bags
@@ -42,9 +42,6 @@ from treerank.objectives.base import Objective
 from treerank.objectives.batches import taken
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Seed, Several, check_arguments, check_parameters
-
-#: Bounds of the logarithm of a Gamma distribution's shape.
-_LOG_SHAPES = (-4.0, 8.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -131,6 +128,7 @@ class ClickRelevance(BaseEstimator):
         check_any_click(counts.clicked)
         shown = np.unique(counts.item)
         if self.propensities is None:
+            counts = without_trust(counts)
             self.propensities_ = estimate_propensities(counts)
         else:
             self.propensities_ = check_propensities(self.propensities, counts.n_slots)
@@ -200,19 +198,8 @@ def _corrected(
     predicted = predicted * clicks.sum() / (exposure * predicted).sum()
     expected = exposure * predicted
     of_query = np.bincount(query, clicks), np.bincount(query, expected)
-    shape_of_queries = _gamma_shape(*of_query)
+    shape_of_queries = gamma_shape(*of_query)
     factor = (shape_of_queries + of_query[0]) / (shape_of_queries + of_query[1])
     expected, rate = expected * factor[query], predicted * factor[query]
-    shape = _gamma_shape(clicks, expected)
+    shape = gamma_shape(clicks, expected)
     return predicted, rate * (shape + clicks) / (shape + expected), (shape_of_queries, shape)
-
-
-def _gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
-    """Return the most likely shape of Gamma factors of mean 1 on expected numbers of clicks."""
-
-    def loss(log_shape: float) -> float:
-        a = np.exp(log_shape)
-        terms = gammaln(clicks + a) - gammaln(a) - a * np.log1p(expected / a)
-        return -float((terms - clicks * np.log(expected + a)).sum())
-
-    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHAPES, method="bounded").x))

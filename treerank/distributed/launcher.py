@@ -12,6 +12,10 @@ with naming_the_extra("XGBoostTrees"):
     from xgboost.tracker import RabitTracker
 
 
+#: Seconds within which all workers must come: those that a cluster starts may take long.
+_PATIENCE = 600
+
+
 class Launcher(Protocol):
     """Processes, on one machine or on several, that fit rankers together.
 
@@ -48,13 +52,15 @@ class Launcher(Protocol):
 def tracker_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
     """Listen at ``host`` for so many workers, and return the address at which they meet.
 
+    If one never comes, the others end with a ``LostTeamError``.
+
     Examples
     --------
     >>> with tracker_for(1, "127.0.0.1") as address:
     ...     address["dmlc_tracker_uri"]
     '127.0.0.1'
     """
-    tracker = RabitTracker(host_ip=host, n_workers=n_workers)
+    tracker = RabitTracker(host_ip=host, n_workers=n_workers, timeout=_PATIENCE)
     try:
         tracker.start()
         yield tracker.worker_args()

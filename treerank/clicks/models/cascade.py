@@ -18,8 +18,8 @@ class Cascade(WalkModel):
         Most iterations of expectation maximization.
     tol : float, default=1e-6
         Stop once an iteration raises the log likelihood of an impression by less.
-    prior_shows : float, default=1.0
-        Impressions that the prior of an attraction is worth.
+    prior_shows : float, default=None
+        Impressions that the prior of an attraction is worth. ``None`` estimates them.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Cascade(WalkModel):
     >>> from treerank.clicks import ClickLog
     >>> query, document, position = ["q"] * 4, ["a", "b"] * 2, [1, 2] * 2
     >>> log = ClickLog.from_columns([1, 1, 2, 2], query, document, position, [0, 1, 1, 0])
-    >>> Cascade().fit(log).attraction_
+    >>> Cascade(prior_shows=1).fit(log).attraction_
     array([0.5 , 0.75])
     """
 

@@ -19,8 +19,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.clicks.items import Items
+from treerank.clicks.counts import ClickCounts
 from treerank.clicks.log import ClickLog, check_any_click
+from treerank.clicks.shrinkage import gamma_shape
 from treerank.parameters import Count, Positive, Seed, check_arguments, check_parameters
 
 #: Share of successes and number of trials that the prior of a rate other than an attraction is
@@ -41,9 +42,10 @@ class ClickModel(BaseEstimator, ABC):
         Most iterations of expectation maximization.
     tol : float, default=1e-6
         Stop once an iteration raises the log likelihood of an impression by less.
-    prior_shows : float, default=1.0
-        Impressions that the prior of an attraction is worth. The mean of the prior is the share of
-        clicks at the first position.
+    prior_shows : float, default=None
+        Impressions that the prior of an attraction is worth. ``None`` estimates them from how much
+        the rates of clicks differ between items. The mean of the prior is the share of clicks at
+        the first position.
 
     Attributes
     ----------
@@ -51,6 +53,8 @@ class ClickModel(BaseEstimator, ABC):
         Probability that each item of the log is clicked once it is examined.
     examination_ : ndarray of shape (n_positions,)
         Mean probability that a document at a position is examined.
+    prior_shows_ : float
+        Impressions that the prior of an attraction is worth.
     log_posterior_ : list of float
         Log likelihood plus log prior before each iteration, by impression. It never falls.
     items_ : Items
@@ -60,13 +64,13 @@ class ClickModel(BaseEstimator, ABC):
     _: KW_ONLY
     max_iter: Count = 100
     tol: Positive = 1e-6
-    prior_shows: Positive = 1.0
+    prior_shows: Positive | None = None
 
     @check_arguments
     def fit(self, log: ClickLog) -> Self:
         """Fit the model to a log."""
         check_any_click(log.clicked)
-        self._begin(log.items, log.n_positions, log.clicked[: log.n_sessions].mean())
+        self._begin(log.counts())
         self._fit(log)
         self.examination_ = self._mean_examination(log)
         return self
@@ -80,7 +84,8 @@ class ClickModel(BaseEstimator, ABC):
         attraction = self._attraction_of(log)
         if given_clicks:
             return self._walked(log, attraction, lambda rows, _: log.clicked[rows])[0]
-        return self._examined(log, attraction) * attraction[log.item]
+        examined = self._examined(log, attraction)
+        return self._clicked(examined, attraction[log.item], log.position - 1)
 
     def log_likelihood(self, log: ClickLog) -> float:
         """Return the mean log likelihood of an impression, given the clicks above it."""
@@ -124,12 +129,19 @@ class ClickModel(BaseEstimator, ABC):
     ) -> Any:
         """Return the state after a place; ``attraction`` is that of the items shown there."""
 
-    def _begin(self, items: Items, n_positions: int, clicks_at_first: float) -> None:
+    def _clicked(self, examined: np.ndarray, attraction: np.ndarray, place: Any) -> np.ndarray:
+        """Return the probability of clicks at places, which count from 0."""
+        return examined * attraction
+
+    def _begin(self, counts: ClickCounts) -> None:
         """Check the parameters, and start from attractions that are all the same."""
         check_parameters(self)
-        self.items_, self.n_positions_ = items, n_positions
-        self.prior_mean_ = float(np.clip(clicks_at_first, 0.01, 0.99))
-        self.attraction_ = np.full(len(items), self.prior_mean_)
+        self.items_, self.n_positions_ = counts.items, counts.n_slots
+        first = counts.slot == 0
+        clicks_at_first = counts.clicked[first].sum() / counts.shown[first].sum()
+        self.prior_mean_ = float(np.clip(clicks_at_first, 1e-4, 1 - 1e-4))
+        self.prior_shows_ = self.prior_shows or _estimated_shows(counts, self.prior_mean_)
+        self.attraction_ = np.full(len(counts.items), self.prior_mean_)
 
     def _maximize(self, step: Callable[[], float], n_impressions: float) -> None:
         """Repeat a step, which returns the log posterior before it, until little changes."""
@@ -159,7 +171,8 @@ class ClickModel(BaseEstimator, ABC):
         state = self._first_state(log.n_sessions)
         for place, rows in enumerate(log.positions()):
             item, state = log.item[rows], state[: log.n_at[place]]
-            proba[rows] = self._examined_given(state, place) * attraction[item]
+            examined = self._examined_given(state, place)
+            proba[rows] = self._clicked(examined, attraction[item], place)
             clicked[rows] = choose(rows, proba[rows])
             state = self._next_state(state, place, item, attraction[item], clicked[rows])
         return proba, clicked
@@ -170,10 +183,10 @@ class ClickModel(BaseEstimator, ABC):
 
     def _attraction_from(self, attracted: np.ndarray, examined: np.ndarray) -> np.ndarray:
         """Return attractions from expected successes and trials."""
-        return rate(attracted, examined, self.prior_mean_, self.prior_shows)
+        return rate(attracted, examined, self.prior_mean_, self.prior_shows_)
 
     def _log_prior_of_attraction(self) -> float:
-        return log_prior(self.attraction_, self.prior_mean_, self.prior_shows)
+        return log_prior(self.attraction_, self.prior_mean_, self.prior_shows_)
 
 
 def rate(successes: np.ndarray, trials: np.ndarray, mean: float, prior_trials: float) -> np.ndarray:
@@ -197,6 +210,15 @@ def log_prior(rates: np.ndarray, mean: float, prior_trials: float) -> float:
     """
     terms = mean * np.log(rates) + (1 - mean) * np.log1p(-rates)
     return float(prior_trials * terms.sum())
+
+
+def _estimated_shows(counts: ClickCounts, mean: float) -> float:
+    """Return the impressions that a prior with a mean is worth, from the clicks of items."""
+    rates = counts.by_slot(counts.clicked) / counts.by_slot(counts.shown)
+    expected = counts.by_item(counts.shown * rates[counts.slot])
+    has_say = expected > 0
+    shape = gamma_shape(counts.by_item(counts.clicked)[has_say], expected[has_say])
+    return shape * (1 - mean) / mean  # a Beta distribution that is as wide
 
 
 def log_of_outcome(log: ClickLog, proba: np.ndarray) -> np.ndarray:

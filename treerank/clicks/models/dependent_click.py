@@ -19,8 +19,8 @@ class DependentClick(WalkModel):
         Most iterations of expectation maximization.
     tol : float, default=1e-6
         Stop once an iteration raises the log likelihood of an impression by less.
-    prior_shows : float, default=1.0
-        Impressions that the prior of an attraction is worth.
+    prior_shows : float, default=None
+        Impressions that the prior of an attraction is worth. ``None`` estimates them.
 
     Attributes
     ----------

@@ -21,8 +21,8 @@ class PositionBased(SlotModel):
         Most iterations of expectation maximization.
     tol : float, default=1e-6
         Stop once an iteration raises the log likelihood of an impression by less.
-    prior_shows : float, default=1.0
-        Impressions that the prior of an attraction is worth.
+    prior_shows : float, default=None
+        Impressions that the prior of an attraction is worth. ``None`` estimates them.
 
     Attributes
     ----------
@@ -50,8 +50,7 @@ class PositionBased(SlotModel):
         if isinstance(log, ClickLog):
             return super().fit(log)
         check_any_click(log.clicked)
-        first = log.slot == 0
-        self._begin(log.items, log.n_slots, log.clicked[first].sum() / log.shown[first].sum())
+        self._begin(log)
         self._fit_counts(log)
         self.examination_ = self.slots_.copy()
         return self

@@ -6,6 +6,7 @@ from treerank.clicks.models.click_model import ClickModel
 from treerank.clicks.models.dependent_click import DependentClick
 from treerank.clicks.models.dynamic_bayesian import DynamicBayesian
 from treerank.clicks.models.position_based import PositionBased
+from treerank.clicks.models.trust_bias import TrustBias
 from treerank.clicks.models.user_browsing import UserBrowsing
 
 CLICK_MODELS: dict[str, type[ClickModel]] = {
@@ -14,5 +15,6 @@ CLICK_MODELS: dict[str, type[ClickModel]] = {
     "dependent_click": DependentClick,
     "dynamic_bayesian": DynamicBayesian,
     "position_based": PositionBased,
+    "trust_bias": TrustBias,
     "user_browsing": UserBrowsing,
 }

@@ -26,8 +26,8 @@ _COLUMNS, _ROWS = 16, 256
 def sample_of(rows: Rows, seed: int) -> Rows:
     """Return a view of about ``SAMPLE_SIZE`` rows, or ``rows`` itself if there are not more.
 
-    Every row is drawn with the same probability. Several workers all get the rows that a single
-    one would draw, in its order.
+    Every row is drawn with the same probability. Rows with places, as those of several workers,
+    are the rows that would be drawn from all rows in canonical order, in this order.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def sample_of(rows: Rows, seed: int) -> Rows:
     n_rows = sum(team.gather(len(rows)))
     if n_rows > SAMPLE_SIZE:
         rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < SAMPLE_SIZE / n_rows))
-    return rows if team.size == 1 else rows_of_team(rows)
+    return rows if rows.places is None else rows_of_team(rows)
 
 
 def rows_of_team(rows: Rows) -> Rows:

@@ -99,14 +99,13 @@ def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
     used["sign"] = 0 if signs is None else signs[varying]
     if not rows.is_batched:
         words = np.empty((len(rows), n_blocks), dtype=np.uint64)
-        order = np.arange(len(rows)) if rows.order is None else rows.order
-        places["has_missing"] = _fill(rows.values, order, bins.bounds, places, words)
+        places["has_missing"] = _fill(rows.values, rows.order, bins.bounds, places, words)
         return Binned(words, places)
     words = scratch_array((len(rows), n_blocks), np.uint64)
     has_missing = np.zeros(len(places), dtype=bool)
     for at, values in rows.batches(len(rows)):
         part = np.empty((len(values), n_blocks), dtype=np.uint64)
-        has_missing |= _fill(values, np.arange(len(values)), bins.bounds, places, part)
+        has_missing |= _fill(values, None, bins.bounds, places, part)
         words[at] = part
     places["has_missing"] = has_missing
     return Binned(words, places)
@@ -114,8 +113,9 @@ def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
 
 def _fill(values, order, bounds, places, words):
     """Write the words of some rows; return which places have missing values."""
-    missing = np.zeros((-(-len(order) // _CHUNK), len(places)), dtype=bool)
-    _pack(values, order, bounds, places, words, missing)
+    missing = np.zeros((-(-len(words) // _CHUNK), len(places)), dtype=bool)
+    rows = np.arange(len(words), dtype=np.int32) if order is None else order.astype(np.int32)
+    _pack(values, rows, bounds, places, words, missing)
     return missing.any(axis=0)
 
 
