@@ -2,8 +2,9 @@ r"""Relevance from clicks: what a log tells of each document, and what its featu
 
 Few clicks are noise, so that labels made of clicks alone teach noise. Three steps:
 
-1. Propensities :math:`\theta` of positions give the exposure :math:`e_i = \sum_k n_{ik} \theta_k`
-   of each document (:mod:`treerank.clicks.propensities`).
+1. Clicks by trust in high positions are left out (:mod:`treerank.clicks.trust`). Propensities
+   :math:`\theta` of positions give the exposure :math:`e_i = \sum_k n_{ik} \theta_k` of each
+   document (:mod:`treerank.clicks.propensities`).
 2. A feature part is fitted to the shares of documents in the clicks of their query
    (:mod:`treerank.clicks.click_shares`), several times, each time without some of the queries. It
    predicts the relevance :math:`m_i = e^{s_i}` of the documents that it has not seen.
@@ -55,7 +56,8 @@ class ClickRelevance(BaseEstimator):
     n_bags : int, default=5
         Number of its fits; each leaves out another share of the queries.
     propensities : array-like of shape (n_positions,), default=None
-        Probability that each position is examined; ``None`` estimates them. Ones ignore positions.
+        Probability that each position is examined; ``None`` estimates them, and clicks by trust,
+        too. Ones ignore positions.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
