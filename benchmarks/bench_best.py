@@ -4,7 +4,8 @@ NDCG@10 of every test query, for several seeds; queries without a relevant docum
 Sets are LETOR folds, ``clueweb09`` or an ``msrd.npz``, where folds 0 and 1 train, 2 validates and
 the others test. All rankers get the same trees and stop early on the validation part, except the
 best one, which stops on queries that it leaves out. Results go to a folder, and a second run
-measures only what is missing there. ``--predictions`` times predictions of one fold instead.
+measures only what is missing there. ``--costs`` times one fold instead: fits and predictions of the
+best ranker, of an LGBMRanker that stops early, and of one with as many trees as the best one keeps.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from unittest.mock import patch
 
+import lightgbm
 import numpy as np
 import quality_rankers
 from bench_quality import NDCG_AT_10, folds_of
@@ -37,7 +39,8 @@ CANDIDATES = [
 def fit_best(train, valid, seed):
     """Fit the best ranker, on one thread."""
     ranker = TreeDirectRanker.best(random_state=seed)
-    ranker.set_params(feature_part__1__n_jobs=quality_rankers.JOBS)
+    for trees in ranker.feature_part.parts[1:]:
+        trees.set_params(n_jobs=quality_rankers.JOBS)
     return ranker.fit(*train, eval_set=valid).predict
 
 
@@ -83,15 +86,45 @@ def measure(name, parts, label, seed):
     return np.append(np.concatenate(values), seconds)
 
 
-def time_predictions(name, parts):
-    """Print the times of scoring the test documents of the first fold."""
+def fit_as_many(n_trees, train):
+    """Fit an LGBMRanker of a number of trees."""
+    X, y, _, sizes = quality_rankers.sorted_by_query(*train)
+    ranker = lightgbm.LGBMRanker(
+        n_estimators=n_trees,
+        learning_rate=quality_rankers.RATE,
+        num_leaves=quality_rankers.LEAVES,
+        verbosity=-1,
+        n_jobs=quality_rankers.JOBS,
+    )
+    return ranker.fit(X, y, group=sizes).predict
+
+
+def time_costs(name, parts):
+    """Print the times of fits to the first fold, and of scoring its test documents."""
     quality_rankers.LEAVES = LEAVES[name == MSRD]
     train, valid, test = next(iter(parts))
-    fitted = {label: RANKERS[label](train, valid, 0) for label in ("LGBMRanker lambdarank", "best")}
-    times = time_in_turn({k: functools.partial(f, test[0]) for k, f in fitted.items()}, 15)
-    print(f"{name}: {len(test[0]):,} documents")
-    say_times(times)
-    say_ratio("best against LGBMRanker", times, "LGBMRanker lambdarank", "best", "at most 6x")
+    best = fit_best(train, valid, 0)
+    bags = best.__self__.feature_part_.bags_
+    n_trees = sum(part.best_iteration_ for _, *trees in bags for part in trees)
+    early = RANKERS["LGBMRanker lambdarank"](train, valid, 0)
+    as_many = fit_as_many(n_trees, train)
+    print(f"{name}: {len(train[0]):,} and {len(test[0]):,} documents")
+    labels = f"LGBMRanker, {early.__self__.best_iteration_} trees", f"LGBMRanker, {n_trees} trees"
+    fits = {
+        "best": lambda: fit_best(train, valid, 0),
+        labels[0]: lambda: RANKERS["LGBMRanker lambdarank"](train, valid, 0),
+        labels[1]: lambda: fit_as_many(n_trees, train),
+    }
+    predictions = {
+        label: functools.partial(predict, test[0])
+        for label, predict in zip(fits, (best, early, as_many), strict=True)
+    }
+    for what, calls, n_times in ("fits", fits, 3), ("predictions", predictions, 15):
+        print(what)
+        times = time_in_turn(calls, n_times)
+        say_times(times)
+        for label in labels:
+            say_ratio(f"best against {label}", times, label, "best", "at most 6x")
 
 
 def stored(arguments, name, label, seed):
@@ -111,12 +144,12 @@ def main():
         "--rankers", nargs="+", default=list(RANKERS), choices=[*RANKERS, *SEARCHED]
     )
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--predictions", action="store_true")
+    parser.add_argument("--costs", action="store_true")
     arguments = parser.parse_args()
     say_versions("lightgbm", "xgboost", "catboost")
-    if arguments.predictions:
+    if arguments.costs:
         for name in arguments.sets:
-            time_predictions(name, parts_of(name, arguments.data))
+            time_costs(name, parts_of(name, arguments.data))
         return
     arguments.results.mkdir(exist_ok=True)
     found = {label: {} for label in arguments.rankers}

@@ -5,17 +5,25 @@ import pandas as pd
 import pytest
 from command_line import run
 
-from treerank import Batches, HistogramTrees, TreeDirectRanker, read_batches
+from treerank import (
+    Batches,
+    HistogramTrees,
+    LightGBMTrees,
+    TreeDirectRanker,
+    XGBoostTrees,
+    read_batches,
+)
 from treerank.datasets.letor import write_letor
 from treerank.datasets.parquet import write_parquet
-from treerank.feature_parts.engines import bin_sample
+from treerank.feature_parts.engines import bin_sample, lightgbm
 from treerank.files import blocks
 
 rng = np.random.default_rng(0)
 N = 900
 X = rng.normal(size=(N, 4)).astype(np.float32)
 X[rng.random(X.shape) < 0.1] = np.nan
-Y, QID = rng.integers(3, size=N).astype(float), np.array([f"q{i // 20}" for i in range(N)])
+Y = np.digitize(np.nan_to_num(X[:, 0]), [-0.5, 0.5]).astype(float)
+QID = np.array([f"q{i // 20}" for i in range(N)])
 COLORS = rng.choice(np.array(["red", "blue", "green"], dtype=object), size=N)
 COLORS[:500] = "red"  # the first batch does not have all categories
 FRAME = pd.DataFrame(X, columns=["a", "b", "c", "d"]).assign(color=pd.Categorical(COLORS))
@@ -24,9 +32,9 @@ PARTS = [slice(700, N), slice(0, 33), slice(33, 34), slice(34, 700)]
 ORDER = np.concatenate([np.arange(N)[part] for part in PARTS])
 
 
-def ranker(**parameters):
-    part = HistogramTrees(n_estimators=4, num_leaves=6, max_bin=15, n_jobs=1, **parameters)
-    return TreeDirectRanker(part, random_state=0)
+def ranker(kind=HistogramTrees, calibration="eval_set", **parameters):
+    part = kind(n_estimators=4, num_leaves=6, max_bin=15, n_jobs=1, **parameters)
+    return TreeDirectRanker(part, calibration=calibration, random_state=0)
 
 
 def batches(table):
@@ -35,7 +43,8 @@ def batches(table):
 
 @pytest.fixture(autouse=True)
 def small_sample(monkeypatch):
-    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 300)
+    for module in (bin_sample, lightgbm):
+        monkeypatch.setattr(module, "SAMPLE_SIZE", 300)
 
 
 @pytest.mark.parametrize(
@@ -57,6 +66,23 @@ def test_the_model_is_that_of_the_rows_in_memory(table, parameters):
     np.testing.assert_array_equal(found.predict(batches(table)), scores[ORDER])
     np.testing.assert_array_equal(found.rank(batches(table)), expected.rank(table, QID)[ORDER])
     assert found.score(batches(table)) == expected.score(table, Y, QID)
+
+
+@pytest.mark.parametrize("kind", [LightGBMTrees, XGBoostTrees])
+def test_the_trees_of_engines_are_those_of_the_rows_in_memory(kind):
+    for settings in ({"early_stopping_rounds": 2}, {"calibration": 0.3, "colsample_bytree": 0.5}):
+        expected = ranker(kind, **settings).fit(X, Y, QID, eval_set=(X, Y, QID))
+        found = ranker(kind, **settings).fit(batches(X), eval_set=batches(X))
+        assert found.feature_part_.get_state() == expected.feature_part_.get_state()
+        assert found.steepness_ == expected.steepness_
+
+
+@pytest.mark.parametrize("kind", [LightGBMTrees, XGBoostTrees])
+def test_engines_refuse_batches_where_trees_would_be_others(kind):
+    with pytest.raises(ValueError, match=r"subsample must be 1\.0 where X is Batches; got 0\.5"):
+        ranker(kind, subsample=0.5).fit(batches(X))
+    with pytest.raises(ValueError, match="X must have no categories where it is Batches; got 1"):
+        ranker(kind).fit(batches(FRAME))
 
 
 def test_files_are_read_in_batches(tmp_path):
@@ -81,8 +107,8 @@ def test_query_ids_of_a_letor_file_are_text_if_any_is(tmp_path, monkeypatch):
 def test_what_cannot_be_read_in_batches_is_refused():
     with pytest.raises(TypeError, match="source must be a function or a collection"):
         Batches(iter([]))
-    with pytest.raises(TypeError, match="only rankers with HistogramTrees as feature_part"):
-        TreeDirectRanker("lightgbm").fit(batches(X))
+    with pytest.raises(TypeError, match="only rankers whose feature_part is trees of LightGBM"):
+        TreeDirectRanker("mlp").fit(batches(X))
     with pytest.raises(ValueError, match="y, qid, weights and pairs must be None where X is Batc"):
         ranker().fit(batches(X), sample_weight=np.ones(N))
     with pytest.raises(ValueError, match="X must have rows; got no batch"):
@@ -109,7 +135,7 @@ def test_the_shell_reads_files_in_batches_where_memory_is_given(tmp_path):
     assert models[0] == models[1]
     assert outputs[:2] == outputs[2:]
     assert len(outputs[0].splitlines()) == N + 1
-    done = run("fit", data, "--model", model, "--memory", "4GB")
-    assert (done.exit_code, "must come with --feature-part histogram" in done.stderr) == (2, True)
+    done = run("fit", data, "--model", model, "--memory", "4GB", "--best")
+    assert (done.exit_code, "must come with a --feature-part lightgbm" in done.stderr) == (2, True)
     done = run("rank", model, data, "--memory", "much")
     assert (done.exit_code, "memory must be a size of at least 1MB" in done.stderr) == (2, True)

@@ -29,7 +29,12 @@ DATA = make_ranking_sample(n_queries=15)
 X, Y, QID = DATA.X, DATA.y, DATA.qid
 FRAME = pd.DataFrame(X, columns=list("abcde")).assign(label=Y, query=[f"q{q}" for q in QID])
 RANKER = TreeDirectRanker(XGBoostTrees(n_estimators=4, n_jobs=1), random_state=0)
-ONE = RANKER.fit(FRAME[list("abcde")], Y, QID).predict(FRAME[list("abcde")])
+
+
+@pytest.fixture(scope="module")
+def alone():
+    """Scores of the model of one machine."""
+    return RANKER.fit(FRAME[list("abcde")], Y, QID).predict(FRAME[list("abcde")])
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +80,9 @@ def test_the_death_of_a_worker_is_named_and_the_cluster_can_fit_again(client):
 
 
 @pytest.mark.parametrize("sizes", [[30, 0, 50, len(Y) - 80], [len(Y)]])
-def test_any_partitions_give_the_model_of_one_machine(client, sizes):
+def test_any_partitions_give_the_model_of_one_machine(client, alone, sizes):
     fitted = fit(RANKER, partitions(sizes), "label", "query", workers=DaskWorkers(client))
-    np.testing.assert_array_equal(fitted.predict(FRAME[list("abcde")]), ONE)
+    np.testing.assert_array_equal(fitted.predict(FRAME[list("abcde")]), alone)
     assert fitted.feature_names_in_.tolist() == list("abcde")
 
 
@@ -110,12 +115,12 @@ def test_an_error_in_one_partition_is_raised(client, change, message):
         fit(RANKER, of_pieces(pieces), "label", "query", workers=DaskWorkers(client))
 
 
-def test_partitions_are_scored_by_a_model_that_is_sent_once(client):
+def test_partitions_are_scored_by_a_model_that_is_sent_once(client, alone):
     frame, fitted = partitions([30, 0, len(Y) - 30]), RANKER.fit(FRAME[list("abcde")], Y, QID)
     predict = client.scatter(Predictor(fitted, "s"), broadcast=True)
     scored = frame.map_partitions(lambda part, f: f(part), predict, meta=FRAME.assign(s=0.0))
     found = scored.compute().sort_index()
-    np.testing.assert_array_equal(found["s"], ONE)
+    np.testing.assert_array_equal(found["s"], alone)
     assert list(found.columns) == [*FRAME.columns, "s"]
 
 

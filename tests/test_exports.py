@@ -201,8 +201,8 @@ def test_what_cannot_be_exported_is_refused(data, tmp_path):
     with pytest.raises(FileNotFoundError):
         export(ranker, tmp_path / "none" / "model", format="c")
     network = TreeDirectRanker(MLP((2,), n_epochs=1), random_state=0).fit(*data)
-    with pytest.raises(ValueError, match="format 'c' has no words for a network"):
-        export(network, path, format="c")
+    with pytest.raises(ValueError, match="format 'pmml' has no words for a network"):
+        export(network, path, format="pmml")
     leaves = LightGBMTrees(n_estimators=2, output="leaves")
     with pytest.raises(ValueError, match="feature_part must be trees with output='score', a line"):
         export(TreeDirectRanker(leaves, random_state=0).fit(*data), path, format="c")

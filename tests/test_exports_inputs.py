@@ -99,11 +99,12 @@ def pipeline(request, data):
 def test_a_pipeline_scores_raw_documents_in_c_and_onnx_as_in_python(pipeline, data, tmp_path):
     scores = pipeline.predict(data[0])
     atol = 1e-13 * np.ptp(scores)
-    if "MLP" not in repr(pipeline) and shutil.which("gcc"):
+    rounding = max(atol, 2e-7 * np.ptp(scores) * ("MLP" in repr(pipeline)))
+    if shutil.which("gcc"):
         report = export(pipeline, tmp_path / "model", format="c", check=data)
-        assert report.largest_difference <= atol
+        assert report.largest_difference <= rounding
         found = compiled((tmp_path / "model").read_bytes(), tmp_path / "compiled")(data[0])
-        np.testing.assert_allclose(found, scores, rtol=0, atol=atol)
+        np.testing.assert_allclose(found, scores, rtol=0, atol=rounding)
     onnxruntime = pytest.importorskip("onnxruntime")
     report = export(pipeline, tmp_path / "model", format="onnx", check=data)
     assert report.n_changed_pairs == 0

@@ -42,6 +42,7 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     categorical = rules.pop("categorical", ())
     signs = np.array(rules.pop("signs", [0] * X.shape[1]))
     binned = bin_rows(rows_of_X, find_bins(rows_of_X, categorical=categorical), signs)
+    binned = binned.with_columns()
     layout = layout_of(gradient, hessian, precision)
     words = pack(gradient, hessian, layout, 0, 0)
     n_tasks = nb.get_num_threads()
@@ -253,12 +254,12 @@ def test_a_histogram_is_the_naive_one(precision):
 
 @pytest.mark.parametrize("n", [1, 7, 8192, 30_001])
 def test_rows_are_partitioned_by_side_and_keep_their_order(n):
-    bins = RNG.integers(0, 2**63, size=(n, 2)).astype(np.uint64)
+    bins = RNG.integers(0, 256, size=n).astype(np.uint8)
     goes_left = RNG.integers(0, 2, size=256).astype(np.uint8)
     rows = RNG.permutation(n).astype(np.uint32)
-    left = goes_left[(bins[rows, 1] >> np.uint64(16)) & np.uint64(255)] == 1
+    left = goes_left[bins[rows]] == 1
     expected = np.concatenate([rows[left], rows[~left]])
     spare = np.empty(n, dtype=np.uint32)
-    n_left = partition_rows(rows, bins[:, 1], np.uint64(16), goes_left, spare)
+    n_left = partition_rows(rows, bins, goes_left, spare)
     assert n_left == left.sum()
     np.testing.assert_array_equal(rows, expected)

@@ -4,6 +4,7 @@ import itertools
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 from example_rankers import PARTS, every_part, ranking_data, some_ranker
 from scipy import sparse
@@ -110,6 +111,24 @@ def test_bad_data_is_refused_before_any_training(data, changed, error, message):
     given = dict(zip(["X", "y", "qid"], data, strict=True)) | changed
     with pytest.raises(error, match=message):
         some_ranker().fit(**given)
+
+
+def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted(data):
+    X, y, qid = data
+    ranker = some_ranker().fit(X, y, qid)
+    for dtype, value in itertools.product((np.float64, np.float32), (np.inf, -np.inf)):
+        wrong = X.astype(dtype)
+        wrong[0, 0], wrong[3, 1] = np.nan, value
+        with pytest.raises(ValueError, match="Input X contains infinity"):
+            ranker.predict(wrong)
+    for wrong, message in ((X[:0], "0 sample"), (X[0], "Expected 2D"), (X[:, :1], "has 1 feat")):
+        with pytest.raises(ValueError, match=message):
+            ranker.predict(wrong)
+    assert len(ranker.predict(np.full_like(X, np.nan))) == len(X)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        some_ranker().fit(pd.DataFrame(X).rename(columns=str), y, qid).predict(X)
+    for same in (X.astype(">f8"), np.asfortranarray(X), X[::-1][::-1], X.tolist()):
+        np.testing.assert_array_equal(ranker.predict(same), ranker.predict(X))
 
 
 def test_an_index_out_of_range_is_refused_before_compiled_code_follows_it(data):

@@ -122,11 +122,26 @@ def test_examples_are_explained_exactly(html):
         above, below = (row_of[one["name"]] for one in swap["pair"])
         assert y[above] < y[below]
         parts = fitted.explain(X[above : above + 1], X[below : below + 1])[0]
-        shown = {name: part for name, part, _, _ in swap["parts"]}
+        shown = {name: part for name, part, error, _, _ in swap["parts"] if error == 0}
         np.testing.assert_allclose(
             [shown.get(name, 0) for name in NAMES], parts, rtol=1e-4, atol=1e-9
         )
         np.testing.assert_allclose(swap["margin"], parts.sum(), rtol=1e-4)
+
+
+def test_sampled_parts_have_their_standard_errors(html):
+    X, qid = np.random.default_rng(0).normal(size=(36, 3)), np.repeat(np.arange(6), 6)
+    y = X[:, 0] * X[:, 1] + X[:, 2] > 0
+    curved = treerank.TreeDirectRanker(treerank.Polynomial(), random_state=0).fit(X, y, qid)
+    sampled = curved.report(X, y, qid, n_examples=1).html
+    swap = data_of(sampled)["examples"][0]["swaps"][0]
+    above, below = (int(one["name"].split()[-1]) for one in swap["pair"])
+    errors = curved.explain(X[above : above + 1], X[below : below + 1], with_errors=True)[1][0]
+    assert sum(part[2] > 0 for part in swap["parts"]) > 0
+    np.testing.assert_allclose(sorted(part[2] for part in swap["parts"]), sorted(errors), rtol=1e-4)
+    note = "The parts of this ranker are sampled"
+    assert note in Tags(sampled).text
+    assert note not in Tags(html).text
 
 
 def test_importances_are_those_of_inspection(html):

@@ -23,12 +23,13 @@ from treerank import (
     XGBoostTrees,
     export,
     make_web_search,
+    read_forest,
 )
 from treerank.baselines import AdaRank, FRank, RankBoost, RankSVM
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS, format_named
 from treerank.terms.linear import LinearTerm
-from treerank.terms.network import Affine, Function, Network
+from treerank.terms.network import Affine, Function, Network, Products, Scale, SoftSplits
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms, no_trees, total
 
@@ -119,6 +120,46 @@ def test_onnxruntime_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_p
         )
     else:
         np.testing.assert_array_equal(scores, terms.scores(data[0]))
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_compiled_c_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_path):
+    terms, (X, _, _) = ranker.terms(), data
+    export(ranker, tmp_path / "model", format="c")
+    scores = compiled((tmp_path / "model").read_bytes(), tmp_path / "compiled")
+    rounding = 2e-7 * np.ptp(ranker.predict(X)) if terms.networks else 0
+    np.testing.assert_allclose(scores(X), terms.scores(X), rtol=0, atol=rounding)
+    parts = [scores(X[:1]), scores(X[1:12]), scores(X[12:])]
+    np.testing.assert_array_equal(np.concatenate(parts), scores(X))
+
+
+LAYERS = {kind.__name__.lower(): kind for kind in (Affine, Function, Products, Scale, SoftSplits)}
+
+
+def test_networks_in_json_score_as_the_ranker_by_the_attributes_of_their_layers(ranker, tmp_path):
+    terms = ranker.terms()
+    if not terms.networks:
+        pytest.skip("has no network")
+    export(ranker, tmp_path / "model", format="json")
+    document = json.loads((tmp_path / "model").read_text())
+    X = np.random.default_rng(0).normal(size=(50, 6))
+
+    def restored(layer):
+        kind = LAYERS[layer.pop("kind")]
+        return kind(**{k: v if np.isscalar(v) else arrays(v, kind) for k, v in layer.items()})
+
+    def arrays(value, kind):
+        return tuple(map(np.array, value)) if kind is Products else np.array(value)
+
+    for found, network in zip(document["networks"], terms.networks, strict=True):
+        assert found.pop("kind") == "network"
+        layers = tuple(map(restored, found.pop("layers")))
+        numbers = {name: np.array(values) for name, values in found.items()}
+        np.testing.assert_array_equal(
+            Network(layers=layers, **numbers).scores(X), network.scores(X)
+        )
+    with pytest.raises(ValueError, match=r"A forest must be trees only; got .*networks, too"):
+        read_forest(tmp_path / "model")
 
 
 @pytest.mark.parametrize("format", ["c", "lightgbm"])

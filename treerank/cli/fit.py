@@ -103,7 +103,9 @@ def fit(
             "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
         )
     if memory is not None and not getattr(part, "accepts_batches", False):
-        raise typer.BadParameter("must come with --feature-part histogram.", param_hint="--memory")
+        raise typer.BadParameter(
+            "must come with a --feature-part lightgbm, xgboost or histogram.", param_hint="--memory"
+        )
     if workers is not None:
         _refuse_beside_workers(feature_part, best, memory, sparse, cache, n_features)
     if early_stopping_rounds is not None and valid is None:

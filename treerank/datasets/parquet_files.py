@@ -115,6 +115,7 @@ class ParquetFiles:
                     n_rows += len(table)
                     yield table
             _check_length(place, n_rows, file, groups)
+        pa.default_memory_pool().release_unused()  # which may be as large as a group of rows
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""

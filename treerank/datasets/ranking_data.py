@@ -72,9 +72,9 @@ class RankingData:
 class Batches:
     """Rows that are read in batches, anew in every iteration, instead of held in memory.
 
-    :class:`~treerank.feature_parts.histogram.trees.HistogramTrees` are fitted to more rows than fit
-    into memory, and the model is that of the same rows in memory. Every ranker scores and ranks
-    them.
+    Trees of LightGBM, of XGBoost and of this package are fitted to more rows than fit into memory,
+    and the model is that of the same rows in memory. The two engines then need columns without
+    categories, and trees that draw no rows. Every ranker scores and ranks batches.
 
     Parameters
     ----------

@@ -5,7 +5,8 @@ and a leaf leads to itself. Eight documents go down a tree together, a step of a
 time, so that the processor works on several at once. Before, missing values are replaced by
 numbers that go to the right side, so that a step is one comparison. Every operation is that of the
 ranker, so scores are equal bit for bit, as long as the compiler does not reorder floating-point
-operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines have what could be fused).
+operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines and networks have what could
+be fused). Networks are in :mod:`treerank.exports.c_network`.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from treerank.exports.c_network import stack_of, write_networks
+from treerank.exports.c_table import c_table
 from treerank.exports.format import Format
 from treerank.exports.written import Written
 from treerank.forests.forest import Forest
@@ -20,7 +23,6 @@ from treerank.terms.linear import LinearTerm
 
 #: Columns of several documents up to which these take little of a small stack.
 _MOST_COLUMNS = 1024
-_ROWS = 4096  # rows of a table that become texts together
 _HEAD = """\
 /* A ranker exported by treerank, in C99. Compile with -std=c99 and without -ffast-math.
 
@@ -101,7 +103,7 @@ void treerank_score(const double *x, size_t n, double *scores) {{
                     at[i] = node->first + !is_left;
                 }}
             for (int i = 0; i < N_TOGETHER; i++) total[i] = {add};
-        }}{line}
+        }}{line}{networks}
         for (size_t i = 0; i < N_TOGETHER && begin + i < n; i++) scores[begin + i] = total[i];
     }}
 }}
@@ -113,6 +115,9 @@ _LINE = """
                 double value = rows[i][line[k].feature];
                 if (value == value) total[i] += line[k].factor * value + line[k].offset;
             }"""
+#: What is added for a network.
+_NETWORK = """
+        for (size_t i = 0; i < N_TOGETHER && begin + i < n; i++) total[i] += network{i}(rows[i]);"""
 
 
 def write_c(written: Written) -> Iterator[str]:
@@ -125,7 +130,7 @@ def write_c(written: Written) -> Iterator[str]:
         "n_columns": n_columns,
         "n_trees": forest.n_trees,
         "n_together": n_together,
-        "stack": 1 + n_together * (n_columns + 10) // 128,
+        "stack": 1 + (n_together * (n_columns + 10) + stack_of(written.networks)) // 128,
     }
     yield _HEAD.format(**head)
     yield from _tables(written)
@@ -141,7 +146,9 @@ def write_c(written: Written) -> Iterator[str]:
     add = "total[i] + values[at[i]]"
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
     constant = _double(float(forest.constant[0]))
-    adds = {"add": add, "line": _LINE if written.line is not None else ""}
+    yield from write_networks(written.networks)
+    networks = "".join(_NETWORK.format(i=i) for i in range(len(written.networks)))
+    adds = {"add": add, "line": _LINE if written.line is not None else "", "networks": networks}
     yield _SCORE.format(is_missing=is_missing, by_set=by_set, constant=constant, **adds)
 
 
@@ -169,17 +176,17 @@ def _tables(written: Written) -> Iterator[str]:
     if sets is not None:
         nodes = np.flatnonzero(sets.of_node >= 0)
         threshold[nodes], column[nodes] = np.nan, sets.of_node[nodes]
-    yield from _table("node_t nodes", threshold[order], first[order], column[order])
-    yield from _table("double values", forest.values[order, 0])
-    yield from _table("int32_t roots", place[forest.roots])
-    yield from _table("int32_t depths", _depths(forest))
-    yield from _table("int32_t keys", np.append(keys, 0))
+    yield from c_table("node_t nodes", threshold[order], first[order], column[order])
+    yield from c_table("double values", forest.values[order, 0])
+    yield from c_table("int32_t roots", place[forest.roots])
+    yield from c_table("int32_t depths", _depths(forest))
+    yield from c_table("int32_t keys", np.append(keys, 0))
     if sets is not None:
         set_keys = np.zeros(len(sets.starts), dtype=np.int64)
         set_keys[sets.of_node[nodes]] = 2 * forest.feature[nodes] + forest.missing_left[nodes]
-        yield from _table("int32_t set_keys", set_keys)
-        yield from _table("int32_t set_starts", sets.starts)
-        yield from _table("double set_codes", np.append(sets.codes, 0.0))
+        yield from c_table("int32_t set_keys", set_keys)
+        yield from c_table("int32_t set_starts", sets.starts)
+        yield from c_table("double set_codes", np.append(sets.codes, 0.0))
     if written.line is not None:
         yield from _line_table(written.line)
     names = ",\n".join(_text(name) for name in written.names) or '""'
@@ -191,7 +198,7 @@ def _line_table(line: LinearTerm) -> Iterator[str]:
     features = line.features
     yield f"\n#define N_LINE {len(features)}"
     yield "\ntypedef struct { double factor, offset; int32_t feature; } term_t;\n"
-    yield from _table("term_t line", line.coef[features], line.offset[features], features)
+    yield from c_table("term_t line", line.coef[features], line.offset[features], features)
 
 
 def _depths(forest: Forest) -> np.ndarray:
@@ -206,19 +213,6 @@ def _depths(forest: Forest) -> np.ndarray:
     return depths
 
 
-def _table(name: str, *columns: np.ndarray) -> Iterator[str]:
-    """Yield a table of numbers, or of structures of several columns; C has no empty ones."""
-    columns = tuple(column if len(column) else np.zeros(1, np.int64) for column in columns)
-    row = ", ".join(["%r"] * len(columns))
-    row = "{" + row + "}" if len(columns) > 1 else row
-    yield f"\nstatic const {name}[] = {{\n"
-    for begin in range(0, len(columns[0]), _ROWS):
-        lists = (column[begin : begin + _ROWS].tolist() for column in columns)
-        block = ",\n".join([row % numbers for numbers in zip(*lists, strict=True)])
-        yield ",\n" * (begin > 0) + block.replace("inf", "INFINITY").replace("nan", "NAN")
-    yield "};\n"
-
-
 def _double(number: float) -> str:
     return repr(number).replace("inf", "INFINITY")
 
@@ -230,4 +224,4 @@ def _text(name: Any) -> str:
     return '"' + "".join(plain) + '"'
 
 
-C = Format(write_c, adds=("line",))
+C = Format(write_c, adds=("line", "network"))

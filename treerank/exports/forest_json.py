@@ -5,9 +5,17 @@ if its value is at most ``threshold``, both in double precision, or if it is mis
 ``missing_left`` is true. Its score is ``constant`` plus the values of its leaves, tree after tree.
 Infinite thresholds are the texts "inf" and "-inf". With a ``line``, ``coef * value + offset`` is
 added for each feature whose value is not missing.
+
+With ``networks``, the score of each is added, too. Features become ``(x - mean) * inverse``, and 0
+where they are missing. Then the layers follow, each with its ``kind`` and with the attributes of
+its class in :mod:`treerank.terms.network`, which says what it computes: "affine", "function",
+"products", "scale" or "softsplits". The outputs, rounded to single precision, are multiplied by
+``weight`` and added up.
 """
 
 from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
 
 from treerank.exports.format import Format
 from treerank.exports.json_text import json_pieces
@@ -44,7 +52,19 @@ def write_forest_json(written: Written) -> Iterator[str]:
     }
     if line is not None:
         document["line"] = {"coef": line.coef, "offset": line.offset}
+    if written.networks:
+        document["networks"] = _plain(written.networks)
     return json_pieces(document)
 
 
-JSON = Format(write_forest_json, adds=("line",))
+def _plain(value: Any) -> Any:
+    """Return networks and layers as what :func:`~treerank.exports.json_text.json_pieces` takes."""
+    if isinstance(value, tuple):
+        return ("".join(json_pieces(_plain(each))) for each in value)
+    if is_dataclass(value):
+        kind = {"kind": type(value).__name__.lower()}
+        return kind | {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    return value
+
+
+JSON = Format(write_forest_json, adds=("line", "network"))

@@ -31,7 +31,8 @@ class Rows:
     categorical : sequence of int, default=None
         Columns that hold integer codes of categories.
     places : ndarray of shape (n_rows,), default=None
-        Place of each row among the rows of all workers; ``None`` where there is one worker.
+        Place of each row among the rows of all workers, or in canonical order; ``None`` where
+        there is one worker, and the rows are in this order.
 
     Examples
     --------
@@ -54,7 +55,7 @@ class Rows:
         if np.ndim(self.values) != 2:
             raise ValueError(f"values must be two-dimensional; got shape {np.shape(self.values)}.")
         if self.order is not None:
-            order = np.asarray(self.order, dtype=np.int64)
+            order = np.asarray(self.order)
             identity = len(order) == self.values.shape[0] and (order == np.arange(len(order))).all()
             object.__setattr__(self, "order", None if identity else order)
 
@@ -114,6 +115,12 @@ class Rows:
         order = positions if self.order is None else self.order[positions]
         places = None if self.places is None else self.places[positions]
         return replace(self, order=order, places=places)
+
+    def as_read(self) -> "Rows":
+        """Return the rows in the order in which they are read, with their places in this view."""
+        order = np.arange(len(self)) if self.order is None else self.order
+        places = np.argsort(order).astype(np.int32)
+        return replace(self, order=order[places], places=places)
 
     def array(self) -> Any:
         """Return all rows as one matrix, as a copy if ``order`` is not None."""

@@ -1,17 +1,13 @@
 """Terms of a fitted feature part: the weighted sum of its outputs in neutral form."""
 
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from treerank.checks import shown
+from treerank.feature_parts.engines.fast_scores import forest_of
 from treerank.forests.folding import folded
-from treerank.forests.forest import Forest
 from treerank.terms.terms import Terms
-
-#: Forests of fitted models, since reading them from an engine takes long.
-_FORESTS: WeakKeyDictionary[Any, Forest] = WeakKeyDictionary()
 
 
 def terms_of(part: Any, weight: np.ndarray) -> Terms:
@@ -44,6 +40,4 @@ def terms_of(part: Any, weight: np.ndarray) -> Terms:
             "feature_part must be trees with output='score', a line, a network or several of "
             f"these; got {shown(part)}."
         )
-    if part.booster_ not in _FORESTS:
-        _FORESTS[part.booster_] = part.forest()
-    return Terms(folded(_FORESTS[part.booster_], weight))
+    return Terms(folded(forest_of(part), weight))

@@ -1,5 +1,6 @@
 """Scratch arrays: arrays in a file that has no name and ends with the process."""
 
+import mmap
 import os
 import tempfile
 from typing import Any
@@ -25,3 +26,20 @@ def scratch_array(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray[Any, A
         if hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash later
             os.posix_fallocate(file.fileno(), 0, size)
         return np.asarray(np.memmap(file, dtype=dtype, mode="w+", shape=shape))
+
+
+def leave_memory(array: np.ndarray[Any, Any]) -> None:
+    """Take a scratch array out of the memory of this process until it is read; ignore others.
+
+    The system may keep the file in its own memory, which other programs can have.
+
+    Examples
+    --------
+    >>> array = scratch_array((2, 3), np.uint8)
+    >>> array[:] = 7
+    >>> leave_memory(array)
+    >>> array.sum()
+    np.uint64(42)
+    """
+    if isinstance(array.base, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
+        array.base._mmap.madvise(mmap.MADV_DONTNEED)

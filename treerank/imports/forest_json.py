@@ -25,8 +25,9 @@ def is_forest_json(document: Any) -> bool:
 
 def read_forest_json(document: dict[str, Any]) -> Forest:
     """Return the forest of a document."""
-    if "line" in document:
-        raise ValueError("A forest must be trees only; got a line, too.")
+    others = [name for name in ("line", "networks") if name in document]
+    if others:
+        raise ValueError(f"A forest must be trees only; got {' and '.join(others)}, too.")
     names, sets, roots = (document[key] for key in ("feature_names", "categories", "roots"))
     if sets is not None:
         sets = CategorySets(

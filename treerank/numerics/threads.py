@@ -46,7 +46,12 @@ def threads_of(n_jobs: int | None) -> int:
     """
     if n_jobs is None or n_jobs < 0:
         return max(1, threads_allowed() + 1 + int(n_jobs or -1))
-    return min(int(n_jobs), MOST_THREADS_PER_CORE * joblib.cpu_count())
+    return min(int(n_jobs), _most_threads())
+
+
+@functools.cache
+def _most_threads():
+    return MOST_THREADS_PER_CORE * joblib.cpu_count()
 
 
 @contextmanager

@@ -51,7 +51,7 @@ def dense_gradient(scores: torch.Tensor, objective: PairwiseObjective) -> torch.
     table = torch.from_numpy(per_place).to(scores.device)  # one copy for all of them
     low, high = table[:2, :, None]
     upper, lower, offset = table[2:].to(scores.dtype)
-    row = torch.from_numpy(labels.row).to(scores.device)
+    row = torch.from_numpy(labels.row.astype(np.int64)).to(scores.device)
     place = torch.arange(len(row), device=scores.device)
     x = objective.sigma * scores[row] - offset
     assert objective.loss.of_tensor is not None

@@ -126,7 +126,7 @@ class Judgments:
         return cls(
             y,
             groups,
-            np.ones(len(y)) if sample_weight is None else sample_weight,
+            np.broadcast_to(1.0, len(y)) if sample_weight is None else sample_weight,
             np.ones(groups.n_queries) if query_weight is None else query_weight,
             keys,
             Whole.of_team(y, groups),

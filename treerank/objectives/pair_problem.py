@@ -86,8 +86,9 @@ class PairProblem:
     @cached_property
     def offset(self) -> np.ndarray:
         """Number that is taken off the score of each place: its label, or 0."""
-        labels = self.judgments.y[self.labels.row]
-        return labels if self.target_margin == "label_gap" else np.zeros_like(labels)
+        if self.target_margin == "label_gap":
+            return self.judgments.y[self.labels.row]
+        return np.zeros(len(self.labels.row))
 
     @property
     def shift(self) -> float:
@@ -118,8 +119,13 @@ class PairProblem:
 
     @cached_property
     def weights_single(self) -> Weights:
-        """Weights of the places in single precision; those in double are made for it, not kept."""
-        return Weights(*(weight.astype(np.float32) for weight in self.make_weights()))
+        """Weights of the places in single precision; those of documents only if they differ.
+
+        Those in double precision are made for it, not kept.
+        """
+        gain, document = self.make_weights()
+        document = np.empty(0) if self.is_unweighted else document
+        return Weights(gain.astype(np.float32), document.astype(np.float32))
 
     @cached_property
     def is_unweighted(self) -> bool:

@@ -54,7 +54,8 @@ def read_and_score(
     ranker: Any, X: Any, y: Any = None, qid: Any = None, *, needed: Collection[str] = _BOTH
 ) -> tuple[np.ndarray, Any, Any]:
     """Return scores, labels and query ids."""
-    check_is_fitted(ranker)
+    if not hasattr(ranker, "n_features_in_"):  # which is sooner known than all that this checks
+        check_is_fitted(ranker)
     if not isinstance(X, Batches):
         X, y, qid = read_columns(ranker, X, y, qid, needed=needed)
         return ranker._scores(check_features(ranker, X)), y, qid
@@ -77,8 +78,8 @@ def _check_reads_batches(ranker):
     """Refuse batches if the ranker needs all rows in memory."""
     if not ranker._reads_batches():
         raise TypeError(
-            f"X must be in memory for {shown(ranker)}; only rankers with HistogramTrees as "
-            "feature_part are fitted to Batches."
+            f"X must be in memory for {shown(ranker)}; only rankers whose feature_part is trees of "
+            "LightGBM, of XGBoost or of this package are fitted to Batches."
         )
 
 

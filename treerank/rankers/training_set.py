@@ -161,7 +161,7 @@ def training_set(
         check_constant_within("query_weight", by_query, groups)
     as_given = TrainingSet(
         X,
-        np.arange(len(y)),
+        np.arange(len(y), dtype=np.int32),  # engines count rows in 32 bits, too
         y,
         groups,
         check_weight("sample_weight", sample_weight, len(y)),

@@ -118,8 +118,9 @@
   function swapTable(swap) {
     const [above, below] = swap.pair;
     const largest = Math.max(Math.abs(swap.rest), ...swap.parts.map((part) => Math.abs(part[1])));
-    const rows = swap.parts.map(([feature, part, a, b]) => row(feature,
-      make("td", { class: "wide" }, partBar(part, largest)), number(signed(part)),
+    const rows = swap.parts.map(([feature, part, error, a, b]) => row(feature,
+      make("td", { class: "wide" }, partBar(part, largest)),
+      number(signed(part) + (error ? ` \u00b1 ${error.toPrecision(2)}` : "")),
       number(a), number(b)));
     if (swap.rest !== 0) {
       rows.push(row("all other features", make("td", { class: "wide" }, partBar(swap.rest, largest)),

@@ -37,7 +37,7 @@ class FeatureScale:
     Examples
     --------
     >>> X = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])
-    >>> FeatureScale.of(X, np.arange(3)).by_row(X)
+    >>> FeatureScale.of(X, np.arange(3, dtype=np.int32)).by_row(X)
     array([[-1.,  0.],
            [ 1.,  0.],
            [ 0.,  0.]])
@@ -61,11 +61,16 @@ class FeatureScale:
 
     def by_row(self, X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return standard features of the given rows, of shape (n_documents, n_features)."""
-        return _by_row(X, np.arange(len(X)) if rows is None else rows, self.mean, self.inverse)
+        return _by_row(X, _all(X) if rows is None else rows, self.mean, self.inverse)
 
     def by_column(self, X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return standard features of the given rows, of shape (n_features, n_documents)."""
-        return _by_column(X, np.arange(len(X)) if rows is None else rows, self.mean, self.inverse)
+        return _by_column(X, _all(X) if rows is None else rows, self.mean, self.inverse)
+
+
+def _all(X):
+    """Return the numbers of all rows, of the type of those of a training set."""
+    return np.arange(len(X), dtype=np.int32)
 
 
 @njit(parallel=True)

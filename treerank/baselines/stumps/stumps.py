@@ -31,7 +31,7 @@ class BinnedFeatures(NamedTuple):
     Examples
     --------
     >>> X = np.array([[1.0], [3.0], [2.0], [np.nan]])
-    >>> BinnedFeatures.of(X, np.arange(4), 10).codes
+    >>> BinnedFeatures.of(X, np.arange(4, dtype=np.int32), 10).codes
     array([[1, 3, 2, 0]], dtype=uint8)
     """
 

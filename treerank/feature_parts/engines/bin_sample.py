@@ -19,15 +19,15 @@ from treerank.team import current_team
 SAMPLE_SIZE = 50_000
 #: LightGBM treats numbers up to this magnitude as zero.
 ZERO = 1e-35
-#: Columns that one thread handles together: a cache line in single precision.
-_COLUMNS = 16
+#: Columns that one thread handles together, a cache line in single precision, and their rows.
+_COLUMNS, _ROWS = 16, 256
 
 
 def sample_of(rows: Rows, seed: int) -> Rows:
     """Return a view of about ``SAMPLE_SIZE`` rows, or ``rows`` itself if there are not more.
 
-    Every row is drawn with the same probability. Several workers all get the rows that a single
-    one would draw, in its order.
+    Every row is drawn with the same probability. Rows with places, as those of several workers,
+    are the rows that would be drawn from all rows in canonical order, in this order.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def sample_of(rows: Rows, seed: int) -> Rows:
     n_rows = sum(team.gather(len(rows)))
     if n_rows > SAMPLE_SIZE:
         rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < SAMPLE_SIZE / n_rows))
-    return rows if team.size == 1 else rows_of_team(rows)
+    return rows if rows.places is None else rows_of_team(rows)
 
 
 def rows_of_team(rows: Rows) -> Rows:
@@ -89,14 +89,15 @@ def nonzero_columns(
 
 @njit(parallel=True)
 def _append(batch, start, values, rows, filled):
-    n_columns = batch.shape[1]
+    n_rows, n_columns = batch.shape
     for block in prange((n_columns + _COLUMNS - 1) // _COLUMNS):
         first = block * _COLUMNS
-        last = min(first + _COLUMNS, n_columns)
-        for r in range(len(batch)):
-            for c in range(first, last):
-                value = np.float64(batch[r, c])
-                # Always written, but counted only if it is not zero: this needs no branch.
+        for top in range(0, n_rows, _ROWS):
+            for c in range(first, min(first + _COLUMNS, n_columns)):
                 t = filled[c]
-                values[c, t], rows[c, t] = value, start + r
-                filled[c] += not abs(value) <= ZERO
+                for r in range(top, min(top + _ROWS, n_rows)):
+                    value = np.float64(batch[r, c])
+                    # Always written, but counted only if it is not zero: this needs no branch.
+                    values[c, t], rows[c, t] = value, start + r
+                    t += not abs(value) <= ZERO
+                filled[c] = t

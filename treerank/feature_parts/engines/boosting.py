@@ -70,7 +70,7 @@ class BoostedTrees(BaseEstimator):
     the engine:
 
     - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
-    - ``predict_scores(values)`` returns the scores, of shape (n_documents, n_scores_);
+    - ``predict_scores(values)`` returns the engine's scores, of shape (n_documents, n_scores_);
     - ``predict_nodes(values)`` returns the node of each tree that each document reaches;
     - ``leaf_values()`` returns the values of all nodes, one array of shape (n_nodes, n_values)
       per tree, NaN where a node is not a leaf;
@@ -130,6 +130,8 @@ class BoostedTrees(BaseEstimator):
     cells_per_thread: ClassVar[int] = 2**16
     #: Number of documents below which the objective gets one thread; None is the usual number.
     few_documents: ClassVar[int | None] = None
+    #: Number of rows that the engine scores before a forest does; None if the engine scores all.
+    rows_before_forest: ClassVar[int | None] = 10_000
     #: Whether X may be a sparse matrix.
     accepts_sparse: ClassVar[bool] = False
     #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
@@ -207,7 +209,8 @@ class BoostedTrees(BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray | csr_matrix:
         """Return f(x), of shape (n_documents, n_outputs_), in the form that ``output`` names."""
-        check_is_fitted(self)
+        if not hasattr(self, "booster_"):
+            check_is_fitted(self)
         rows = self._as_rows(X, self.n_features_in_)
         if len(rows) == 0:
             return np.zeros((0, self.n_outputs_))

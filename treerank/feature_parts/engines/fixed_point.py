@@ -31,6 +31,9 @@ class FixedPointDerivatives:
         Number of rows that the derivatives must have.
     start : int, default=0
         Number of iterations of an earlier fit.
+    places : ndarray of shape (n_documents,), default=None
+        Which document of the objective each row of the engine is; ``None`` if they are in the same
+        order.
 
     Examples
     --------
@@ -43,8 +46,14 @@ class FixedPointDerivatives:
     (array([0., 2.], dtype=float32), array([1., 1.], dtype=float32))
     """
 
-    def __init__(self, objective: Objective, n_documents: int, start: int = 0):
-        self.objective = objective
+    def __init__(
+        self,
+        objective: Objective,
+        n_documents: int,
+        start: int = 0,
+        places: np.ndarray | None = None,
+    ):
+        self.objective, self.places = objective, places
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
@@ -54,6 +63,8 @@ class FixedPointDerivatives:
         """Return gradient and hessian as float32, rounded so that their sums are exact."""
         # A copy, because engines reuse the buffer of the scores in the next iteration.
         scores = np.array(scores, dtype=np.float64, order="C").reshape(self.shape)
+        if self.places is not None:
+            scores[self.places] = scores.copy()
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)
         gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
         (largest_gradient, _), (largest, smallest) = extremes(gradient), extremes(hessian)
@@ -72,7 +83,10 @@ class FixedPointDerivatives:
             )
         self.iteration += 1
         self.largest_hessian = max(self.largest_hessian, largest)
-        return rounded(gradient, largest_gradient), rounded(hessian, largest)
+        gradient, hessian = rounded(gradient, largest_gradient), rounded(hessian, largest)
+        if self.places is None:
+            return gradient, hessian
+        return gradient[self.places], hessian[self.places]
 
     def _checked(self, name: str, values: np.ndarray) -> np.ndarray:
         values = np.ascontiguousarray(values, dtype=np.float64)

@@ -20,6 +20,7 @@ from treerank.feature_parts.engines.column_arguments import (
 )
 from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.feature_parts.engines.growth_task import GrowthTask
+from treerank.feature_parts.engines.reading_order import in_reading_order
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
@@ -128,7 +129,7 @@ class LightGBMTrees(BoostedTrees):
     Attributes
     ----------
     booster_ : lightgbm.Booster
-        The trees.
+        The trees. Do not change them: scores may come from a copy.
     best_iteration_ : int
         Number of iterations kept.
     evals_result_ : dict
@@ -155,6 +156,7 @@ class LightGBMTrees(BoostedTrees):
     """
 
     accepts_sparse = True
+    accepts_batches = True
 
     num_leaves: Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = 31
     min_child_samples: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 20
@@ -175,6 +177,8 @@ class LightGBMTrees(BoostedTrees):
         )
         from treerank.feature_parts.engines.lightgbm_network import team_network, with_counts
 
+        if task.rows.is_batched:
+            task = in_reading_order(self, task, boosting="gbdt", engine_params=None)
         rows, derivatives, n_new, earlier, validation_rows, progress, _, _ = task
         params = self._parameters(task)
         options: dict[str, Any] = {

@@ -51,6 +51,28 @@ class RowSequence(lightgbm.Sequence):
         return len(self.rows)
 
 
+class ReadSequence(lightgbm.Sequence):
+    """Rows that are read in batches; LightGBM asks for one slice after the other, once."""
+
+    batch_size = _BATCH
+
+    def __init__(self, rows: Rows):
+        self.rows, self.batches = rows, rows.batches(_BATCH)
+        self.rest = np.empty((0, rows.shape[1]), dtype=rows.dtype)
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """Return the next rows."""
+        n_rows = index.stop - index.start
+        while len(self.rest) < n_rows:
+            self.rest = np.concatenate([self.rest, next(self.batches)[1]])
+        found, self.rest = self.rest[:n_rows], self.rest[n_rows:]
+        return found
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+
 class BatchedDataset(lightgbm.Dataset):
     """A dataset of LightGBM that reads the sample of rows for its bins in batches."""
 
@@ -85,9 +107,14 @@ def make_dataset(
     """
     if len(rows) == 0:
         rows = Rows(np.zeros((1, rows.shape[1])))
-    in_batches = rows.order is not None and not whole and not rows.is_sparse
+    if rows.is_batched:
+        data: Any = ReadSequence(rows)
+    elif rows.order is not None and not whole and not rows.is_sparse:
+        data = RowSequence(rows)
+    else:
+        data = _some_not_zero(rows.array())
     return BatchedDataset(
-        RowSequence(rows) if in_batches else _some_not_zero(rows.array()),
+        data,
         label=np.zeros(len(rows), dtype=np.float32),  # required, but only the objective has labels
         reference=reference,
         **options,
@@ -95,9 +122,9 @@ def make_dataset(
 
 
 def make_reference(rows: Rows, params: dict[str, Any], **options: Any) -> lightgbm.Dataset | None:
-    """Return a dataset with the bins of all workers' rows; a single worker needs none."""
+    """Return a dataset with the bins of rows that have places, those of all workers; else None."""
     team = current_team()
-    if rows.places is None:  # one worker
+    if rows.places is None:
         return None
     dataset = BatchedDataset(None, params=params, **options)
     drawn = dataset._create_sample_indices(total_nrow=sum(team.gather(len(rows))))

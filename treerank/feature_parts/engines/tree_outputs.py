@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from treerank.feature_parts.engines.fast_scores import scores_of
+
 
 @dataclass(frozen=True, eq=False)
 class LeafTable:
@@ -96,7 +98,7 @@ class TreeOutput:
 
 
 OUTPUTS = {
-    "score": TreeOutput(lambda part, X: part.predict_scores(X), lambda part: part.n_scores_),
+    "score": TreeOutput(scores_of, lambda part: part.n_scores_),
     "trees": TreeOutput(
         lambda part, X: part.leaf_table().tree_values(part.predict_nodes(X)),
         lambda part: part.leaf_table().n_outputs,

@@ -26,6 +26,7 @@ from treerank.feature_parts.engines.column_arguments import (
 )
 from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.feature_parts.engines.growth_task import GrowthTask
+from treerank.feature_parts.engines.reading_order import in_reading_order
 from treerank.feature_parts.rows import stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
@@ -146,7 +147,7 @@ class XGBoostTrees(BoostedTrees):
     Attributes
     ----------
     booster_ : xgboost.Booster
-        The trees.
+        The trees. Do not change them: scores may come from a copy.
     best_iteration_ : int
         Number of iterations kept.
     evals_result_ : dict
@@ -173,6 +174,7 @@ class XGBoostTrees(BoostedTrees):
     """
 
     accepts_sparse = True
+    accepts_batches = True
     #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each
     #: call and delay those of the other, so a second numba thread pays off later than elsewhere.
     few_documents = 500_000
@@ -196,6 +198,8 @@ class XGBoostTrees(BoostedTrees):
 
         from treerank.feature_parts.engines.xgboost_boundary import ProgressCallback, make_matrix
 
+        if task.rows.is_batched:
+            task = in_reading_order(self, task, device="cpu")
         rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {

@@ -1,7 +1,10 @@
 """The boundary to XGBoost: data, callbacks and models in the form of XGBoost."""
 
 import re
+import shutil
+import tempfile
 import warnings
+import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -22,23 +25,27 @@ _BATCH = 65_536
 
 
 class RowIterator(xgboost.DataIter):
-    """Rows in batches, which XGBoost reads four times; so batches must cost little."""
+    """Rows in batches, which XGBoost reads four times; so a single one is kept.
 
-    def __init__(self, rows: Rows, sparse: bool, **description: Any):
+    XGBoost keeps the bins of rows that are larger than memory in files in ``folder``.
+    """
+
+    def __init__(self, rows: Rows, sparse: bool, folder: str | None = None, **description: Any):
         self.rows, self.sparse, self.description = rows, sparse, description
-        self.position = 0
-        super().__init__()
+        self.only = rows.array() if len(rows) <= _BATCH else None
+        self.reset()
+        super().__init__(cache_prefix=None if folder is None else f"{folder}/bins")
 
     def reset(self) -> None:
         """Go back to the first batch."""
-        self.position = 0
+        # A worker without rows has an empty batch.
+        self.batches = self.rows.batches(_BATCH) if self.only is None else iter([((), self.only)])
 
     def next(self, input_data: Callable[..., Any]) -> bool:
         """Pass the next batch to ``input_data``; return whether there was one."""
-        if self.position >= max(1, len(self.rows)):  # a worker without rows has an empty batch
+        _, batch = next(self.batches, (None, None))
+        if batch is None:
             return False
-        batch = self.rows.batch(self.position, self.position + _BATCH)
-        self.position += _BATCH
         label = np.zeros(batch.shape[0], dtype=np.float32)
         batch = stored_as(batch, sparse=self.sparse)
         input_data(data=batch, label=label, **self.description)
@@ -88,8 +95,14 @@ def make_matrix(
         return xgboost.DMatrix(values, label=label, **description, **options)
 
     def quantized(view: Rows, reference: xgboost.DMatrix | None) -> xgboost.DMatrix:
-        iterator = RowIterator(view, sparse, **description)
-        return xgboost.QuantileDMatrix(iterator, ref=reference, max_bin=max_bin, **options)
+        settings = options | {"ref": reference, "max_bin": max_bin}
+        if not view.is_batched:
+            return xgboost.QuantileDMatrix(RowIterator(view, sparse, **description), **settings)
+        folder = tempfile.mkdtemp(prefix="treerank-")
+        iterator = RowIterator(view, sparse, folder, **description)
+        matrix = xgboost.ExtMemQuantileDMatrix(iterator, **settings)
+        weakref.finalize(matrix, shutil.rmtree, folder, ignore_errors=True)
+        return matrix
 
     # A sample may lack a category, and XGBoost refuses codes that the reference does not have.
     if reference is None and not categorical:

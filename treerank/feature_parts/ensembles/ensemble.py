@@ -133,7 +133,8 @@ class Ensemble(PartList):
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the mean scores of each part, of shape (n_documents, n_parts)."""
-        check_is_fitted(self)
+        if not hasattr(self, "bags_"):  # the check reads the tags of all parts, which takes long
+            check_is_fitted(self)
         return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
 
     def terms(self, weight: np.ndarray) -> Terms:

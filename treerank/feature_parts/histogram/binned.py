@@ -19,6 +19,7 @@ from treerank.numerics.compiling import njit
 
 #: Number of features in a word.
 WIDTH = 8
+_TURNED = 4096  # rows that are written to columns at a time
 _CHUNK = 128  # rows whose values stay in the cache while one block after the other is read
 
 #: Describes a *place*: one byte of the words, which holds the bin of one feature.
@@ -42,10 +43,25 @@ class Binned(NamedTuple):
         Bins of eight features each, the first feature in the lowest byte.
     places : ndarray of PLACE, shape (8 * n_blocks,)
         Description of each byte.
+    columns : ndarray of uint8, shape (8 * n_blocks, n_rows)
+        The same bins feature by feature; empty but for rows to grow trees on.
     """
 
     words: np.ndarray
     places: np.ndarray
+    columns: np.ndarray = np.empty((0, 0), dtype=np.uint8)
+
+    def with_columns(self, *, in_file: bool = False) -> "Binned":
+        """Return the rows with their bins feature by feature, too.
+
+        A leaf is split by one feature, whose bins are neighbors here.
+        """
+        by_row = self.words.view(np.uint8).reshape(len(self.words), len(self.places))
+        new = scratch_array if in_file else np.empty
+        columns = new(by_row.shape[::-1], dtype=np.uint8)
+        for start in range(0, len(by_row), _TURNED):
+            columns[:, start : start + _TURNED] = by_row[start : start + _TURNED].T
+        return self._replace(columns=columns)
 
 
 def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
@@ -83,14 +99,13 @@ def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
     used["sign"] = 0 if signs is None else signs[varying]
     if not rows.is_batched:
         words = np.empty((len(rows), n_blocks), dtype=np.uint64)
-        order = np.arange(len(rows)) if rows.order is None else rows.order
-        places["has_missing"] = _fill(rows.values, order, bins.bounds, places, words)
+        places["has_missing"] = _fill(rows.values, rows.order, bins.bounds, places, words)
         return Binned(words, places)
     words = scratch_array((len(rows), n_blocks), np.uint64)
     has_missing = np.zeros(len(places), dtype=bool)
     for at, values in rows.batches(len(rows)):
         part = np.empty((len(values), n_blocks), dtype=np.uint64)
-        has_missing |= _fill(values, np.arange(len(values)), bins.bounds, places, part)
+        has_missing |= _fill(values, None, bins.bounds, places, part)
         words[at] = part
     places["has_missing"] = has_missing
     return Binned(words, places)
@@ -98,8 +113,9 @@ def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
 
 def _fill(values, order, bounds, places, words):
     """Write the words of some rows; return which places have missing values."""
-    missing = np.zeros((-(-len(order) // _CHUNK), len(places)), dtype=bool)
-    _pack(values, order, bounds, places, words, missing)
+    missing = np.zeros((-(-len(words) // _CHUNK), len(places)), dtype=bool)
+    rows = np.arange(len(words), dtype=np.int32) if order is None else order.astype(np.int32)
+    _pack(values, rows, bounds, places, words, missing)
     return missing.any(axis=0)
 
 
@@ -108,28 +124,35 @@ def _pack(X, order, bounds, places, words, missing):
     """Write the words, and which places have missing values in each chunk of rows."""
     n_rows, n_blocks = words.shape
     for chunk in prange(len(missing)):
-        for block in range(n_blocks):
-            for i in range(chunk * _CHUNK, min((chunk + 1) * _CHUNK, n_rows)):
-                word = np.uint64(0)
-                for j in range(WIDTH):
-                    place = places[block * WIDTH + j]
-                    if place.feature >= 0:
-                        x = np.float64(X[order[i], place.feature])
-                        bin_ = find_bin(x, bounds[place.feature], place)
-                        missing[chunk, block * WIDTH + j] |= bin_ == place.n_values
-                        word |= np.uint64(bin_) << np.uint64(8 * j)
-                words[i, block] = word
+        begin, end = chunk * _CHUNK, min((chunk + 1) * _CHUNK, n_rows)
+        values, bins = np.zeros(_CHUNK), np.empty(_CHUNK, dtype=np.uint64)
+        words[begin:end] = 0
+        for p in range(len(places)):
+            place = places[p]
+            if place.feature >= 0:
+                for i in range(begin, end):
+                    values[i - begin] = X[order[i], place.feature]
+                missing[chunk, p] = _find_bins(values, end - begin, bounds[place.feature], place, bins)
+                shift = np.uint64(8 * (p % WIDTH))
+                for i in range(begin, end):
+                    words[i, p // WIDTH] |= bins[i - begin] << shift
 
 
 @njit(error_model="numpy")
-def find_bin(x: float, bounds: np.ndarray, place: np.record) -> int:
-    """Return the bin of a value; the last bin if it is missing or a category without a bin."""
-    if x != x:
-        return place.n_values
-    below, step = 0, 128
-    while step > 0:  # no branch inside: the compiler unrolls it, and eight features overlap
-        below += step if bounds[below + step - 1] < x else 0
-        step >>= 1
-    if place.is_category and bounds[below] != x:
-        return place.n_values
-    return below
+def _find_bins(values, n, bounds, place, bins):
+    """Write the bins of the first ``n`` values; return whether one of them has none.
+
+    It gets the last bin: a value is missing, or a category without a bin.
+    """
+    for i in range(len(values)):  # all of them, and bits instead of branches: vectors of values
+        below = np.uint64(0)
+        for bit in range(7, -1, -1):
+            above = bounds[below + (np.uint64(1) << np.uint64(bit)) - np.uint64(1)] < values[i]
+            below |= np.uint64(above) << np.uint64(bit)
+        bins[i] = below
+    lacks = False
+    for i in range(n):
+        known = values[i] == values[i] and (not place.is_category or bounds[bins[i]] == values[i])
+        bins[i] = bins[i] if known else np.uint64(place.n_values)
+        lacks |= not known
+    return lacks

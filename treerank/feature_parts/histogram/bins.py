@@ -85,7 +85,7 @@ def find_bins(
     is_category[list(categorical)] = True
 
     def bin_feature(f: int) -> tuple[int, bool]:
-        values = np.sort(sample[:, f].astype(np.float64))  # NaN come last
+        values = np.sort(sample[:, f]).astype(np.float64)  # NaN come last
         known = values[: len(values) - np.count_nonzero(np.isnan(values))]
         write = write_codes if is_category[f] else write_bounds
         return max(1, write(known, most, bounds[f])), len(known) == len(values)

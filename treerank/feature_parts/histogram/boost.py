@@ -1,6 +1,6 @@
 """The boosting loop: trees are grown one after the other, each a Newton step on the objective."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numba as nb
@@ -17,6 +17,7 @@ from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS, layo
 from treerank.feature_parts.histogram.predicting import add_scores
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
+from treerank.files.scratch import leave_memory
 
 _BATCH = 16_384
 
@@ -78,6 +79,8 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
     """
     earlier, validation_rows, progress = task.earlier, task.validation_rows, task.progress
     training = ScoredRows.of(task, task.rows, bins, signs)
+    columns = training.binned.with_columns(in_file=task.rows.is_batched)
+    training = replace(training, binned=columns)
     validation = None
     if validation_rows is not None:
         validation = ScoredRows.of(task, validation_rows, bins, signs)
@@ -111,6 +114,7 @@ def _grow_tree(task, training, buffers, settings):
     """Grow a tree and add it to the scores; return it and the values of its nodes."""
     derivatives, binned = task.derivatives, training.binned
     key = task.seed, derivatives.iteration
+    leave_memory(binned.words)  # they are large, and so is what an objective needs
     gradient, hessian = (d.reshape(training.scores.shape) for d in derivatives(training.scores))
     g, h = sampling.project(gradient, hessian, *key)
     layout = layout_of(g, h, settings.precision)

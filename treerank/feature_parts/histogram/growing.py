@@ -291,10 +291,8 @@ def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
         for b in range(STRIDE):
             goes_left[node, b] = b <= split.bin
         goes_left[node, place.n_values] = split.missing_left
-    bins = binned.words[:, split.place // WIDTH]
-    shift = np.uint64(8 * (split.place % WIDTH))
-    of_parent = rows[parent.begin : parent.end]
-    n_left = partition_rows(of_parent, bins, shift, goes_left[node], buffers.rows)
+    of_parent, bins = rows[parent.begin : parent.end], binned.columns[split.place]
+    n_left = partition_rows(of_parent, bins, goes_left[node], buffers.rows)
     left.begin, left.end = parent.begin, parent.begin + n_left
     right.begin, right.end = parent.begin + n_left, parent.end
     left.gradient, left.hessian, left.count = split.gradient, split.hessian, split.count

@@ -11,12 +11,11 @@ from numba import prange
 from treerank.numerics.compiling import njit
 
 _CHUNK = 8192
-_BYTE = np.uint64(255)
 
 
 @njit(error_model="numpy")
 def partition_rows(
-    rows: np.ndarray, bins: np.ndarray, shift: np.uint64, goes_left: np.ndarray, spare: np.ndarray
+    rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray, spare: np.ndarray
 ) -> int:
     """Partition ``rows`` in place; return how many go left.
 
@@ -24,10 +23,8 @@ def partition_rows(
     ----------
     rows : ndarray of uint32
         Rows of the leaf.
-    bins : ndarray of uint64
-        Words of bins of all rows.
-    shift : uint64
-        Position of the feature's bin in a word, in bits.
+    bins : ndarray of uint8
+        Bins of all rows.
     goes_left : ndarray of uint8, shape (256,)
         1 for bins that go left.
     spare : ndarray of uint32
@@ -35,24 +32,24 @@ def partition_rows(
     """
     n_chunks = (len(rows) + _CHUNK - 1) // _CHUNK
     if n_chunks == 1:  # starting threads would take longer
-        n = _partition(rows, bins, shift, goes_left, spare[: len(rows)])
+        n = _partition(rows, bins, goes_left, spare[: len(rows)])
         _join(spare[: len(rows)], n, rows, np.int64(0), n)
         return n
     before = np.zeros(n_chunks + 1, dtype=np.int64)
     for step in range(2):  # one parallel loop for both steps, so that it is compiled once
-        _partition_or_join_chunks(step, rows, bins, shift, goes_left, spare, before)
+        _partition_or_join_chunks(step, rows, bins, goes_left, spare, before)
         for c in range(n_chunks if step == 0 else 0):
             before[c + 1] += before[c]
     return before[n_chunks]
 
 
 @njit(error_model="numpy")
-def _partition(rows, bins, shift, goes_left, spare):
+def _partition(rows, bins, goes_left, spare):
     """Write left rows to the front and right rows to the back; return how many go left."""
     front, back = np.int64(0), np.int64(len(rows) - 1)
     for i in range(len(rows)):
         row = rows[i]
-        left = np.int64(goes_left[(bins[row] >> shift) & _BYTE])
+        left = np.int64(goes_left[bins[row]])
         spare[front] = row  # both, without a branch: one of the two is overwritten later
         spare[back] = row
         front += left
@@ -71,7 +68,7 @@ def _join(chunk, n_left, rows, left, right):
 
 
 @njit(parallel=True, error_model="numpy")
-def _partition_or_join_chunks(step, rows, bins, shift, goes_left, spare, before):
+def _partition_or_join_chunks(step, rows, bins, goes_left, spare, before):
     """Partition each chunk (step 0), or join the chunks (step 1).
 
     ``before[c]`` is the number of rows that go left before chunk ``c``.
@@ -82,4 +79,4 @@ def _partition_or_join_chunks(step, rows, bins, shift, goes_left, spare, before)
             right = before[len(before) - 1] + begin - before[c]
             _join(spare[begin:end], before[c + 1] - before[c], rows, before[c], right)
         else:
-            before[c + 1] = _partition(rows[begin:end], bins, shift, goes_left, spare[begin:end])
+            before[c + 1] = _partition(rows[begin:end], bins, goes_left, spare[begin:end])

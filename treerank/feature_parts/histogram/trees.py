@@ -128,6 +128,7 @@ class HistogramTrees(BoostedTrees):
     """
 
     accepts_batches: ClassVar[bool] = True
+    rows_before_forest = None
 
     grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"
     min_child_samples: Size = 20

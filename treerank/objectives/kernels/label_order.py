@@ -14,6 +14,8 @@ from treerank.inputs.grouping import QueryGroups
 class LabelOrder(NamedTuple):
     """Places of documents: positions of rows sorted by query, then by label.
 
+    There may be many millions, so numbers of 32 bits hold them; engines count rows likewise.
+
     Attributes
     ----------
     row : ndarray of shape (n_documents,)
@@ -44,18 +46,17 @@ class LabelOrder(NamedTuple):
         query = np.repeat(np.arange(groups.n_queries), groups.sizes)
         labels = groups.sorted(y)
         inner = np.lexsort((labels, query))  # stable: equal labels stay in the caller's order
-        row, labels = groups.sorted_rows(inner), labels[inner]
+        row, labels = groups.sorted_rows(inner).astype(np.int32), labels[inner]
         is_first = np.ones(len(row), dtype=bool)
         is_first[1:] = (labels[1:] != labels[:-1]) | (query[1:] != query[:-1])
-        level = np.cumsum(is_first) - 1
+        level = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
         level_start = np.append(np.flatnonzero(is_first), len(row))
         first = groups.indptr[:-1].repeat(groups.sizes)
-        high = level_start[level] - first
-        low = np.where(high > 0, level_start[np.maximum(level - 1, 0)] - first, 0)
-        low = low if adjacent else np.zeros_like(high)
-        return cls(
-            row, groups.indptr, level, level_start, low.astype(np.int32), high.astype(np.int32)
-        )
+        high = (level_start[level] - first).astype(np.int32)
+        low = np.zeros(len(row), dtype=np.int32)
+        if adjacent:
+            low[:] = np.where(high > 0, level_start[np.maximum(level - 1, 0)] - first, 0)
+        return cls(row, groups.indptr, level, level_start, low, high)
 
     def n_pairs(self) -> np.ndarray:
         """Count the pairs of each query."""

@@ -18,6 +18,9 @@ _LEAD = (
     "Each query has its documents by rank, and the pairs in the wrong order that cost most NDCG. "
     "The bars say what each feature adds to the score of the upper document above the lower one."
 )
+_SAMPLED = (
+    "The parts of this ranker are sampled; the number after ± is the standard error of a part."
+)
 
 
 def examples(subject: Subject) -> Section | None:
@@ -39,7 +42,8 @@ def examples(subject: Subject) -> Section | None:
     swaps = Swaps(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
     parts = _parts(subject, swaps)
     found = [_example(subject, q, n, swaps, parts) for n, q in enumerate(chosen)]
-    body = [paragraphs(_LEAD), _stepper("example", "query"), element("div", id="example")]
+    lead = [_LEAD, _SAMPLED] if parts[1].any() else [_LEAD]
+    body = [paragraphs(*lead), _stepper("example", "query"), element("div", id="example")]
     return Section("examples", "Worst queries", joined(body), {"examples": found})
 
 
@@ -57,11 +61,12 @@ def _worst(subject: Subject) -> list[int]:
 
 
 def _parts(subject: Subject, swaps: Swaps) -> np.ndarray:
-    """Return how much each feature adds to the margin of each swap."""
+    """Return how much each feature adds to the margin of each swap, then the standard errors."""
     if len(swaps) == 0:
-        return np.empty((0, subject.X.shape[1]))
+        return np.empty((2, 0, subject.X.shape[1]))
     pair = (_safe_indexing(subject.documents, rows) for rows in (swaps.above, swaps.below))
-    return subject.ranker.explain(*pair, random_state=subject.random_state)
+    seed = subject.random_state
+    return np.array(subject.ranker.explain(*pair, random_state=seed, with_errors=True))
 
 
 def _stepper(key: str, name: str) -> Any:
@@ -116,19 +121,20 @@ def _values(subject: Subject, q: int) -> str:
 def _swap(subject: Subject, swaps: Swaps, parts: np.ndarray, n: int, ranks: Any) -> Any:
     """Return two documents in the wrong order, and the largest parts of their margin."""
     above, below = int(swaps.above[n]), int(swaps.below[n])
-    largest = np.argsort(-np.abs(parts[n]), kind="stable")[:_N_FEATURES]
-    largest = largest[parts[n][largest] != 0]
-    rest = parts[n].sum() - parts[n][largest].sum()
+    own, errors = parts[:, n]
+    largest = np.argsort(-np.abs(own), kind="stable")[:_N_FEATURES]
+    largest = largest[own[largest] != 0]
+    rest = own.sum() - own[largest].sum()
     return {
         "pair": [
             {"name": str(subject.document_names[row]), "rank": ranks[row], "label": subject.y[row]}
             for row in (above, below)
         ],
         "cost": round(float(swaps.cost[n]), 4),
-        "margin": _rounded(parts[n].sum()),
+        "margin": _rounded(own.sum()),
         "rest": _rounded(rest),
         "parts": [
-            [subject.feature_names[j], _rounded(parts[n][j])]
+            [subject.feature_names[j], _rounded(own[j]), _rounded(errors[j])]
             + [subject.value_text(row, j) for row in (above, below)]
             for j in map(int, largest)
         ],
