@@ -136,6 +136,14 @@ def test_clicks_by_trust_are_left_out(trusting):
     assert (without.clicked >= 0).all()
 
 
+def test_nothing_is_left_out_where_documents_never_move_or_positions_have_no_click(logs):
+    log = logs["position_based"][0]
+    once = log.taking(np.unique(log.query, return_index=True)[1]).counts()
+    assert without_trust(once) is once
+    top = log.with_clicks(log.clicked & (log.position == 1)).counts()
+    assert np.isfinite(without_trust(top).clicked).all()
+
+
 def test_a_longer_list_than_in_fit_is_refused(logs):
     model = logs["position_based"][1]
     with pytest.raises(ValueError, match=r"position must be at most 5, as in fit; got 8\."):

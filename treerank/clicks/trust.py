@@ -18,6 +18,8 @@ from treerank.clicks.models.trust_bias import TrustBias
 def without_trust(counts: ClickCounts) -> ClickCounts:
     """Return counts without the clicks that trust is expected to explain.
 
+    Where no item was shown at two positions, nothing is known of trust.
+
     Examples
     --------
     >>> from treerank.clicks import make_click_log
@@ -25,10 +27,12 @@ def without_trust(counts: ClickCounts) -> ClickCounts:
     >>> bool(without_trust(counts).clicked.sum() > 0.95 * counts.clicked.sum())
     True
     """
+    if not counts.tells_slots_apart:
+        return counts
     model = TrustBias().fit(counts)
     ratio = np.clip(model.trust_ / model.examination_, 0, 1)
-    clicks = counts.by_slot(counts.clicked)
-    ratio = isotonic_regression(ratio, sample_weight=clicks, increasing=False)
+    weight = np.maximum(counts.by_slot(counts.clicked), 0.5)
+    ratio = isotonic_regression(ratio, sample_weight=weight, increasing=False)
     trusted = np.maximum(ratio - ratio[len(ratio) // 2], 0)
     share = trusted[counts.slot] / (model.attraction_[counts.item] + ratio[counts.slot])
     return replace(counts, clicked=counts.clicked * (1 - share))
