@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from treerank.clicks import CLICK_MODELS, ClickLog, make_click_log
-from treerank.clicks.trust import without_trust
 
 every_model = pytest.mark.parametrize("name", CLICK_MODELS)
 
@@ -123,25 +122,6 @@ def test_an_estimated_prior_predicts_other_sessions():
         for prior in (None, 0.1, 100.0)
     )
     assert estimated > max(weak, strong)
-
-
-def test_clicks_by_trust_are_left_out(trusting):
-    log, _, examination, trust = trusting
-    counts = log.counts()
-    without = without_trust(counts)
-    left_out = counts.by_slot(counts.clicked - without.clicked)
-    middle = trust[2] / examination[2]  # only differences from it can be told
-    expected = np.maximum(trust - middle * examination, 0)
-    assert left_out / counts.by_slot(counts.shown) == pytest.approx(expected, abs=0.03)
-    assert (without.clicked >= 0).all()
-
-
-def test_nothing_is_left_out_where_documents_never_move_or_positions_have_no_click(logs):
-    log = logs["position_based"][0]
-    once = log.taking(np.unique(log.query, return_index=True)[1]).counts()
-    assert without_trust(once) is once
-    top = log.with_clicks(log.clicked & (log.position == 1)).counts()
-    assert np.isfinite(without_trust(top).clicked).all()
 
 
 def test_a_longer_list_than_in_fit_is_refused(logs):

@@ -80,23 +80,6 @@ def test_documents_that_never_change_their_position_are_a_warning():
         assert estimate_propensities(log).tolist() == [1.0, 1.0]
 
 
-def test_a_ranker_learns_no_trust(data, fitted):
-    X, y, qid, log = data
-    top = log.position == 1
-    clicked = log.clicked | (top & (np.random.default_rng(0).random(len(top)) < 0.4))
-    found, naive = (
-        ClickRelevance(FEW_TREES, propensities=given, random_state=0)
-        .fit(log.with_clicks(clicked), (X, qid, np.arange(len(y))))
-        .predicted_
-        for given in (None, estimate_propensities(log.with_clicks(clicked)))
-    )
-    truth = fitted.predicted_
-    assert (
-        np.corrcoef(np.log(found), np.log(truth))[0, 1]
-        > 0.02 + (np.corrcoef(np.log(naive), np.log(truth))[0, 1])
-    )
-
-
 def test_click_shares_have_the_derivatives_of_their_value():
     rng = np.random.default_rng(0)
     clicks, exposure = rng.integers(0, 5, size=6), rng.uniform(1, 9, size=6)

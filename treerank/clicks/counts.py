@@ -88,11 +88,6 @@ class ClickCounts:
         items = Items(queries[query_of], documents[document_of])
         return cls(_narrow(np.cumsum(is_new)) - 1, slot, shown, clicks, items, n_slots)
 
-    @property
-    def tells_slots_apart(self) -> bool:
-        """Whether some item was shown in several slots, or there is one slot only."""
-        return len(np.unique(self.item)) < len(self.item) or self.n_slots == 1
-
     def by_item(self, values: np.ndarray) -> np.ndarray:
         """Sum values by item."""
         return np.bincount(self.item, values, minlength=len(self.items))

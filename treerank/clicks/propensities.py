@@ -168,7 +168,7 @@ def _check_clicks(counts: ClickCounts) -> None:
             "log must have a click at each position to tell propensities; got none at "
             f"{shown((without + 1).tolist())}. Leave these positions out, or pass propensities."
         )
-    if not counts.tells_slots_apart:
+    if len(np.unique(counts.item)) == len(counts.item) and counts.n_slots > 1:
         warn_user(
             "No document of a query was shown at two positions, so position and relevance cannot "
             "be told apart: all propensities are 1."

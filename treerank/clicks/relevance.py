@@ -2,9 +2,8 @@ r"""Relevance from clicks: what a log tells of each document, and what its featu
 
 Few clicks are noise, so that labels made of clicks alone teach noise. Three steps:
 
-1. Clicks by trust in high positions are left out (:mod:`treerank.clicks.trust`). Propensities
-   :math:`\theta` of positions give the exposure :math:`e_i = \sum_k n_{ik} \theta_k` of each
-   document (:mod:`treerank.clicks.propensities`).
+1. Propensities :math:`\theta` of positions give the exposure :math:`e_i = \sum_k n_{ik} \theta_k`
+   of each document (:mod:`treerank.clicks.propensities`).
 2. A feature part is fitted to the shares of documents in the clicks of their query
    (:mod:`treerank.clicks.click_shares`), several times, each time without some of the queries. It
    predicts the relevance :math:`m_i = e^{s_i}` of the documents that it has not seen.
@@ -30,7 +29,6 @@ from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog, check_any_click
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.clicks.shrinkage import gamma_shape
-from treerank.clicks.trust import without_trust
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.ensembles.bags import Bag, deal_bags
@@ -56,8 +54,7 @@ class ClickRelevance(BaseEstimator):
     n_bags : int, default=5
         Number of its fits; each leaves out another share of the queries.
     propensities : array-like of shape (n_positions,), default=None
-        Probability that each position is examined; ``None`` estimates them, and clicks by trust,
-        too. Ones ignore positions.
+        Probability that each position is examined; ``None`` estimates them. Ones ignore positions.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -130,7 +127,6 @@ class ClickRelevance(BaseEstimator):
         check_any_click(counts.clicked)
         shown = np.unique(counts.item)
         if self.propensities is None:
-            counts = without_trust(counts)
             self.propensities_ = estimate_propensities(counts)
         else:
             self.propensities_ = check_propensities(self.propensities, counts.n_slots)
