@@ -27,6 +27,17 @@ def logs():
     return found
 
 
+@pytest.fixture(scope="module")
+def trusting():
+    """A log of users who trust the first positions, and what they do."""
+    log, rng = make_click_log(40_000, n_queries=20, random_state=0), np.random.default_rng(0)
+    attraction = rng.beta(1, 3, size=len(log.items))
+    examination, trust = np.array([[0.7, 0.4, 0.3, 0.2, 0.15], [0.3, 0.1, 0.03, 0.0, 0.0]])
+    at = log.position - 1
+    proba = examination[at] * attraction[log.item] + trust[at]
+    return log.with_clicks(rng.random(len(at)) < proba), attraction, examination, trust
+
+
 @every_model
 def test_the_likelihood_never_falls(logs, name):
     values = logs[name][1].log_posterior_
@@ -84,6 +95,33 @@ def test_a_position_based_model_needs_no_more_than_sums(logs):
     assert model.attraction_ == pytest.approx(fitted.attraction_)
     assert model.examination_ == pytest.approx(fitted.examination_)
     assert model.perplexity(log) == pytest.approx(fitted.perplexity(log))
+
+
+def test_trust_is_told_from_attraction(trusting):
+    log, attraction, examination, trust = trusting
+    model = CLICK_MODELS["trust_bias"](max_iter=300).fit(log)
+    assert model.trust_ == pytest.approx(trust, abs=0.03)
+    assert model.examination_ == pytest.approx(examination, abs=0.05)
+    assert np.abs(model.attraction_ - attraction).mean() < 0.05
+    assert model.perplexity(log).max() < 2
+
+
+def test_a_prior_is_worth_more_where_items_differ_less(logs):
+    log, fitted, _ = logs["position_based"]
+    alike = log.with_clicks(np.random.default_rng(0).random(len(log.item)) < 0.3)
+    model = CLICK_MODELS["position_based"]
+    assert model(max_iter=1).fit(alike).prior_shows_ > 100 > fitted.prior_shows_
+    assert model(max_iter=1, prior_shows=3.0).fit(log).prior_shows_ == 3.0
+
+
+def test_an_estimated_prior_predicts_other_sessions():
+    log = make_click_log(300, random_state=2)
+    seen, unseen = (log.taking(np.arange(start, 300, 2)) for start in (0, 1))
+    estimated, weak, strong = (
+        CLICK_MODELS["position_based"](prior_shows=prior).fit(seen).log_likelihood(unseen)
+        for prior in (None, 0.1, 100.0)
+    )
+    assert estimated > max(weak, strong)
 
 
 def test_a_longer_list_than_in_fit_is_refused(logs):

@@ -29,7 +29,6 @@ from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog, check_any_click
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.clicks.shrinkage import gamma_shape
-from treerank.clicks.trust import without_trust
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.ensembles.bags import Bag, deal_bags
@@ -128,7 +127,6 @@ class ClickRelevance(BaseEstimator):
         check_any_click(counts.clicked)
         shown = np.unique(counts.item)
         if self.propensities is None:
-            counts = without_trust(counts)
             self.propensities_ = estimate_propensities(counts)
         else:
             self.propensities_ = check_propensities(self.propensities, counts.n_slots)
