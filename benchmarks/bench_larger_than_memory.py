@@ -19,7 +19,7 @@ from pathlib import Path
 from bench_parquet import write_file
 from timing import say_versions
 
-PARTS = {"histogram": {"num_leaves": 31}, "xgboost": {"max_depth": 5}}
+PARTS = {"histogram": {}, "lightgbm": {}, "xgboost": {"max_depth": 5}}
 
 
 def fit(name, path, in_memory, arguments):

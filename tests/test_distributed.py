@@ -22,8 +22,10 @@ from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit
 from treerank.distributed.id_hashes import id_hashes
+from treerank.distributed.launcher import tracker_for
 from treerank.distributed.processes import Processes
 from treerank.distributed.shards import Shard, gather_queries
+from treerank.distributed.xgboost_team import LostTeamError, xgboost_team
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.lightgbm_network import Network
@@ -36,6 +38,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.objectives.judgments import Whole
 from treerank.objectives.pairs import Pairs
+from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.held_out import HeldOut
 from treerank.team import Filling, current_team, working_in
@@ -344,6 +347,15 @@ def test_hashes_are_equal_where_query_ids_are():
     assert len({id_hashes(values)[0] for values in dates}) == 1
 
 
+def test_the_first_worker_tells_its_iterations_and_metrics(launcher):
+    told = []
+    launcher.n_workers = 2
+    with listening(lambda *message: told.append(message)):
+        ranker = fit(TreeDirectRanker(TREES), X, Y, QID, workers=launcher, eval_set=(X, Y, QID))
+    values = ranker.evals_result_["validation"]["ndcg@10"]
+    assert told == [(t, len(values), {"ndcg@10": value}) for t, value in enumerate(values, 1)]
+
+
 @pytest.mark.parametrize("form", ["Parquet", "LETOR"])
 def test_workers_read_their_shares_of_a_file(launcher, tmp_path, form):
     rows = np.random.default_rng(0).permutation(len(Y))
@@ -374,8 +386,11 @@ def test_the_shell_fits_by_workers(tmp_path):
     one, two = (load(model) for model in models)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     assert one.evals_result_ == two.evals_result_
-    wrong = run("fit", data, "-m", models[0], "--workers", "2")
-    assert (wrong.exit_code, "must come with --feature-part xgboost" in wrong.stderr) == (2, True)
+    done = run("fit", data, "-m", models[0], "--n-estimators", "2", "--workers", "2")
+    assert done.exit_code == 0, done.output
+    assert load(models[0]).feature_part_.min_child_samples == 0
+    wrong = run("fit", data, "-m", models[0], "--workers", "2", "--best")
+    assert (wrong.exit_code, "must come with --feature-part lightgbm" in wrong.stderr) == (2, True)
 
 
 def test_outside_of_a_team_a_fit_is_alone():
@@ -410,3 +425,13 @@ def test_columns_of_categories_and_several_labels_are_refused():
         fit(ranker, X, np.stack([Y, Y], axis=1), QID)
     with pytest.raises(ValueError, match="workers must be"):
         fit(ranker, X, Y, QID, workers=0)
+
+
+def test_a_team_does_not_wait_forever_for_a_worker_that_never_comes(monkeypatch):
+    monkeypatch.setattr("treerank.distributed.launcher._PATIENCE", 1)
+    with (
+        tracker_for(2, "127.0.0.1") as address,
+        pytest.raises(LostTeamError, match="every worker must live"),
+        xgboost_team(address),
+    ):
+        pass

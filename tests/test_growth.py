@@ -72,15 +72,16 @@ def count(kernel, n, n_levels):
     arrays = [counted(array) for array in (np.ones(n), np.ones(n), np.zeros(n), np.zeros(n))]
     value = counted(np.zeros(1))
     Counted.n_accesses = 0
-    plain(kernel)(counted(scores[labels.row]), 0.0, labels, *arrays, value)
+    places = labels.indptr, labels.levels()
+    plain(kernel)(counted(scores[labels.row]), 0.0, *places, *arrays, value)
     assert np.asarray(arrays[2]).any()
     return Counted.n_accesses
 
 
-def double_loop(x, shift, labels, weight, upper, g, h, value):
+def double_loop(x, shift, indptr, level, weight, upper, g, h, value):
     """The same gradient pair by pair: what must not pass."""
     for i in range(len(x)):
-        below = labels.level[:] < labels.level[i]
+        below = level[:] < level[i]
         g[i] += (x[i] - x[:] - 1)[below].sum()
 
 

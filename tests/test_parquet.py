@@ -145,6 +145,13 @@ def test_files_of_a_folder_have_the_same_columns(tmp_path, columns, message):
         read_parquet(tmp_path)
 
 
+def test_a_column_twice_in_a_later_file_of_a_folder_is_refused(tmp_path):
+    table = pq.read_table(write(tmp_path / "a.parquet"))
+    pq.write_table(table.append_column("price", table["price"]), tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"b.parquet, column 'price': .* got it twice"):
+        read_parquet(tmp_path)
+
+
 def test_what_is_no_whole_file_is_an_error_that_names_it(tmp_path, file):
     content = write(file).read_bytes()
     for damaged in (b"", content[:-9], content[:4] + b"\xff" * 40 + content[44:], b"1 qid:1 1:2\n"):

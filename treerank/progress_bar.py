@@ -21,7 +21,8 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
     """Show the progress of the fits inside the block.
 
     The trees, epochs, rounds or generations are counted. The last value of the metric on the
-    ``eval_set`` is shown if there is one. Fits in other processes are not shown.
+    ``eval_set`` is shown if there is one. Of fits in other processes, only those of
+    :func:`treerank.distributed.fit` are shown.
 
     Parameters
     ----------

@@ -35,6 +35,8 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
 _TREES = make_feature_part("lightgbm").get_params(deep=False)
+#: Several workers of LightGBM only estimate how many documents a leaf has.
+_LEAVES_BY_WORKERS = {"lightgbm": {"min_child_samples": 0, "min_child_weight": 16.0}}
 _HELP = {
     "feature_part": "Feature part that grows trees, not a network; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
@@ -43,7 +45,8 @@ _HELP = {
     "valid": f"Data file for early stopping and pair probabilities: {format_names()}.",
     "stopping": "Stop after so many trees without a better metric on the --valid file.",
     "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
-    "workers": "Fit by so many processes, each of which reads a share of TRAIN.",
+    "workers": "Fit by so many processes, each of which reads a share of TRAIN. Leaves of LightGBM "
+    "then need hessians of 16 in all, not 20 documents.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 
@@ -93,7 +96,7 @@ def fit(
     if best:
         _refuse_trees(feature_part, n_estimators, num_leaves, learning_rate, early_stopping_rounds)
         part = make_feature_part(TreeDirectRanker.best().feature_part)
-        part.set_params(**{"1__n_jobs": n_jobs})
+        part.set_params(**{"1__n_jobs": n_jobs, "2__n_jobs": n_jobs})
     else:
         part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
         part.set_params(early_stopping_rounds=early_stopping_rounds, n_jobs=n_jobs)
@@ -108,6 +111,7 @@ def fit(
         )
     if workers is not None:
         _refuse_beside_workers(feature_part, best, memory, sparse, cache, n_features)
+        part.set_params(**_LEAVES_BY_WORKERS.get(feature_part, {}))
     if early_stopping_rounds is not None and valid is None:
         raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
     check_written(model, train, valid)
@@ -126,7 +130,7 @@ def fit(
     else:
         from treerank.distributed import fit as fit_by_workers
 
-        with growing:
+        with growing as show, listening(show):
             ranker = fit_by_workers(ranker, train, label, query, workers=workers, eval_set=valid)
     ranker.save(model)
     n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
@@ -157,10 +161,10 @@ def _refuse_trees(feature_part, *sizes):
 
 def _refuse_beside_workers(feature_part, *others):
     """Refuse what several workers cannot do."""
-    if feature_part != "xgboost" or any(others):
+    if feature_part not in ("lightgbm", "xgboost") or any(others):
         raise typer.BadParameter(
-            "must come with --feature-part xgboost, and without --best, --memory, --sparse, "
-            "--cache and --n-features.",
+            "must come with --feature-part lightgbm or xgboost, and without --best, --memory, "
+            "--sparse, --cache and --n-features.",
             param_hint="--workers",
         )
 

@@ -30,7 +30,8 @@ from treerank.inputs.columns import Columns, as_frame
 from treerank.inputs.documents import check_ids, check_labels
 from treerank.numerics.threads import threads_allowed
 
-_ROWS_AT_ONCE = 1024
+#: Rows that become text at a time, and about how many of their numbers.
+_ROWS_AT_ONCE, _CELLS_AT_ONCE = 1024, 2**18
 
 
 def read_letor(
@@ -245,8 +246,9 @@ def _row_texts(data):
     labels, queries = _label_texts(data.y, n_rows), _query_texts(data.qid, n_rows)
     notes = [""] * n_rows if data.comments is None else _comment_texts(data.comments, n_rows)
     feature_texts = _sparse_texts if issparse(X) else _dense_texts
-    for start in range(0, n_rows, _ROWS_AT_ONCE):
-        part = slice(start, start + _ROWS_AT_ONCE)
+    n_at_once = min(_ROWS_AT_ONCE, 1 + _CELLS_AT_ONCE // max(1, X.shape[1]))
+    for start in range(0, n_rows, n_at_once):
+        part = slice(start, start + n_at_once)
         features = feature_texts(X[part])
         yield map(_row_text, zip(labels[part], queries[part], features, notes[part], strict=True))
 
@@ -261,7 +263,8 @@ def _row_text(row):
 def _dense_texts(X):
     """Return the features of each row of a dense matrix as text."""
     template = "".join(f" {j}:%r" for j in range(1, X.shape[1] + 1))
-    return [_without_point_zero(template % tuple(row)) for row in X.tolist()]
+    rows = X.astype(np.float64, copy=False).tolist()
+    return [_without_point_zero(template % tuple(row)) for row in rows]
 
 
 def _sparse_texts(X):
@@ -288,7 +291,7 @@ def _as_sorted(X):
 
 
 def _as_matrix(X):
-    """Return a dense float64 matrix."""
+    """Return a dense matrix of floats."""
     categories = Columns.of(X).categories
     if categories:
         frame: Any = as_frame(X)
@@ -297,7 +300,7 @@ def _as_matrix(X):
     X = np.asarray(Columns().numbers(X))
     if X.ndim != 2:
         raise ValueError(f"X must be two-dimensional; got shape {X.shape}.")
-    return X.astype(np.float64, copy=False)
+    return X if X.dtype.kind == "f" else X.astype(np.float64)
 
 
 def _checked_length(name, values, n_rows):

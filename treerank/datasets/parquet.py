@@ -253,14 +253,15 @@ def _features(files: ParquetFiles) -> pa.Table:
 def _table(files: ParquetFiles, columns: Iterable[pa.ChunkedArray], n_rows: int) -> pa.Table:
     """Return columns as a table whose numbers are in one matrix."""
     numbers = [name for name in files.features if is_number(files.schema.field(name).type)]
+    place_of = {name: place for place, name in enumerate(numbers)}
     matrix, found = None, {}
     for name, column in zip(files.features, columns, strict=True):
-        if name not in numbers:
+        if name not in place_of:
             found[name] = _categories(column)
             continue
         if matrix is None:  # a column has been read: the file has as many rows as it says
             matrix = np.empty((n_rows, len(numbers)), dtype=files.dtype, order="F")
-        values = matrix[:, numbers.index(name)]
+        values = matrix[:, place_of[name]]
         _fill(values, column)
         found[name] = pa.array(values)  # a view
     return pa.table(found)

@@ -59,8 +59,8 @@ class ParquetFiles:
         """Open a file, or the files ``*.parquet`` of a folder in the order of their names."""
         files = {str(place): _opened(place) for place in _places(Path(path))}
         first, schema = next(iter(files)), next(iter(files.values())).schema_arrow
-        _check_names(first, schema)
         for place, file in files.items():
+            _check_names(place, file.schema_arrow)
             _check_same(place, file.schema_arrow, first, schema)
         if sum(file.metadata.num_rows for file in files.values()) == 0:
             raise ValueError(f"{path}: a Parquet file must have rows; got none.")
@@ -124,8 +124,9 @@ class ParquetFiles:
     def _check_columns(self, place: str) -> None:
         """Refuse columns that do not exist, or whose type cannot be what they are for."""
         needed = [name for name in (self.label, self.query) if name is not None]
+        known = set(self.schema.names)  # a list is made at each call
         for name in [*needed, *self.features]:
-            if name not in self.schema.names:
+            if name not in known:
                 role = self.role_of(name)
                 raise ValueError(
                     f"{place}, column {shown(name)}: the column of the {role} must exist; got "
@@ -310,11 +311,9 @@ def _check_names(place, schema):
 
 def _check_same(place, schema, first, expected):
     """Refuse a file with other columns or types than the first file of its folder."""
-    for name in [*expected.names, *schema.names]:
-        kinds = [
-            each.field(name).type if name in each.names else "no column"
-            for each in (expected, schema)
-        ]
+    kind_of = [dict(zip(each.names, each.types, strict=True)) for each in (expected, schema)]
+    for name in kind_of[0] | kind_of[1]:
+        kinds = [each.get(name, "no column") for each in kind_of]
         if kinds[0] != kinds[1]:
             raise ValueError(
                 f"{place}, column {shown(name)}: must be as in {first}, {kind_name(kinds[0])}; got "

@@ -5,11 +5,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from treerank.distributed.parts import Part
+from treerank.distributed.progress_relay import hearing_progress
 from treerank.lazy import naming_the_extra
 
 with naming_the_extra("XGBoostTrees"):
     from xgboost.core import XGBoostError
     from xgboost.tracker import RabitTracker
+
+
+#: Seconds within which all workers must come: those that a cluster starts may take long.
+_PATIENCE = 600
 
 
 class Launcher(Protocol):
@@ -48,16 +53,20 @@ class Launcher(Protocol):
 def tracker_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
     """Listen at ``host`` for so many workers, and return the address at which they meet.
 
+    It also says where the first of them tells its progress, if anybody listens. If one never comes,
+    the others end with a ``LostTeamError``.
+
     Examples
     --------
     >>> with tracker_for(1, "127.0.0.1") as address:
     ...     address["dmlc_tracker_uri"]
     '127.0.0.1'
     """
-    tracker = RabitTracker(host_ip=host, n_workers=n_workers)
+    tracker = RabitTracker(host_ip=host, n_workers=n_workers, timeout=_PATIENCE)
     try:
         tracker.start()
-        yield tracker.worker_args()
+        with hearing_progress(host) as place:
+            yield tracker.worker_args() | {"progress": place}
     finally:
         with contextlib.suppress(XGBoostError):  # it misses workers that have died
             tracker.free()

@@ -13,6 +13,7 @@ from treerank.datasets.tables import take_columns
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
 from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.parts import Part, read_part
+from treerank.distributed.progress_relay import telling_progress
 from treerank.distributed.shards import Shard, gather_queries
 from treerank.distributed.xgboost_team import xgboost_team
 from treerank.files.checkpoint import Checkpoint, using
@@ -48,12 +49,15 @@ def fit_share(
     checkpoint : Checkpoint or None
         Where the first worker saves the trees.
     address : dict
-        Arguments of XGBoost's ``CommunicatorContext``.
+        Arguments of XGBoost's ``CommunicatorContext``, and ``progress``, a place to tell it to.
     """
+    communicator = dict(address)  # workers in threads share it
+    progress = communicator.pop("progress")
     with (
         warnings.catch_warnings(record=True) as caught,
-        xgboost_team(address) as team,
+        xgboost_team(communicator) as team,
         using(checkpoint),
+        telling_progress(progress if team.rank == 0 else None),
     ):
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker")  # of XGBoost

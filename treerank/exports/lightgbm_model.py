@@ -6,8 +6,9 @@ features: a leaf with a linear model, which LightGBM itself reads and other read
 not.
 """
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Collection, Iterator
+from itertools import chain, compress
+from operator import not_
 from typing import Any
 
 import numpy as np
@@ -35,12 +36,23 @@ tree_sizes={sizes}
 _CATEGORY, _LEFT, _ZERO, _NAN = 1, 2, 4, 8
 #: Lines that a tree without splits has, too.
 _OF_SPLITS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
+#: Lines about training, on which scores do not depend.
+STATISTICS = (
+    "split_gain",
+    "leaf_weight",
+    "leaf_count",
+    "internal_value",
+    "internal_weight",
+    "internal_count",
+)
 
 
-def write_lightgbm(written: Written) -> Iterator[str]:
-    """Yield the text of the model."""
+def write_lightgbm(written: Written, left_out: Collection[str] = ()) -> Iterator[str]:
+    """Yield the text of the model, without some lines of trees."""
     missing = _ZERO if written.forest.missing_up_to >= 0 else _NAN
-    texts = chain((_tree(tree, missing) for tree in written.trees()), _line_trees(written))
+    texts = chain(
+        (_tree(tree, missing, left_out) for tree in written.trees()), _line_trees(written)
+    )
     trees = [f"Tree={i}\n{text}\n\n" for i, text in enumerate(texts)]  # their sizes come first
     yield _HEADER.format(
         last=written.forest.n_features - 1,
@@ -53,29 +65,30 @@ def write_lightgbm(written: Written) -> Iterator[str]:
     yield f"end of trees\n\nparameters:\n{linear}\nend of parameters\n"
 
 
-def _tree(tree: WrittenTree, missing: int) -> str:
+def _tree(tree: WrittenTree, missing: int, left_out: Collection[str]) -> str:
     """Return one tree: splits and leaves are numbered apart, leaves as -1, -2 and so on."""
-    splits = [node for node, feature in enumerate(tree.feature) if feature >= 0]
-    leaves = [node for node, feature in enumerate(tree.feature) if feature < 0]
-    place = {node: i for i, node in enumerate(splits)} | {n: ~i for i, n in enumerate(leaves)}
-    sets = tree.sets
-    number = iter(range(len(sets)))
-    decisions = [
-        _CATEGORY + missing if n in sets else missing + _LEFT * tree.missing_left[n] for n in splits
-    ]
-    zeros, ones = (" ".join(sign * len(splits)) for sign in "01")
+    is_split = [feature >= 0 for feature in tree.feature]
+    place, n_splits, n_leaves = [], 0, 0
+    for each in is_split:
+        place.append(n_splits if each else ~n_leaves)
+        n_splits, n_leaves = n_splits + each, n_leaves + (not each)
+    decisions = [missing + _LEFT * left for left in tree.missing_left]
+    sets, thresholds = tree.sets, [*tree.threshold]
+    for number, node in enumerate(sets):
+        decisions[node], thresholds[node] = _CATEGORY + missing, number
+    zeros, ones = (" ".join(sign * n_splits) for sign in "01")
     lines: dict[str, Any] = {
-        "num_leaves": len(leaves),
+        "num_leaves": n_leaves,
         "num_cat": len(sets),
-        "split_feature": [tree.feature[node] for node in splits],
+        "split_feature": list(compress(tree.feature, is_split)),
         "split_gain": zeros,
-        "threshold": [next(number) if n in sets else tree.threshold[n] for n in splits],
-        "decision_type": decisions,
-        "left_child": [place[node + 1] for node in splits],
-        "right_child": [place[tree.right[node]] for node in splits],
-        "leaf_value": [tree.value[node] for node in leaves],
-        "leaf_weight": " ".join("1" * len(leaves)),
-        "leaf_count": " ".join("1" * len(leaves)),
+        "threshold": list(compress(thresholds, is_split)),
+        "decision_type": list(compress(decisions, is_split)),
+        "left_child": list(compress(place[1:], is_split)),
+        "right_child": [place[node] for node in compress(tree.right, is_split)],
+        "leaf_value": list(compress(tree.value, map(not_, is_split))),
+        "leaf_weight": " ".join("1" * n_leaves),
+        "leaf_count": " ".join("1" * n_leaves),
         "internal_value": zeros,
         "internal_weight": zeros,
         "internal_count": ones,
@@ -85,7 +98,8 @@ def _tree(tree: WrittenTree, missing: int) -> str:
         lines["cat_boundaries"] = [0, *np.cumsum([len(each) for each in words]).tolist()]
         lines["cat_threshold"] = list(chain(*words))
     lines |= {"is_linear": 0, "shrinkage": 1}
-    return "".join(f"{name}={_line(value)}\n" for name, value in lines.items())
+    kept = [(name, value) for name, value in lines.items() if name not in left_out]
+    return "".join(f"{name}={_line(value)}\n" for name, value in kept)
 
 
 def _line_trees(written: Written) -> Iterator[str]:

@@ -15,7 +15,7 @@ import numpy as np
 from treerank.exports.comparison import BELOW_SINGLE, Comparison
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
-from treerank.exports.lightgbm_model import write_lightgbm
+from treerank.exports.lightgbm_model import STATISTICS, write_lightgbm
 from treerank.exports.written import Written
 from treerank.exports.xgboost_model import write_xgboost
 
@@ -38,7 +38,8 @@ def write_treelite(written: Written) -> Iterator[bytes]:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "model.txt"
         with path.open("w") as file:
-            file.writelines(write_lightgbm(Written(forest, thresholds, written.names)))
+            trees = Written(forest, thresholds, written.names)
+            file.writelines(write_lightgbm(trees, left_out=STATISTICS))
         yield frontend.load_lightgbm_model(path).serialize_bytes()
 
 

@@ -41,5 +41,6 @@ def leave_memory(array: np.ndarray[Any, Any]) -> None:
     >>> array.sum()
     np.uint64(42)
     """
-    if isinstance(array.base, np.memmap) and hasattr(mmap, "MADV_DONTNEED"):
-        array.base._mmap.madvise(mmap.MADV_DONTNEED)
+    pages: Any = getattr(array.base, "_mmap", None)
+    if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
+        pages.madvise(mmap.MADV_DONTNEED)

@@ -112,7 +112,7 @@ def slices(
     with naming("columns"):
         by_query = {name: _by_query(name, column, groups) for name, column in columns.items()}
     for name, column in by_query.items():
-        for text, is_inside in _parts(column, n_bins):
+        for text, is_inside in _parts(column, n_bins, at_least):
             inside, others = values[is_inside & is_measured], values[~is_inside & is_measured]
             if min(len(inside), len(others)) >= at_least and np.ptp(values[is_measured]) > 0:
                 found.append(_compared(name, text, inside, others))
@@ -155,11 +155,13 @@ def _by_query(name, column, groups):
     return np.divide(sums, counts, out=np.full(groups.n_queries, np.nan), where=counts > 0)
 
 
-def _parts(column: np.ndarray, n_bins: int) -> Iterator[tuple[str, np.ndarray]]:
-    """Yield the name of each part of the queries, and which they are."""
+def _parts(column: np.ndarray, n_bins: int, at_least: int) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the name of each part of the queries, and which they are; no text that is too rare."""
     if column.dtype.kind != "f":
-        texts = np.array([str(value) for value in column])
-        yield from ((text, texts == text) for text in np.unique(texts))
+        texts = [str(value) for value in column]
+        names, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
+        frequent = np.flatnonzero(counts >= at_least)
+        yield from ((str(names[code]), codes == code) for code in frequent)
         return
     known = column[~np.isnan(column)]
     if len(known) < len(column):

@@ -84,6 +84,11 @@ class PairProblem:
         return LabelOrder.from_labels(self.judgments.y, self.groups, adjacent=self.pairs.adjacent)
 
     @cached_property
+    def levels(self) -> np.ndarray:
+        """Level of each place; only kernels that sum by levels need it."""
+        return self.labels.levels()
+
+    @cached_property
     def offset(self) -> np.ndarray:
         """Number that is taken off the score of each place: its label, or 0."""
         if self.target_margin == "label_gap":

@@ -122,37 +122,36 @@ def _fill(values, order, bounds, places, words):
 @njit(parallel=True, error_model="numpy")
 def _pack(X, order, bounds, places, words, missing):
     """Write the words, and which places have missing values in each chunk of rows."""
-    n_rows, n_blocks = words.shape
     for chunk in prange(len(missing)):
-        begin, end = chunk * _CHUNK, min((chunk + 1) * _CHUNK, n_rows)
-        values, bins = np.zeros(_CHUNK), np.empty(_CHUNK, dtype=np.uint64)
-        words[begin:end] = 0
+        begin = chunk * _CHUNK
+        n = min(_CHUNK, len(words) - begin)
+        values, bins = np.empty(n), np.empty(n, dtype=np.uint64)
+        words[begin : begin + n] = 0
         for p in range(len(places)):
             place = places[p]
             if place.feature >= 0:
-                for i in range(begin, end):
-                    values[i - begin] = X[order[i], place.feature]
-                missing[chunk, p] = _find_bins(values, end - begin, bounds[place.feature], place, bins)
-                shift = np.uint64(8 * (p % WIDTH))
-                for i in range(begin, end):
-                    words[i, p // WIDTH] |= bins[i - begin] << shift
+                for i in range(n):
+                    values[i] = X[order[begin + i], place.feature]
+                missing[chunk, p] = _find_bins(values, bounds[place.feature], place, bins)
+                for i in range(n):
+                    words[begin + i, p // WIDTH] |= bins[i] << np.uint64(8 * (p % WIDTH))
 
 
 @njit(error_model="numpy")
-def _find_bins(values, n, bounds, place, bins):
-    """Write the bins of the first ``n`` values; return whether one of them has none.
+def _find_bins(values, bounds, place, bins):
+    """Write the bins of the values of one feature; return whether one of them has none.
 
     It gets the last bin: a value is missing, or a category without a bin.
     """
-    for i in range(len(values)):  # all of them, and bits instead of branches: vectors of values
+    for i in range(len(values)):  # bits instead of branches, so that the compiler uses vectors
         below = np.uint64(0)
         for bit in range(7, -1, -1):
-            above = bounds[below + (np.uint64(1) << np.uint64(bit)) - np.uint64(1)] < values[i]
-            below |= np.uint64(above) << np.uint64(bit)
+            step = np.uint64(1) << np.uint64(bit)
+            below |= np.uint64(bounds[below + step - np.uint64(1)] < values[i]) << np.uint64(bit)
         bins[i] = below
-    lacks = False
-    for i in range(n):
+    any_lacks = False
+    for i in range(len(values)):
         known = values[i] == values[i] and (not place.is_category or bounds[bins[i]] == values[i])
         bins[i] = bins[i] if known else np.uint64(place.n_values)
-        lacks |= not known
-    return lacks
+        any_lacks |= not known
+    return any_lacks

@@ -55,16 +55,16 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(of_sums, adjacent, parallel=True, error_model="numpy")
-    def over_sorted(x, shift, labels, weight, upper, g, h, value):
-        for q in prange(len(labels.indptr) - 1):
-            a, b = labels.indptr[q], labels.indptr[q + 1]
+    def over_sorted(x, shift, indptr, levels, weight, upper, g, h, value):
+        for q in prange(len(indptr) - 1):
+            a, b = indptr[q], indptr[q + 1]
             g[a:b] = 0
             h[a:b] = 0
             value[q] = 0
             order = a + np.argsort(x[a:b])
             middle = x[order[(b - a) // 2]] if b > a else 0.0
             for side in (1, -1):
-                level = labels.level[a:b] - labels.level[a]
+                level = levels[a:b] - levels[a]
                 if side == -1:  # mirrored: the highest level comes first, as do low scores
                     level, order = level.max() - level, order[::-1].copy()
                 size = level.max() + 2

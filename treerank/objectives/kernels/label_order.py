@@ -22,10 +22,8 @@ class LabelOrder(NamedTuple):
         The caller's row at each place.
     indptr : ndarray of shape (n_queries + 1,)
         Query ``q`` owns the places ``indptr[q]`` to ``indptr[q + 1]``.
-    level : ndarray of shape (n_documents,)
-        Level of each place, counted through all queries; one level has one label.
     level_start : ndarray of shape (n_levels + 1,)
-        First place of each level.
+        First place of each level, counted through all queries; one level has one label.
     low, high : ndarray of shape (n_documents,)
         Partners less relevant than a place: places ``low`` to ``high``, counted from the first
         place of the query.
@@ -33,7 +31,6 @@ class LabelOrder(NamedTuple):
 
     row: np.ndarray
     indptr: np.ndarray
-    level: np.ndarray
     level_start: np.ndarray
     low: np.ndarray
     high: np.ndarray
@@ -49,14 +46,18 @@ class LabelOrder(NamedTuple):
         row, labels = groups.sorted_rows(inner).astype(np.int32), labels[inner]
         is_first = np.ones(len(row), dtype=bool)
         is_first[1:] = (labels[1:] != labels[:-1]) | (query[1:] != query[:-1])
-        level = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
+        level = np.cumsum(is_first) - 1
         level_start = np.append(np.flatnonzero(is_first), len(row))
         first = groups.indptr[:-1].repeat(groups.sizes)
         high = (level_start[level] - first).astype(np.int32)
         low = np.zeros(len(row), dtype=np.int32)
         if adjacent:
             low[:] = np.where(high > 0, level_start[np.maximum(level - 1, 0)] - first, 0)
-        return cls(row, groups.indptr, level, level_start, low, high)
+        return cls(row, groups.indptr, level_start, low, high)
+
+    def levels(self) -> np.ndarray:
+        """Return the level of each place."""
+        return np.repeat(np.arange(len(self.level_start) - 1), np.diff(self.level_start))
 
     def n_pairs(self) -> np.ndarray:
         """Count the pairs of each query."""
@@ -77,4 +78,4 @@ class LabelOrder(NamedTuple):
         total, count = np.bincount(query, pairs), np.bincount(query, pairs > 0)
         with np.errstate(divide="ignore", invalid="ignore"):
             factor = np.where(pairs > 0, (total / count)[query] / pairs, 1.0)
-        return factor[self.level]
+        return factor[self.levels()]

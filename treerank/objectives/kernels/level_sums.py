@@ -80,7 +80,8 @@ def sums_in_closed_form(kernel: Callable[..., Any], problem: "PairProblem", x: n
     g, h = np.empty((2, len(x)))
     values = np.empty(problem.groups.n_queries)
     weights = problem.weights
-    kernel(x, problem.shift, problem.labels, weights.document, weights.gain, g, h, values)
+    places = problem.labels.indptr, problem.levels
+    kernel(x, problem.shift, *places, weights.document, weights.gain, g, h, values)
     return Sums(g, h, problem.fixed_mass, values)
 
 
@@ -97,18 +98,18 @@ def level_kernel(
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
     @kernel_for(add, of_sums, adjacent, parallel=True, error_model="numpy")
-    def over_levels(x, shift, labels, weight, upper, g, h, value):
-        for q in prange(len(labels.indptr) - 1):
-            a, b = labels.indptr[q], labels.indptr[q + 1]
+    def over_levels(x, shift, indptr, level, weight, upper, g, h, value):
+        for q in prange(len(indptr) - 1):
+            a, b = indptr[q], indptr[q + 1]
             g[a:b] = 0
             h[a:b] = 0
             value[q] = 0
             middle = (x[a:b].min() + x[a:b].max()) / 2 if b > a else 0.0
             for side in (1, -1):
-                sums = _sums_of_levels(add, x, middle, labels.level, weight, upper, a, b, side)
+                sums = _sums_of_levels(add, x, middle, level, weight, upper, a, b, side)
                 _gather(sums, side, adjacent)
                 for t in range(a, b):
-                    own = sums[labels.level[t] - labels.level[a]]
+                    own = sums[level[t] - level[a]]
                     price, slope, curvature = of_sums(side * (x[t] - middle), shift, own)
                     w = weight[t] * (upper[t] if side == 1 else 1.0)
                     g[t] += side * w * slope
