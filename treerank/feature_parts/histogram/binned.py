@@ -14,7 +14,7 @@ from numba import prange
 
 from treerank.feature_parts.histogram.bins import Bins
 from treerank.feature_parts.rows import Rows
-from treerank.files.scratch import scratch_array
+from treerank.files.scratch import leave_memory, scratch_array
 from treerank.numerics.compiling import njit
 
 #: Number of features in a word.
@@ -59,9 +59,16 @@ class Binned(NamedTuple):
         by_row = self.words.view(np.uint8).reshape(len(self.words), len(self.places))
         new = scratch_array if in_file else np.empty
         columns = new(by_row.shape[::-1], dtype=np.uint8)
+        turned = self._replace(columns=columns)
         for start in range(0, len(by_row), _TURNED):
             columns[:, start : start + _TURNED] = by_row[start : start + _TURNED].T
-        return self._replace(columns=columns)
+            turned.leave_memory()
+        return turned
+
+    def leave_memory(self) -> None:
+        """Take bins that are in files out of the memory of this process until they are read."""
+        leave_memory(self.words)
+        leave_memory(self.columns)
 
 
 def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:

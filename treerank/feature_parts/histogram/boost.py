@@ -17,7 +17,6 @@ from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS, layo
 from treerank.feature_parts.histogram.predicting import add_scores
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
-from treerank.files.scratch import leave_memory
 
 _BATCH = 16_384
 
@@ -114,7 +113,7 @@ def _grow_tree(task, training, buffers, settings):
     """Grow a tree and add it to the scores; return it and the values of its nodes."""
     derivatives, binned = task.derivatives, training.binned
     key = task.seed, derivatives.iteration
-    leave_memory(binned.words)  # they are large, and so is what an objective needs
+    binned.leave_memory()  # bins are large, and so is what an objective needs
     gradient, hessian = (d.reshape(training.scores.shape) for d in derivatives(training.scores))
     g, h = sampling.project(gradient, hessian, *key)
     layout = layout_of(g, h, settings.precision)
