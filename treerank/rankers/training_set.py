@@ -152,8 +152,8 @@ def training_set(
     --------
     >>> X, y = np.array([[3.0], [1.0], [2.0]]), np.array([1.0, 0.0, 0.0])
     >>> data = training_set(X, y, ["a", "a", "a"], sample_weight=[1, 0, 2])
-    >>> sorted(data.rows), sorted(data.y)
-    ([np.int64(0), np.int64(2)], [np.float64(0.0), np.float64(1.0)])
+    >>> sorted(data.rows.tolist()), sorted(data.y.tolist())
+    ([0, 2], [0.0, 1.0])
     """
     groups = QueryGroups.from_qid(qid, len(y))
     by_query = check_weight("query_weight", query_weight, len(y))
