@@ -4,6 +4,7 @@ import ctypes
 import os
 import re
 import signal
+import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,7 @@ from treerank.distributed import fit
 from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.launcher import tracker_for
 from treerank.distributed.processes import Processes
+from treerank.distributed.progress_relay import telling_progress
 from treerank.distributed.shards import Shard, gather_queries
 from treerank.distributed.xgboost_team import LostTeamError, xgboost_team
 from treerank.feature_parts.engines import bin_sample
@@ -38,7 +40,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.objectives.judgments import Whole
 from treerank.objectives.pairs import Pairs
-from treerank.progress import listening
+from treerank.progress import current_listener, listening
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.held_out import HeldOut
 from treerank.team import Filling, current_team, working_in
@@ -435,3 +437,10 @@ def test_a_team_does_not_wait_forever_for_a_worker_that_never_comes(monkeypatch)
         xgboost_team(address),
     ):
         pass
+
+
+def test_a_fit_goes_on_where_nobody_hears_its_progress():
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        with telling_progress((silent.getsockname(), b"secret")):
+            current_listener()(1, 2, {})

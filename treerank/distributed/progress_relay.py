@@ -3,7 +3,7 @@
 import secrets
 import socket
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from multiprocessing import AuthenticationError
 from multiprocessing.connection import Client, Listener
 from threading import Event, Thread
@@ -69,5 +69,8 @@ def _telling(address: Any, secret: bytes) -> Iterator[None]:
         with suppress(OSError):  # a fit does not end for want of a listener
             connection.send((n_done, n_total, note))
 
-    with Client(address, authkey=secret) as connection, listening(tell):
+    with ExitStack() as stack:
+        with suppress(AuthenticationError, EOFError, OSError):
+            connection = stack.enter_context(Client(address, authkey=secret))
+            stack.enter_context(listening(tell))
         yield
