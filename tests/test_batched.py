@@ -15,7 +15,7 @@ from treerank import (
 )
 from treerank.datasets.letor import write_letor
 from treerank.datasets.parquet import write_parquet
-from treerank.feature_parts.engines import bin_sample, lightgbm
+from treerank.feature_parts.engines import bin_sample, lightgbm, lightgbm_boundary
 from treerank.files import blocks
 
 rng = np.random.default_rng(0)
@@ -42,9 +42,10 @@ def batches(table):
 
 
 @pytest.fixture(autouse=True)
-def small_sample(monkeypatch):
+def small_pieces(monkeypatch):
     for module in (bin_sample, lightgbm):
         monkeypatch.setattr(module, "SAMPLE_SIZE", 300)
+    monkeypatch.setattr(lightgbm_boundary.ReadSequence, "batch_size", 100)
 
 
 @pytest.mark.parametrize(

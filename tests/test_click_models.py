@@ -114,6 +114,14 @@ def test_a_prior_is_worth_more_where_items_differ_less(logs):
     assert model(max_iter=1, prior_shows=3.0).fit(log).prior_shows_ == 3.0
 
 
+def test_a_prior_is_worth_about_as_much_as_the_one_that_attractions_are_drawn_from():
+    rng, item = np.random.default_rng(0), np.repeat(np.arange(400), 40)
+    clicked = rng.random(len(item)) < rng.beta(2, 6, size=400)[item]
+    log = ClickLog.from_columns(np.arange(len(item)), item, item, np.ones(len(item)), clicked)
+    model = CLICK_MODELS["position_based"](max_iter=1).fit(log)
+    assert 6 < model.prior_shows_ < 13  # 2 + 6
+
+
 def test_an_estimated_prior_predicts_other_sessions():
     log = make_click_log(300, random_state=2)
     seen, unseen = (log.taking(np.arange(start, 300, 2)) for start in (0, 1))

@@ -390,7 +390,8 @@ def test_the_shell_fits_by_workers(tmp_path):
     assert one.evals_result_ == two.evals_result_
     done = run("fit", data, "-m", models[0], "--n-estimators", "2", "--workers", "2")
     assert done.exit_code == 0, done.output
-    assert load(models[0]).feature_part_.min_child_samples == 0
+    part = load(models[0]).feature_part_
+    assert (part.min_child_samples, part.min_child_weight) == (0, 16)
     wrong = run("fit", data, "-m", models[0], "--workers", "2", "--best")
     assert (wrong.exit_code, "must come with --feature-part lightgbm" in wrong.stderr) == (2, True)
 

@@ -46,7 +46,8 @@ def hearing_progress(host: str) -> Iterator[Place | None]:
             yield server.address, secret
         finally:
             is_done.set()
-            socket.create_connection(server.address, _PATIENCE).close()  # ends the wait for one
+            with suppress(OSError):  # a connection ends the wait for one
+                socket.create_connection(server.address, _PATIENCE).close()
             thread.join(_PATIENCE)
 
 
