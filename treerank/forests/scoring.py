@@ -263,23 +263,46 @@ def _score_by_traversal(X, traversal, nodes, sets, constant, single, columns, sc
         scores[begin : begin + n] = constant
         for tree in range(len(roots)):
             for first in range(0, n, _EIGHT):
-                places[:], moved = roots[tree], 1
-                while moved:
-                    moved = 0
-                    for i in range(_EIGHT):  # always eight, which the compiler unrolls
-                        place = places[i]
-                        own = column[place]
-                        if own >= 0:
-                            goes = columns[own, first + i] <= threshold[place]
-                        else:
-                            node = -1 - own
-                            value = rows[min(first + i, n - 1), nodes[1][node]]
-                            goes = goes_left(value, node, nodes, sets)
-                        places[i] = child[place] + (not goes)
-                        moved |= places[i] ^ place
+                places[:] = roots[tree]
+                if len(sets[0]):
+                    _go_down_by_sets(places, first, rows, columns, traversal, nodes, sets)
+                else:
+                    _go_down(places, first, columns, column, threshold, child)
                 for i in range(min(_EIGHT, n - first)):
                     total = scores[begin + first + i] + values[places[i]]
                     scores[begin + first + i] = np.float64(np.float32(total)) if single else total
+
+
+@njit(error_model="numpy", nogil=True)
+def _go_down(places, first, columns, column, threshold, child):
+    """Send eight documents to their leaves; the compiler unrolls the inner loop."""
+    moved = 1
+    while moved:
+        moved = 0
+        for i in range(_EIGHT):
+            place = places[i]
+            is_left = columns[column[place], first + i] <= threshold[place]
+            places[i] = child[place] + (not is_left)
+            moved |= places[i] ^ place
+
+
+@njit(error_model="numpy", nogil=True)
+def _go_down_by_sets(places, first, rows, columns, traversal, nodes, sets):
+    """Send eight documents to their leaves, where some splits are by category."""
+    column, threshold, child = traversal[4:7]
+    last, moved = len(rows) - 1, 1
+    while moved:
+        moved = 0
+        for i in range(_EIGHT):
+            place = places[i]
+            own = column[place]
+            if own >= 0:
+                is_left = columns[own, first + i] <= threshold[place]
+            else:
+                node = -1 - own
+                is_left = goes_left(rows[min(first + i, last), nodes[1][node]], node, nodes, sets)
+            places[i] = child[place] + (not is_left)
+            moved |= places[i] ^ place
 
 
 @njit(error_model="numpy", nogil=True)

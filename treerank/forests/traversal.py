@@ -26,11 +26,11 @@ class Traversal(NamedTuple):
         -1, as no column is one of a split by category.
     roots : ndarray of int64, shape (n_trees,)
         Place of each root.
-    column : ndarray of int64, shape (n_nodes,)
+    column : ndarray of int32, shape (n_nodes,)
         Column of each split; of a split by category, -1 less its number in the forest.
     threshold : ndarray of float64, shape (n_nodes,)
         Largest value that goes left.
-    child : ndarray of int64, shape (n_nodes,)
+    child : ndarray of int32, shape (n_nodes,)
         Place of the left child, or of the leaf itself.
     values : ndarray of float64, shape (n_nodes,)
         Value of each leaf.
@@ -57,9 +57,10 @@ def make_traversal(forest: Any) -> Traversal:
     if forest.categories is not None:
         key = np.where(forest.categories.of_node[splits] >= 0, -1 - splits, key)
     keys = np.unique(key[key >= 0])
-    column = np.full(forest.n_nodes, len(keys))
+    column = np.full(forest.n_nodes, len(keys), dtype=np.int32)
     column[is_split] = np.where(key < 0, key, np.searchsorted(keys, key))
-    threshold, child = np.full(forest.n_nodes, np.inf), np.arange(forest.n_nodes)
+    threshold = np.full(forest.n_nodes, np.inf)
+    child = np.arange(forest.n_nodes, dtype=np.int32)
     threshold[is_split], child[is_split] = forest.threshold[splits], place[forest.left[splits]]
     return Traversal(
         feature=keys // 2,
