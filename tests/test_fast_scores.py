@@ -79,7 +79,10 @@ def test_the_engine_scores_what_a_forest_cannot(by_engine):
 
 @pytest.mark.parametrize(
     ("engine", "least"),
-    [(LightGBMTrees, {"min_child_samples": 1}), (XGBoostTrees, {"min_child_weight": 0})],
+    [
+        (LightGBMTrees, {"min_child_samples": 1}),
+        (XGBoostTrees, {"min_child_weight": 0, "max_depth": 0}),
+    ],
 )
 def test_a_forest_scores_trees_of_many_leaves_bit_for_bit(engine, least, by_engine):
     large = fitted(engine, num_leaves=400, n_estimators=2, **least)
