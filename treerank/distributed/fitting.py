@@ -66,8 +66,8 @@ def fit(
     up over the workers. Early stopping and calibration look at the documents
     of all workers. Processes import the script that starts them, so a script calls this
     function below ``if __name__ == "__main__":``. In a block of
-    :func:`treerank.show_progress`, the iterations of the first worker are shown, except for workers
-    of Spark; a listener cannot end the fit. In a block of
+    :func:`treerank.show_progress`, the iterations of the first worker are shown; a listener cannot
+    end the fit. In a block of
     :func:`~treerank.files.checkpoint.checkpointing`, the first worker saves the trees, and all go
     on from them.
 
