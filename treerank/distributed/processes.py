@@ -4,7 +4,6 @@ import contextlib
 import multiprocessing
 import os
 import pickle
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -17,6 +16,7 @@ from treerank.distributed.launcher import tracker_for
 from treerank.distributed.parts import Part, stored_parts
 from treerank.distributed.worker import fit_share
 from treerank.distributed.xgboost_team import LostTeamError
+from treerank.files.scratch import ScratchFolder
 
 #: A process that is not forked has no threads, which a fork would leave in the middle of things.
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -75,7 +75,7 @@ class Processes:
                 "X must be in memory or a file for processes of this machine; "
                 f"got {type(columns['X'])}."
             )
-        with tempfile.TemporaryDirectory() as folder:
+        with ScratchFolder() as folder:
             yield stored_parts(Path(folder), columns, self.n_workers)
 
     def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
