@@ -120,7 +120,9 @@ class DaskWorkers:
                 raise ValueError(
                     f"{name} must have the partitions of X, {n_partitions}; got {len(futures)}."
                 )
-        _wait_for(split["X"])
+        # Of all columns: a worker that waits for others cannot compute what these still need.
+        for futures in split.values():
+            _wait_for([] if isinstance(futures, str) else futures)
         return [
             {name: each if isinstance(each, str) else each[t] for name, each in split.items()}
             for t in range(n_partitions)
@@ -165,4 +167,7 @@ def _wait_for(futures: Sequence[Any], **options: Any) -> None:
 
 def _errors(futures):
     """Return the errors of workers that have failed."""
-    return [future.exception() for future in futures if future.status == "error"]
+    errors = [future.exception() for future in futures if future.status == "error"]
+    if any(future.status in ("cancelled", "lost") for future in futures):
+        errors.append(RuntimeError("every worker must live until the fit is done; Dask ended one."))
+    return errors
