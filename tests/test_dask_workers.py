@@ -146,11 +146,10 @@ def test_all_columns_are_computed_before_workers_wait_for_each_other(client):
 
 
 def test_a_task_that_dask_cancels_ends_the_fit(client):
-    future = client.submit(time.sleep, 60)
-    future.cancel()
-    workers = DaskWorkers(client)
+    futures, workers = client.map(time.sleep, [2, 2.1]), DaskWorkers(client)
+    threading.Timer(0.3, futures[0].cancel).start()
     with pytest.raises(RuntimeError, match="Dask ended one"):
-        workers._wait([future, client.submit(time.sleep, 10)], workers._addresses())
+        workers._wait(futures, workers._addresses())
 
 
 def test_collections_that_do_not_go_together_are_refused(client):

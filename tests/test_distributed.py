@@ -6,6 +6,8 @@ import pickle
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -303,6 +305,33 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
         launcher.n_workers = 3
         several = fit(ranker, X, Y, QID, workers=launcher, query_weight=WEIGHT)
     assert model_of(several) == model_of(ranker.fit(X, Y, QID, query_weight=WEIGHT))
+
+
+_FIT = """
+from treerank import TreeDirectRanker
+from treerank.distributed import fit
+from treerank.distributed.processes import Processes
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.progress import listening
+if __name__ == "__main__":
+    with Processes(1) as workers, listening(lambda *note: print(workers._workers[0][0].pid)):
+        ranker = TreeDirectRanker(XGBoostTrees(n_estimators=10**6, n_jobs=1))
+        fit(ranker, [[1.0], [2.0]], [0, 1], [1, 1], workers=workers)
+"""
+
+
+def test_workers_end_with_the_process_that_has_started_them(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(_FIT)
+    command = [sys.executable, "-u", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        worker = int(process.stdout.readline())  # it grows trees
+        process.kill()
+        try:
+            process.communicate(timeout=30)  # ends once no process has the output open
+        except subprocess.TimeoutExpired:
+            os.kill(worker, signal.SIGKILL)
+            raise
 
 
 def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_named():

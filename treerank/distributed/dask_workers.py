@@ -1,6 +1,7 @@
 """Dask: the workers of a Dask cluster fit one model, on collections that are spread over them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -145,17 +146,21 @@ class DaskWorkers:
         while looks_left and not all(future.done() for future in futures):
             errors = _errors(futures)
             looks_left -= bool(errors)
-            gone = sorted(set(addresses) - set(self._addresses()))
-            if gone:
-                raise RuntimeError(f"worker {gone[0]} must live until the fit is done; it is gone.")
+            self._refuse_deaths(addresses)
             if any(not isinstance(error, LostTeamError) for error in errors):
                 break
             pending = [future for future in futures if not future.done()]
-            with suppress(TimeoutError):
+            with suppress(TimeoutError, CancelledError):  # which the next look finds
                 _wait_for(pending, timeout=_PULSE, return_when="FIRST_COMPLETED")
         errors = sorted(_errors(futures), key=lambda error: isinstance(error, LostTeamError))
         if errors:
+            self._refuse_deaths(addresses)
             raise errors[0]
+
+    def _refuse_deaths(self, addresses: Sequence[str]) -> None:
+        gone = sorted(set(addresses) - set(self._addresses()))
+        if gone:
+            raise RuntimeError(f"worker {gone[0]} must live until the fit is done; it is gone.")
 
 
 def _wait_for(futures: Sequence[Any], **options: Any) -> None:

@@ -7,6 +7,7 @@ import pickle
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Thread
 from typing import Any, Self
 
 import joblib
@@ -109,6 +110,7 @@ class Processes:
 
 def serve(pipe: Any, n_threads: int) -> None:
     """Receive arguments of :func:`fit_share`, and send ``(ranker, None)`` or ``(None, error)``."""
+    Thread(target=_end_with_parent, daemon=True).start()
     os.environ.setdefault("OMP_NUM_THREADS", str(n_threads))
     while True:
         answer: tuple[Any, Any]
@@ -119,6 +121,14 @@ def serve(pipe: Any, n_threads: int) -> None:
         except Exception as error:
             answer = (None, portable(error))
         pipe.send(answer)
+
+
+def _end_with_parent() -> None:
+    """End this process once that which has started it is gone, in the middle of a fit, too."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def portable(error: Exception) -> Exception:
