@@ -34,6 +34,34 @@ def test_each_ranker_places_as_many_documents_in_every_two_positions():
         assert (np.diff(found.team.reshape(-1, 2), axis=1) != 0).all()
 
 
+def test_each_of_three_rankers_places_a_document_in_every_round():
+    lists = [np.roll(np.arange(12), shift) for shift in (0, 4, 8)]
+    orders = set()
+    for seed in range(30):
+        found = team_draft(*lists, k=12, random_state=seed)
+        assert sorted(found.documents.tolist()) == list(range(12))
+        assert (np.sort(found.team.reshape(-1, 3), axis=1) == [0, 1, 2]).all()
+        orders.add(tuple(found.team[:3].tolist()))
+    assert len(orders) == 6
+
+
+def test_a_list_of_documents_without_an_id_is_named():
+    with pytest.raises(ValueError, match=r"others\[0\]: qid must not be missing"):
+        team_draft([1], [2], [np.nan])
+
+
+def test_the_best_of_three_rankers_wins_against_each_other():
+    rng, relevance = np.random.RandomState(0), np.arange(10) < 3
+    clicks = np.zeros((200, 3))
+    for session in clicks:
+        others = rng.permutation(10), rng.permutation(10)
+        documents, team = team_draft(*others, np.arange(10), k=6, random_state=rng)
+        clicked = rng.random_sample(6) < relevance[documents] / np.arange(1, 7)
+        session += np.bincount(team[clicked], minlength=3)
+    best = clicks[:, 2]
+    assert all(interleaving_preference(best, clicks[:, i]).p_value < 0.01 for i in (0, 1))
+
+
 def test_lists_may_differ_in_length_and_repeat_documents():
     found = team_draft(["a", "a"], ["b", "a", "c", "d"], k=10, random_state=0)
     assert sorted(found.documents.tolist()) == ["a", "b", "c", "d"]

@@ -1,4 +1,4 @@
-"""Interleaving: lists mixed of two rankers, whose clicks tell which of them users prefer."""
+"""Interleaving: lists mixed of several rankers, whose clicks tell which of them users prefer."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class Interleaved(NamedTuple):
     documents : ndarray of shape (n_shown,)
         Documents, best first.
     team : ndarray of shape (n_shown,)
-        Ranker that placed each document: 0 or 1.
+        Ranker that placed each document, counted from 0.
 
     Examples
     --------
@@ -65,16 +65,20 @@ class Preference(NamedTuple):
 
 @check_arguments
 def team_draft(
-    first: ArrayLike, second: ArrayLike, *, k: Count = 10, random_state: Seed = None
+    first: ArrayLike,
+    second: ArrayLike,
+    *others: ArrayLike,
+    k: Count = 10,
+    random_state: Seed = None,
 ) -> Interleaved:
-    """Mix the lists of two rankers by turns, as two captains choose their teams [1]_.
+    """Mix the lists of two rankers or more by turns, as captains choose their teams [1]_ [2]_.
 
-    In each round both rankers place the best of their documents that is not yet in the list; a
-    coin says who begins.
+    In each round every ranker places the best of its documents that is not yet in the list. The
+    order of the rankers is drawn in each round.
 
     Parameters
     ----------
-    first, second : array-like
+    first, second, *others : array-like
         Documents of each ranker, best first.
     k : int, default=10
         Most documents of the mixed list.
@@ -89,6 +93,8 @@ def team_draft(
     ----------
     .. [1] Radlinski, Kurup and Joachims (2008). How does clickthrough data reflect retrieval
        quality? CIKM.
+    .. [2] Schuth, Sietsma, Whiteson, Lefortier and de Rijke (2014). Multileaved comparisons for
+       fast online evaluation. CIKM.
 
     Examples
     --------
@@ -96,11 +102,13 @@ def team_draft(
     Interleaved(documents=array(['b', 'a', 'c'], dtype='<U1'), team=array([1, 0, 0]))
     """
     rng = check_random_state(random_state)
-    rankings = check_ids("first", first), check_ids("second", second)
+    named = {"first": first, "second": second}
+    named |= {f"others[{number}]": other for number, other in enumerate(others)}
+    rankings = [check_ids(name, ranking) for name, ranking in named.items()]
     rest = [list(dict.fromkeys(ranking.tolist())) for ranking in rankings]
     chosen: dict[object, int] = {}
     while len(chosen) < k and any(rest):
-        for team in rng.permutation(2).tolist():
+        for team in rng.permutation(len(rankings)).tolist():
             rest[team] = [document for document in rest[team] if document not in chosen]
             if rest[team] and len(chosen) < k:
                 chosen[rest[team].pop(0)] = team
@@ -113,7 +121,8 @@ def interleaving_preference(clicks: ArrayLike, other_clicks: ArrayLike) -> Prefe
     Parameters
     ----------
     clicks, other_clicks : array-like of shape (n_sessions,)
-        Clicks of each session on the documents of the first and of the second ranker.
+        Clicks of each session on the documents of the first and of the second ranker. Of more than
+        two rankers, any two can be tested.
 
     Returns
     -------
