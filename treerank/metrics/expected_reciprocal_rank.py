@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 
 from treerank.checks import check_number
 from treerank.metrics.base import Metric
 from treerank.metrics.relevance import MAX_LABEL, Gain, check_gain, count_relevant, label_gains
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.parameters import NotNegative
 
 #: Logarithm of a number that is too small to change a number near 1.

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 
 from treerank.metrics.base import NO_DISCOUNTS, Metric
 from treerank.metrics.ranked import TIES, totals_kernel
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 
 @register_jitable

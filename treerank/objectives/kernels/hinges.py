@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import prange
-from numba.extending import register_jitable
 
-from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.numerics.fenwick import add, sum_below
 from treerank.objectives.kernels.level_sums import sums_in_closed_form
 from treerank.objectives.kernels.places import Sums
