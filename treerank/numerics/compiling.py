@@ -30,6 +30,7 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import AnnotateTypes
+from numba.parfors.parfor import Parfor
 
 try:
     _VERSION = version("treerank")
@@ -149,12 +150,12 @@ class _Copied(JITCodeLibrary):
             super()._optimize_final_module()
 
     def _finalize_final_module(self):
-        if self._object_caching_enabled:  # read from disk, or about to be stored
+        if self._disable_inspection:  # because its machine code was read from disk
             self._make_machine_code()
-            return
-        self._finalize_dynamic_globals()
-        self._add_environments()
-        self._finalized = True
+        else:
+            self._finalize_dynamic_globals()
+            self._add_environments()
+            self._finalized = True
 
     def get_pointer_to_function(self, name):
         self._ensure_finalized()
@@ -168,16 +169,16 @@ class _Copied(JITCodeLibrary):
 
     def _add_environments(self):
         """Add the variables that numba fills in as soon as a function is compiled."""
+        engine, pointer = self._codegen._engine, ir.IntType(8).as_pointer()
         module = self.create_ir_module(self.name)
         for variable in self._final_module.global_variables:
-            if variable.name.startswith(_ENVIRONMENT):
-                address = ir.GlobalVariable(module, ir.IntType(8).as_pointer(), variable.name)
-                address.linkage, address.initializer = (
-                    "common",
-                    ir.Constant(address.value_type, None),
-                )
-        self._codegen._add_module(parse_assembly(str(module)))
-        self._codegen._engine.finalize_object()
+            name = variable.name
+            if name.startswith(_ENVIRONMENT) and not engine.is_symbol_defined(name):
+                environment = ir.GlobalVariable(module, pointer, name)
+                environment.linkage, environment.initializer = "common", pointer(None)
+        if module.globals:
+            engine.add_module(parse_assembly(str(module)))
+            engine.finalize_object()
 
 
 class _OwnCopies(JITCodeLibrary):
@@ -192,7 +193,10 @@ class _OwnCopies(JITCodeLibrary):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _OpenLibrary(LoweringPass):
-    """Provides the library that the next step of the compiler writes to."""
+    """Provides the library that the next step of the compiler writes to.
+
+    Python never calls the body of a parallel loop, so it gets no code for that.
+    """
 
     _name = "treerank_open_library"
 
@@ -202,6 +206,11 @@ class _OpenLibrary(LoweringPass):
     def run_pass(self, state):
         state.library = _OwnCopies(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
+        flags = state.flags
+        for block in state.func_ir.blocks.values():
+            for loop in block.find_insts(Parfor):
+                loop.flags = flags.copy()
+        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = False
         return False
 
 
@@ -209,6 +218,8 @@ class _KernelCompiler(Compiler):
     """The compiler of numba with libraries of our own."""
 
     def _compile_core(self):
+        # From the start, as numba compiles functions like `min` once for each set of flags.
+        self.state.flags.no_cpython_wrapper = self.state.flags.no_cfunc_wrapper = True
         codegen = self.state.targetctx.codegen()
         before, codegen._library_class = codegen._library_class, _Copied
         try:
