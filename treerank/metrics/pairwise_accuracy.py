@@ -72,7 +72,7 @@ class PairwiseAccuracy(Metric):
         return kernel(worth, worth, indptr, self.depth, *TIES["stable"], NO_DISCOUNTS)
 
 
-@njit
+@register_jitable
 def _count_unequal(values):
     """Return the number of pairs of different values; equal ones are next to each other."""
     pairs, start = len(values) * (len(values) - 1) // 2, 0

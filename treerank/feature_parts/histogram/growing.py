@@ -16,7 +16,7 @@ from treerank.feature_parts.histogram.histograms import BATCH, STRIDE, fill, sub
 from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
 from treerank.feature_parts.histogram.partition import partition_rows
 from treerank.feature_parts.histogram.splits import SPLIT, Rules, best_cut, finish_gain, newton_step
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
 
@@ -174,7 +174,7 @@ def _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes
         n_nodes += 2
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _sum_root(words, rows, layout, sums, nodes):
     """Write the sums over all rows to the root."""
     total = np.zeros(layout.n_words, dtype=np.int64)
@@ -187,7 +187,7 @@ def _sum_root(words, rows, layout, sums, nodes):
     nodes[0].end = len(rows)
 
 
-@njit
+@register_jitable
 def _may_split(node, rules, max_depth):
     """Return whether a leaf is large enough to be split, and not too deep."""
     enough = node.count >= 2 * rules.min_child_samples
@@ -195,7 +195,7 @@ def _may_split(node, rules, max_depth):
     return enough and heavy and not 0 < max_depth <= node.depth
 
 
-@njit
+@register_jitable
 def _next_leaf(nodes, best, level_by_level):
     """Return the leaf to split next, the first among equals, or -1 if no split gains."""
     chosen = -1
@@ -228,7 +228,7 @@ def _search(binned, words, layout, rules, max_depth, rows, buffers, nodes, pair)
             _search_block(binned.places, layout, rules, max_depth, buffers, nodes, pair, block)
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _search_block(places, layout, rules, max_depth, buffers, nodes, pair, block):
     """Find the best split of each of the two leaves in one block."""
     for child in range(2):
@@ -246,7 +246,7 @@ def _search_block(places, layout, rules, max_depth, buffers, nodes, pair, block)
                 split.place += block * WIDTH
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left):
     """Write the best split of a leaf by a feature of one block."""
     no_extra = 0.0 * leaf.hessian  # a literal 0.0 would be compiled once more
@@ -264,7 +264,7 @@ def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left)
                 split.place = j
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _keep_best(buffers, nodes, pair, best, goes_left, rules):
     """Store the best splits of the leaves over all blocks, the first among equals."""
     for child in range(2):
@@ -303,7 +303,7 @@ def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
     _bound(parent, left, right, rules, place.sign)
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _bound(parent, left, right, rules, sign):
     """Pass the bounds of values on to the children.
 

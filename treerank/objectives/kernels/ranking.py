@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import prange
 
-from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.numerics.random_keys import gumbel
 from treerank.numerics.ties import end_of_block
 
@@ -220,7 +220,7 @@ def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> 
         start = end
 
 
-@register_jitable
+@njit  # stored, because kernels share it
 def sort_noisy(
     order: np.ndarray, x: np.ndarray, names: np.ndarray, iteration: int, rule: RankRule
 ) -> np.ndarray:
