@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.forests.forest import CODE_RULES, Forest
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 _BLOCK = 512  # documents that are converted to doubles, and go down one tree, together
 _ALL, _ONE, _SHIFT = np.uint64(2**64 - 1), np.uint64(1), np.uint64(58)
@@ -168,7 +168,7 @@ def goes_left(value: float, node: int, nodes: tuple[Any, ...], sets: tuple[Any, 
     return value <= threshold[node]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _leaf(x, tree, nodes, sets):
     """Return the leaf of one document in one tree."""
     roots, feature, _, left, right, _, _ = nodes
@@ -179,7 +179,7 @@ def _leaf(x, tree, nodes, sets):
     return node
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _is_in(value, node, sets):
     """Return whether the code of a value is in the set of a node."""
     of_node, starts, codes, rule = sets
@@ -251,13 +251,13 @@ def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, 
                 scores[begin + i] = total if bits[i] else scores[begin + i]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def lowest_bit(word: Any) -> Any:
     """Return the place of the lowest bit of a word; some place for 0."""
     return _PLACES[((word & (~word + _ONE)) * _ORDER) >> _SHIFT]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _fill_columns(X, vectors, nodes, sets, columns):
     """Write what splits compare, with missing values as numbers that go to the right side."""
     feature, missing_left, set_node = vectors[0], vectors[1], vectors[2]
