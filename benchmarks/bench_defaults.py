@@ -28,31 +28,31 @@ ALIKE = (
 )
 SETTINGS = (
     "smoothing=0.0",
-    "smoothing=0.5",
-    "smoothing=2.0",
     "loss=half_squared_tanh",
-    "loss=half_squared_tanh,weight=uniform",
-    "weight=uniform",
-    "k=10",
-    "learning_rate=0.05",
-    "learning_rate=0.2",
-    "num_leaves=7",
     "num_leaves=15",
-    "num_leaves=63",
-    "min_child_weight=0.1",
+    "learning_rate=0.05",
+    "weight=uniform",
     "min_child_weight=1.0",
-    "min_child_samples=0",
-    "min_child_samples=100",
-    "feature_part=xgboost",
+    "num_leaves=63",
+    "smoothing=2.0",
     ALIKE,
+    f"{ALIKE},min_child_weight=1.0,reg_lambda=1.0",
+    "feature_part=xgboost",
+    "learning_rate=0.2",
+    "loss=half_squared_tanh,weight=uniform",
+    "min_child_samples=100",
+    "smoothing=0.5",
+    "k=10",
     f"{ALIKE},min_child_weight=1.0",
     f"{ALIKE},reg_lambda=1.0",
-    f"{ALIKE},min_child_weight=1.0,reg_lambda=1.0",
+    "min_child_weight=0.1",
+    "min_child_samples=0",
+    "num_leaves=7",
 )
 #: Trees of a fit without an eval_set; trees between two measurements.
 USUAL, STEP = 100, 10
 #: Trees times learning rate, on MSRD and elsewhere.
-LENGTH = {True: 30, False: 12}
+LENGTH = {True: 20, False: 10}
 
 
 def parts_of(name, folder):
