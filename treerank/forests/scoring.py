@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.forests.forest import CODE_RULES, Forest
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 _BLOCK = 512  # documents that are converted to doubles, and go down one tree, together
 _ALL, _ONE, _SHIFT = np.uint64(2**64 - 1), np.uint64(1), np.uint64(58)
@@ -168,7 +168,7 @@ def goes_left(value: float, node: int, nodes: tuple[Any, ...], sets: tuple[Any, 
     return value <= threshold[node]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _leaf(x, tree, nodes, sets):
     """Return the leaf of one document in one tree."""
     roots, feature, _, left, right, _, _ = nodes
@@ -179,7 +179,7 @@ def _leaf(x, tree, nodes, sets):
     return node
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _is_in(value, node, sets):
     """Return whether the code of a value is in the set of a node."""
     of_node, starts, codes, rule = sets
@@ -273,7 +273,7 @@ def _score_by_traversal(X, traversal, nodes, sets, constant, single, columns, sc
                     scores[begin + first + i] = np.float64(np.float32(total)) if single else total
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _go_down(places, first, columns, column, threshold, child):
     """Send eight documents to their leaves; the compiler unrolls the inner loop."""
     moved = 1
@@ -286,7 +286,7 @@ def _go_down(places, first, columns, column, threshold, child):
             moved |= places[i] ^ place
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _go_down_by_sets(places, first, rows, columns, traversal, nodes, sets):
     """Send eight documents to their leaves, where some splits are by category."""
     column, threshold, child = traversal[4:7]
@@ -305,13 +305,13 @@ def _go_down_by_sets(places, first, rows, columns, traversal, nodes, sets):
             moved |= places[i] ^ place
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def lowest_bit(word: Any) -> Any:
     """Return the place of the lowest bit of a word; some place for 0."""
     return _PLACES[((word & (~word + _ONE)) * _ORDER) >> _SHIFT]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _fill_columns(X, of_columns, nodes, sets, columns):
     """Write what splits compare, with missing values as numbers that go to the right side."""
     feature, missing_left, set_node = of_columns
