@@ -134,6 +134,24 @@ def test_a_predictor_names_what_it_misses():
         Predictor(RANKER.fit(X, Y, QID))
 
 
+def test_all_columns_are_computed_before_workers_wait_for_each_other(client):
+    def slow(labels):
+        time.sleep(0.5)
+        return labels
+
+    labels = da.from_array(Y, chunks=50).map_blocks(slow, dtype=Y.dtype)
+    columns = {"X": da.from_array(X, chunks=(50, -1)), "y": labels, "qid": da.from_array(QID, 50)}
+    with DaskWorkers(client).parts(columns) as parts:
+        assert all(future.done() for each in parts for part in each for future in part.values())
+
+
+def test_a_task_that_dask_cancels_ends_the_fit(client):
+    futures, workers = client.map(time.sleep, [2, 2.1]), DaskWorkers(client)
+    threading.Timer(0.3, futures[0].cancel).start()
+    with pytest.raises(RuntimeError, match="Dask ended one"):
+        workers._wait(futures, workers._addresses())
+
+
 def test_collections_that_do_not_go_together_are_refused(client):
     frame, workers = partitions([len(Y)]), DaskWorkers(client)
     with pytest.raises(ValueError, match="y must have the partitions of X, 1; got 2"):

@@ -2,9 +2,12 @@
 
 import ctypes
 import os
+import pickle
 import re
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -32,6 +35,7 @@ from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.lightgbm_network import Network
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
 from treerank.files.archive import read_archive
 from treerank.files.checkpoint import checkpointing
@@ -116,8 +120,10 @@ def model_of(ranker):
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.right
     arrays += forest.missing_left, np.where(forest.left[:, None] < 0, forest.values, 0)
     booster = ranker.feature_part_.booster_
-    if not hasattr(booster, "get_dump"):
+    if hasattr(booster, "model_to_string"):
         return booster.model_to_string().partition("parameters:")[0]
+    if not hasattr(booster, "get_dump"):
+        return pickle.dumps(booster.as_state())
     statistics = [re.sub(r"-0(?![.\d])", "0", tree) for tree in booster.get_dump(with_stats=True)]
     return [(array + 0).tobytes() for array in arrays], statistics
 
@@ -179,6 +185,36 @@ def test_lightgbm_too(launcher, n_workers, settings):
     assert ranker.forest().left.max() > 0
 
 
+HISTOGRAM_SETTINGS = {
+    "default": {},
+    "documents and features drawn": {"subsample": 0.5, "colsample_bytree": 0.6},
+    "queries drawn": {"subsample_queries": 0.3, "min_child_samples": 1},
+    "hardly any document drawn": {"subsample": 0.01, "subsample_queries": 0.01},
+    "rounded derivatives": {"precision": "int16", "min_child_samples": 1},
+    "by level, with constraints": {
+        "grow_policy": "depthwise",
+        "max_depth": 3,
+        "monotone_constraints": [1, 0, 0, -1, 0],
+    },
+}
+
+
+@pytest.mark.parametrize("name", HISTOGRAM_SETTINGS)
+def test_histogram_trees_too(launcher, name):
+    number = list(HISTOGRAM_SETTINGS).index(name)
+    trees = HistogramTrees(n_estimators=5, n_jobs=1, **HISTOGRAM_SETTINGS[name])
+    values = X.copy()
+    values[QID == 3, 1] = np.nan  # one worker alone has missing values
+    eval_set = X[QID > 2], Y[QID > 2], QID[QID > 2]
+    ranker = TreeDirectRanker(trees, random_state=number)
+    assert_same(ranker, launcher, 2 + number % 2, values, eval_set=eval_set)
+
+
+def test_workers_of_histogram_trees_may_have_no_rows(launcher):
+    ranker, rows = TreeDirectRanker(HistogramTrees(n_estimators=4), random_state=0), QID < 2
+    assert_same(ranker, launcher, 3, X[rows], Y[rows], QID[rows])
+
+
 def test_workers_of_lightgbm_agree_where_one_might_not(launcher):
     settings = COMMON | {"n_estimators": 9, "min_child_weight": 16.0}
     ranker, models = TreeDirectRanker(LightGBMTrees(**settings), random_state=0), []
@@ -238,7 +274,9 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
     assert in_threads(n_workers, measured) == [(one, fit_steepness(scores, Y, QID))] * n_workers
 
 
-@pytest.mark.parametrize("trees", [XGBoostTrees(n_jobs=1), LightGBMTrees(**COMMON)])
+@pytest.mark.parametrize(
+    "trees", [XGBoostTrees(n_jobs=1), LightGBMTrees(**COMMON), HistogramTrees(n_jobs=1)]
+)
 def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
     trees, launcher, tmp_path
 ):
@@ -267,6 +305,33 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
         launcher.n_workers = 3
         several = fit(ranker, X, Y, QID, workers=launcher, query_weight=WEIGHT)
     assert model_of(several) == model_of(ranker.fit(X, Y, QID, query_weight=WEIGHT))
+
+
+_FIT = """
+from treerank import TreeDirectRanker
+from treerank.distributed import fit
+from treerank.distributed.processes import Processes
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.progress import listening
+if __name__ == "__main__":
+    with Processes(1) as workers, listening(lambda *note: print(workers._workers[0][0].pid)):
+        ranker = TreeDirectRanker(XGBoostTrees(n_estimators=10**6, n_jobs=1))
+        fit(ranker, [[1.0], [2.0]], [0, 1], [1, 1], workers=workers)
+"""
+
+
+def test_workers_end_with_the_process_that_has_started_them(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(_FIT)
+    command = [sys.executable, "-u", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        worker = int(process.stdout.readline())  # it grows trees
+        process.kill()
+        try:
+            process.communicate(timeout=30)  # ends once no process has the output open
+        except subprocess.TimeoutExpired:
+            os.kill(worker, signal.SIGKILL)
+            raise
 
 
 def test_a_process_that_died_before_the_fit_and_a_launcher_that_has_ended_are_named():
@@ -405,7 +470,8 @@ def test_outside_of_a_team_a_fit_is_alone():
     ("ranker", "message"),
     [
         (RankSVM(), "ranker must be a DirectRanker"),
-        (TreeDirectRanker("histogram"), "feature_part must be XGBoostTrees or LightGBMTrees for"),
+        (TreeDirectRanker("streaming"), "must be XGBoostTrees or LightGBMTrees or HistogramTrees"),
+        (TreeDirectRanker(HistogramTrees(warm_start=True)), "warm_start must be False for several"),
         (TreeDirectRanker(), "min_child_samples must be 0 for several workers; got 20"),
         (TreeDirectRanker(LightGBMTrees(min_child_samples=0, reg_alpha=1.0)), "reg_alpha must be"),
         (TreeDirectRanker(XGBoostTrees(subsample=0.5)), "subsample must be 1.0 for several"),

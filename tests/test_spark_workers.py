@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from treerank.distributed import Predictor, fit
 from treerank.distributed.spark_workers import SparkWorkers
+from treerank.progress import listening
 
 pytestmark = [pytest.mark.clusters, pytest.mark.filterwarnings("default")]
 
@@ -37,8 +38,16 @@ def session():
 def test_a_data_frame_and_arrays_give_the_model_of_one_machine(session, n_workers):
     one = RANKER.fit(FEATURES, Y, QID, eval_set=EVAL_SET)
     spread = session.createDataFrame(FRAME.sample(frac=1, random_state=1)).repartition(5)
-    for data in [(FEATURES, Y, QID), (spread, "label", "query")]:
-        several = fit(RANKER, *data, eval_set=EVAL_SET, workers=SparkWorkers(session, n_workers))
+    held_out = session.createDataFrame(FRAME[:90].rename(columns={"label": "y"})), "y", "query"
+    frames = (spread, "label", "query")
+    for data, evaluated in [
+        ((FEATURES, Y, QID), EVAL_SET),
+        (frames, EVAL_SET),
+        (frames, held_out),
+        ((FEATURES, Y, QID), held_out),
+    ]:
+        workers = SparkWorkers(session, n_workers)
+        several = fit(RANKER, *data, eval_set=evaluated, workers=workers)
         np.testing.assert_array_equal(several.predict(FEATURES), one.predict(FEATURES))
         assert several.evals_result_ == one.evals_result_
 
@@ -57,5 +66,16 @@ def test_errors_of_workers_are_raised(session):
     frame, workers = session.createDataFrame(FRAME.assign(a="text")), SparkWorkers(session, 2)
     with pytest.raises(ValueError, match="without categories"):
         fit(RANKER, frame, "label", "query", eval_set=EVAL_SET, workers=workers)
-    with pytest.raises(TypeError, match="eval_set must be in memory or a file"):
-        fit(RANKER, frame, "label", "query", eval_set=(frame, "label", "query"), workers=workers)
+    good, other = session.createDataFrame(FRAME), session.createDataFrame(FRAME[list("abcd")])
+    held_out = other.selectExpr("*", "a as label", "'q' as query"), "label", "query"
+    with pytest.raises(ValueError, match="eval_set: X must have the columns of training"):
+        fit(RANKER, good, "label", "query", eval_set=held_out, workers=workers)
+
+
+def test_iterations_are_told_to_the_driver(session):
+    told = []
+    with listening(lambda n_done, n_total, note: told.append((n_done, n_total))):
+        ranker = fit(RANKER, FEATURES, Y, QID, eval_set=EVAL_SET, workers=SparkWorkers(session, 2))
+    assert told == [
+        (t, 9) for t in range(1, len(ranker.evals_result_["validation"]["ndcg@10"]) + 1)
+    ]

@@ -11,6 +11,7 @@ from treerank.distributed import fit
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.objectives.pairs import Pairs
 
 SETTINGS = [
@@ -74,9 +75,20 @@ def drawn_trees(random, **settings):
     """Return trees of an engine that several workers grow as one does."""
     settings |= {"n_estimators": int(random.integers(1, 9)), "n_jobs": 1}
     settings |= {"colsample_bytree": random.choice([0.6, 1.0])}
-    if random.random() < 0.5:
+    engine = random.integers(3)
+    if engine == 0:
         kind = {"max_depth": int(random.integers(1, 7)), "reg_lambda": random.choice([0.0, 1.0])}
         return XGBoostTrees(**settings, **kind, max_bin=int(random.integers(2, 257)))
+    if engine == 1:
+        kind = {"num_leaves": int(random.integers(2, 32)), "max_bin": int(random.integers(2, 256))}
+        kind |= {name: random.choice([0.3, 1.0]) for name in ("subsample", "subsample_queries")}
+        kind |= {"min_child_samples": int(random.integers(1, 30))}
+        return HistogramTrees(
+            **settings,
+            **kind,
+            precision=random.choice(["float32", "int16", "int8"]),
+            grow_policy=random.choice(["leafwise", "depthwise"]),
+        )
     kind = {"num_leaves": int(random.integers(2, 32)), "max_bin": int(random.integers(2, 64))}
     return LightGBMTrees(**settings, **kind, min_child_samples=0)
 

@@ -161,10 +161,10 @@ def _refuse_trees(feature_part, *sizes):
 
 def _refuse_beside_workers(feature_part, *others):
     """Refuse what several workers cannot do."""
-    if feature_part not in ("lightgbm", "xgboost") or any(others):
+    if feature_part not in ("histogram", "lightgbm", "xgboost") or any(others):
         raise typer.BadParameter(
-            "must come with --feature-part lightgbm or xgboost, and without --best, --memory, "
-            "--sparse, --cache and --n-features.",
+            "must come with --feature-part histogram, lightgbm or xgboost, and without --best, "
+            "--memory, --sparse, --cache and --n-features.",
             param_hint="--workers",
         )
 

@@ -1,6 +1,7 @@
 """Dask: the workers of a Dask cluster fit one model, on collections that are spread over them."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -120,7 +121,9 @@ class DaskWorkers:
                 raise ValueError(
                     f"{name} must have the partitions of X, {n_partitions}; got {len(futures)}."
                 )
-        _wait_for(split["X"])
+        # Of all columns: a worker that waits for others cannot compute what these still need.
+        for futures in split.values():
+            _wait_for([] if isinstance(futures, str) else futures)
         return [
             {name: each if isinstance(each, str) else each[t] for name, each in split.items()}
             for t in range(n_partitions)
@@ -143,17 +146,21 @@ class DaskWorkers:
         while looks_left and not all(future.done() for future in futures):
             errors = _errors(futures)
             looks_left -= bool(errors)
-            gone = sorted(set(addresses) - set(self._addresses()))
-            if gone:
-                raise RuntimeError(f"worker {gone[0]} must live until the fit is done; it is gone.")
+            self._refuse_deaths(addresses)
             if any(not isinstance(error, LostTeamError) for error in errors):
                 break
             pending = [future for future in futures if not future.done()]
-            with suppress(TimeoutError):
+            with suppress(TimeoutError, CancelledError):  # which the next look finds
                 _wait_for(pending, timeout=_PULSE, return_when="FIRST_COMPLETED")
         errors = sorted(_errors(futures), key=lambda error: isinstance(error, LostTeamError))
         if errors:
+            self._refuse_deaths(addresses)
             raise errors[0]
+
+    def _refuse_deaths(self, addresses: Sequence[str]) -> None:
+        gone = sorted(set(addresses) - set(self._addresses()))
+        if gone:
+            raise RuntimeError(f"worker {gone[0]} must live until the fit is done; it is gone.")
 
 
 def _wait_for(futures: Sequence[Any], **options: Any) -> None:
@@ -165,4 +172,7 @@ def _wait_for(futures: Sequence[Any], **options: Any) -> None:
 
 def _errors(futures):
     """Return the errors of workers that have failed."""
-    return [future.exception() for future in futures if future.status == "error"]
+    errors = [future.exception() for future in futures if future.status == "error"]
+    if any(future.status in ("cancelled", "lost") for future in futures):
+        errors.append(RuntimeError("every worker must live until the fit is done; Dask ended one."))
+    return errors

@@ -17,6 +17,7 @@ from treerank.distributed.parts import file_parts
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
 from treerank.inputs.documents import check_documents, naming
@@ -30,15 +31,16 @@ from treerank.rankers.labels import split_labels
 
 #: Settings of the ranker and of its trees without which several workers would fit another model.
 _RANKER_SETTINGS = {"per_level": False, "warm_start": False}
-_TREE_SETTINGS = {"subsample": 1.0, "warm_start": False, "init_model": None}
+_TREE_SETTINGS = {"warm_start": False, "init_model": None}
 _SETTINGS_OF: dict[type, dict[str, Any]] = {
-    XGBoostTrees: _TREE_SETTINGS | {"device": "cpu"},
+    XGBoostTrees: _TREE_SETTINGS | {"subsample": 1.0, "device": "cpu"},
     # Several workers only estimate how many documents a leaf has. One worker also leaves out
     # features that did not split the node above, which only counts where gains are penalized.
     LightGBMTrees: _TREE_SETTINGS
-    | {"boosting": "gbdt", "min_child_samples": 0, "engine_params": None}
+    | {"subsample": 1.0, "boosting": "gbdt", "min_child_samples": 0, "engine_params": None}
     | {"reg_alpha": 0.0, "reg_lambda": 0.0, "min_split_gain": 0.0}
     | {"monotone_constraints": None, "interaction_constraints": None},
+    HistogramTrees: _TREE_SETTINGS,
 }
 #: Packages of data that are spread over workers.
 _SPREAD_BY = ("dask", "pyspark", "ray")
@@ -60,19 +62,20 @@ def fit(
     """Fit a ranker by several workers; the model is that of ``ranker.fit``, bit for bit.
 
     The rows may be spread over the workers in any way: they exchange rows, so that each one holds
-    whole queries, and about the same number of documents. XGBoost and LightGBM add up the
-    histograms of the trees over the workers. Early stopping and calibration look at the documents
+    whole queries, and about the same number of documents. The histograms of the trees are added
+    up over the workers. Early stopping and calibration look at the documents
     of all workers. Processes import the script that starts them, so a script calls this
     function below ``if __name__ == "__main__":``. In a block of
-    :func:`treerank.show_progress`, the iterations of the first worker are shown, except for workers
-    of Spark; a listener cannot end the fit. In a block of
+    :func:`treerank.show_progress`, the iterations of the first worker are shown; a listener cannot
+    end the fit. In a block of
     :func:`~treerank.files.checkpoint.checkpointing`, the first worker saves the trees, and all go
     on from them.
 
     Parameters
     ----------
     ranker : DirectRanker
-        Ranker over :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees` or
+        Ranker over :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`,
+        :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees` or
         :class:`~treerank.feature_parts.engines.lightgbm.LightGBMTrees`. It is not changed: a copy
         is fitted. Settings with which LightGBM's workers grow other trees than a single one are
         refused; where that depends on the data, there is a warning.

@@ -4,10 +4,10 @@ import contextlib
 import multiprocessing
 import os
 import pickle
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Thread
 from typing import Any, Self
 
 import joblib
@@ -17,6 +17,7 @@ from treerank.distributed.launcher import tracker_for
 from treerank.distributed.parts import Part, stored_parts
 from treerank.distributed.worker import fit_share
 from treerank.distributed.xgboost_team import LostTeamError
+from treerank.files.scratch import ScratchFolder
 
 #: A process that is not forked has no threads, which a fork would leave in the middle of things.
 _CONTEXT = multiprocessing.get_context("spawn")
@@ -75,7 +76,7 @@ class Processes:
                 "X must be in memory or a file for processes of this machine; "
                 f"got {type(columns['X'])}."
             )
-        with tempfile.TemporaryDirectory() as folder:
+        with ScratchFolder() as folder:
             yield stored_parts(Path(folder), columns, self.n_workers)
 
     def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
@@ -109,6 +110,7 @@ class Processes:
 
 def serve(pipe: Any, n_threads: int) -> None:
     """Receive arguments of :func:`fit_share`, and send ``(ranker, None)`` or ``(None, error)``."""
+    Thread(target=_end_with_parent, daemon=True).start()
     os.environ.setdefault("OMP_NUM_THREADS", str(n_threads))
     while True:
         answer: tuple[Any, Any]
@@ -119,6 +121,14 @@ def serve(pipe: Any, n_threads: int) -> None:
         except Exception as error:
             answer = (None, portable(error))
         pipe.send(answer)
+
+
+def _end_with_parent() -> None:
+    """End this process once that which has started it is gone, in the middle of a fit, too."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def portable(error: Exception) -> Exception:

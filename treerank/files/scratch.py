@@ -1,12 +1,96 @@
-"""Scratch arrays: arrays in a file that has no name and ends with the process."""
+"""Scratch: arrays and folders in the folder for temporary files, which end with the process."""
 
 import mmap
 import os
+import shutil
+import sys
 import tempfile
+import weakref
+from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike
+
+if sys.platform != "win32":
+    import fcntl
+
+_PREFIX = ".treerank-scratch-"
+
+
+class ScratchFolder:
+    """A folder for temporary files, which is removed with this object or by its block of ``with``.
+
+    What a killed process leaves is removed when any process makes the next folder: a lock tells
+    whether the process lives. There are no locks on Windows, so it stays there.
+
+    Attributes
+    ----------
+    path : str
+        The folder.
+
+    Examples
+    --------
+    >>> with ScratchFolder() as path:
+    ...     os.listdir(path)
+    []
+    >>> os.path.exists(path)
+    False
+    """
+
+    def __init__(self) -> None:
+        for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
+            _remove_if_abandoned(path)
+        self.path, lock = _locked_folder()
+        self._finalizer = weakref.finalize(self, _remove, self.path, lock)
+
+    def __enter__(self) -> str:
+        """Return the path."""
+        return self.path
+
+    def __exit__(self, *error: object) -> None:
+        """Remove the folder."""
+        self.remove()
+
+    def remove(self) -> None:
+        """Remove the folder, if it is still there."""
+        self._finalizer()
+
+
+def _locked_folder() -> tuple[str, int | None]:
+    """Make and lock a folder; take another name if it was removed before it was locked."""
+    while True:
+        path = tempfile.mkdtemp(prefix=_PREFIX)
+        if sys.platform == "win32":
+            return path, None
+        with suppress(FileNotFoundError):
+            lock = os.open(path, os.O_RDONLY)
+            with suppress(OSError):  # some file systems have no locks
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            if os.path.exists(path):
+                return path, lock
+            os.close(lock)
+
+
+def _remove(path: str | Path, lock: int | None) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
+
+
+def _remove_if_abandoned(path: Path) -> None:
+    """Remove a folder whose process was killed."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):  # its process is alive, or it is another user's
+        lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(lock)
+            raise
+        _remove(path, lock)
 
 
 def scratch_array(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray[Any, Any]:

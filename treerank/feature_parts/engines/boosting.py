@@ -40,6 +40,7 @@ from treerank.parameters import (
     check_parameters,
 )
 from treerank.progress import Progress
+from treerank.team import current_team
 
 #: Parameters of trees that engines have, too, mostly under the same names.
 TREE_PARAMETERS = (
@@ -185,9 +186,10 @@ class BoostedTrees(BaseEstimator):
         rows = self._as_rows(X)
         self._check_parameters(validation)
         warn_of_spinning()
-        if 0 < self.subsample * len(rows) < 1:
+        n_rows = sum(current_team().gather(len(rows)))
+        if 0 < self.subsample * n_rows < 1:
             raise ValueError(
-                f"subsample must draw one of {len(rows)} documents; got {self.subsample!r}."
+                f"subsample must draw one of {n_rows} documents; got {self.subsample!r}."
             )
         earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.count_iterations(earlier, objective.n_outputs)

@@ -1,8 +1,6 @@
 """The boundary to XGBoost: data, callbacks and models in the form of XGBoost."""
 
 import re
-import shutil
-import tempfile
 import warnings
 import weakref
 from collections.abc import Callable, Collection, Iterator
@@ -14,6 +12,7 @@ import numpy as np
 from treerank.checks import shown
 from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.rows import Rows, stored_as
+from treerank.files.scratch import ScratchFolder
 from treerank.lazy import naming_the_extra
 from treerank.progress import Progress
 from treerank.team import current_team
@@ -98,10 +97,10 @@ def make_matrix(
         settings = options | {"ref": reference, "max_bin": max_bin}
         if not view.is_batched:
             return xgboost.QuantileDMatrix(RowIterator(view, sparse, **description), **settings)
-        folder = tempfile.mkdtemp(prefix="treerank-")
-        iterator = RowIterator(view, sparse, folder, **description)
+        folder = ScratchFolder()
+        iterator = RowIterator(view, sparse, folder.path, **description)
         matrix = xgboost.ExtMemQuantileDMatrix(iterator, **settings)
-        weakref.finalize(matrix, shutil.rmtree, folder, ignore_errors=True)
+        weakref.finalize(matrix, folder.remove)
         return matrix
 
     # A sample may lack a category, and XGBoost refuses codes that the reference does not have.

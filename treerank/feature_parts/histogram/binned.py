@@ -15,7 +15,8 @@ from numba import prange
 from treerank.feature_parts.histogram.bins import Bins
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import scratch_array
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
+from treerank.team import current_team
 
 #: Number of features in a word.
 WIDTH = 8
@@ -27,7 +28,7 @@ _CHUNK = 128  # rows whose values stay in the cache while one block after the ot
 #: - feature: column of X; -1 if the byte is unused.
 #: - n_values: number of bins of values; missing values have this bin number.
 #: - sign: monotone constraint.
-#: - has_missing: whether any row lacks the value.
+#: - has_missing: whether any row of any worker lacks the value.
 #: - is_category: whether the bins are categories.
 #: - usable: whether the tree may split by the feature.
 _FIELDS = ("feature", "n_values", "sign", "has_missing", "is_category", "usable")
@@ -99,17 +100,17 @@ def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
     used["feature"], used["n_values"] = varying, bins.n_values[varying]
     used["is_category"], used["usable"] = bins.is_category[varying], True
     used["sign"] = 0 if signs is None else signs[varying]
-    if not rows.is_batched:
+    if rows.is_batched:
+        words = scratch_array((len(rows), n_blocks), np.uint64)
+        has_missing = np.zeros(len(places), dtype=bool)
+        for at, values in rows.batches(len(rows)):
+            part = np.empty((len(values), n_blocks), dtype=np.uint64)
+            has_missing |= _fill(values, None, bins.bounds, places, part)
+            words[at] = part
+    else:
         words = np.empty((len(rows), n_blocks), dtype=np.uint64)
-        places["has_missing"] = _fill(rows.values, rows.order, bins.bounds, places, words)
-        return Binned(words, places)
-    words = scratch_array((len(rows), n_blocks), np.uint64)
-    has_missing = np.zeros(len(places), dtype=bool)
-    for at, values in rows.batches(len(rows)):
-        part = np.empty((len(values), n_blocks), dtype=np.uint64)
-        has_missing |= _fill(values, None, bins.bounds, places, part)
-        words[at] = part
-    places["has_missing"] = has_missing
+        has_missing = _fill(rows.values, rows.order, bins.bounds, places, words)
+    places["has_missing"] = current_team().largest(has_missing.astype(np.uint8))
     return Binned(words, places)
 
 
@@ -139,7 +140,7 @@ def _pack(X, order, bounds, places, words, missing):
                     words[begin + i, p // WIDTH] |= bins[i] << np.uint64(8 * (p % WIDTH))
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _find_bins(values, bounds, place, bins):
     """Write the bins of the values of one feature; return whether one of them has none.
 

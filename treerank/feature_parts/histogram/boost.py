@@ -12,12 +12,13 @@ from treerank.feature_parts.histogram.binned import Binned, bin_rows
 from treerank.feature_parts.histogram.bins import Bins
 from treerank.feature_parts.histogram.forest import Forest, make_forest
 from treerank.feature_parts.histogram.growing import GrownTree, TreeLimits, grow, make_buffers
-from treerank.feature_parts.histogram.leaves import add_leaves, add_tree
+from treerank.feature_parts.histogram.leaves import add_leaves, add_tree, sum_leaves
 from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS, layout_of, pack
 from treerank.feature_parts.histogram.predicting import add_scores
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import leave_memory
+from treerank.team import current_team
 
 _BATCH = 16_384
 
@@ -87,6 +88,8 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
     n_words, n_blocks = PRECISIONS[settings.precision].n_words, training.binned.words.shape[1]
     n_tasks = max(1, min(nb.get_num_threads(), n_blocks))
     buffers = make_buffers(len(task.rows), n_blocks, n_words, settings.limits, n_tasks)
+    shares = settings.subsample, settings.subsample_queries
+    sampler = sampling.RowSampler.of(task.rows, task.derivatives.objective, *shares)
     trees: list[GrownTree] = []
     values: list[np.ndarray] = []
     n_earlier = 0 if earlier is None else earlier.n_trees
@@ -96,7 +99,7 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
         return forest if earlier is None else earlier.followed_by(forest)
 
     for n_trees in range(n_earlier + 1, n_earlier + task.n_new + 1):
-        tree, leaf_values = _grow_tree(task, training, buffers, settings)
+        tree, leaf_values = _grow_tree(task, training, buffers, settings, sampler)
         trees.append(tree)
         values.append(leaf_values)
         if validation is not None:
@@ -110,7 +113,7 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
     return forest if kept is None else forest.first_trees(kept)
 
 
-def _grow_tree(task, training, buffers, settings):
+def _grow_tree(task, training, buffers, settings, sampler):
     """Grow a tree and add it to the scores; return it and the values of its nodes."""
     derivatives, binned = task.derivatives, training.binned
     key = task.seed, derivatives.iteration
@@ -118,18 +121,19 @@ def _grow_tree(task, training, buffers, settings):
     gradient, hessian = (d.reshape(training.scores.shape) for d in derivatives(training.scores))
     g, h = sampling.project(gradient, hessian, *key)
     layout = layout_of(g, h, settings.precision)
-    words = pack(g, h, layout, sampling.key_seed(task.seed, sampling.ROUNDING), key[1])
+    rounding = sampling.key_seed(task.seed, sampling.ROUNDING), key[1]
+    words = pack(g, h, layout, *rounding, task.rows.places)
     del g, h  # two numbers for each row, and memory is needed most while a tree grows
-    shares = settings.subsample, settings.subsample_queries
-    rows = sampling.sample_rows(len(gradient), derivatives.objective, shares, *key)
+    rows = sampler.rows(*key)
     sampling.sample_features(binned.places, settings.colsample_bytree, *key)
     tree = grow(binned, words, layout, settings.rules, settings.limits, rows, buffers)
     values = np.zeros((len(tree.nodes), gradient.shape[1]))
     if len(tree.nodes) == 1:  # a constant changes no ranking, and would consist of rounding errors
         return tree, values
     leaves = np.flatnonzero(tree.nodes["place"] < 0)
+    sums = current_team().total(sum_leaves(gradient, hessian, rows, tree.nodes, leaves))
     steps = settings.rules, settings.learning_rate, values, training.scores
-    add_leaves(gradient, hessian, rows, tree.nodes, leaves, *steps)
+    add_leaves(sums, rows, tree.nodes, leaves, *steps)
     if len(rows) < len(gradient):
         others = np.setdiff1d(np.arange(len(gradient)), rows, assume_unique=True)
         training.add(tree, values, others)

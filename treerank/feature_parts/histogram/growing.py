@@ -2,7 +2,8 @@
 
 ``"leafwise"`` always splits the leaf with the largest gain; ``"depthwise"`` splits level by level.
 A split costs one pass over the documents of its smaller child. Threads share the work by blocks of
-features: one thread sums a block. Sums are exact, so trees do not depend on the number of threads.
+features: one thread sums a block. Sums are exact, so trees do not depend on the number of threads,
+nor on that of workers, who add up the histogram of each leaf whose documents they have counted.
 """
 
 from typing import NamedTuple
@@ -16,9 +17,12 @@ from treerank.feature_parts.histogram.histograms import BATCH, STRIDE, fill, sub
 from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
 from treerank.feature_parts.histogram.partition import partition_rows
 from treerank.feature_parts.histogram.splits import SPLIT, Rules, best_cut, finish_gain, newton_step
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
+from treerank.team import current_team
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
+#: Steps of a search.
+_FILL, _CUT = 1, 2
 
 #: A node of a growing tree:
 #:
@@ -27,10 +31,10 @@ GROW_POLICIES = {"leafwise": False, "depthwise": True}
 #: - bin, missing_left: the last bin that goes left, and whether missing values go left.
 #: - first: the left child; the right child is the node after it.
 #: - gain: gain of the split.
-#: - begin, end: its rows, as a range of the sorted rows.
+#: - begin, end: its rows of this worker, as a range of the sorted rows.
 #: - depth: number of splits above it.
 #: - slot: number of its histogram.
-#: - gradient, hessian, count: sums over its rows.
+#: - gradient, hessian, count: sums over its rows of all workers.
 #: - lower, upper: bounds of its value, from monotone constraints.
 _INTEGERS = ("place", "bin", "missing_left", "first", "begin", "end", "depth", "slot")
 _NUMBERS = ("gain", "gradient", "hessian", "count", "lower", "upper")
@@ -93,7 +97,8 @@ def make_buffers(
     n_rows: int, n_blocks: int, n_words: int, limits: TreeLimits, n_tasks: int = 1
 ) -> Buffers:
     """Return memory for trees on ``n_rows`` rows of ``n_blocks`` blocks of features."""
-    n_leaves = min(limits.num_leaves, n_rows) if n_blocks else 1  # no feature varies
+    n_rows_of_team = sum(current_team().gather(n_rows))
+    n_leaves = min(limits.num_leaves, n_rows_of_team) if n_blocks else 1  # no feature varies
     if 0 < limits.max_depth < 31:
         n_leaves = min(n_leaves, 2**limits.max_depth)
     return Buffers(
@@ -145,48 +150,90 @@ def grow(
     nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
     best["gain"] = -np.inf
     goes_left = np.zeros((n_most, STRIDE), dtype=np.uint8)
-    n = _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left)
+    team = current_team()
+    _write_root(team.total(_total(words, rows, layout.n_words)), len(rows), layout, nodes)
+    pair = np.array([0, -1])  # the leaves to search next
+    steps = binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left, pair
+    n = _grow(*steps) if team.size == 1 else _grow_by_team(team, *steps)
     return GrownTree(nodes[:n].copy(), goes_left[:n].copy())
 
 
 @njit(error_model="numpy")
-def _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left):
+def _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left, pair):
     """Grow the tree; return the number of its nodes."""
-    _sum_root(words, rows, layout, buffers.sums, nodes)
-    pair, n_nodes = np.full(2, -1), np.int64(1)  # a literal 1 has another type for numba
-    pair[0] = 0
+    n_nodes = np.int64(1)  # a literal 1 has another type for numba
     while True:
-        small, large = pair[0], pair[1]
-        may_split = _may_split(nodes[small], rules, limits.max_depth)
-        may_split |= large >= 0 and _may_split(nodes[large], rules, limits.max_depth)
-        if n_nodes < len(nodes) and may_split:
-            of_small = rows[nodes[small].begin : nodes[small].end]
-            _search(binned, words, layout, rules, limits.max_depth, of_small, buffers, nodes, pair)
+        if _is_worth_a_search(nodes, n_nodes, pair, rules, limits):
+            both = _FILL | _CUT
+            _search(both, binned, words, layout, rules, limits, rows, buffers, nodes, pair)
             _keep_best(buffers, nodes, pair, best, goes_left, rules)
-        node = _next_leaf(nodes[:n_nodes], best, limits.level_by_level)
-        if node < 0 or n_nodes == len(nodes):
+        tree = nodes, n_nodes, best, goes_left, pair
+        n_more = _split_next(binned, rules, limits, rows, buffers, *tree)
+        if n_more == 0:
             return n_nodes
-        _split(binned, nodes, best[node], node, n_nodes, goes_left, rows, buffers, rules)
-        right_is_small = np.int64(nodes[n_nodes].count > nodes[n_nodes + 1].count)
-        pair[0], pair[1] = n_nodes + right_is_small, n_nodes + 1 - right_is_small
-        nodes[pair[0]].slot, nodes[pair[1]].slot = (n_nodes + 1) // 2, nodes[node].slot
-        n_nodes += 2
+        n_nodes += n_more
+
+
+def _grow_by_team(
+    team, binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left, pair
+):
+    """Grow the tree as ``_grow`` does, with histograms of the rows of all workers."""
+    n_nodes = 1
+    data = binned, words, layout, rules, limits, rows, buffers, nodes, pair
+    while True:
+        if _is_worth_a_search(nodes, n_nodes, pair, rules, limits):
+            _search(_FILL, *data)
+            own = buffers.histograms[nodes["slot"][pair[0]]]
+            own[:] = team.total(own)
+            _search(_CUT, *data)
+            _keep_best_now(buffers, nodes, pair, best, goes_left, rules)
+        tree = nodes, n_nodes, best, goes_left, pair
+        n_more = _split_next_now(binned, rules, limits, rows, buffers, *tree)
+        if n_more == 0:
+            return n_nodes
+        n_nodes += n_more
+
+
+@register_jitable(error_model="numpy")
+def _split_next(binned, rules, limits, rows, buffers, nodes, n_nodes, best, goes_left, pair):
+    """Split the next leaf, whose leaves are the next pair; return how many nodes there are more."""
+    node = _next_leaf(nodes[:n_nodes], best, limits.level_by_level)
+    if node < 0 or n_nodes == len(nodes):
+        return 0
+    _split(binned, nodes, best[node], node, n_nodes, goes_left, rows, buffers, rules)
+    right_is_small = np.int64(nodes[n_nodes].count > nodes[n_nodes + 1].count)
+    pair[0], pair[1] = n_nodes + right_is_small, n_nodes + 1 - right_is_small
+    nodes[pair[0]].slot, nodes[pair[1]].slot = (n_nodes + 1) // 2, nodes[node].slot
+    return 2
 
 
 @njit(error_model="numpy")
-def _sum_root(words, rows, layout, sums, nodes):
-    """Write the sums over all rows to the root."""
-    total = np.zeros(layout.n_words, dtype=np.int64)
+def _total(words, rows, n_words):
+    """Return the sums over all rows of this worker."""
+    total = np.zeros(n_words, dtype=np.int64)
     for i in range(len(rows)):
-        for k in range(layout.n_words):
-            total[k] += words[np.int64(rows[i]) * layout.n_words + k]
+        for k in range(n_words):
+            total[k] += words[np.int64(rows[i]) * n_words + k]
+    return total
+
+
+def _write_root(total, n_rows, layout, nodes):
+    """Write the sums over all rows to the root."""
     root = np.empty((4, 1))
     add_up(total, np.int64(1), layout, root)
     nodes[0].gradient, nodes[0].hessian, nodes[0].count = root[0, 0], root[1, 0], root[2, 0]
-    nodes[0].end = len(rows)
+    nodes[0].end = n_rows
 
 
-@njit
+@register_jitable(error_model="numpy")
+def _is_worth_a_search(nodes, n_nodes, pair, rules, limits):
+    """Return whether there is room for more nodes, and one of two leaves may be split."""
+    may_split = _may_split(nodes[pair[0]], rules, limits.max_depth)
+    may_split |= pair[1] >= 0 and _may_split(nodes[pair[1]], rules, limits.max_depth)
+    return n_nodes < len(nodes) and may_split
+
+
+@register_jitable
 def _may_split(node, rules, max_depth):
     """Return whether a leaf is large enough to be split, and not too deep."""
     enough = node.count >= 2 * rules.min_child_samples
@@ -194,7 +241,7 @@ def _may_split(node, rules, max_depth):
     return enough and heavy and not 0 < max_depth <= node.depth
 
 
-@njit
+@register_jitable
 def _next_leaf(nodes, best, level_by_level):
     """Return the leaf to split next, the first among equals, or -1 if no split gains."""
     chosen = -1
@@ -210,25 +257,28 @@ def _next_leaf(nodes, best, level_by_level):
 
 
 @njit(parallel=True, error_model="numpy")
-def _search(binned, words, layout, rules, max_depth, rows, buffers, nodes, pair):
-    """Find the best split in each block for one or two leaves.
+def _search(steps, binned, words, layout, rules, limits, rows, buffers, nodes, pair):
+    """Find the best split in each block for one or two leaves, in one or two steps.
 
-    ``rows`` are those of the first leaf; the slot of the second holds the histogram of both
-    together. Each task works on several neighboring blocks, independently of the other tasks.
+    Step ``_FILL`` writes the histogram of the first leaf, and step ``_CUT`` searches both. The slot
+    of the second leaf holds the histogram of both together. Each task works on several neighboring
+    blocks, independently of the other tasks.
     """
     n_tasks, n_each, _ = buffers.bins.shape
+    of_small = rows[nodes[pair[0]].begin : nodes[pair[0]].end]
     for task in prange(n_tasks):
         begin = min(task * n_each, binned.words.shape[1])
         end = min(begin + n_each, binned.words.shape[1])
-        own = buffers.histograms[nodes[pair[0]].slot, begin:end]
-        near = buffers.bins[task, : end - begin]
-        fill(binned.words, words, layout.n_words, rows, begin, own, near, buffers.words[task])
-        for block in range(begin, end):
-            _search_block(binned.places, layout, rules, max_depth, buffers, nodes, pair, block)
+        if steps & _FILL:
+            own = buffers.histograms[nodes[pair[0]].slot, begin:end]
+            near, near_words = buffers.bins[task, : end - begin], buffers.words[task]
+            fill(binned.words, words, layout.n_words, of_small, begin, own, near, near_words)
+        for block in range(begin, end if steps & _CUT else begin):
+            _search_block(binned.places, layout, rules, limits, buffers, nodes, pair, block)
 
 
-@njit(error_model="numpy")
-def _search_block(places, layout, rules, max_depth, buffers, nodes, pair, block):
+@register_jitable(error_model="numpy")
+def _search_block(places, layout, rules, limits, buffers, nodes, pair, block):
     """Find the best split of each of the two leaves in one block."""
     for child in range(2):
         buffers.splits[block, child].gain = -np.inf
@@ -237,7 +287,7 @@ def _search_block(places, layout, rules, max_depth, buffers, nodes, pair, block)
             histogram = buffers.histograms[leaf.slot, block]
             if child == 1:
                 subtract(histogram, buffers.histograms[nodes[pair[0]].slot, block])
-            if _may_split(leaf, rules, max_depth):
+            if _may_split(leaf, rules, limits.max_depth):
                 eight = places[block * WIDTH : (block + 1) * WIDTH]
                 sums, is_left = buffers.sums[block], buffers.sets[block, child]
                 split = buffers.splits[block, child]
@@ -245,7 +295,7 @@ def _search_block(places, layout, rules, max_depth, buffers, nodes, pair, block)
                 split.place += block * WIDTH
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left):
     """Write the best split of a leaf by a feature of one block."""
     no_extra = 0.0 * leaf.hessian  # a literal 0.0 would be compiled once more
@@ -263,7 +313,7 @@ def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left)
                 split.place = j
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _keep_best(buffers, nodes, pair, best, goes_left, rules):
     """Store the best splits of the leaves over all blocks, the first among equals."""
     for child in range(2):
@@ -302,7 +352,7 @@ def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
     _bound(parent, left, right, rules, place.sign)
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _bound(parent, left, right, rules, sign):
     """Pass the bounds of values on to the children.
 
@@ -317,3 +367,7 @@ def _bound(parent, left, right, rules, sign):
         left.upper = right.lower = middle
     elif sign < 0:
         left.lower = right.upper = middle
+
+
+#: Steps that Python takes between the sums of a team.
+_keep_best_now, _split_next_now = map(njit(error_model="numpy"), (_keep_best, _split_next))

@@ -12,9 +12,33 @@ _BYTE = np.uint64(255)
 
 
 @njit(parallel=True, error_model="numpy")
-def add_leaves(
+def sum_leaves(
     gradient: np.ndarray,
     hessian: np.ndarray,
+    rows: np.ndarray,
+    nodes: np.ndarray,
+    leaves: np.ndarray,
+) -> np.ndarray:
+    """Return the sums of gradient and hessian of each leaf, of shape (n_leaves, n_outputs, 2).
+
+    The derivatives are those before they were packed; one thread sums one leaf.
+    """
+    n_outputs = gradient.shape[1]
+    sums = np.empty((len(leaves), n_outputs, 2))
+    for leaf in prange(len(leaves)):
+        own = rows[nodes[leaves[leaf]].begin : nodes[leaves[leaf]].end]
+        for k in range(n_outputs):
+            g, h = 0.0, 0.0
+            for row in own:
+                g += gradient[row, k]
+                h += hessian[row, k]
+            sums[leaf, k, 0], sums[leaf, k, 1] = g, h
+    return sums
+
+
+@njit(parallel=True, error_model="numpy")
+def add_leaves(
+    sums: np.ndarray,
     rows: np.ndarray,
     nodes: np.ndarray,
     leaves: np.ndarray,
@@ -23,19 +47,12 @@ def add_leaves(
     values: np.ndarray,
     scores: np.ndarray,
 ) -> None:
-    """Write the value of each leaf, and add it to the scores of the rows that grew the tree.
-
-    The sums are of the derivatives before they were packed; one thread sums one leaf.
-    """
-    n_outputs = scores.shape[1]
+    """Write the value of each leaf, and add it to the scores of the rows that grew the tree."""
     for leaf in prange(len(leaves)):
         node = leaves[leaf]
         own = rows[nodes[node].begin : nodes[node].end]
-        for k in range(n_outputs):
-            g, h = 0.0, 0.0
-            for row in own:
-                g += gradient[row, k]
-                h += hessian[row, k]
+        for k in range(scores.shape[1]):
+            g, h = sums[leaf, k, 0], sums[leaf, k, 1]
             if h >= rules.min_child_weight:  # a leaf may be too light in one output of several
                 step = newton_step(g, h, rules, nodes[node].lower, nodes[node].upper)
                 values[node, k] = learning_rate * step

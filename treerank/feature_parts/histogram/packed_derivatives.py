@@ -8,7 +8,8 @@ word has 64 bits. The words of a document are one of these:
 - *wide*, two words: the gradient has a word of its own. A document costs two additions.
 
 Gradient and hessian are whole multiples of a step, which is a power of two. Steps are as small as
-the sums over all rows allow without overflow. So all sums, and differences of sums, are exact.
+the sums over all rows, those of other workers included, allow without overflow. So all sums, and
+differences of sums, are exact.
 
 Steps of wide words keep all 24 bits of the derivatives. Steps of packed words are coarser; there
 each derivative is rounded up or down at random such that its mean is right, and the errors cancel
@@ -23,6 +24,7 @@ from numba import prange
 
 from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniform
+from treerank.team import current_team
 
 
 class Precision(NamedTuple):
@@ -69,34 +71,41 @@ def layout_of(gradient: np.ndarray, hessian: np.ndarray, precision: str) -> Layo
     Layout(n_words=1, hessian_shift=10, gradient_shift=37, gradient_step=6.103515625e-05,
            hessian_step=6.103515625e-05)
     """
-    largest, n_words = PRECISIONS[precision]
-    count_bits, wide = len(gradient).bit_length(), n_words == 2
+    most, n_words = PRECISIONS[precision]
+    team, sizes = current_team(), np.array([_size(gradient), _size(hessian)])
+    n_rows, *totals = map(float, team.total(np.array([len(gradient), *sizes[:, 0]])))
+    largest = team.largest(sizes[:, 1])
+    count_bits, wide = int(n_rows).bit_length(), n_words == 2
     hessian_bits = 63 - count_bits if wide else (64 - count_bits) // 2
     gradient_bits = 63 if wide else 63 - count_bits - hessian_bits  # one bit is for the sign
-    return Layout(
-        n_words,
-        count_bits,
-        0 if wide else count_bits + hessian_bits,
-        _step(gradient, largest, gradient_bits),
-        _step(hessian, largest, hessian_bits),
+    steps = (
+        # Random rounding adds to a sum: eight standard deviations of that stay free.
+        _step(max(size / most, total / (2**bits - 1 - 8 * n_rows**0.5)))
+        for size, total, bits in zip(largest, totals, (gradient_bits, hessian_bits), strict=True)
     )
+    return Layout(n_words, count_bits, 0 if wide else count_bits + hessian_bits, *steps)
 
 
 def pack(
-    gradient: np.ndarray, hessian: np.ndarray, layout: Layout, seed: int, iteration: int
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+    layout: Layout,
+    seed: int,
+    iteration: int,
+    places: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Return the words of all rows; ``seed`` and ``iteration`` are the key of the rounding."""
+    """Return the words of all rows; seed, iteration and place are the key of the rounding.
+
+    The place of a row is its number if ``places`` are None.
+    """
     words = np.empty(len(gradient) * layout.n_words, dtype=np.int64)
-    _pack(gradient, hessian, layout, seed, iteration, words)
+    places = np.empty(0, dtype=np.int64) if places is None else places
+    _pack(gradient, hessian, layout, seed, iteration, places, words)
     return words
 
 
-def _step(values: np.ndarray, largest: int, bits: int) -> float:
-    """Return the smallest power of two with which single values and all sums are in range."""
-    total, largest_value = _size(values)
-    # Random rounding adds to a sum: eight standard deviations of that stay free.
-    most = 2**bits - 1 - 8 * len(values) ** 0.5
-    finest = max(largest_value / largest, total / most)
+def _step(finest: float) -> float:
+    """Return the power of two above a number."""
     return ldexp(1.0, max(frexp(finest)[1], -1000)) if finest > 0 else 1.0
 
 
@@ -111,11 +120,12 @@ def _size(values):
 
 
 @njit(parallel=True, error_model="numpy")
-def _pack(gradient, hessian, layout, seed, iteration, words):
+def _pack(gradient, hessian, layout, seed, iteration, places, words):
     for i in prange(len(gradient)):
         up_gradient, up_hessian = 0.5, 0.5
         if layout.n_words == 1:
-            scaled = uniform(seed, iteration, i) * _HALVES
+            place = places[i] if len(places) else np.int64(i)
+            scaled = uniform(seed, iteration, place) * _HALVES
             up_gradient = (np.floor(scaled) + 0.5) / _HALVES
             up_hessian = scaled - np.floor(scaled)
         g = np.int64(np.floor(gradient[i] / layout.gradient_step + up_gradient))

@@ -1,39 +1,80 @@
 """Sampling: the random rows and features of a tree, and random projections of several outputs.
 
 Random numbers depend only on seed, purpose and iteration, see :mod:`treerank.numerics.random_keys`.
-So a continued fit samples what one long fit would have sampled.
+So a continued fit samples what one long fit would have sampled, and several workers sample what one
+would have sampled.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
 
+from treerank.feature_parts.rows import Rows
+from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniforms
 from treerank.objectives.base import Objective
+from treerank.team import current_team
 
 _DOCUMENTS, _QUERIES, _FEATURES, _OUTPUTS, ROUNDING = range(5)
 
 
-def sample_rows(
-    n_rows: int, objective: Objective, shares: tuple[float, float], seed: int, iteration: int
-) -> np.ndarray:
-    """Return the rows to grow a tree on, in ascending order.
+class RowSampler(NamedTuple):
+    """Draws the rows to grow a tree on.
 
-    ``shares`` are the probabilities of each document and of each query. At least one row is
-    returned.
+    Attributes
+    ----------
+    n_rows : int
+        Number of rows of this worker.
+    share, share_of_queries : float
+        Probabilities of each document and of each query.
+    places : ndarray of shape (n_rows,) or None
+        Place of each row among those of all workers; ``None`` if it is its number.
+    groups : QueryGroups or None
+        Queries of the rows; ``None`` if all queries are used.
+    queries : ndarray of shape (n_queries,) or None
+        Number of each query among those of all workers.
     """
-    share, share_of_queries = shares
-    if share == share_of_queries == 1:
-        return np.arange(n_rows, dtype=np.uint32)
-    keep = np.ones(n_rows, dtype=bool)
-    if share_of_queries < 1:
-        groups = objective.groups
-        keys = uniforms(key_seed(seed, _QUERIES), iteration, np.arange(groups.n_queries))
-        keep &= (keys <= max(share_of_queries, keys.min()))[groups.codes]
-    if share < 1:
-        keys = uniforms(key_seed(seed, _DOCUMENTS), iteration, np.arange(n_rows))
-        keep &= keys <= max(share, keys[keep].min())
-    return np.flatnonzero(keep).astype(np.uint32)
+
+    n_rows: int
+    share: float
+    share_of_queries: float
+    places: np.ndarray | None
+    groups: QueryGroups | None = None
+    queries: np.ndarray | None = None
+
+    @classmethod
+    def of(
+        cls, rows: Rows, objective: Objective, share: float, share_of_queries: float
+    ) -> "RowSampler":
+        """Return what draws rows; every worker of a team makes one."""
+        draws = len(rows), share, share_of_queries, rows.places
+        if share_of_queries == 1:
+            return cls(*draws)
+        groups: QueryGroups = objective.groups
+        starts = groups.first_of(np.arange(len(rows)) if rows.places is None else rows.places)
+        every = np.sort(np.concatenate(current_team().gather(starts)))
+        return cls(*draws, groups, np.searchsorted(every, starts))
+
+    def rows(self, seed: int, iteration: int) -> np.ndarray:
+        """Return the rows of one tree, in ascending order; at least one of all workers."""
+        if self.share == self.share_of_queries == 1:
+            return np.arange(self.n_rows, dtype=np.uint32)
+        keep = np.ones(self.n_rows, dtype=bool)
+        if self.groups is not None and self.queries is not None:
+            keys = uniforms(key_seed(seed, _QUERIES), iteration, self.queries)
+            keep &= (keys <= max(self.share_of_queries, _smallest(keys)))[self.groups.codes]
+        if self.share < 1:
+            places = np.arange(self.n_rows) if self.places is None else self.places
+            keys = uniforms(key_seed(seed, _DOCUMENTS), iteration, places)
+            keep &= keys <= max(self.share, _smallest(keys[keep]))
+        return np.flatnonzero(keep).astype(np.uint32)
+
+
+def _smallest(keys: np.ndarray) -> float:
+    """Return the smallest of the keys of all workers."""
+    return -float(current_team().largest(np.array([-keys.min(initial=np.inf)]))[0])
 
 
 def sample_features(places: np.ndarray, share: float, seed: int, iteration: int) -> None:
