@@ -39,6 +39,7 @@ SETTINGS = (
     ALIKE,
     f"{ALIKE},min_child_weight=1.0,reg_lambda=1.0",
     "feature_part=xgboost",
+    "feature_part=xgboost,learning_rate=0.1",
     "learning_rate=0.2",
     "loss=half_squared_tanh,weight=uniform",
     "min_child_samples=100",
