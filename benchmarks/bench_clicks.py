@@ -5,7 +5,8 @@
 A weak ranker, learned from a few labeled queries, logs its top 10 with some exploration, and users
 click. NDCG@10 on other queries, against the true labels. A cell is a data set, a way to click and a
 severity of the bias. Finished fits are kept in ``build/clicks``, so that the same command continues
-after a stop. Errors are standard errors of differences by query, over all seeds.
+after a stop. Errors are standard errors of differences by seed; with one seed, by query, which
+leaves out that other clicks would have been drawn.
 """
 
 import argparse
@@ -77,6 +78,12 @@ def measured(cell, seed, n_sessions, chosen):
     return found
 
 
+def _compared(by_seed):
+    """Return the mean of each seed, or the values of all queries of one seed."""
+    known = [values[~np.isnan(values)] for values in by_seed]
+    return known[0] if len(known) == 1 else np.array([values.mean() for values in known])
+
+
 def verdict(values, name, others):
     """Return the mean of a ranker less that of the best of others, and its standard error."""
     best = max(others, key=lambda other: np.mean(values[other]))
@@ -131,8 +138,8 @@ def main():
     names, cells = [OURS, *NAIVE, *PEERS, TRUTH, LOGGED], {}
     for cell in product(arguments.data, arguments.ways, arguments.severity):
         found = [measured(cell, seed, arguments.sessions, names) for seed in arguments.seeds]
-        by_query = {name: np.concatenate([each[name] for each in found]) for name in names}
-        cells[cell] = {name: values[~np.isnan(values)] for name, values in by_query.items()}
+        by_query = {name: [np.array(each[name]) for each in found] for name in names}
+        cells[cell] = {name: _compared(values) for name, values in by_query.items()}
     said(cells)
     for data in arguments.data if arguments.plot else ():
         draw.save(drawn(cells, data), arguments.plot / f"clicks-{data_sets.name_of(data)}.svg")

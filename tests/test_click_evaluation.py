@@ -1,5 +1,6 @@
 """Evaluation from logs: truth by simulation, intervals, overlap and bad input."""
 
+import itertools
 import json
 
 import numpy as np
@@ -9,11 +10,13 @@ from command_line import run
 
 from treerank import TreeDirectRanker
 from treerank.clicks import Items, evaluate_from_log, simulate_clicks
-from treerank.clicks.estimators import ESTIMATORS, NEED_RELEVANCE
+from treerank.clicks.estimators import ESTIMATORS
 
 Y = np.array([0, 3, 1, 2, 0, 1] * 5)
 QID = np.repeat(np.arange(5), 6)
 THETA = 1 / np.arange(1.0, 5.0)
+#: Scores without equal ones, in which no query has its documents in the best order.
+SCORES = Y - 0.7 * np.arange(30) % 3 + np.arange(30) / 100
 #: Probability of a click on each document once it is examined.
 RELEVANCE = 0.1 + 0.9 * (2.0**Y - 1) / 7
 WORTH = {
@@ -23,6 +26,7 @@ WORTH = {
     "own": np.array([1.0, 0.5]),
 }
 OWN = {"own": WORTH["own"]}
+REWARDS = [*WORTH, "first_click"]
 
 
 def drawn(n_sessions, seed, **options):
@@ -32,8 +36,21 @@ def drawn(n_sessions, seed, **options):
 
 
 def truth(scores, worth):
-    order = np.lexsort((-np.asarray(scores), QID)).reshape(5, 6)
-    return (RELEVANCE[order][:, : len(worth)] * worth).sum(axis=1).mean()
+    return (in_order_of(scores)[:, : len(worth)] * worth).sum(axis=1).mean()
+
+
+def in_order_of(scores):
+    """Return the relevance of the documents of each query, best first."""
+    return RELEVANCE[np.lexsort((-np.asarray(scores), QID)).reshape(5, 6)]
+
+
+def mean_reciprocal_rank(scores):
+    """Return the mean of 1 / position of the first click, over all patterns of clicks."""
+    click, total = in_order_of(scores)[:, :4] * THETA, 0.0
+    for pattern in itertools.product((0, 1), repeat=4):
+        proba = np.where(pattern, click, 1 - click).prod(axis=1).mean()
+        total += proba / (1 + pattern.index(1)) if any(pattern) else 0.0
+    return total
 
 
 def test_equal_scores_share_what_their_positions_earn():
@@ -52,23 +69,35 @@ def everything(log, scores, **options):
     return evaluate_from_log(log, scores[items], relevance=RELEVANCE[items], **options).estimates
 
 
-@pytest.mark.parametrize("reward", WORTH)
+@pytest.mark.parametrize("reward", REWARDS)
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_many_sessions_tell_the_truth(name, reward):
     found = everything(
-        drawn(4000, 0), Y, reward=OWN.get(reward, reward), propensities=THETA, clip=1e6,
+        drawn(4000, 0), SCORES, reward=OWN.get(reward, reward), propensities=THETA, clip=1e6,
         n_resamples=2,
     )  # fmt: skip
-    assert found[name].estimate == pytest.approx(truth(Y, WORTH[reward]), rel=0.03)
+    expected = truth(SCORES, WORTH[reward]) if reward in WORTH else mean_reciprocal_rank(SCORES)
+    assert found[name].estimate == pytest.approx(expected, rel=0.03)
 
 
-@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - set(NEED_RELEVANCE) | {"doubly_robust"}))
-def test_the_mean_over_logs_is_the_truth(name):
-    options = {"propensities": THETA, "clip": 1e6, "n_resamples": 2}
-    found = [everything(drawn(40, seed), Y, **options)[name].estimate for seed in range(200)]
-    error = np.std(found) / np.sqrt(len(found))
-    assert abs(np.mean(found) - truth(Y, THETA)) < 4 * error
-    assert error < 0.01
+@pytest.mark.parametrize("reward", ["clicks", "first_click"])
+def test_the_mean_over_logs_is_the_truth(reward):
+    options = {"propensities": THETA, "clip": 1e6, "n_resamples": 2, "reward": reward}
+    logs = [everything(drawn(40, seed), SCORES, **options) for seed in range(200)]
+    expected = truth(SCORES, THETA) if reward == "clicks" else mean_reciprocal_rank(SCORES)
+    for name in sorted(set(ESTIMATORS) - {"direct"}):
+        found = [estimates[name].estimate for estimates in logs]
+        error = np.std(found) / np.sqrt(len(found))
+        assert abs(np.mean(found) - expected) < 4 * error, name
+        assert error < 0.01
+
+
+def test_the_first_click_among_equal_scores_is_that_of_their_mean_relevance():
+    log, options = drawn(50, 0), {"propensities": THETA, "n_resamples": 2, "reward": "first_click"}
+    found = everything(log, np.zeros(30), **options)["direct"].estimate
+    mean = RELEVANCE.reshape(5, 6).mean(axis=1, keepdims=True) * THETA
+    missed = np.cumprod(np.column_stack([np.ones(5), 1 - mean[:, :3]]), axis=1)
+    assert found == pytest.approx((mean * missed / np.arange(1, 5)).sum(axis=1).mean())
 
 
 def test_propensities_are_estimated_where_none_are_given():
@@ -157,7 +186,7 @@ def test_documents_that_the_log_never_shows_are_a_warning():
         ({"scores": [1.0]}, "scores must have one entry per document; got 1 for 30"),
         ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),
         ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
-        ({"reward": "money"}, r"reward must be one of \['clicks', 'dcg', 'reciprocal_rank'\]"),
+        ({"reward": "money"}, r"reward must be one of \['clicks', 'dcg', 'first_click', 'rec"),
         ({"clip": 0}, "clip must be a finite number above 0; got 0"),
         ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2; got 1"),
         ({"propensities": [0.5, 0]}, r"propensities must be above 0 .* got 0.0 at position 2"),

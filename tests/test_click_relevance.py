@@ -153,6 +153,31 @@ def test_given_propensities_are_used(data):
     assert given.exposure_ == pytest.approx(log.counts().by_item(log.counts().shown))
 
 
+@pytest.mark.parametrize("correction", [0.0, 0.5])
+def test_features_predict_from_propensities_to_the_power_of_the_correction(data, correction):
+    X, y, qid, log = data
+    theta = 1 / np.arange(1.0, 11.0)
+    predicted = [
+        ClickRelevance(FEW_TREES, propensities=given, correction=power, random_state=0)
+        .fit(log, (X, qid, np.arange(len(y))))
+        .predicted_
+        for given, power in ((theta, correction), (theta**correction, 1.0))
+    ]
+    ratio = predicted[0] / predicted[1]
+    assert ratio == pytest.approx(ratio.mean())
+
+
+def test_many_clicks_are_corrected_in_full_whatever_features_predict(data):
+    X, y, qid, _ = data
+    log = simulate_clicks(y, qid, X[:, 1], severity=1.5, n_sessions=500, random_state=0)
+    features = X[:, 1:2], qid, np.arange(len(y))  # nothing but the old ranking
+    found = ClickRelevance(FEW_TREES, correction=0.0, random_state=0).fit(log, features)
+    true = 0.1 + 0.9 * (np.exp2(y[found.items_.document]) - 1) / 7
+    often = found.exposure_ > 100
+    error = np.abs(np.log(found.relevance_ / true))[often]
+    assert np.median(error) < 0.2
+
+
 @pytest.mark.parametrize(
     ("propensities", "message"),
     [

@@ -1,11 +1,14 @@
 """Data frames of all libraries become the same matrix."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 
 from treerank.inputs.columns import Columns
+from treerank.inputs.documents import check_features
 
 NUMBERS = {"price": [9.5, 7.0, np.nan], "stock": [3, 0, 1], "sale": [True, False, True]}
 COLORS = ["red", None, "blue"]
@@ -178,6 +181,8 @@ def test_many_new_texts_are_missing_in_predict():
     assert np.flatnonzero(~np.isnan(codes)).tolist() == [1]
 
 
-def test_an_array_cannot_stand_in_for_a_frame_with_categories():
+@pytest.mark.parametrize("X", [np.ones((2, 1)), [1.0], [["u"]], {"title": ["u"]}, 5])
+def test_nothing_can_stand_in_for_a_frame_with_categories(X):
+    fitted = SimpleNamespace(columns_=Columns({0: ["u"]}), n_features_in_=1)
     with pytest.raises(TypeError, match="X must be a data frame, as in fit"):
-        Columns({0: ["u"]}).numbers(np.ones((2, 1)))
+        check_features(fitted, X)

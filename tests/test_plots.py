@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from treerank.clicks import PropensityIntervals
 from treerank.metrics import NDCG
 from treerank.plots import (
     critical_difference_diagram,
@@ -15,6 +16,7 @@ from treerank.plots import (
     neighbors,
     p_value_matrix,
     pair_calibration,
+    propensity_curves,
     query_gains,
     score_histograms,
     size_path,
@@ -31,6 +33,8 @@ Y = rng.integers(3, size=200).astype(float)
 SCORES = Y + rng.normal(size=200)
 VALUES = rng.normal([1.5, 1.0, 0.9, 0.0], 1.0, size=(40, 4))
 NAMES = ["trees", "network", "line", "chance"]
+
+INTERVALS = PropensityIntervals(*np.array([[1, 0.4, 0.3], [1, 0.3, 0.2], [1, 0.6, 0.5]]))
 
 
 class Sure:
@@ -58,6 +62,7 @@ CALLS = {
     "query_gains": lambda ax: query_gains(VALUES[:, 0], VALUES[:, 1], ax=ax),
     "score_histograms": lambda ax: score_histograms(Y, SCORES, ax=ax),
     "pair_calibration": lambda ax: pair_calibration(Sure(), SCORES[:, None], Y, QID, ax=ax),
+    "propensity_curves": lambda ax: propensity_curves({"a": INTERVALS, "b": [1, 0.5]}, ax=ax),
     "neighbors": lambda ax: neighbors(Y, SCORES, ax=ax),
 }
 
@@ -101,6 +106,16 @@ def test_curves_are_the_values():
     expected = [NDCG(k=k)(Y, SCORES, QID) for k in (1, 2, 3, 4)]
     np.testing.assert_allclose(ax.lines[0].get_ydata(), expected)
     assert [text.get_text() for text in ax.get_legend().texts] == ["a", "b"]
+
+
+def test_propensities_and_their_intervals_are_the_values():
+    ax = propensity_curves({"a": INTERVALS, "b": [1, 0.5]})
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), [[1, 1], [2, 0.4], [3, 0.3]])
+    np.testing.assert_array_equal(ax.lines[1].get_ydata(), [1, 0.5])
+    (band,) = ax.collections
+    corners = set(map(tuple, band.get_paths()[0].vertices.tolist()))
+    assert {(2, 0.3), (2, 0.6), (3, 0.2), (3, 0.5)} <= corners
+    assert ax.get_ylim()[0] == 0
 
 
 def test_a_fitted_ranker_brings_its_own_curve():
@@ -223,6 +238,8 @@ def test_curves_without_names_are_refused(given):
         learning_curves(given)
     with pytest.raises(TypeError, match="scores must be a dict by name of ranker; got"):
         ndcg_over_k(Y, given, QID)
+    with pytest.raises(TypeError, match="propensities must be a dict by name; got"):
+        propensity_curves(given)
 
 
 def test_matplotlib_is_imported_only_to_draw():

@@ -165,6 +165,10 @@ def of_clicks():
             clicks.team_draft,
             {"first": ["a", "b", "c"], "second": ["c", "a", "d"], "k": 2, "random_state": 0},
         ),
+        "optimized_interleaving": (
+            clicks.optimized_interleaving,
+            {"first": ["a", "b", "c"], "second": ["c", "a", "d"], "k": 2, "random_state": 0},
+        ),
         "interleaving_preference": (
             clicks.interleaving_preference,
             {"clicks": [1, 0, 2, 1], "other_clicks": [0, 0, 1, 1]},

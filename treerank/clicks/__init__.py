@@ -4,9 +4,11 @@ from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
 from treerank.clicks.interleaving import (
+    Credited,
     Interleaved,
     Preference,
     interleaving_preference,
+    optimized_interleaving,
     team_draft,
 )
 from treerank.clicks.items import Items
@@ -27,6 +29,7 @@ __all__ = [
     "ClickLog",
     "ClickRelevance",
     "ClickShares",
+    "Credited",
     "Interleaved",
     "Items",
     "LogEvaluation",
@@ -36,6 +39,7 @@ __all__ = [
     "evaluate_from_log",
     "interleaving_preference",
     "make_click_log",
+    "optimized_interleaving",
     "propensity_intervals",
     "read_ubi",
     "simulate_clicks",

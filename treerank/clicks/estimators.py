@@ -1,11 +1,10 @@
-r"""Estimators: what a new ranking is worth, from the clicks on an old one.
+r"""Estimators: how relevant the documents of a new ranking are, from the clicks on an old one.
 
-A ranking is worth :math:`\sum_i u_i \gamma_i` in a session: each document has a worth
-:math:`u_i` by its position in the new ranking, and a relevance :math:`\gamma_i`, which is the
-probability of a click once it is examined. The log knows the clicks :math:`c_i` of an item in the
-sessions of its query, and its exposure :math:`e_i`, the sum of the propensities of the positions
-where it was shown. A session exposes it :math:`w_i` times on average. So clicks count by
-:math:`u_i / w_i`.
+The relevance :math:`\gamma_i` of a document is the probability of a click once it is examined. The
+log knows its clicks :math:`c_i` in the :math:`n_i` sessions of its query, and its exposure, the sum
+of the propensities of the positions where it was shown, which is :math:`w_i` in a session on
+average. So the clicks of a document count by :math:`1 / w_i`. An estimator returns :math:`n_i
+\gamma_i`; what that earns is told by :mod:`treerank.clicks.rewards`.
 
 To add an estimator, write a function of :class:`ItemSums` and list it in ``ESTIMATORS``.
 """
@@ -25,67 +24,59 @@ class ItemSums(NamedTuple):
         Clicks, and impressions counted by the propensities of their positions.
     sessions : ndarray of shape (n_items,)
         Sessions of the item's query.
-    n_sessions : float
-        Sessions of all queries.
     worth : ndarray of shape (n_items,)
-        Worth of the item's position in the new ranking.
-    ratio, clipped_ratio : ndarray of shape (n_items,)
-        Worth over the mean exposure in a session, as it is and clipped; 0 for items never shown.
+        Most that the item earns in the new ranking.
+    weight, clipped_weight : ndarray of shape (n_items,)
+        1 over the mean exposure in a session, as it is and clipped; 0 for items never shown.
     relevance : ndarray of shape (n_items,)
         Relevance that is known from elsewhere; NaN where there is none.
 
     Examples
     --------
     >>> one, two = np.array([1.0, 0.0]), np.array([2.0, 2.0])
-    >>> sums = ItemSums(one, two, two, 2.0, one, one / 2, one / 2, one)
-    >>> inverse_propensity(sums)
-    0.25
+    >>> inverse_propensity(ItemSums(one, two, two, one, one / 2, one / 2, one))
+    array([0.5, 0. ])
     """
 
     clicks: np.ndarray
     exposure: np.ndarray
     sessions: np.ndarray
-    n_sessions: float
     worth: np.ndarray
-    ratio: np.ndarray
-    clipped_ratio: np.ndarray
+    weight: np.ndarray
+    clipped_weight: np.ndarray
     relevance: np.ndarray
 
-    def per_session(self, total: np.ndarray) -> float:
-        """Return a sum over items by session."""
-        return float(total.sum() / self.n_sessions)
+
+def inverse_propensity(sums: ItemSums) -> np.ndarray:
+    """Return the clicks, each counted by 1 over exposure: no bias, large variance."""
+    return sums.weight * sums.clicks
 
 
-def inverse_propensity(sums: ItemSums) -> float:
-    """Return the clicks, each counted by worth over exposure: no bias, large variance."""
-    return sums.per_session(sums.ratio * sums.clicks)
+def clipped(sums: ItemSums) -> np.ndarray:
+    """Return the same with large weights clipped: less variance, and a bias towards 0."""
+    return sums.clipped_weight * sums.clicks
 
 
-def clipped(sums: ItemSums) -> float:
-    """Return the same with large ratios clipped: less variance, and a bias towards 0."""
-    return sums.per_session(sums.clipped_ratio * sums.clicks)
-
-
-def self_normalized(sums: ItemSums) -> float:
+def self_normalized(sums: ItemSums) -> np.ndarray:
     """Return the clipped estimate times the worth that there is over the worth that was counted."""
-    counted = sums.per_session(sums.clipped_ratio * sums.exposure)
-    total = sums.per_session(sums.sessions * sums.worth)
-    return clipped(sums) * total / counted if counted != 0 else 0.0
+    counted = float((sums.worth * sums.clipped_weight * sums.exposure).sum())
+    total = float((sums.worth * sums.sessions).sum())
+    return clipped(sums) * (total / counted if counted != 0 else 0.0)
 
 
-def direct(sums: ItemSums) -> float:
-    """Return worth times known relevance: small variance, and the bias of the relevance."""
-    return sums.per_session(sums.sessions * sums.worth * sums.relevance)
+def direct(sums: ItemSums) -> np.ndarray:
+    """Return the known relevance: small variance, and the bias of the relevance."""
+    return sums.sessions * sums.relevance
 
 
-def doubly_robust(sums: ItemSums) -> float:
+def doubly_robust(sums: ItemSums) -> np.ndarray:
     """Return the direct estimate, corrected by clicks that the relevance does not predict."""
     unpredicted = sums.clicks - sums.relevance * sums.exposure
-    return direct(sums) + sums.per_session(sums.clipped_ratio * unpredicted)
+    return direct(sums) + sums.clipped_weight * unpredicted
 
 
 #: Estimators by name.
-ESTIMATORS: dict[str, Callable[[ItemSums], float]] = {
+ESTIMATORS: dict[str, Callable[[ItemSums], np.ndarray]] = {
     "ips": inverse_propensity,
     "clipped": clipped,
     "self_normalized": self_normalized,

@@ -1,6 +1,5 @@
 """Evaluation from a log: what a new ranker would earn, from clicks on the lists of an old one."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,21 +7,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_choice, check_column, warn_user
+from treerank.checks import check_column, warn_user
 from treerank.clicks.estimators import ESTIMATORS, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.clicks.rewards import Ranking, Reward
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Level, Positive, Seed, Several, check_arguments
 from treerank.statistics.interval import Interval
 
-#: Worth of positions by name, as a function of positions and their propensities.
-REWARDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "clicks": lambda position, propensity: propensity,
-    "dcg": lambda position, propensity: 1 / np.log2(position + 1),
-    "reciprocal_rank": lambda position, propensity: 1 / position,
-}
 #: Share of the new exposure that may be unknown without a warning.
 _FREE_SHARE = 0.05
 
@@ -89,10 +83,11 @@ def evaluate_from_log(
         Scores of another ranker. The estimates are then differences to it.
     candidates : Items, default=None
         These documents; ``None`` is ``log.items``.
-    reward : {"clicks", "dcg", "reciprocal_rank"} or array-like, default="clicks"
+    reward : {"clicks", "dcg", "reciprocal_rank", "first_click"} or array-like, default="clicks"
         What a relevant document earns by its position: the propensity of the position, so that the
         sum is the number of clicks; its discount in DCG; 1 / position; or a number for each
-        position from the first one. Other positions earn nothing.
+        position from the first one. Other positions earn nothing. "first_click" is 1 / position of
+        the first click, so its mean is MRR; equal scores count with their mean relevance.
     propensities : array-like of shape (n_positions,), default=None
         Probability that each position is examined; ``None`` estimates them.
     exposure : array-like of shape (n_candidates,), default=None
@@ -127,23 +122,25 @@ def evaluate_from_log(
     """
     candidates = log.items if candidates is None else candidates
     theta = _propensities(log, propensities)
-    worth_at = _worth_of_positions(reward, theta)
+    earning = Reward.of(reward, theta)
     columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
-    worths = [_worth(name, column, candidates, worth_at) for name, column in columns.items()]
+    rankings = [Ranking.of(name, column, candidates, earning) for name, column in columns.items()]
     given = [
         None if column is None else check_column(name, column, len(candidates))
         for name, column in (("exposure", exposure), ("relevance", relevance))
     ]
     sums = _Sums(log, candidates, theta, clip, *given)
-    whole = sums.of(np.ones(log.n_sessions), worths[0])
+    whole = sums.of(np.ones(log.n_sessions), rankings[0].worth)
     overlap = _overlap(whole)
     names = [name for name in ESTIMATORS if relevance is not None or name not in NEED_RELEVANCE]
 
     def values(copies: np.ndarray) -> list[float]:
         """Return each estimate, less that of the baseline if there is one."""
-        known = [sums.of(copies, worth) for worth in worths]
-        found = np.array([[ESTIMATORS[name](each) for name in names] for each in known])
-        return list(found[0] - found[1:].sum(axis=0))
+        known = [(ranking, sums.of(copies, ranking.worth)) for ranking in rankings]
+        found = [
+            [to.earned(ESTIMATORS[name](by), by.sessions) for name in names] for to, by in known
+        ]
+        return list((found[0] - np.sum(found[1:], axis=0)) / copies.sum())
 
     rng = check_random_state(random_state)
     draws = [values(_resampled(log.n_sessions, rng)) for _ in range(n_resamples)]
@@ -188,14 +185,15 @@ class _Sums:
         mean = self.exposure
         if mean is None:
             mean = np.divide(exposure, sessions, out=np.zeros(n_items), where=sessions > 0)
-        ratio = np.divide(worth, mean, out=np.zeros(n_items), where=mean > 0)
-        bounded = np.clip(ratio, -self.clip, self.clip)
-        about = clicks, exposure, sessions, float(copies.sum())
-        return ItemSums(*about, worth, ratio, bounded, self.relevance)
+        inverse = np.divide(1.0, mean, out=np.zeros(n_items), where=mean > 0)
+        most = np.divide(self.clip, np.abs(worth), out=np.full(n_items, np.inf), where=worth != 0)
+        about = clicks, exposure, sessions, worth, inverse, np.minimum(inverse, most)
+        return ItemSums(*about, self.relevance)
 
     def effective_sample_size(self, sums: ItemSums) -> float:
         """Return the number of sessions that weigh alike and tell as much."""
-        weight = np.bincount(self.session, np.abs(sums.ratio)[self.item] * self.exposed)
+        ratio = np.abs(sums.worth * sums.weight)
+        weight = np.bincount(self.session, ratio[self.item] * self.exposed)
         return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
 
 
@@ -209,28 +207,6 @@ def _propensities(log: ClickLog, propensities: Any) -> np.ndarray:
     if propensities is None:
         return estimate_propensities(log)
     return check_propensities(propensities, log.n_positions)
-
-
-def _worth_of_positions(reward: Any, theta: np.ndarray) -> np.ndarray:
-    """Return what a relevant document earns at each position."""
-    if not isinstance(reward, str):
-        return check_column("reward", reward)
-    check_choice("reward", reward, REWARDS)
-    return REWARDS[reward](np.arange(1.0, len(theta) + 1), theta)
-
-
-def _worth(name: str, scores: ArrayLike, candidates: Items, worth_at: np.ndarray) -> np.ndarray:
-    """Return what each candidate would earn at its position in the new ranking, or at its tie's."""
-    scores = check_column(name, scores, len(candidates))
-    groups = QueryGroups.from_qid(candidates.query)
-    best_first = np.lexsort((-scores, groups.codes))
-    place = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
-    earned = np.append(worth_at, 0.0)[np.minimum(place, len(worth_at))]
-    is_new = (np.diff(scores[best_first], prepend=np.nan) != 0) | (place == 0)
-    tie = np.cumsum(is_new) - 1
-    worth = np.empty(len(scores))
-    worth[best_first] = (np.bincount(tie, earned) / np.bincount(tie))[tie]
-    return worth
 
 
 def _overlap(sums: ItemSums) -> float:

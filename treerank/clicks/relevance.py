@@ -6,12 +6,16 @@ Few clicks are noise, so that labels made of clicks alone teach noise. Three ste
    of each document (:mod:`treerank.clicks.propensities`).
 2. A feature part is fitted to the shares of documents in the clicks of their query
    (:mod:`treerank.clicks.click_shares`), several times, each time without some of the queries. It
-   predicts the relevance :math:`m_i = e^{s_i}` of the documents that it has not seen.
+   predicts the relevance :math:`m_i = e^{s_i}` of the documents that it has not seen. Here
+   propensities are :math:`\theta^\alpha` [1]_. With :math:`\alpha = 1` there is no bias, but few
+   clicks at low positions decide. With :math:`\alpha = 0` the old ranking is taken for relevance.
 3. The clicks of a document correct what was predicted: with
    :math:`c_i \sim \mathrm{Poisson}(e_i m_i u_q v_i)` and factors :math:`u` of the query and
    :math:`v` of the document that follow Gamma distributions of mean 1, the relevance is the
    posterior mean of :math:`m_i u_q v_i`. The spread of both factors is the most likely one, so
    many clicks outweigh the features, and few do not.
+
+.. [1] Aouali, Brunel, Rohde and Korba (2023). Exponential smoothing for off-policy learning. ICML.
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -40,7 +44,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import taken
 from treerank.objectives.judgments import Judgments
-from treerank.parameters import Seed, Several, check_arguments, check_parameters
+from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
 
 
 @dataclass(eq=False, repr=False)
@@ -55,6 +59,9 @@ class ClickRelevance(BaseEstimator):
         Number of its fits; each leaves out another share of the queries.
     propensities : array-like of shape (n_positions,), default=None
         Probability that each position is examined; ``None`` estimates them. Ones ignore positions.
+    correction : float, default=0.5
+        Power of the propensities to which the feature part is fitted: 1 corrects positions in full,
+        0 ignores them. Clicks then correct what it predicts, with propensities in full.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -95,6 +102,7 @@ class ClickRelevance(BaseEstimator):
     _: KW_ONLY
     n_bags: Several = 5
     propensities: ArrayLike | None = None
+    correction: Probability = 0.5
     random_state: Seed = None
 
     @check_arguments
@@ -130,12 +138,15 @@ class ClickRelevance(BaseEstimator):
             self.propensities_ = estimate_propensities(counts)
         else:
             self.propensities_ = check_propensities(self.propensities, counts.n_slots)
-        exposure = counts.by_item(counts.shown * self.propensities_[counts.slot])
+        weights = self.propensities_, self.propensities_**self.correction
+        self.exposure_, smoothed = (
+            counts.by_item(counts.shown * weight[counts.slot])[shown] for weight in weights
+        )
         clicks = counts.by_item(counts.clicked)[shown]
-        self.items_, self.exposure_ = counts.items.taking(shown), exposure[shown]
+        self.items_ = counts.items.taking(shown)
         self.X_ = features_of(self.items_, features, query=query, document=document)
         groups = QueryGroups.from_qid(self.items_.query)
-        scores = self._predicted_scores(clicks, groups)
+        scores = self._predicted_scores(clicks, smoothed, groups)
         self.predicted_, self.relevance_, self.shapes_ = _corrected(
             np.exp(scores), clicks, self.exposure_, groups.codes
         )
@@ -150,11 +161,13 @@ class ClickRelevance(BaseEstimator):
         relevance = self.relevance_
         return RankingData(self.X_, np.log2(1 + relevance / relevance.mean()), self.items_.query)
 
-    def _predicted_scores(self, clicks: np.ndarray, groups: QueryGroups) -> np.ndarray:
+    def _predicted_scores(
+        self, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
+    ) -> np.ndarray:
         """Return the score of each item by fits that have not seen its query."""
         numbers = check_features(self, self.X_, reset=True)
         rows = Rows(numbers, None, None, tuple(self.columns_.categories) or None)
-        rates = Judgments.of(clicks / self.exposure_, groups, self.exposure_)
+        rates = Judgments.of(clicks / exposure, groups, exposure)
         objective = ClickShares().bind(rates)
         rng = check_random_state(self.random_state)
         scores = np.empty(len(clicks))

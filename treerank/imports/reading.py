@@ -92,7 +92,7 @@ def _forest(document: Any) -> Forest:
             if forest.n_outputs != 1:
                 raise ValueError(f"a ranker has one output; got {forest.n_outputs}")
             return _without_default_names(forest)
-    raise ValueError(f"it is of none of {', '.join(READERS)}")
+    raise ValueError(f"a file of none of {', '.join(READERS)}")
 
 
 def _document(content: bytes) -> Any:

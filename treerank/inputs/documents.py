@@ -39,10 +39,11 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
     with naming("X"):
         if issparse(X):
             return _check_sparse(estimator, X, reset)
-        if as_frame(X) is None and (reset or not estimator.columns_.categories):
+        if as_frame(X) is None:
             if reset:
                 estimator.columns_ = Columns()
-            return validate_data(estimator, _as_array(X), reset=reset, **_NUMBERS)
+            X = _as_array(estimator.columns_.numbers(X))
+            return validate_data(estimator, X, reset=reset, **_NUMBERS)
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
             estimator.columns_ = Columns.of(X)

@@ -32,7 +32,7 @@ _CHUNK = 128  # rows whose values stay in the cache while one block after the ot
 #: - is_category: whether the bins are categories.
 #: - usable: whether the tree may split by the feature.
 _FIELDS = ("feature", "n_values", "sign", "has_missing", "is_category", "usable")
-PLACE = np.dtype([(name, np.int64) for name in _FIELDS])
+PLACE = np.dtype((np.record, [(name, np.int64) for name in _FIELDS]))
 
 
 class Binned(NamedTuple):

@@ -36,11 +36,10 @@ _FILL, _CUT = 1, 2
 #: - slot: number of its histogram.
 #: - gradient, hessian, count: sums over its rows of all workers.
 #: - lower, upper: bounds of its value, from monotone constraints.
-NODE = np.dtype(
-    [(name, np.int64) for name in ("place", "bin", "missing_left", "first")]
-    + [(name, np.int64) for name in ("begin", "end", "depth", "slot")]
-    + [(name, np.float64) for name in ("gain", "gradient", "hessian", "count", "lower", "upper")]
-)
+_INTEGERS = ("place", "bin", "missing_left", "first", "begin", "end", "depth", "slot")
+_NUMBERS = ("gain", "gradient", "hessian", "count", "lower", "upper")
+_FIELDS = [(name, np.int64) for name in _INTEGERS] + [(name, np.float64) for name in _NUMBERS]
+NODE = np.dtype((np.record, _FIELDS))
 
 
 class TreeLimits(NamedTuple):

@@ -66,7 +66,7 @@ def _add_scores(X, scorer, values, scores):
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
-                leaf = scorer.leaf_starts[tree] + 8 * byte[i] + _LOWEST_BIT[bits[i]]
+                leaf = scorer.leaf_starts[tree] + 8 * np.int64(byte[i]) + _LOWEST_BIT[bits[i]]
                 for k in range(scores.shape[1]):
                     scores[begin + i, k] += values[leaf, k]
 
@@ -80,7 +80,7 @@ def _find_leaves(X, scorer, leaves):
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
-                leaf = scorer.leaf_starts[tree] + 8 * byte[i] + _LOWEST_BIT[bits[i]]
+                leaf = scorer.leaf_starts[tree] + 8 * np.int64(byte[i]) + _LOWEST_BIT[bits[i]]
                 leaves[begin + i, tree] = scorer.leaves[leaf]
 
 

@@ -31,7 +31,8 @@ _MOST_THRESHOLDS = 254
 #: - set: for a split by category, the set that goes left; else -1. The code is then 0 if the
 #:   document goes left and 1 if it goes right.
 #: - n_codes: number of thresholds or codes of categories.
-COLUMN = np.dtype([(name, np.int64) for name in ("feature", "begin", "end", "set", "n_codes")])
+_FIELDS = ("feature", "begin", "end", "set", "n_codes")
+COLUMN = np.dtype((np.record, [(name, np.int64) for name in _FIELDS]))
 
 
 class QuickScorer(NamedTuple):

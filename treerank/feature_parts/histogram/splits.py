@@ -13,10 +13,9 @@ from treerank.numerics.compiling import njit
 
 #: The best split so far: its gain, the place of its feature, the last bin that goes left, whether
 #: missing values go left, and the sums over the documents that go left.
-SPLIT = np.dtype(
-    [(name, np.int64) for name in ("place", "bin", "missing_left")]
-    + [(name, np.float64) for name in ("gain", "gradient", "hessian", "count")]
-)
+_INTEGERS, _NUMBERS = ("place", "bin", "missing_left"), ("gain", "gradient", "hessian", "count")
+_FIELDS = [(name, np.int64) for name in _INTEGERS] + [(name, np.float64) for name in _NUMBERS]
+SPLIT = np.dtype((np.record, _FIELDS))
 #: Gains smaller than this share of the gain of the whole leaf are rounding errors.
 _NOISE = 1e-11
 

@@ -1,0 +1,114 @@
+r"""Rewards: what a session of a ranking earns, given the relevance of its documents.
+
+A relevant document earns the worth :math:`u_k` of its position, whatever else is clicked:
+:math:`\sum_k u_k \gamma_k`. Only for the first click the others matter: with propensities
+:math:`\theta`, a session earns :math:`\sum_k \frac{\theta_k \gamma_k}{k} \prod_{j<k} (1 - \theta_j
+\gamma_j)`. Both are linear in the relevance of each document. So they have no bias if estimates of
+it have none and do not depend on each other, as those of a position-based model.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_choice, check_column
+from treerank.clicks.items import Items
+from treerank.inputs.grouping import QueryGroups
+
+#: Worth of positions by name, as a function of positions and their propensities.
+REWARDS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "clicks": lambda position, propensity: propensity,
+    "dcg": lambda position, propensity: 1 / np.log2(position + 1),
+    "reciprocal_rank": lambda position, propensity: 1 / position,
+    "first_click": lambda position, propensity: propensity / position,
+}
+#: The reward to which later clicks add nothing.
+_FIRST_CLICK = "first_click"
+
+
+@dataclass(frozen=True, eq=False)
+class Reward:
+    """What positions earn.
+
+    Attributes
+    ----------
+    worth_at : ndarray of shape (n_earning_positions,)
+        Most that a relevant document earns at each position. Other positions earn nothing.
+    propensities : ndarray of shape (n_earning_positions,) or None
+        Propensities if only the first click earns; ``None`` if all do.
+    """
+
+    worth_at: np.ndarray
+    propensities: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, reward: Any, theta: np.ndarray) -> Self:
+        """Return a reward by its name, or of the worth of positions."""
+        if not isinstance(reward, str):
+            return cls(check_column("reward", reward))
+        check_choice("reward", reward, REWARDS)
+        worth_at = REWARDS[reward](np.arange(1.0, len(theta) + 1), theta)
+        return cls(worth_at, theta if reward == _FIRST_CLICK else None)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Documents in the order of a ranker.
+
+    Attributes
+    ----------
+    reward : Reward
+        What positions earn.
+    best_first : ndarray of shape (n_items,)
+        Rows of the documents, by query and best first.
+    query, place, tie : ndarray of shape (n_items,)
+        Number of the query, place from 0, and number of the tie, of each of ``best_first``.
+    worth : ndarray of shape (n_items,)
+        Most that each document earns. Documents of equal scores share what their places earn.
+    """
+
+    reward: Reward
+    best_first: np.ndarray
+    query: np.ndarray
+    place: np.ndarray
+    tie: np.ndarray
+    worth: np.ndarray
+
+    @classmethod
+    def of(cls, name: str, scores: ArrayLike, candidates: Items, reward: Reward) -> Self:
+        """Return the ranking by scores."""
+        scores = check_column(name, scores, len(candidates))
+        groups = QueryGroups.from_qid(candidates.query)
+        best_first = np.lexsort((-scores, groups.codes))
+        place = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
+        earned = np.append(reward.worth_at, 0.0)[np.minimum(place, len(reward.worth_at))]
+        is_new = (np.diff(scores[best_first], prepend=np.nan) != 0) | (place == 0)
+        tie, worth = np.cumsum(is_new) - 1, np.empty(len(scores))
+        worth[best_first] = _means(earned, tie)
+        return cls(reward, best_first, groups.codes[best_first], place, tie, worth)
+
+    def earned(self, relevant: np.ndarray, sessions: np.ndarray) -> float:
+        """Return what the sessions of each query earn in all.
+
+        ``relevant`` are the sessions of a document's query times its relevance.
+        """
+        theta = self.reward.propensities
+        if theta is None:
+            return float((self.worth * relevant).sum())
+        top = self.place < len(theta)
+        cells, rows = (self.query[top], self.place[top]), self.best_first
+        known = np.maximum(sessions[rows], 1.0)  # a document without sessions is relevant in none
+        proba = np.zeros((self.query[-1] + 1, len(theta)))
+        proba[cells] = theta[self.place[top]] * _means(relevant[rows] / known, self.tie)[top]
+        no_click = np.cumprod(1 - proba, axis=1)
+        proba[:, 1:] *= no_click[:, :-1]
+        by_query = proba @ (1 / np.arange(1.0, len(theta) + 1))
+        return float((by_query[self.query] * sessions[rows])[self.place == 0].sum())
+
+
+def _means(values: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """Return the mean of each value's group."""
+    return np.asarray((np.bincount(group, values) / np.bincount(group))[group])
