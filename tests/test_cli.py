@@ -336,13 +336,14 @@ def test_export_writes_what_the_library_would_and_reports(files, loaded, tmp_pat
     assert "0 pairs change order" in result.stdout
 
 
-@pytest.mark.parametrize("format", ["opensearch", "solr"])
+@pytest.mark.parametrize("format", ["opensearch", "solr", "solr-8"])
 def test_export_writes_a_feature_set_with_the_names_of_the_model(files, tmp_path, format):
     paths = tmp_path / "model.json", tmp_path / "features.json"
     options = ["--format", format, "--check", files.test, "--features", paths[1]]
     assert run("export", files.model, paths[0], *options).exit_code == 0
     features = json.loads(paths[1].read_text())
-    features = features if format == "solr" else features["featureset"]["features"]
+    features = features if "solr" in format else features["featureset"]["features"]
+    assert ("NaN" in paths[1].read_text()) == (format == "solr")
     assert [feature["name"] for feature in features] == [f"f{i}" for i in range(8)]
     assert '"f0"' in paths[0].read_text()
 

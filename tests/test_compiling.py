@@ -4,12 +4,15 @@ import os
 import subprocess
 import sys
 
+import numba
 import numpy as np
 import pytest
+from numba import prange
 from numba.core.codegen import JITCodeLibrary
 
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
+from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.objectives.kernels.exact_pairs import exact_kernel
 from treerank.objectives.losses import PAIR_LOSSES
 
@@ -95,11 +98,58 @@ def test_a_kernel_gives_the_same_bits_compiled_and_from_disk_in_any_order(tmp_pa
     assert run([script], tmp_path / "one", "pull_all", "pull_each", "pull") == compiled
     assert run([script], tmp_path / "two", "pull", "pull_each", "pull_all") == compiled[::-1]
     assert run([script], tmp_path / "two", "pull_all", "pull_each") == compiled[:2]
+    assert run([script], tmp_path / "three", "pull") == compiled[2:]
+    assert run([script], tmp_path / "three", "pull_each", "pull") == compiled[1:]
 
 
 def test_numba_has_the_step_that_gives_kernels_their_own_copies():
     """Without it nothing fails, but kernels lose the promise of the test before."""
     assert callable(JITCodeLibrary._optimize_final_module)
+
+
+@pytest.fixture
+def machine_code(monkeypatch):
+    """Names of the functions that become machine code."""
+    names, finalize = [], JITCodeLibrary._finalize_specific
+
+    def finalize_and_note(library):
+        if library.name != "nrt":  # numba's own, once per process
+            names.append(library.name)
+        finalize(library)
+
+    monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", finalize_and_note)
+    return names
+
+
+def test_what_a_kernel_copies_becomes_no_machine_code(machine_code):
+    @register_jitable
+    def double(x):
+        return 2 * x
+
+    @kernel_for(parallel=True)
+    def double_all(x):
+        for i in prange(len(x)):
+            x[i] = double(x[i])
+
+    x = np.arange(3.0)
+    double_all(x)
+    assert x.tolist() == [0, 2, 4]
+    assert machine_code == [double_all.py_func.__qualname__]
+
+
+def test_python_may_call_a_function_that_was_compiled_for_a_kernel(machine_code):
+    @numba.njit
+    def triple(x):
+        return 3 * x
+
+    @kernel_for(triple)
+    def add_triple(x):
+        return x + triple(x)
+
+    assert add_triple(2.0) == 8
+    assert len(machine_code) == 2
+    assert triple(2.0) == 6
+    assert len(machine_code) == 2
 
 
 def test_kernels_for_different_parts_never_share_a_file():

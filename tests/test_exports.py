@@ -166,15 +166,19 @@ def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_wa
     X = np.where(np.random.default_rng(0).random(X.shape) < 0.3, np.nan, X)
     ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(X, y, qid)
     path = tmp_path / "model.json"
-    refusal = r"format 'solr' differs: feature 'f\d+' is missing in \d+; .* of 240 documents"
+    refusal = r"format 'solr-8' differs: feature 'f\d+' is missing in \d+; .* of 240 documents"
     with pytest.raises(ValueError, match=refusal):
-        export(ranker, path, format="solr", check=X)
+        export(ranker, path, format="solr-8", check=X)
     assert not path.exists()
     with pytest.warns(UserWarning, match="is missing in"):
-        report = export(ranker, path, format="solr", check=(X, y, qid), allow={"missing"})
+        report = export(ranker, path, format="solr-8", check=(X, y, qid), allow={"missing"})
     assert report.n_changed_pairs > 0
     assert report.ndcg != report.ndcg_of_program
     assert "pairs change order, NDCG@10" in str(report)
+    assert export(ranker, path, format="solr", check=X).n_changed_pairs == 0
+    model = json.loads(path.read_text())["params"]
+    assert model["isNullSameAsZero"] is False
+    assert model["trees"][0]["root"]["missing"] in ("left", "right")
 
 
 def test_what_may_differ_is_checked_and_what_cannot_differ_needs_no_check(data, tmp_path):

@@ -168,8 +168,9 @@ def evaluated_solr(node, x):
     """Return the leaf of a document by the rules of Solr's model."""
     while "value" not in node:
         limit = np.float32(node["threshold"]) + np.float32(1e-6)
-        goes = "left" if np.float32(x[NAMES.index(node["feature"])]) <= limit else "right"
-        node = node[goes]
+        value = np.float32(x[NAMES.index(node["feature"])])
+        goes = "left" if value <= limit else "right"
+        node = node[node.get("missing", goes) if np.isnan(value) else goes]
     return np.float32(node["value"])
 
 
@@ -187,6 +188,9 @@ PROGRAMS = {
     "opensearch-2": lambda model, x: added(evaluated_splits(tree, x, "zero") for tree in model),
     "opensearch-3.2": lambda model, x: added(evaluated_splits(tree, x, "right") for tree in model),
     "solr": lambda model, x: added(
+        evaluated_solr(tree["root"], x) for tree in model["params"]["trees"]
+    ),
+    "solr-8": lambda model, x: added(
         evaluated_solr(tree["root"], x) for tree in model["params"]["trees"]
     ),
     "vespa": lambda model, x: sum(

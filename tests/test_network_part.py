@@ -258,7 +258,19 @@ def test_learning_rates_fall_from_where_they_start(decay):
     assert rates[0] == 0.1
     assert (np.diff(rates) <= 0).all()
     expected = {None: 0.1, "step": 0.05, "exponential": 0.05, "inverse_time": 0.1 / 1.5}
-    assert schedule.at(4) == pytest.approx(expected[decay])
+    assert schedule.at(4, n_rises=1) == pytest.approx(expected.get(decay, 0.05))
+
+
+def test_an_adaptive_rate_goes_on_in_a_continued_fit():
+    # The steps are too long at first, so that the error rises.
+    settings = {"optimizer": "sgd", "learning_rate": 10.0, "random_state": 0}
+    part = MLP((4,), decay="adaptive", n_epochs=8, **settings)
+    whole = clone(part).fit(X, OBJECTIVE)
+    part.set_params(n_epochs=4, warm_start=True).fit(X, OBJECTIVE)
+    part.set_params(n_epochs=8).fit(X, OBJECTIVE)
+    np.testing.assert_array_equal(part.transform(X), whole.transform(X))
+    constant = MLP((4,), n_epochs=8, **settings).fit(X, OBJECTIVE)
+    assert (constant.transform(X) != whole.transform(X)).any()
 
 
 def test_clipping_bounds_a_step_of_gradient_descent():

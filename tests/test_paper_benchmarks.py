@@ -46,7 +46,7 @@ SCRIPTS = {
     "ranklib": "ranklib",
     "ranknet-ndcg": "ranknet_ndcg",
     "ranknet-table": "ranknet_tables",
-    "sortnet-table1": "sortnet_table1",
+    "sortnet-table": "sortnet_tables",
     "vector-outputs": "bench_vector_outputs",
 } | {name: name for name in ("figure4", "figure5", "figure6", "table1", "table2", "table3")}
 
@@ -98,7 +98,8 @@ FIGURE5_PARTS = {"a, gaussian classes", "d, synthetic"}
         ("table3", [], "table3-tiny", {"synthetic"}),
         ("ranknet_tables", ["--tables", "2"], "ranknet-table2-tiny", {"artificial data"}),
         ("ranknet_ndcg", [], "ranknet-ndcg-tiny", {"synthetic"}),
-        ("sortnet_table1", [], "sortnet-table1-tiny", {"synthetic"}),
+        ("sortnet_tables", ["--tables", "1"], "sortnet-table1-tiny", {"synthetic"}),
+        ("sortnet_tables", ["--tables", "2"], "sortnet-table2-tiny", {"synthetic"}),
         ("letor4", [], "letor4-tiny", {"synthetic"}),
     ],
 )

@@ -8,7 +8,6 @@ import pytest
 from drawn_forests import drawn_documents, drawn_forest, one_leaf
 
 from treerank import MLP, ForestRanker, HistogramTrees, LightGBMTrees, TreeDirectRanker
-from treerank.forests import bitvectors
 from treerank.forests.scoring import forest_leaves, forest_scores
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms
@@ -40,19 +39,23 @@ def test_scores_are_the_sums_of_leaves_bit_for_bit(rule, sum_dtype):
             np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
 
 
-@pytest.mark.parametrize("by_vectors", [True, False])
-def test_trees_of_many_leaves_and_trees_of_one_leaf_are_scored(by_vectors, monkeypatch):
-    monkeypatch.setattr(bitvectors, "MOST_SPLITS", 1024 if by_vectors else 10)
+@pytest.mark.parametrize("rule", [None, "exact"])
+@pytest.mark.parametrize("sum_dtype", ["float64", "float32"])
+def test_trees_of_many_leaves_and_trees_of_one_leaf_are_scored(rule, sum_dtype):
     random = np.random.default_rng(0)
-    large = drawn_forest(random, n_trees=5, most_splits=300, rule="exact")
-    assert (large.bitvectors is not None) == by_vectors
+    options = {"rule": rule, "zeros": True, "sum_dtype": sum_dtype, "constant": True}
+    large = drawn_forest(random, n_trees=5, most_splits=300, **options)
+    assert large.bitvectors is None
     for forest in (large, one_leaf(4)):
-        X = drawn_documents(random, large, 50)
-        np.testing.assert_array_equal(Scorer(Terms(forest))(X), scores_by_leaves(forest, X))
+        for n in (1, 2, 8, 9, 137):
+            X = drawn_documents(random, large, n)
+            expected = scores_by_leaves(forest, X)
+            np.testing.assert_array_equal(Scorer(Terms(forest))(X), expected)
+            np.testing.assert_array_equal(forest_scores(forest, X)[:, 0], expected)
 
 
-@pytest.mark.parametrize("n_leaves", [64, 65, 128, 129])
-def test_trees_of_whole_words_and_of_one_leaf_more_are_scored(n_leaves):
+@pytest.mark.parametrize("n_leaves", [64, 65])
+def test_trees_of_a_whole_word_and_of_one_leaf_more_are_scored(n_leaves):
     random = np.random.default_rng(1)
     forest = one_leaf(4)
     while forest.is_leaf.sum() != n_leaves:

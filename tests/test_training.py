@@ -58,12 +58,12 @@ class Watched(torch.nn.Linear):
 class Clock:
     """A schedule that remembers when it was asked, and each time doubles its rate."""
 
-    learning_rate = 0.1
+    learning_rate, is_adaptive = 0.1, False
 
     def __init__(self):
         self.times = []
 
-    def at(self, epoch):
+    def at(self, epoch, n_rises):
         self.times.append(epoch)
         return 0.1 * 2 ** (len(self.times) - 1)
 
@@ -162,6 +162,29 @@ def test_optimizers_take_weight_decay_and_momentum(name, kind):
 def test_a_rate_falls_by_its_factor_in_every_unit_of_time(decay, expected):
     assert Schedule(2.0, decay, 0.25, 10).at(15) == pytest.approx(2 * expected)
     assert Schedule(2.0, "inverse_time", 0.25, 10).at(15) == pytest.approx(2 / (1 + 0.25 * 1.5))
+
+
+class Errors(Pull):
+    """An objective whose value in each step is given."""
+
+    def __init__(self, sizes, values):
+        super().__init__(sizes)
+        self.values = list(values)
+
+    def __call__(self, scores, *, iteration=0):
+        return self.values.pop(0), *self.derivatives(scores, iteration=iteration)
+
+
+def test_an_adaptive_rate_falls_after_each_epoch_of_greater_error():
+    # Two steps of one row in each epoch; errors 2, 3, 3, 1, 2, of which two rise.
+    objective = Errors([1, 1], [1, 1, 2, 1, 1, 2, 1, 0, 1, 1])
+    trainer = make_trainer(schedule=Schedule(0.125, "adaptive", 0.5), batch_size=1)
+    weights = []
+    for epoch in range(6):
+        objective.values += [1, 1] * (epoch == 5)
+        trainer.run_epoch(torch.ones(2, 1), objective, epoch, 6)
+        weights.append(trainer.model.network.weight.item())
+    assert np.diff([1.0, *weights]).tolist() == [-0.25, -0.25, -0.125, -0.125, -0.125, -0.0625]
 
 
 def test_a_head_of_equal_weights_is_put_over_several_outputs_for_one_score():

@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 NEWLINE, SPACE, HASH, COLON, DOT, PLUS, MINUS, ZERO, NINE = b"\n #:.+-09"
 
@@ -32,13 +32,13 @@ def _leading_bits_of_powers_of_five():
 _POWERS_OF_FIVE = _leading_bits_of_powers_of_five()
 
 
-@njit
+@register_jitable
 def is_space(byte: int) -> bool:
     """Tell whether a byte separates the tokens of a row."""
     return byte == SPACE or (byte != NEWLINE and 9 <= byte <= 13)
 
 
-@njit
+@register_jitable
 def ends_token(byte: int) -> bool:
     """Tell whether a byte is not part of a token."""
     return byte in (SPACE, HASH) or 9 <= byte <= 13
@@ -52,7 +52,7 @@ def skip_token(text: np.ndarray, at: int) -> int:
     return at
 
 
-@njit
+@register_jitable
 def read_digits(text: np.ndarray, at: int, number: int) -> tuple[int, int]:
     """Append digits to a number; return the number and the end of the digits."""
     while ZERO <= text[at] <= NINE:
@@ -61,7 +61,7 @@ def read_digits(text: np.ndarray, at: int, number: int) -> tuple[int, int]:
     return number, at
 
 
-@njit
+@register_jitable
 def read_number(text: np.ndarray, at: int) -> tuple[float, int, bool]:
     """Return the number that starts at ``at``, the end of its token, and whether it is certain."""
     start = at
@@ -88,7 +88,7 @@ def read_number(text: np.ndarray, at: int) -> tuple[float, int, bool]:
     return -value if is_negative else value, at, is_certain
 
 
-@njit
+@register_jitable
 def _read_exponent(text, at):
     """Return an exponent such as ``e-05`` and its end; if it is malformed, 0 and its start."""
     start = at
@@ -102,7 +102,7 @@ def _read_exponent(text, at):
     return -exponent if is_negative else exponent, end
 
 
-@njit
+@register_jitable
 def _is_missing(text, start, end):
     """Tell whether a token is NULL, as in LETOR 3, or nan, in upper or lower case."""
     word = b"null" if end - start == 4 else b"nan"
@@ -114,7 +114,7 @@ def _is_missing(text, start, end):
     return same
 
 
-@njit
+@register_jitable
 def _round_decimal(mantissa, exponent):
     """Return ``mantissa * 10**exponent`` correctly rounded, and whether that is certain."""
     if mantissa <= 2**53 and -22 <= exponent <= 0:
@@ -133,7 +133,7 @@ def _round_decimal(mantissa, exponent):
     return _round_product(mantissa, exponent)
 
 
-@njit
+@register_jitable
 def _round_product(mantissa, exponent):
     """Return ``mantissa * 10**exponent`` correctly rounded, and whether that is certain.
 
@@ -156,7 +156,7 @@ def _round_product(mantissa, exponent):
     return math.ldexp(float((kept + (kept & 1)) >> 1), int(binary_exponent)), is_certain
 
 
-@njit
+@register_jitable
 def _high_product(a, b):
     """Return the high half of the 128-bit product of two words; no step overflows."""
     a_high, a_low = a >> _HALF_WORD, a & _LOW_HALF

@@ -25,7 +25,7 @@ from treerank.datasets.decimals import (
     read_number,
     skip_token,
 )
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 LARGEST_INDEX = 2**31 - 1
 #: Bytes of a query id; an array of strings needs as much for every id as for the longest.
@@ -114,12 +114,12 @@ class UncertainNumbers(NamedTuple):
         return cls(np.zeros(1, dtype=np.int64), np.empty((room, 2), dtype=np.int64))
 
 
-@njit
+@register_jitable
 def _ends_row(byte):
     return byte in (NEWLINE, HASH)
 
 
-@njit
+@register_jitable
 def _skip_spaces(text, at):
     while is_space(text[at]):
         at += 1
@@ -170,7 +170,7 @@ def measure_chunk(text: np.ndarray, at: int, end: int) -> tuple[int, int, int]:
     return n_rows, n_entries, width
 
 
-@njit
+@register_jitable
 def _index_before(text, colon):
     """Return the feature index before a colon."""
     index, unit, at = 0, 1, colon - 1
@@ -222,7 +222,7 @@ def parse_chunk(
     return 0, at
 
 
-@njit
+@register_jitable
 def _parse_row(text, at, row, slot, rows, slots, uncertain):
     value, end, is_certain = read_number(text, at)
     rows.y[row] = value
@@ -242,7 +242,7 @@ def _parse_row(text, at, row, slot, rows, slots, uncertain):
     return error, at
 
 
-@njit
+@register_jitable
 def _add_uncertain(uncertain, at, slot):
     """Count a number that Python has to read; store its place if there is room."""
     if uncertain.total[0] < len(uncertain.places):
@@ -251,7 +251,7 @@ def _add_uncertain(uncertain, at, slot):
     uncertain.total[0] += 1
 
 
-@njit
+@register_jitable
 def _starts_qid(text, at):
     word = b"qid:"
     for i in range(4):
@@ -260,7 +260,7 @@ def _starts_qid(text, at):
     return not ends_token(text[at + 4])
 
 
-@njit
+@register_jitable
 def _parse_qid(text, start, row, rows):
     """Store a query id; only integers in Python's notation are integers, so 7 and 007 differ."""
     is_negative = text[start] == MINUS
@@ -277,7 +277,7 @@ def _parse_qid(text, start, row, rows):
     return end
 
 
-@njit
+@register_jitable
 def _parse_features(text, at, row, first_slot, rows, slots, uncertain):
     # Unpacked here, because every access to an array in a tuple counts references atomically.
     values, indices, n_features, is_limited, is_sparse = slots

@@ -81,7 +81,7 @@ def export(
     with naming("check"):
         documents = None if check is None else _documents(ranker, check)
     X = None if documents is None else documents.X
-    conversion = converted(format, _terms(ranker), feature_names(ranker), X)
+    conversion = converted(format, terms_of(ranker), feature_names(ranker), X)
     report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
@@ -97,14 +97,14 @@ def check_reason(reason: str) -> None:
     check_choice("allow", reason, REASONS)
 
 
-def _terms(ranker: Any) -> Terms:
+def terms_of(ranker: Any) -> Terms:
     """Return a ranker, or a pipeline that ends in one, as terms of its features."""
     if not isinstance(ranker, Pipeline):
         terms: Terms = ranker.terms()
         return terms
     n_features = ranker.n_features_in_
     columns = columns_of(ranker[:-1], n_features)
-    return folded_inputs(_terms(ranker[-1]), columns, n_features)
+    return folded_inputs(terms_of(ranker[-1]), columns, n_features)
 
 
 class _Documents(NamedTuple):

@@ -9,21 +9,27 @@ from pathlib import Path
 from typing import Any
 
 from treerank.checks import check_choice
-from treerank.exports.exporting import feature_names
+from treerank.exports.exporting import feature_names, terms_of
 from treerank.files.replaced import replaced_file
 from treerank.inputs.documents import check_fitted
 
 NAME = "treerank"
 
 
-def _solr(names: list[str]) -> Any:
+def _solr(names: list[str], by_trees: bool) -> Any:
+    """Documents without the field have a missing value, if the model has trees to take it."""
+    default = {"defaultValue": "NaN"} if by_trees else {}
+    return [{**feature, "params": feature["params"] | default} for feature in _solr_8(names)]
+
+
+def _solr_8(names: list[str], by_trees: bool = False) -> Any:
     kind = "org.apache.solr.ltr.feature.FieldValueFeature"
     return [
         {"store": NAME, "name": name, "class": kind, "params": {"field": name}} for name in names
     ]
 
 
-def _plugin(names: list[str]) -> Any:
+def _plugin(names: list[str], by_trees: bool) -> Any:
     """Documents without the field do not match, so that the feature is missing."""
     features = [
         {
@@ -52,6 +58,7 @@ FEATURE_SETS = {
     "opensearch-3.2": _plugin,
     "ranklib": _plugin,
     "solr": _solr,
+    "solr-8": _solr_8,
 }
 
 
@@ -79,4 +86,5 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str) -> None:
     check_choice("format", format, FEATURE_SETS)
     check_fitted("ranker", ranker)
     with replaced_file(path) as file:
-        file.write(json.dumps(FEATURE_SETS[format](feature_names(ranker)), indent=1).encode())
+        draft = FEATURE_SETS[format](feature_names(ranker), "trees" in terms_of(ranker).kinds)
+        file.write(json.dumps(draft, indent=1).encode())

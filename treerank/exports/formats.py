@@ -21,6 +21,7 @@ FORMATS = {
     "pmml": "treerank.exports.pmml:PMML",
     "ranklib": "treerank.exports.ranklib:RANKLIB",
     "solr": "treerank.exports.solr:SOLR",
+    "solr-8": "treerank.exports.solr:SOLR_8",
     "treelite": "treerank.exports.treelite:TREELITE",
     "vespa": "treerank.exports.vespa:VESPA",
     "vespa-expression": "treerank.exports.vespa_expression:VESPA_EXPRESSION",

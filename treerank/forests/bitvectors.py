@@ -1,8 +1,8 @@
 """Bit vectors: the splits of a forest, arranged for scoring without following paths [1]_.
 
-The leaves of a tree are bits, from left to right, in words of 64. At first all bits of a document
-are 1. Each split sets the bits of the leaves on its other side to 0. After all splits, in any
-order, one bit of one word is 1: the leaf of the document.
+The leaves of a tree are the bits of a word, from left to right. At first all bits of a document are
+1. Each split sets the bits of the leaves on its other side to 0. After all splits, in any order,
+the lowest bit that is 1 is the leaf of the document.
 
 References
 ----------
@@ -17,13 +17,10 @@ import numpy as np
 #: Bits of a word.
 N_BITS = 64
 _ALL = np.uint64(2**64 - 1)
-#: Largest mean number of splits of a tree, counted for each word that they change: with more, paths
-#: take less time.
-MOST_SPLITS = 1024
 
 
 class BitVectors(NamedTuple):
-    """The splits and leaves of a forest, word after word.
+    """The splits and leaves of a forest, tree after tree.
 
     A column is what splits compare with their thresholds: a feature with missing values on one
     side, or for a split by category 0 for documents that go left and 1 for others.
@@ -42,8 +39,8 @@ class BitVectors(NamedTuple):
         Largest value that goes left.
     kept_left, kept_right : ndarray of uint64, shape (n_splits,)
         Bits that remain if a document goes left, and if it goes right.
-    split_starts, leaf_starts : ndarray of int64, shape (n_words + 1,)
-        First split and first leaf of each word. A split is there for each word that it changes.
+    split_starts, leaf_starts : ndarray of int64, shape (n_trees + 1,)
+        First split and first leaf of each tree.
     values : ndarray of float64, shape (n_leaves,)
         Value of each leaf.
     """
@@ -71,21 +68,14 @@ def make_bitvectors(forest: Any) -> BitVectors | None:
     Returns
     -------
     BitVectors or None
-        ``None`` if the forest has several outputs or trees of too many leaves.
+        ``None`` if the forest has several outputs or a tree of more than 64 leaves.
     """
     is_leaf = forest.is_leaf
     tree, first, size = _number_leaves(forest, is_leaf)
-    n_words = -(-size[forest.roots] // N_BITS)
-    first_word = (np.cumsum(n_words) - n_words)[tree]
-    splits, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
-    low = first[splits] // N_BITS
-    n_changed = (first + size - 1)[splits] // N_BITS - low + 1
-    if forest.n_outputs > 1 or n_changed.sum() > MOST_SPLITS * forest.n_trees:
+    if forest.n_outputs > 1 or (size > N_BITS).any():
         return None
-    before = np.repeat(np.cumsum(n_changed) - n_changed, n_changed)
-    word = np.repeat(first_word[splits] + low, n_changed) + np.arange(len(before)) - before
-    order = np.argsort(word, kind="stable")
-    splits, word = np.repeat(splits, n_changed)[order], word[order]
+    splits, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
+    splits = splits[np.argsort(tree[splits], kind="stable")]
     leaves = leaves[np.lexsort((first[leaves], tree[leaves]))]
     by_set = np.zeros(len(splits), dtype=bool)
     if forest.categories is not None:
@@ -94,12 +84,11 @@ def make_bitvectors(forest: Any) -> BitVectors | None:
     key = forest.feature[splits] * np.int64(2) + forest.missing_left[splits]
     keys, column = np.unique(np.where(by_set, -1 - splits, key), return_inverse=True)
     set_node = np.where(keys < 0, -1 - keys, -1)
-    begin = N_BITS * (word - first_word[splits])
     without_left, without_right = (
-        ~_bits(first[child] - begin, (first + size)[child] - begin)
+        ~_bits(first[child], (first + size)[child])
         for child in (forest.left[splits], forest.right[splits])
     )
-    bounds = np.arange(n_words.sum() + 1)
+    bounds = np.arange(forest.n_trees + 1)
     return BitVectors(
         feature=np.where(keys < 0, forest.feature[set_node], keys // 2),
         missing_left=keys % 2 == 1,
@@ -108,16 +97,16 @@ def make_bitvectors(forest: Any) -> BitVectors | None:
         threshold=np.where(by_set, 0.5, forest.threshold[splits]),
         kept_left=without_right,
         kept_right=without_left,
-        split_starts=np.searchsorted(word, bounds),
-        leaf_starts=np.searchsorted(first_word[leaves] + first[leaves] // N_BITS, bounds),
+        split_starts=np.searchsorted(tree[splits], bounds),
+        leaf_starts=np.searchsorted(tree[leaves], bounds),
         values=forest.values[leaves, 0],
     )
 
 
 def _bits(begin, end):
-    """Return words whose bits from ``begin`` to ``end`` are 1, as far as they have such bits."""
+    """Return words whose bits from ``begin`` to ``end`` are 1."""
     ones = np.append(np.uint64(2) ** np.arange(N_BITS, dtype=np.uint64) - np.uint64(1), _ALL)
-    return ones[np.clip(end, 0, N_BITS)] & ~ones[np.clip(begin, 0, N_BITS)]
+    return ones[end] & ~ones[begin]
 
 
 def _number_leaves(forest, is_leaf):

@@ -20,6 +20,7 @@ from treerank.checks import check_choice
 from treerank.files.states import array, check_state, count
 from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.structure import measure_trees
+from treerank.forests.traversal import Traversal, make_traversal
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
 CODE_RULES = ("exact", "truncated", "single")
@@ -170,6 +171,11 @@ class Forest:
     def bitvectors(self) -> BitVectors | None:
         """The splits as bit vectors; ``None`` if there are several outputs or large trees."""
         return make_bitvectors(self)
+
+    @cached_property
+    def traversal(self) -> Traversal:
+        """The nodes in the order of a traversal, for a forest of one output."""
+        return make_traversal(self)
 
     def _check_splits(self) -> None:
         is_leaf, is_split = self.is_leaf, ~self.is_leaf

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.forests.forest import CODE_RULES, Forest
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 _BLOCK = 512  # documents that are converted to doubles, and go down one tree, together
 _ALL, _ONE, _SHIFT = np.uint64(2**64 - 1), np.uint64(1), np.uint64(58)
@@ -18,6 +18,7 @@ _ORDER = np.uint64(0x03F79D71B4CB0A89)
 _PLACES = np.zeros(64, dtype=np.int64)
 _PLACES[[((1 << i) * int(_ORDER) % 2**64) >> 58 for i in range(64)]] = np.arange(64)
 _TOGETHER = 128  # documents whose bits are computed together
+_EIGHT = 8  # documents that go down a tree together
 _FEW = 2048  # documents that one thread scores sooner than a second thread starts
 
 
@@ -40,20 +41,17 @@ def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
     """
     check_width(forest, X)
     scores = np.empty((X.shape[0], forest.n_outputs))
-    if forest.bitvectors is not None:
-        score = _one_output(forest, X, scores)
-    else:
-        score = _several_outputs(forest, X, scores)
+    score = (_one_output if forest.n_outputs == 1 else _several_outputs)(forest, X, scores)
     for_blocks(score, len(scores), n_threads)
     return scores
 
 
 def _one_output(forest, X, scores):
-    arguments = vector_arguments(forest)
+    arguments = output_arguments(forest)
 
     def score(begin: int, end: int) -> None:
         rows = doubles(X, begin, end)
-        score_by_vectors(rows, arguments, vector_buffers(forest), scores[begin:end, 0])
+        score_output(rows, arguments, output_buffers(forest), scores[begin:end, 0])
 
     return score
 
@@ -73,18 +71,20 @@ def path_arguments(forest: Forest) -> tuple[Any, ...]:
     return split_arrays(forest), set_arrays(forest), *leaves
 
 
-def vector_arguments(forest: Forest) -> tuple[Any, ...]:
-    """Return what :func:`score_by_vectors` reads of a forest."""
+def output_arguments(forest: Forest) -> tuple[Any, ...]:
+    """Return what :func:`score_output` reads of a forest."""
     single = forest.sum_dtype == "float32"
+    arranged = tuple(forest.traversal if forest.bitvectors is None else forest.bitvectors)
     nodes, sets = split_arrays(forest), set_arrays(forest)
-    return tuple(forest.bitvectors or ()), nodes, sets, float(forest.constant[0]), single
+    return arranged, nodes, sets, float(forest.constant[0]), single
 
 
-def vector_buffers(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
-    """Return arrays that :func:`score_by_vectors` writes to: columns, and the bits of documents."""
-    vectors = forest.bitvectors
-    n_columns = 0 if vectors is None else len(vectors.feature)
-    return np.empty((n_columns, _TOGETHER)), np.empty(_TOGETHER, dtype=np.uint64)
+def output_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
+    """Return arrays that :func:`score_output` writes to: columns, and the bits of documents."""
+    if forest.bitvectors is None:
+        return (np.zeros((len(forest.traversal.feature) + 1, _TOGETHER)),)
+    columns = np.empty((len(forest.bitvectors.feature), _TOGETHER))
+    return columns, np.empty(_TOGETHER, dtype=np.uint64)
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -168,7 +168,7 @@ def goes_left(value: float, node: int, nodes: tuple[Any, ...], sets: tuple[Any, 
     return value <= threshold[node]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _leaf(x, tree, nodes, sets):
     """Return the leaf of one document in one tree."""
     roots, feature, _, left, right, _, _ = nodes
@@ -179,7 +179,7 @@ def _leaf(x, tree, nodes, sets):
     return node
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _is_in(value, node, sets):
     """Return whether the code of a value is in the set of a node."""
     of_node, starts, codes, rule = sets
@@ -222,10 +222,13 @@ def score_by_paths(
                 scores[i, first + k] = np.float64(np.float32(total)) if single else total
 
 
-def score_by_vectors(
+def score_output(
     X: np.ndarray, arguments: tuple[Any, ...], buffers: tuple[Any, ...], scores: np.ndarray
 ) -> None:
-    """Write the scores of documents, by the bit vectors of a forest of one output."""
+    """Write the scores of documents for a forest of one output, by bit vectors or a traversal."""
+    if len(buffers) == 1:
+        _score_by_traversal(X, *arguments, *buffers, scores)
+        return
     with np.errstate(over="ignore"):  # the product that finds a bit overflows, and numpy would warn
         _score_by_vectors(X, *arguments, *buffers, scores)
 
@@ -235,32 +238,60 @@ def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, 
     _, _, _, column, threshold, kept_left, kept_right, split_starts, leaf_starts, values = vectors
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
-        _fill_columns(X[begin : begin + n], vectors, nodes, sets, columns)
+        _fill_columns(X[begin : begin + n], vectors[:3], nodes, sets, columns)
         scores[begin : begin + n] = constant
-        for word in range(len(leaf_starts) - 1):
-            bits[:n] = _ALL >> np.uint64(64 - (leaf_starts[word + 1] - leaf_starts[word]))
-            for split in range(split_starts[word], split_starts[word + 1]):
+        for tree in range(len(leaf_starts) - 1):
+            bits[:n] = _ALL
+            for split in range(split_starts[tree], split_starts[tree + 1]):
                 own, limit = columns[column[split]], threshold[split]
                 left, right = kept_left[split], kept_right[split]
                 for i in range(n):
                     bits[i] &= left if own[i] <= limit else right
             for i in range(n):
-                total = scores[begin + i] + values[leaf_starts[word] + lowest_bit(bits[i])]
-                total = np.float64(np.float32(total)) if single else total
-                # Without a bit, the leaf is in another word of the tree.
-                scores[begin + i] = total if bits[i] else scores[begin + i]
+                total = scores[begin + i] + values[leaf_starts[tree] + lowest_bit(bits[i])]
+                scores[begin + i] = np.float64(np.float32(total)) if single else total
 
 
 @njit(error_model="numpy", nogil=True)
+def _score_by_traversal(X, traversal, nodes, sets, constant, single, columns, scores):
+    _, _, _, roots, column, threshold, child, values = traversal
+    places = np.empty(_EIGHT, dtype=np.int64)
+    for begin in range(0, len(X), _TOGETHER):
+        n = min(len(X) - begin, _TOGETHER)
+        rows = X[begin : begin + n]
+        _fill_columns(rows, traversal[:3], nodes, sets, columns)
+        scores[begin : begin + n] = constant
+        for tree in range(len(roots)):
+            for first in range(0, n, _EIGHT):
+                places[:], moved = roots[tree], 1
+                while moved:
+                    moved = 0
+                    for i in range(_EIGHT):  # always eight, which the compiler unrolls
+                        place = places[i]
+                        own = column[place]
+                        if own >= 0:
+                            goes = columns[own, first + i] <= threshold[place]
+                        else:
+                            node = -1 - own
+                            value = rows[min(first + i, n - 1), nodes[1][node]]
+                            goes = goes_left(value, node, nodes, sets)
+                        places[i] = child[place] + (not goes)
+                        moved |= places[i] ^ place
+                for i in range(min(_EIGHT, n - first)):
+                    total = scores[begin + first + i] + values[places[i]]
+                    scores[begin + first + i] = np.float64(np.float32(total)) if single else total
+
+
+@register_jitable(error_model="numpy")
 def lowest_bit(word: Any) -> Any:
     """Return the place of the lowest bit of a word; some place for 0."""
     return _PLACES[((word & (~word + _ONE)) * _ORDER) >> _SHIFT]
 
 
-@njit(error_model="numpy", nogil=True)
-def _fill_columns(X, vectors, nodes, sets, columns):
+@register_jitable(error_model="numpy")
+def _fill_columns(X, of_columns, nodes, sets, columns):
     """Write what splits compare, with missing values as numbers that go to the right side."""
-    feature, missing_left, set_node = vectors[0], vectors[1], vectors[2]
+    feature, missing_left, set_node = of_columns
     up_to = nodes[6]
     for k in range(len(feature)):
         node, missing = set_node[k], -np.inf if missing_left[k] else np.nan

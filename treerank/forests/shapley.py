@@ -30,7 +30,7 @@ from treerank.forests.scoring import (
     set_arrays,
     split_arrays,
 )
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 _LANES = 64  # pairs that are explained together
 _ALL, _ONE, _NONE = np.uint64(2**64 - 1), np.uint64(1), np.uint64(0)
@@ -172,7 +172,7 @@ def _walk(root, A, B, nodes, sets, values, shares, bits, state, sums, parts):
         node = right[node]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _find_up_to(columns, f, limit, missing_left, bits):
     """Return which values of a feature go left at a split by a threshold."""
     word = _NONE
@@ -185,7 +185,7 @@ def _find_up_to(columns, f, limit, missing_left, bits):
     return word
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _find_left(columns, f, node, nodes, sets, bits):
     """Return which values of a feature go left at any split."""
     word = _NONE
@@ -207,7 +207,7 @@ def _step(level, f, a_goes, b_goes, words, path, last):
     words[level, _BY_B] = alive & a_fits & b_fits & ~a_goes
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _set_sums(level, value, words, shares, row, sums):
     """Write what a leaf adds for each feature of a alone, and takes for each of b alone."""
     for i in range(_LANES):

@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.grouping import QueryGroups
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.team import current_team
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -134,7 +134,7 @@ def _column_keys(start, n_columns):
     return (np.arange(start, start + n_columns, dtype=np.uint64) + np.uint64(1)) * _GOLDEN
 
 
-@njit
+@register_jitable
 def _mix(bits):
     """Hash 64 bits by the last step of splitmix64 (Steele et al. 2014)."""
     bits = (bits ^ (bits >> _SHIFT_30)) * _MIX_1
@@ -142,7 +142,7 @@ def _mix(bits):
     return bits ^ (bits >> _SHIFT_31)
 
 
-@njit
+@register_jitable
 def _bits(value):
     """Return the same 64 bits for equal numbers."""
     wide = np.float64(value) + 0.0  # -0.0 + 0.0 is 0.0

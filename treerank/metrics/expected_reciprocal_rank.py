@@ -15,12 +15,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 
 from treerank.checks import check_number
 from treerank.metrics.base import Metric
 from treerank.metrics.relevance import MAX_LABEL, Gain, check_gain, count_relevant, label_gains
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import register_jitable
 from treerank.parameters import NotNegative
 
 #: Logarithm of a number that is too small to change a number near 1.
@@ -98,7 +97,7 @@ class ExpectedReciprocalRank(Metric):
         return (count_relevant(worth, indptr) > 0).astype(np.float64)
 
 
-@njit
+@register_jitable
 def _mean_products(factors, size):
     """Return the mean product of all subsets of t factors, for t from 0 to ``size``.
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 
 from treerank.metrics.base import Metric
 from treerank.metrics.relevance import Gain, check_gain, label_gains
+from treerank.numerics.compiling import register_jitable
 from treerank.parameters import Rule
 
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 
 from treerank.metrics.base import NO_DISCOUNTS, Metric
 from treerank.metrics.ranked import TIES, totals_kernel
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 
 @register_jitable
@@ -73,7 +72,7 @@ class PairwiseAccuracy(Metric):
         return kernel(worth, worth, indptr, self.depth, *TIES["stable"], NO_DISCOUNTS)
 
 
-@njit
+@register_jitable
 def _count_unequal(values):
     """Return the number of pairs of different values; equal ones are next to each other."""
     pairs, start = len(values) * (len(values) - 1) // 2, 0

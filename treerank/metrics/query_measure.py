@@ -18,7 +18,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric, PreparedMetric
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.ranked import MAX_PICKED, TIES, sort_into_blocks
-from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.compiling import kernel_for, register_jitable
 
 
 class QueryMeasure:
@@ -152,7 +152,7 @@ def shortlist_kernel(list_total: Callable[..., float]) -> Callable[..., np.ndarr
     return totals
 
 
-@njit
+@register_jitable
 def _pick_of_query(scores, a, b, top, is_top, kept):
     """Update ``top``, copy it to ``kept`` with what ties with its last; return how many."""
     k, n_others = len(top), 0
@@ -179,7 +179,7 @@ def _pick_of_query(scores, a, b, top, is_top, kept):
     return place
 
 
-@njit
+@register_jitable
 def _sink(scores, top, n):
     """Move entry ``n`` to its place among the entries before it, by falling score."""
     row, i = top[n], n

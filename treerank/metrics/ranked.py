@@ -21,7 +21,7 @@ from collections.abc import Callable
 import numpy as np
 from numba import prange
 
-from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
 
 #: Policy to (tied documents are sorted by worth, tied documents share a block).
 TIES: dict[str, tuple[bool, bool]] = {
@@ -83,7 +83,7 @@ def rank_query(
     return ranked, sort_into_blocks(scores, ranked, by_worth, in_blocks)
 
 
-@njit
+@register_jitable
 def sort_into_blocks(
     scores: np.ndarray, worth: np.ndarray, by_worth: bool, in_blocks: bool
 ) -> np.ndarray:
@@ -92,7 +92,7 @@ def sort_into_blocks(
     return _ends(scores, in_blocks)
 
 
-@njit
+@register_jitable
 def _pick_first(scores, worth, by_worth, first_scores, first):
     """Fill in the first documents; return whether one left out ties with the last of them."""
     k, n, best_left_out = len(first), 0, -np.inf
@@ -116,7 +116,7 @@ def _pick_first(scores, worth, by_worth, first_scores, first):
     return best_left_out == first_scores[k - 1]
 
 
-@njit
+@register_jitable
 def _at_least(least, scores, worth):
     """Return the scores of at least ``least``, and the worth of their documents."""
     n, kept_scores, kept_worth = 0, np.empty(len(scores)), np.empty(len(scores))
@@ -127,7 +127,7 @@ def _at_least(least, scores, worth):
     return kept_scores[:n], kept_worth[:n]
 
 
-@njit
+@register_jitable
 def _ends(falling, in_blocks):
     """Return, for each position at which a block starts, where it ends."""
     ends = np.empty(len(falling), np.int64)
@@ -143,7 +143,7 @@ def _ends(falling, in_blocks):
 
 # Our own merge sort moves both arrays at once, and numba compiles it much faster than
 # np.argsort(kind="mergesort").
-@njit
+@register_jitable
 def _sort_falling(scores, worth, by_worth):
     """Sort both arrays by falling score, in place; ties by rising worth, or by row."""
     n = len(scores)
@@ -159,13 +159,13 @@ def _sort_falling(scores, worth, by_worth):
         width *= 2
 
 
-@njit
+@register_jitable
 def _comes_before(score_a, worth_a, score_b, worth_b, by_worth):
     """Return whether document a must stand before document b."""
     return score_a > score_b or (by_worth and score_a == score_b and worth_a < worth_b)
 
 
-@njit
+@register_jitable
 def _insert(scores, worth, by_worth):
     """Sort a few documents by insertion, in place."""
     for i in range(1, len(scores)):
@@ -176,7 +176,7 @@ def _insert(scores, worth, by_worth):
         scores[j], worth[j] = score, value
 
 
-@njit
+@register_jitable
 def _merge(scores, worth, middle, by_worth, left_scores, left_worth):
     """Merge the sorted documents before ``middle`` with the sorted ones from it on."""
     for i in range(middle):

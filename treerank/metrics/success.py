@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numba.extending import register_jitable
 
 from treerank.metrics.relevance import count_relevant
 from treerank.metrics.threshold_metric import ThresholdMetric
+from treerank.numerics.compiling import register_jitable
 
 
 @register_jitable

@@ -11,6 +11,9 @@ The machine code of a kernel contains a copy of each function that the kernel ca
 once more than the function itself. The process that compiled both would call the function, and a
 process that reads the kernel from disk calls the copy. Where sums may be reordered, the two differ
 in the last bits. So kernels call their own copies in every process.
+
+Compiling is the time that a user waits for in the first fit. What kernels only copy, such as the
+functions that they call and the body of a parallel loop, gets no machine code of its own.
 """
 
 import os
@@ -19,17 +22,22 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numba
-from llvmlite.binding import Linkage
+from llvmlite import ir
+from llvmlite.binding import Linkage, parse_assembly
+from numba import extending
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import AnnotateTypes
+from numba.parfors.parfor import Parfor
 
 try:
     _VERSION = version("treerank")
 except PackageNotFoundError:  # run from its source without an installation
     _VERSION = "source"
+#: How the names of variables begin that numba fills in as soon as a function is compiled.
+_ENVIRONMENT = "_ZN08NumbaEnv"
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -100,6 +108,79 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     return decorate
 
 
+def register_jitable(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Let kernels call a Python function, which is compiled into each of them.
+
+    Parameters
+    ----------
+    function : callable, default=None
+        The function, if the decorator is used without parentheses.
+    **options
+        Options of ``numba.njit``.
+
+    Returns
+    -------
+    callable
+        The function itself, or a decorator.
+
+    Examples
+    --------
+    >>> @register_jitable
+    ... def add_one(x):
+    ...     return x + 1
+    >>> @njit
+    ... def add_two(x):
+    ...     return add_one(add_one(x))
+    >>> add_two(1)
+    3
+    """
+    # Without the code by which Python would call the compiled function.
+    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
+    decorate = extending.register_jitable(**options)
+    return decorate if function is None else decorate(function)
+
+
+class _Copied(JITCodeLibrary):
+    """Code that kernels copy. It becomes machine code when its address is wanted."""
+
+    _is_machine_code = False
+
+    def _optimize_final_module(self):
+        if "gufuncwrapper" not in self.name.lower():  # around the body of a loop, optimized already
+            super()._optimize_final_module()
+
+    def _finalize_final_module(self):
+        if self._disable_inspection:  # because its machine code was read from disk
+            self._make_machine_code()
+        else:
+            self._finalize_dynamic_globals()
+            self._add_environments()
+            self._finalized = True
+
+    def get_pointer_to_function(self, name):
+        self._ensure_finalized()
+        if not self._is_machine_code and name in {f.name for f in self.get_defined_functions()}:
+            self._make_machine_code()
+        return super().get_pointer_to_function(name)
+
+    def _make_machine_code(self):
+        self._is_machine_code = True
+        super()._finalize_final_module()
+
+    def _add_environments(self):
+        """Add the variables that numba fills in as soon as a function is compiled."""
+        engine, pointer = self._codegen._engine, ir.IntType(8).as_pointer()
+        module = self.create_ir_module(self.name)
+        for variable in self._final_module.global_variables:
+            name = variable.name
+            if name.startswith(_ENVIRONMENT) and not engine.is_symbol_defined(name):
+                environment = ir.GlobalVariable(module, pointer, name)
+                environment.linkage, environment.initializer = "common", pointer(None)
+        if module.globals:
+            engine.add_module(parse_assembly(str(module)))
+            engine.finalize_object()
+
+
 class _OwnCopies(JITCodeLibrary):
     """Machine code of a kernel that calls its own copies of functions."""
 
@@ -112,7 +193,10 @@ class _OwnCopies(JITCodeLibrary):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _OpenLibrary(LoweringPass):
-    """Provides the library that the next step of the compiler writes to."""
+    """Provides the library that the next step of the compiler writes to.
+
+    Python never calls the body of a parallel loop, so it gets no code for that.
+    """
 
     _name = "treerank_open_library"
 
@@ -122,11 +206,26 @@ class _OpenLibrary(LoweringPass):
     def run_pass(self, state):
         state.library = _OwnCopies(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
+        flags = state.flags
+        for block in state.func_ir.blocks.values():
+            for loop in block.find_insts(Parfor):
+                loop.flags = flags.copy()
+        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = False
         return False
 
 
 class _KernelCompiler(Compiler):
     """The compiler of numba with libraries of our own."""
+
+    def _compile_core(self):
+        # From the start, as numba compiles functions like `min` once for each set of flags.
+        self.state.flags.no_cpython_wrapper = self.state.flags.no_cfunc_wrapper = True
+        codegen = self.state.targetctx.codegen()
+        before, codegen._library_class = codegen._library_class, _Copied
+        try:
+            return super()._compile_core()
+        finally:
+            codegen._library_class = before
 
     def define_pipelines(self):
         [passes] = super().define_pipelines()

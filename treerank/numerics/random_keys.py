@@ -17,13 +17,13 @@ import math
 
 import numpy as np
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 _STEP = 0x9E3779B97F4A7C15  # an odd step reaches all 2^64 states; the golden ratio spreads them
 
 
-@njit
+@register_jitable
 def uniform(seed: int, iteration: int, document: int) -> float:
     """Return the random number of a key, uniform on the open interval (0, 1).
 
@@ -76,7 +76,7 @@ def uniforms(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
     return numbers
 
 
-@njit
+@register_jitable
 def gumbel(seed: int, iteration: int, document: int) -> float:
     """Return the random number of a key with the standard Gumbel distribution.
 
@@ -100,7 +100,7 @@ def gumbel(seed: int, iteration: int, document: int) -> float:
     return -math.log(-math.log(uniform(seed, iteration, document)))
 
 
-@njit
+@register_jitable
 def _stream_output(state, index):
     """Return output number ``index`` of the splitmix64 stream that starts at ``state``."""
     # With numba, int() keeps uint64, which wraps around. Without numba, int() gives a Python

@@ -5,7 +5,8 @@ orders of the block, so that no result depends on the order of the rows.
 """
 
 import numpy as np
-from numba.extending import register_jitable
+
+from treerank.numerics.compiling import register_jitable
 
 
 @register_jitable

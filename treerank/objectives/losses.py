@@ -23,9 +23,9 @@ from typing import Any
 
 from numba import njit
 from numba.core.errors import NumbaError
-from numba.extending import register_jitable
 
 from treerank.checks import shown
+from treerank.numerics.compiling import register_jitable
 
 
 @register_jitable

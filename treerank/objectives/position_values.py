@@ -12,8 +12,8 @@ To add a metric, write its function here and list it in :mod:`treerank.objective
 """
 
 import numpy as np
-from numba.extending import register_jitable
 
+from treerank.numerics.compiling import register_jitable
 from treerank.numerics.ties import end_of_block, mean_gap, mean_of
 
 

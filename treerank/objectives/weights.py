@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from numba.extending import register_jitable
 
 from treerank.checks import shown
 from treerank.metrics.relevance import is_relevant, label_gains
+from treerank.numerics.compiling import register_jitable
 from treerank.objectives.position_values import err_values, map_values, mrr_values, ndcg_values
 from treerank.parameters import Rule
 

@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 
 from treerank.forests.scoring import (
     check_width,
+    output_arguments,
+    output_buffers,
     path_arguments,
     score_by_paths,
-    score_by_vectors,
-    vector_arguments,
-    vector_buffers,
+    score_output,
 )
 from treerank.terms.linear import add_line
 from treerank.terms.terms import Terms
@@ -43,8 +43,7 @@ class Scorer:
         if terms.networks:
             raise ValueError("terms must be trees and a line; got a network, too.")
         self.terms, self.forest, line = terms, terms.forest, terms.line
-        self._by_vectors = self.forest.bitvectors is not None
-        self._arguments = vector_arguments(self.forest)
+        self._arguments = output_arguments(self.forest)
         self._path_arguments = path_arguments(self.forest)
         self._line = () if line is None else (line.features, line.coef, line.offset)
         self._own = local()
@@ -65,8 +64,8 @@ class Scorer:
         rows = np.ascontiguousarray(X, dtype=np.float64)
         check_width(self.forest, rows)
         scores = np.empty(len(rows))
-        if len(rows) > 1 and self._by_vectors:  # of a single document, a path takes less time
-            score_by_vectors(rows, self._arguments, self._buffers(), scores)
+        if len(rows) > 1:  # of a single document, a path takes less time
+            score_output(rows, self._arguments, self._buffers(), scores)
         else:
             score_by_paths(rows, *self._path_arguments, scores[:, None])
         if self._line:
@@ -76,7 +75,7 @@ class Scorer:
     def _buffers(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the arrays of this thread to work in."""
         if not hasattr(self._own, "buffers"):
-            self._own.buffers = vector_buffers(self.forest)
+            self._own.buffers = output_buffers(self.forest)
         return self._own.buffers
 
     def __reduce__(self) -> tuple[Any, ...]:

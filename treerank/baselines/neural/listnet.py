@@ -29,7 +29,7 @@ class ListNet(NeuralRanker):
     learning_rate : float, default=0.01
         Length of the first steps. Longer ones can overfit; with an ``eval_set`` to stop at, they
         may be better.
-    decay : {None, "step", "exponential", "inverse_time"}, default=None
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
         How the learning rate falls; None keeps it.
     decay_rate : float, default=0.5
         How much the learning rate falls.

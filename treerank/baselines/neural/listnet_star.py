@@ -28,7 +28,7 @@ class ListNetStar(NeuralRanker):
         Method of gradient descent.
     learning_rate : float, default=0.003
         Length of the first steps.
-    decay : {None, "step", "exponential", "inverse_time"}, default="step"
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default="step"
         How the learning rate falls; None keeps it.
     decay_rate : float, default=0.5
         How much the learning rate falls.

@@ -14,8 +14,8 @@ class RankNet(NeuralRanker):
     network, once per document instead of twice per pair [2]_. Target probabilities other than
     1 are given to ``fit`` as the fourth column of ``given_pairs``, see
     :func:`~treerank.objectives.chained_probabilities`. The paper takes pairs one by one at a rate
-    of 0.001, and halves it after an epoch with a greater error than the one before; here batches
-    are taken at a rate that ``decay`` lowers by time.
+    of 0.001, here batches are taken. Its rate falls by ``decay="adaptive"``, which is not the
+    default.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ class RankNet(NeuralRanker):
         Method of gradient descent.
     learning_rate : float, default=0.1
         Length of the first steps.
-    decay : {None, "step", "exponential", "inverse_time"}, default=None
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
         How the learning rate falls; None keeps it.
     decay_rate : float, default=0.5
         How much the learning rate falls.

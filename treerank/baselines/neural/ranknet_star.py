@@ -49,7 +49,7 @@ class RankNetStar(NeuralRanker):
         Method of gradient descent.
     learning_rate : float, default=0.001
         Length of the first steps.
-    decay : {None, "step", "exponential", "inverse_time"}, default="step"
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default="step"
         How the learning rate falls; None keeps it.
     decay_rate : float, default=0.5
         How much the learning rate falls.

@@ -31,7 +31,7 @@ class RankProp(NeuralRanker):
         Method of gradient descent.
     learning_rate : float, default=0.003
         Length of the first steps.
-    decay : {None, "step", "exponential", "inverse_time"}, default=None
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
         How the learning rate falls; None keeps it.
     decay_rate : float, default=0.5
         How much the learning rate falls.

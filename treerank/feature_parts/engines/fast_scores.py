@@ -20,9 +20,6 @@ _FORESTS: WeakKeyDictionary[Any, Forest] = WeakKeyDictionary()
 _FAST: WeakKeyDictionary[Any, Forest | None] = WeakKeyDictionary()
 #: Number of rows that the engine has scored.
 _N_SCORED: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
-#: Largest mean number of splits of a tree for which a forest is faster, see
-#: :mod:`treerank.forests.bitvectors`.
-_MOST_SPLITS = 320
 
 
 def forest_of(part: Any) -> Forest:
@@ -60,6 +57,4 @@ def _forest_if_fast(part):
         forest = forest_of(part)
     except ValueError:  # leaves that are linear functions, and others that no forest holds
         return None
-    vectors = forest.bitvectors
-    is_fast = vectors is not None and len(vectors.column) <= _MOST_SPLITS * forest.n_trees
-    return forest if is_fast else None
+    return forest if forest.n_outputs == 1 else None

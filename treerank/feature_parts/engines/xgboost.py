@@ -89,7 +89,7 @@ class XGBoostTrees(BoostedTrees):
         Number of iterations. With ``warm_start`` the number in all, with ``init_model`` the
         number of new ones.
     learning_rate : float, default=0.3
-        Factor on the values of each tree.
+        Factor on the values of each tree. 0.1, which is LightGBM's default, often ranks better.
     max_depth : int, default=6
         Largest number of splits on a path from the root to a leaf; 0 is no limit.
     num_leaves : int, default=0

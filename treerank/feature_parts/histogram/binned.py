@@ -15,7 +15,7 @@ from numba import prange
 from treerank.feature_parts.histogram.bins import Bins
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import scratch_array
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.team import current_team
 
 #: Number of features in a word.
@@ -140,7 +140,7 @@ def _pack(X, order, bounds, places, words, missing):
                     words[begin + i, p // WIDTH] |= bins[i] << np.uint64(8 * (p % WIDTH))
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _find_bins(values, bounds, place, bins):
     """Write the bins of the values of one feature; return whether one of them has none.
 

@@ -13,10 +13,10 @@ import numpy as np
 
 from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
 from treerank.feature_parts.histogram.splits import Rules, best_cut
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import register_jitable
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def best_set(
     words: np.ndarray,
     n_bins: int,
@@ -47,7 +47,7 @@ def best_set(
     return found
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _sorted_bins(sums, n_bins, smooth):
     """Sort the bins that have documents by dampened Newton step; return them and their number."""
     order, steps, n = np.empty(n_bins, dtype=np.int64), np.empty(n_bins), 0

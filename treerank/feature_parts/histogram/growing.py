@@ -17,7 +17,7 @@ from treerank.feature_parts.histogram.histograms import BATCH, STRIDE, fill, sub
 from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
 from treerank.feature_parts.histogram.partition import partition_rows
 from treerank.feature_parts.histogram.splits import SPLIT, Rules, best_cut, finish_gain, newton_step
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.team import current_team
 
 GROW_POLICIES = {"leafwise": False, "depthwise": True}
@@ -186,15 +186,15 @@ def _grow_by_team(
             own = buffers.histograms[nodes["slot"][pair[0]]]
             own[:] = team.total(own)
             _search(_CUT, *data)
-            _keep_best(buffers, nodes, pair, best, goes_left, rules)
+            _keep_best_now(buffers, nodes, pair, best, goes_left, rules)
         tree = nodes, n_nodes, best, goes_left, pair
-        n_more = _split_next(binned, rules, limits, rows, buffers, *tree)
+        n_more = _split_next_now(binned, rules, limits, rows, buffers, *tree)
         if n_more == 0:
             return n_nodes
         n_nodes += n_more
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _split_next(binned, rules, limits, rows, buffers, nodes, n_nodes, best, goes_left, pair):
     """Split the next leaf, whose leaves are the next pair; return how many nodes there are more."""
     node = _next_leaf(nodes[:n_nodes], best, limits.level_by_level)
@@ -217,7 +217,6 @@ def _total(words, rows, n_words):
     return total
 
 
-@njit(error_model="numpy")
 def _write_root(total, n_rows, layout, nodes):
     """Write the sums over all rows to the root."""
     root = np.empty((4, 1))
@@ -226,7 +225,7 @@ def _write_root(total, n_rows, layout, nodes):
     nodes[0].end = n_rows
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _is_worth_a_search(nodes, n_nodes, pair, rules, limits):
     """Return whether there is room for more nodes, and one of two leaves may be split."""
     may_split = _may_split(nodes[pair[0]], rules, limits.max_depth)
@@ -234,7 +233,7 @@ def _is_worth_a_search(nodes, n_nodes, pair, rules, limits):
     return n_nodes < len(nodes) and may_split
 
 
-@njit
+@register_jitable
 def _may_split(node, rules, max_depth):
     """Return whether a leaf is large enough to be split, and not too deep."""
     enough = node.count >= 2 * rules.min_child_samples
@@ -242,7 +241,7 @@ def _may_split(node, rules, max_depth):
     return enough and heavy and not 0 < max_depth <= node.depth
 
 
-@njit
+@register_jitable
 def _next_leaf(nodes, best, level_by_level):
     """Return the leaf to split next, the first among equals, or -1 if no split gains."""
     chosen = -1
@@ -278,7 +277,7 @@ def _search(steps, binned, words, layout, rules, limits, rows, buffers, nodes, p
             _search_block(binned.places, layout, rules, limits, buffers, nodes, pair, block)
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _search_block(places, layout, rules, limits, buffers, nodes, pair, block):
     """Find the best split of each of the two leaves in one block."""
     for child in range(2):
@@ -296,7 +295,7 @@ def _search_block(places, layout, rules, limits, buffers, nodes, pair, block):
                 split.place += block * WIDTH
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left):
     """Write the best split of a leaf by a feature of one block."""
     no_extra = 0.0 * leaf.hessian  # a literal 0.0 would be compiled once more
@@ -314,7 +313,7 @@ def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left)
                 split.place = j
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _keep_best(buffers, nodes, pair, best, goes_left, rules):
     """Store the best splits of the leaves over all blocks, the first among equals."""
     for child in range(2):
@@ -353,7 +352,7 @@ def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
     _bound(parent, left, right, rules, place.sign)
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _bound(parent, left, right, rules, sign):
     """Pass the bounds of values on to the children.
 
@@ -368,3 +367,7 @@ def _bound(parent, left, right, rules, sign):
         left.upper = right.lower = middle
     elif sign < 0:
         left.lower = right.upper = middle
+
+
+#: Steps that Python takes between the sums of a team.
+_keep_best_now, _split_next_now = map(njit(error_model="numpy"), (_keep_best, _split_next))

@@ -10,7 +10,7 @@ addresses, so that the sums read memory in sequence.
 import numpy as np
 
 from treerank.feature_parts.histogram.binned import WIDTH
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 #: Words between the histograms of neighboring features, per word of a document.
 STRIDE = 256
@@ -58,7 +58,7 @@ def fill(
             _add(near_bins[block, : len(batch)], near_words, n_words, histograms[block])
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _copy_batch(rows, bins, words, n_words, first, near_bins, near_words):
     """Copy bins and words of ``rows`` to neighboring addresses, block by block."""
     for i in range(np.uint64(len(rows))):

@@ -8,7 +8,7 @@ depend on the number of threads.
 import numpy as np
 from numba import prange
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 _CHUNK = 8192
 
@@ -43,7 +43,7 @@ def partition_rows(
     return before[n_chunks]
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _partition(rows, bins, goes_left, spare):
     """Write left rows to the front and right rows to the back; return how many go left."""
     front, back = np.int64(0), np.int64(len(rows) - 1)
@@ -57,7 +57,7 @@ def _partition(rows, bins, goes_left, spare):
     return front
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _join(chunk, n_left, rows, left, right):
     """Copy the sides of a partitioned chunk to ``rows``, from ``left`` and ``right`` on."""
     for i in range(n_left):

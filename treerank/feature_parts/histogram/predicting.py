@@ -18,7 +18,7 @@ import numpy as np
 
 from treerank.feature_parts.histogram import traversal
 from treerank.feature_parts.histogram.forest import Forest
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 _LANES = 64  # documents handled at a time: two vector registers of bytes
 _FEW = 2048  # documents that one thread scores sooner than a second thread starts
@@ -95,7 +95,7 @@ def _buffers(scorer):
     return codes, left, np.empty(_LANES, dtype=np.uint8), np.empty(_LANES, dtype=np.uint8)
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _code(X, scorer, codes):
     """Write the codes of some documents for all columns."""
     x, below = np.empty(len(X)), np.empty(len(X), dtype=np.uint64)
@@ -115,7 +115,7 @@ def _code(X, scorer, codes):
                 codes[c, i] = 1 - scorer.is_left[column.set, place]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _count_below(x, thresholds, below):
     """Count the thresholds below each value.
 
@@ -130,7 +130,7 @@ def _count_below(x, thresholds, below):
         step >>= np.uint64(1)
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _remove_leaves(codes, scorer, tree, left, byte, bits):
     """Find the first byte with leaves that no split removed, and its bits, in one tree."""
     n_leaves = scorer.leaf_starts[tree + 1] - scorer.leaf_starts[tree]
@@ -146,14 +146,14 @@ def _remove_leaves(codes, scorer, tree, left, byte, bits):
         _keep_first(left[b], np.uint8(b), byte, bits)
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _clear_bits(codes, low, more, kept, left):
     """Keep only the bits ``kept`` where a code is from ``low`` to ``low + more``."""
     for i in range(_LANES):
         left[i] &= kept if np.uint8(codes[i] - low) <= more else np.uint8(255)
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _keep_first(left, b, byte, bits):
     """Store byte ``b`` where it has leaves left; by masks, as the compiler vectorizes no choice."""
     for i in range(_LANES):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import register_jitable
 
 #: The best split so far: its gain, the place of its feature, the last bin that goes left, whether
 #: missing values go left, and the sums over the documents that go left.
@@ -33,7 +33,7 @@ class Rules(NamedTuple):
     cat_l2: float
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def newton_step(gradient: float, hessian: float, rules: Rules, lower: float, upper: float) -> float:
     """Return the best value of a leaf, within bounds."""
     shrunk = max(abs(gradient) - rules.reg_alpha, 0.0)
@@ -41,7 +41,7 @@ def newton_step(gradient: float, hessian: float, rules: Rules, lower: float, upp
     return min(max(step, lower), upper)
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def leaf_gain(gradient: float, hessian: float, rules: Rules, lower: float, upper: float) -> float:
     """Return twice what the best value of a leaf lowers the objective by."""
     value = newton_step(gradient, hessian, rules, lower, upper)
@@ -49,7 +49,7 @@ def leaf_gain(gradient: float, hessian: float, rules: Rules, lower: float, upper
     return -slope - (hessian + rules.reg_lambda) * value * value
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def best_cut(
     sums: np.ndarray,
     n_values: int,
@@ -107,7 +107,7 @@ def best_cut(
     return found
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _score_cuts(sums, n_cuts, g, h, n, leaf, rules, extra):
     """Write the gain of both sides of each cut; -inf where the rules forbid it.
 
@@ -127,7 +127,7 @@ def _score_cuts(sums, n_cuts, g, h, n, leaf, rules, extra):
         gains[b] = both if enough & heavy else -np.inf
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _score_bounded_cuts(sums, n_cuts, g, h, leaf, rules, sign):
     """Write the gain of both sides of each cut where leaf values have bounds.
 
@@ -147,7 +147,7 @@ def _score_bounded_cuts(sums, n_cuts, g, h, leaf, rules, sign):
             sums[3, b] += leaf_gain(g_right, h_right, rules, low, high)
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def finish_gain(split: np.record, leaf: np.record, rules: Rules) -> None:
     """Subtract the gain of the whole leaf; a split that gains too little gets -inf."""
     whole = leaf_gain(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)

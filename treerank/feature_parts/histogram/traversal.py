@@ -9,7 +9,7 @@ documents, more of them would wait for the one with the longest path.
 import numpy as np
 
 from treerank.feature_parts.histogram.forest import Forest
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 _LANES = 8  # documents that go down a tree together
 _BLOCK = 64  # documents that go down one tree before the next tree
@@ -41,7 +41,7 @@ def _arrays(forest):
     return forest.starts, nodes, sets
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _descend(X, begin, root, nodes, sets, at):
     """Write the leaves of ``_LANES`` documents in one tree to ``at``."""
     feature, threshold, missing_right, first = nodes
@@ -62,7 +62,7 @@ def _descend(X, begin, root, nodes, sets, at):
             at[i] = after
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _descend_with_sets(X, begin, nodes, sets, at):
     """Write the leaves of documents in a tree with splits by category to ``at``."""
     feature, threshold, missing_right, first = nodes
@@ -87,7 +87,7 @@ def _descend_with_sets(X, begin, nodes, sets, at):
         at[i] = node
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _add_block(X, begin, end, starts, nodes, sets, values, scores):
     at = np.empty(_LANES, dtype=np.uint64)
     for tree in range(len(starts) - 1):

@@ -86,10 +86,11 @@ class NetworkPart(BaseEstimator):
     learning_rate : float, default=0.001
         Length of the first steps. The objective is divided by its value per document at scores
         of zero, so that a learning rate means the same for every objective.
-    decay : {None, "step", "exponential", "inverse_time"}, default=None
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
         How the learning rate falls: "step" multiplies it by ``decay_rate`` after every
         ``decay_epochs``, "exponential" does so gradually, "inverse_time" divides it by
-        1 + decay_rate * epoch / decay_epochs.
+        1 + decay_rate * epoch / decay_epochs. "adaptive" multiplies it by ``decay_rate`` after
+        every epoch with a greater training error than the one before.
     decay_rate : float, default=0.5
         See ``decay``.
     decay_epochs : float, default=10
@@ -389,7 +390,7 @@ class NetworkPart(BaseEstimator):
 
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)
-        if self.decay in ("step", "exponential"):
+        if self.decay in ("step", "exponential", "adaptive"):
             check_number("decay_rate", self.decay_rate, at_most=1)
         if self.early_stopping_rounds is not None and validation is None:
             raise ValueError("validation must be given where early_stopping_rounds is; got None.")

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from treerank.checks import check_choice
-from treerank.feature_parts.networks.objective_function import score_gradient
+from treerank.feature_parts.networks.objective_function import ObjectiveFunction, score_gradient
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
@@ -68,10 +68,10 @@ class Schedule:
     ----------
     learning_rate : float
         Learning rate at the start.
-    decay : {None, "step", "exponential", "inverse_time"}, default=None
-        How it falls; None keeps it.
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
+        How it falls; None keeps it. "adaptive" falls with each rise of the training error.
     decay_rate : float, default=0.5
-        Factor of "step" and "exponential"; weight of time for "inverse_time".
+        Factor of "step", "exponential" and "adaptive"; weight of time for "inverse_time".
     decay_epochs : float, default=10
         Unit of time, in epochs.
 
@@ -80,6 +80,8 @@ class Schedule:
     >>> schedule = Schedule(0.1, "step", 0.5, 10)
     >>> schedule.at(9.9), schedule.at(10.0), schedule.at(25.0)
     (0.1, 0.05, 0.025)
+    >>> Schedule(0.1, "adaptive").at(25.0, n_rises=1)
+    0.05
     """
 
     learning_rate: float
@@ -87,9 +89,15 @@ class Schedule:
     decay_rate: float = 0.5
     decay_epochs: float = 10
 
-    def at(self, epoch: float) -> float:
-        """Return the learning rate after a number of epochs, which need not be whole."""
-        return self.learning_rate * DECAYS[self.decay](self.decay_rate, epoch / self.decay_epochs)
+    @property
+    def is_adaptive(self) -> bool:
+        """Whether the rate falls by errors, and not by time."""
+        return self.decay == "adaptive"
+
+    def at(self, epoch: float, n_rises: int = 0) -> float:
+        """Return the rate after epochs, which need not be whole, and rises of the error."""
+        time = n_rises if self.is_adaptive else epoch / self.decay_epochs
+        return self.learning_rate * DECAYS[self.decay](self.decay_rate, time)
 
 
 DECAYS = {
@@ -97,6 +105,7 @@ DECAYS = {
     "step": lambda rate, time: rate ** math.floor(time),
     "exponential": lambda rate, time: rate**time,
     "inverse_time": lambda rate, time: 1 / (1 + rate * time),
+    "adaptive": lambda rate, n_rises: rate**n_rises,
 }
 
 
@@ -169,13 +178,23 @@ class Trainer:
         self.model.train()
         rng = np.random.default_rng([self.seed, epoch])
         n_steps = -(-len(X) // self.batch_size)
+        # With the optimizer's own state, it lasts from fit to fit.
+        state = self.optimizer.param_groups[0]
+        n_rises, error = state.get("n_rises", 0), 0.0
         for step, batch in enumerate(BATCHES[self.batches](objective, self.batch_size, rng)):
-            self._set_learning_rate(self.schedule.at(epoch + min(1.0, step / n_steps)))
-            self._take_step(X, batch, epoch * n_steps + step)
+            self._set_learning_rate(self.schedule.at(epoch + min(1.0, step / n_steps), n_rises))
+            error += self._take_step(X, batch, epoch * n_steps + step)
+        if self.schedule.is_adaptive:
+            state["n_rises"] = n_rises + (error > state.get("error", math.inf))
+            state["error"] = error
 
     def _take_step(self, X, batch, iteration):
+        """Take a step; return the error before it if the schedule asks for it, else 0."""
         # Objectives of one output take scores without a second axis.
         scores = self.model(X[torch.from_numpy(batch.rows).to(X.device)]).squeeze(1)
+        error = 0.0
+        if self.schedule.is_adaptive:
+            error = ObjectiveFunction.apply(scores.detach(), batch.objective, iteration).item()
         gradient = score_gradient(scores, batch.objective, iteration)
         if not torch.isfinite(gradient).all():
             raise ValueError(
@@ -183,12 +202,13 @@ class Trainer:
                 f"got {self.schedule.learning_rate!r}."
             )
         if not gradient.any():  # no pair in the batch: Adam's momentum must not move the weights
-            return
+            return error
         self.optimizer.zero_grad()
         scores.backward(gradient / (self.unit * len(batch.rows)))
         if self.gradient_clip is not None:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.gradient_clip)
         self.optimizer.step()
+        return error
 
     def _set_learning_rate(self, learning_rate):
         for group in self.optimizer.param_groups:

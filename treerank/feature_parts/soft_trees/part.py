@@ -133,7 +133,7 @@ class SoftTrees(NetworkPart):
         Method of gradient descent.
     learning_rate : float, default=0.001
         Length of the first steps.
-    decay : {None, "step", "exponential", "inverse_time"}, default=None
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
         How the learning rate falls; None keeps it. The formulas are at
         :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
     decay_rate : float, default=0.5

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import prange
-from numba.extending import register_jitable
 
-from treerank.numerics.compiling import kernel_for
+from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.objectives.kernels.places import Sums, Weights
 from treerank.objectives.kernels.ranking import Ranks
 

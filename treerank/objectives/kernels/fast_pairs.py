@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numba import prange
 
-from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.objectives.kernels import exact_pairs
 from treerank.objectives.kernels.places import Sums
 from treerank.objectives.kernels.ranking import FASTMATH
@@ -197,7 +197,7 @@ def fast_kernel(
     return over_runs
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _exponentials(x, steepness, e):
     """Fill ``e`` with exp(steepness * x), centered; tell whether single precision can hold it."""
     top, bottom = -np.inf, np.inf
@@ -216,18 +216,18 @@ def _exponentials(x, steepness, e):
     return True
 
 
-@njit
+@register_jitable
 def _rounded_up(size):
     return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
 
 
-@njit
+@register_jitable
 def _load(column, values):
     for t in range(len(values)):
         column[t] = values[t]
 
 
-@njit
+@register_jitable
 def _load_values(columns, ranks, a, b):
     above, below, within = columns
     _load(above, ranks.above[a:b])
@@ -235,14 +235,14 @@ def _load_values(columns, ranks, a, b):
     _load(within, ranks.within[a:b])
 
 
-@njit
+@register_jitable
 def _load_chances(columns, ranks, a, b):
     inside, inside_tie = columns
     _load(inside, ranks.inside[a:b])
     _load(inside_tie, ranks.inside_tie[a:b])
 
 
-@njit
+@register_jitable
 def _set_partners(partner, e, filled, high, emptied, low):
     """Make places ``low`` to ``high`` the partners; both only grow from call to call."""
     for t in range(filled, high):
@@ -252,7 +252,7 @@ def _set_partners(partner, e, filled, high, emptied, low):
     return max(filled, high), max(emptied, low)
 
 
-@njit
+@register_jitable
 def _copy_top(columns, size, chosen, n):
     """Copy the chosen places to the places from ``size`` on, in their order.
 
@@ -272,7 +272,7 @@ def _copy_top(columns, size, chosen, n):
     return again
 
 
-@njit
+@register_jitable
 def _add_copies(sums, again):
     """Add the sums of the copies to those of the places they were copied from."""
     for t in range(len(again) - 1):

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import prange
-from numba.extending import register_jitable
 
-from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.fenwick import add, sum_below
 from treerank.objectives.kernels.level_sums import sums_in_closed_form
 from treerank.objectives.kernels.places import Sums
@@ -92,7 +91,7 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
     return over_sorted
 
 
-@njit
+@register_jitable
 def _add_moments(trees, level, w, x):
     """Add a document of weight ``w`` at ``x`` to the sums of w, w x and w x^2."""
     add(trees[0], level, w)
@@ -100,7 +99,7 @@ def _add_moments(trees, level, w, x):
     add(trees[2], level, w * x * x)
 
 
-@njit
+@register_jitable
 def _moments_below(trees, level):
     """Return the sums over the documents of all lower levels."""
     return sum_below(trees[0], level), sum_below(trees[1], level), sum_below(trees[2], level)

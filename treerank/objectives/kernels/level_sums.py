@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import prange
-from numba.extending import register_jitable
 
-from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.objectives.kernels import exact_pairs
 from treerank.objectives.kernels.places import Sums
 from treerank.objectives.losses import exponential, half_squared

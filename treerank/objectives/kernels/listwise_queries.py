@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numba import prange
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 
 @njit(parallel=True)
@@ -62,7 +62,7 @@ def approximate_dcg(
     return values, gradient, hessian
 
 
-@njit
+@register_jitable
 def _cross_entropy(scores, target, gradient, hessian):
     mass = target.sum()
     if mass == 0:
@@ -77,7 +77,7 @@ def _cross_entropy(scores, target, gradient, hessian):
     return value
 
 
-@njit
+@register_jitable
 def _grouped_plackett_luce(scores, weight, starts, gradient, hessian):
     """Go through the levels from the top; each stage adds to the gradients of all rows below."""
     n_levels = len(starts) - 1
@@ -111,7 +111,7 @@ def _grouped_plackett_luce(scores, weight, starts, gradient, hessian):
     return value
 
 
-@njit
+@register_jitable
 def _stages(own, n_ties):
     """Sum Efron's stages of one level, whose share of the total is ``own``.
 
@@ -131,7 +131,7 @@ def _stages(own, n_ties):
     return logs, (inverse, inverse_square, left, left_square)
 
 
-@njit
+@register_jitable
 def _approximate_dcg(scores, gain, temperature, gradient, hessian):
     slope = np.empty(len(scores))
     value = 0.0
@@ -152,7 +152,7 @@ def _approximate_dcg(scores, gain, temperature, gradient, hessian):
     return value
 
 
-@njit
+@register_jitable
 def _smooth_ranks(scores, temperature):
     """Return 1 plus, for every other document, the soft indicator that it stands above."""
     ranks = np.ones(len(scores))
@@ -170,7 +170,7 @@ def _sigmoid(x):
     return 1 / (1 + decay) if x > 0 else decay / (1 + decay)
 
 
-@njit
+@register_jitable
 def _log_sum_exp(scores):
     top = scores.max()
     total = 0.0
@@ -179,7 +179,7 @@ def _log_sum_exp(scores):
     return top + math.log(total)
 
 
-@njit
+@register_jitable
 def _level_starts(y):
     """Return where each level starts in ascending ``y``, and where the last one ends."""
     starts = np.empty(len(y) + 1, dtype=np.int64)
@@ -192,7 +192,7 @@ def _level_starts(y):
     return starts[: n_levels + 1]
 
 
-@njit
+@register_jitable
 def _log_totals_up_to(scores, starts):
     """Return the logarithm of the sum of exponentials of each level and all levels below."""
     totals = np.empty(len(starts) - 1)

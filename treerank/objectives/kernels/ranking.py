@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
-from numba.extending import register_jitable
 
-from treerank.numerics.compiling import kernel_for, njit
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
 from treerank.numerics.random_keys import gumbel
 from treerank.numerics.ties import end_of_block
 
@@ -76,7 +75,7 @@ class RankRule(NamedTuple):
     seed: int
 
 
-@njit(nogil=True)
+@register_jitable
 def sort_by_score(order: np.ndarray, key: np.ndarray, nearly_sorted: bool) -> np.ndarray:
     """Sort ``order`` in place so that ``key[order]`` falls, and return ``key[order]``.
 
@@ -221,7 +220,7 @@ def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> 
         start = end
 
 
-@njit
+@njit  # stored, because kernels share it
 def sort_noisy(
     order: np.ndarray, x: np.ndarray, names: np.ndarray, iteration: int, rule: RankRule
 ) -> np.ndarray:

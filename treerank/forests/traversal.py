@@ -1,0 +1,87 @@
+"""Traversal: the nodes of a forest, arranged so that several documents go down a tree together.
+
+The children of a split are neighbors, so that a comparison is added to the place of the left one.
+A leaf is its own child, so that documents wait there for others. Nothing depends on a guess of the
+processor, and it fetches the nodes of some documents while it waits for those of others.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Traversal(NamedTuple):
+    """The nodes of a forest of one output, tree after tree.
+
+    A column is a feature with missing values on one side. The last column is 0, which leaves
+    compare with infinity.
+
+    Attributes
+    ----------
+    feature : ndarray of int64, shape (n_columns,)
+        Feature of each column.
+    missing_left : ndarray of bool, shape (n_columns,)
+        Whether missing values go left.
+    set_node : ndarray of int64, shape (n_columns,)
+        -1, as no column is one of a split by category.
+    roots : ndarray of int64, shape (n_trees,)
+        Place of each root.
+    column : ndarray of int64, shape (n_nodes,)
+        Column of each split; of a split by category, -1 less its number in the forest.
+    threshold : ndarray of float64, shape (n_nodes,)
+        Largest value that goes left.
+    child : ndarray of int64, shape (n_nodes,)
+        Place of the left child, or of the leaf itself.
+    values : ndarray of float64, shape (n_nodes,)
+        Value of each leaf.
+    """
+
+    feature: np.ndarray
+    missing_left: np.ndarray
+    set_node: np.ndarray
+    roots: np.ndarray
+    column: np.ndarray
+    threshold: np.ndarray
+    child: np.ndarray
+    values: np.ndarray
+
+
+def make_traversal(forest: Any) -> Traversal:
+    """Return the nodes of a forest of one output in the order of a traversal."""
+    order = _order(forest)
+    place = np.empty(forest.n_nodes, dtype=np.int64)
+    place[order] = np.arange(forest.n_nodes)
+    is_split = forest.feature[order] >= 0
+    splits = order[is_split]
+    key = forest.feature[splits] * np.int64(2) + forest.missing_left[splits]
+    if forest.categories is not None:
+        key = np.where(forest.categories.of_node[splits] >= 0, -1 - splits, key)
+    keys = np.unique(key[key >= 0])
+    column = np.full(forest.n_nodes, len(keys))
+    column[is_split] = np.where(key < 0, key, np.searchsorted(keys, key))
+    threshold, child = np.full(forest.n_nodes, np.inf), np.arange(forest.n_nodes)
+    threshold[is_split], child[is_split] = forest.threshold[splits], place[forest.left[splits]]
+    return Traversal(
+        feature=keys // 2,
+        missing_left=keys % 2 == 1,
+        set_node=np.full(len(keys), -1),
+        roots=place[forest.roots],
+        column=column,
+        threshold=threshold,
+        child=child,
+        values=forest.values[order, 0],
+    )
+
+
+def _order(forest):
+    """Return all nodes, tree after tree, level after level, children side by side."""
+    nodes, tree = forest.roots, np.arange(forest.n_trees)
+    levels = [(nodes, tree)]
+    while len(nodes):
+        is_split = forest.feature[nodes] >= 0
+        splits = nodes[is_split]
+        nodes = np.stack([forest.left[splits], forest.right[splits]], axis=1).ravel()
+        tree = np.repeat(tree[is_split], 2)
+        levels.append((nodes, tree))
+    nodes, tree = (np.concatenate(parts) for parts in zip(*levels, strict=True))
+    return nodes[np.argsort(tree, kind="stable")]
