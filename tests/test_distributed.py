@@ -25,6 +25,7 @@ from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit
+from treerank.distributed.columns import FeatureColumns, agree_on_columns
 from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.launcher import tracker_for
 from treerank.distributed.processes import Processes
@@ -446,7 +447,7 @@ def test_workers_read_their_shares_of_a_file(launcher, tmp_path, form):
 def test_the_shell_fits_by_workers(tmp_path):
     data, models = tmp_path / "train.txt", [tmp_path / "one", tmp_path / "two"]
     write_letor(data, X, Y, QID)
-    own = ["--feature-part", "xgboost", "--n-estimators", "2", "--n-jobs", "1", "--valid", data]
+    own = ["--feature-part", "histogram", "--n-estimators", "2", "--n-jobs", "1", "--valid", data]
     for model, more in zip(models, [[], ["--workers", "2"]], strict=True):
         result = run("fit", data, "-m", model, *own, *more)
         assert result.exit_code == 0, result.output
@@ -458,7 +459,16 @@ def test_the_shell_fits_by_workers(tmp_path):
     part = load(models[0]).feature_part_
     assert (part.min_child_samples, part.min_child_weight) == (0, 16)
     wrong = run("fit", data, "-m", models[0], "--workers", "2", "--best")
-    assert (wrong.exit_code, "must come with --feature-part lightgbm" in wrong.stderr) == (2, True)
+    assert (wrong.exit_code, "must come with --feature-part histogram" in wrong.stderr) == (2, True)
+
+
+def test_workers_of_other_versions_are_refused():
+    class WithAnOldOne:
+        def gather(self, value):
+            return [value, (value[0] | {"xgboost": "0.1"}, value[1])]
+
+    with working_in(WithAnOldOne()), pytest.raises(RuntimeError, match=r"same versions; .*'0\.1'"):
+        agree_on_columns(FeatureColumns(1, None, "<f4"))
 
 
 def test_outside_of_a_team_a_fit_is_alone():

@@ -81,8 +81,8 @@ def drawn_trees(random, **settings):
         return XGBoostTrees(**settings, **kind, max_bin=int(random.integers(2, 257)))
     if engine == 1:
         kind = {"num_leaves": int(random.integers(2, 32)), "max_bin": int(random.integers(2, 256))}
-        kind |= {name: random.choice([0.3, 1.0]) for name in ("subsample", "subsample_queries")}
         kind |= {"min_child_samples": int(random.integers(1, 30))}
+        kind |= {"subsample_queries": random.choice([0.3, 1.0])}
         return HistogramTrees(
             **settings,
             **kind,
@@ -114,6 +114,8 @@ def case(random):
     settings = SETTINGS[random.integers(len(SETTINGS))] | {"random_state": int(random.integers(99))}
     ranker, workers = TreeDirectRanker(trees, **settings), launcher()
     workers.random, workers.n_workers = random, int(random.integers(1, 4))
+    if isinstance(trees, HistogramTrees) and len(y) > 20:
+        trees.subsample = random.choice([0.3, 1.0])
     if isinstance(trees, LightGBMTrees):
         columns["query_weight"] = np.full(len(y), 4096.0)
         largest = 4096 * ranker.make_objective(y, qid).derivatives(np.zeros(len(y)))[1].max()
