@@ -38,6 +38,7 @@ SETTINGS = (
     "smoothing=2.0",
     ALIKE,
     f"{ALIKE},min_child_weight=1.0,reg_lambda=1.0",
+    "feature_part=xgboost,learning_rate=0.3",
     "feature_part=xgboost",
     "learning_rate=0.2",
     "loss=half_squared_tanh,weight=uniform",

@@ -224,7 +224,7 @@ def _sensitivity(credit: np.ndarray) -> np.ndarray:
     won = np.stack([(credit > 0) @ clicks, (credit < 0) @ clicks])
     share = won / np.maximum(won.sum(axis=0), np.finfo(float).tiny)
     unsure = -xlogy(share, share).sum(axis=0)
-    return np.asarray(unsure * won.sum(axis=0) / max(clicks.sum(), 1.0))
+    return np.asarray(unsure * won.sum(axis=0) / max(clicks.sum(), 1.0))  # lists may be empty
 
 
 def interleaving_preference(clicks: ArrayLike, other_clicks: ArrayLike) -> Preference:
