@@ -2,8 +2,8 @@
 
 The scores are the same, bit for bit. Reading takes as long as the engine needs for thousands of
 rows, so the first rows of a model are scored by the engine. The engine also scores what a forest
-cannot: sparse matrices, several outputs, very large trees, leaves that are linear functions, and
-rows on a graphics card.
+cannot: sparse matrices, several outputs, leaves that are linear functions, and rows on a graphics
+card.
 """
 
 from typing import Any
