@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
+from treerank.distributed.meeting import waiting_for_workers
 from treerank.distributed.parts import Part
 from treerank.distributed.progress_relay import hearing_progress
 from treerank.lazy import naming_the_extra
@@ -54,7 +55,7 @@ def tracker_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
     """Listen at ``host`` for so many workers, and return the address at which they meet.
 
     It also says where the first of them tells its progress, if anybody listens. If one never comes,
-    the others end with a ``LostTeamError``.
+    or the block ends before all have met, the others end with a ``LostTeamError``.
 
     Examples
     --------
@@ -65,8 +66,8 @@ def tracker_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
     tracker = RabitTracker(host_ip=host, n_workers=n_workers, timeout=_PATIENCE)
     try:
         tracker.start()
-        with hearing_progress(host) as place:
-            yield tracker.worker_args() | {"progress": place}
+        with hearing_progress(host) as place, waiting_for_workers(host, n_workers) as meeting:
+            yield tracker.worker_args() | {"progress": place, "meeting": meeting}
     finally:
         with contextlib.suppress(XGBoostError):  # it misses workers that have died
             tracker.free()

@@ -49,13 +49,13 @@ def fit_share(
     checkpoint : Checkpoint or None
         Where the first worker saves the trees.
     address : dict
-        Arguments of XGBoost's ``CommunicatorContext``, and ``progress``, a place to tell it to.
+        Arguments of :func:`xgboost_team`, and ``progress``, a place to tell it to.
     """
-    communicator = dict(address)  # workers in threads share it
-    progress = communicator.pop("progress")
+    team_address = dict(address)  # workers in threads share it
+    progress = team_address.pop("progress")
     with (
         warnings.catch_warnings(record=True) as caught,
-        xgboost_team(communicator) as team,
+        xgboost_team(team_address) as team,
         using(checkpoint),
         telling_progress(progress if team.rank == 0 else None),
     ):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.distributed.meeting import waiting_with
 from treerank.distributed.peers import exchange_tables, own_address
 from treerank.lazy import naming_the_extra
 from treerank.team import Table, working_in
@@ -75,13 +76,15 @@ def xgboost_team(address: dict[str, Any]) -> Iterator[XGBoostTeam]:
     Parameters
     ----------
     address : dict
-        Arguments of XGBoost's ``CommunicatorContext``.
+        Arguments of XGBoost's ``CommunicatorContext``, and ``meeting``, see ``waiting_with``.
     """
+    communicator = {name: value for name, value in address.items() if name != "meeting"}
     team = XGBoostTeam(own_address(address["dmlc_tracker_uri"], int(address["dmlc_tracker_port"])))
     with contextlib.ExitStack() as stack:
         stack.enter_context(_naming_the_loss())
-        with contextlib.redirect_stdout(io.StringIO()):  # XGBoost prints a line for each worker
-            stack.enter_context(collective.CommunicatorContext(**address))
+        # XGBoost prints a line for each worker.
+        with contextlib.redirect_stdout(io.StringIO()), waiting_with(address["meeting"]):
+            stack.enter_context(collective.CommunicatorContext(**communicator))
         stack.enter_context(working_in(team))
         yield team
 
