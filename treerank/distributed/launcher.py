@@ -66,7 +66,10 @@ def tracker_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
     tracker = RabitTracker(host_ip=host, n_workers=n_workers, timeout=_PATIENCE)
     try:
         tracker.start()
-        with hearing_progress(host) as place, waiting_for_workers(host, n_workers) as meeting:
+        with (
+            hearing_progress(host) as place,
+            waiting_for_workers(host, n_workers, _PATIENCE) as meeting,
+        ):
             yield tracker.worker_args() | {"progress": place, "meeting": meeting}
     finally:
         with contextlib.suppress(XGBoostError):  # it misses workers that have died

@@ -1,6 +1,7 @@
-"""Meeting: workers wait for each other only as long as the process that has started the fit does.
+"""Meeting: workers go on together, and wait only as long as what has started the fit does.
 
-XGBoost waits without a limit for its neighbor to connect, even if that was killed meanwhile.
+XGBoost waits without a limit for its neighbor to connect, even if that was killed meanwhile, and
+its tracker ends the process if a worker dies before all have come. So all come here first.
 """
 
 import os
@@ -10,29 +11,65 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from threading import Event, Thread
 
-#: Where workers ask whether they are still waited for.
+#: Seconds to end the wait for workers.
+_PATIENCE = 5
+#: Where workers meet.
 Place = tuple[str, int]
 
 
 @contextmanager
-def waiting_for_workers(host: str, n_workers: int) -> Iterator[Place]:
-    """Let so many workers wait for each other as long as the block runs.
+def waiting_for_workers(host: str, n_workers: int, patience: float) -> Iterator[Place]:
+    """Let so many workers meet while the block runs, if each comes within ``patience`` seconds.
 
     Examples
     --------
-    >>> with waiting_for_workers("127.0.0.1", 2) as place, waiting_with(place):
+    >>> with waiting_for_workers("127.0.0.1", 1, 60) as place, meeting_at(place):
     ...     place[0]
     '127.0.0.1'
     """
+    lines: list[socket.socket] = []
+    is_over = Event()
     with socket.create_server((host, 0), backlog=n_workers) as server:
-        yield server.getsockname()[:2]
+        place = server.getsockname()[:2]
+        server.settimeout(patience)
+        welcome = Thread(target=_welcome, args=(server, n_workers, lines, is_over), daemon=True)
+        welcome.start()
+        try:
+            yield place
+        finally:
+            is_over.set()
+            with suppress(OSError):  # a connection ends the wait for one
+                socket.create_connection(place, _PATIENCE).close()
+            welcome.join()
+            _close(lines)
+
+
+def _welcome(
+    server: socket.socket, n_workers: int, lines: list[socket.socket], is_over: Event
+) -> None:
+    """Tell all workers to go on as soon as the last one has come."""
+    try:
+        while len(lines) < n_workers and not is_over.is_set():
+            lines.append(server.accept()[0])
+        for line in [] if is_over.is_set() else lines:
+            line.send(b"!")
+    except OSError:  # one has not come in time, or is gone
+        _close(lines)
+
+
+def _close(lines: list[socket.socket]) -> None:
+    for line in lines:
+        line.close()
 
 
 @contextmanager
-def waiting_with(place: Place) -> Iterator[None]:
-    """Let all waits for a connection fail that begin in this block, once nobody waits any more."""
+def meeting_at(place: Place) -> Iterator[None]:
+    """Meet the other workers, and let waits for a connection in the block fail with the meeting."""
     before, is_over = _listening(), Event()
     with socket.create_connection(place) as line:
+        line.settimeout(None)
+        if not line.recv(1):
+            raise ConnectionAbortedError("nobody waits for the workers any more")
         watch = Thread(target=_watch, args=(line, before, is_over), daemon=True)
         watch.start()
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.distributed.meeting import waiting_with
+from treerank.distributed.meeting import meeting_at
 from treerank.distributed.peers import exchange_tables, own_address
 from treerank.lazy import naming_the_extra
 from treerank.team import Table, working_in
@@ -76,14 +76,14 @@ def xgboost_team(address: dict[str, Any]) -> Iterator[XGBoostTeam]:
     Parameters
     ----------
     address : dict
-        Arguments of XGBoost's ``CommunicatorContext``, and ``meeting``, see ``waiting_with``.
+        Arguments of XGBoost's ``CommunicatorContext``, and ``meeting``, see ``meeting_at``.
     """
     communicator = {name: value for name, value in address.items() if name != "meeting"}
     team = XGBoostTeam(own_address(address["dmlc_tracker_uri"], int(address["dmlc_tracker_port"])))
     with contextlib.ExitStack() as stack:
         stack.enter_context(_naming_the_loss())
         # XGBoost prints a line for each worker.
-        with contextlib.redirect_stdout(io.StringIO()), waiting_with(address["meeting"]):
+        with contextlib.redirect_stdout(io.StringIO()), meeting_at(address["meeting"]):
             stack.enter_context(collective.CommunicatorContext(**communicator))
         stack.enter_context(working_in(team))
         yield team
