@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from threading import Thread
 
 import numba
 import numpy as np
@@ -12,7 +13,7 @@ from numba.core.codegen import JITCodeLibrary
 
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
-from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.compiling import SharedCacheFile, kernel_for, register_jitable
 from treerank.objectives.kernels.exact_pairs import exact_kernel
 from treerank.objectives.losses import PAIR_LOSSES
 
@@ -34,6 +35,7 @@ print(sum(_look_up.stats.cache_hits.values()))
 #: Sums that may be reordered, of a function and of a parallel loop.
 KERNELS = """
 import sys
+from threading import Thread
 import numpy as np
 from numba import prange
 from treerank.numerics.compiling import njit
@@ -159,3 +161,19 @@ def test_kernels_for_different_parts_never_share_a_file():
     kernels += [exact_kernel(LOSSES[0].of_margin, np.maximum, True, False)]
     names = {kernel.py_func.__qualname__ for kernel in kernels}
     assert len(names) == len(totals) + len(LOSSES) + 1
+
+
+def test_processes_that_store_code_at_the_same_time_keep_both(tmp_path):
+    first, second = (SharedCacheFile(str(tmp_path), "kernel", "stamp") for _ in range(2))
+    beside = Thread(target=second.save, args=("double", "for double"))
+
+    class Slow(SharedCacheFile):
+        def _save_index(self, overloads):
+            beside.start()
+            beside.join(0.2)
+            super()._save_index(overloads)
+
+    first.__class__ = Slow
+    first.save("single", "for single")
+    beside.join()
+    assert [second.load(key) for key in ("single", "double")] == ["for single", "for double"]

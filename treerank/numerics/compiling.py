@@ -17,7 +17,9 @@ functions that they call and the body of a parallel loop, gets no machine code o
 """
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -25,12 +27,16 @@ import numba
 from llvmlite import ir
 from llvmlite.binding import Linkage, parse_assembly
 from numba import extending
+from numba.core.caching import IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import AnnotateTypes
 from numba.parfors.parfor import Parfor
+
+if sys.platform != "win32":
+    import fcntl
 
 try:
     _VERSION = version("treerank")
@@ -103,9 +109,42 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     def decorate(function: Callable[..., Any]) -> Any:
         function.__qualname__ += f"[{','.join([_VERSION, *names])}]"
         is_stored = is_nameable and os.path.exists(function.__code__.co_filename)
-        return numba.njit(cache=is_stored, pipeline_class=_KernelCompiler, **options)(function)
+        kernel: Any = numba.njit(cache=is_stored, pipeline_class=_KernelCompiler, **options)(
+            function
+        )
+        if is_stored and not numba.config.DISABLE_JIT:
+            kernel._cache._cache_file.__class__ = SharedCacheFile
+        return kernel
 
     return decorate
+
+
+class SharedCacheFile(IndexDataCacheFile):
+    """Stored machine code of a kernel, to which one process writes at a time.
+
+    Two that compile it for different types at the same time would else give both the same number,
+    and the code for one type would run on the other.
+    """
+
+    def save(self, key: Any, data: Any) -> None:
+        """Store machine code under a key."""
+        with _alone_in(self._cache_path):
+            super().save(key, data)
+
+
+@contextmanager
+def _alone_in(folder: str) -> Iterator[None]:
+    """Wait until no other process is in a block for this folder; there is no wait on Windows."""
+    if sys.platform == "win32":
+        yield
+        return
+    lock = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some file systems have no locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
 
 
 def register_jitable(function: Callable[..., Any] | None = None, **options: Any) -> Any:
