@@ -112,7 +112,7 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
         kernel: Any = numba.njit(cache=is_stored, pipeline_class=_KernelCompiler, **options)(
             function
         )
-        if is_stored and not numba.config.DISABLE_JIT:
+        if is_stored and hasattr(kernel, "_cache"):  # it is compiled
             kernel._cache._cache_file.__class__ = SharedCacheFile
         return kernel
 
