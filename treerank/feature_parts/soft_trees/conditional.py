@@ -53,6 +53,7 @@ def splits_followed(layer: SoftTreeLayer, x: torch.Tensor) -> float:
 
     Examples
     --------
+    >>> _ = torch.manual_seed(0)
     >>> layer = SoftTreeLayer(3, depth=7)
     >>> splits_followed(layer, torch.zeros(10, 3)), splits_followed(layer, torch.ones(1, 3) * 1e6)
     (127.0, 7.0)
