@@ -33,6 +33,7 @@ def test_a_wait_for_a_connection_ends_with_the_meeting():
     with ExitStack() as driver, socket.create_server((HOST, 0)) as earlier:
         place = driver.enter_context(waiting_for_workers(HOST, 1, 60))
         with meeting_at(place), socket.create_server((HOST, 0)) as server:
+            server.settimeout(10)
             Timer(0.1, driver.close).start()
             with pytest.raises(OSError, match="Invalid argument"):
                 server.accept()
