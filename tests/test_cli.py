@@ -96,7 +96,7 @@ def test_best_fits_the_best_ranker(files, tmp_path):
     result = run("fit", files.train, "-m", tmp_path / "m", *options)
     assert result.exit_code == 0, result.stderr
     expected = treerank.TreeDirectRanker.best(weight="uniform", random_state=3)
-    jobs = {f"feature_part__{place}__n_jobs": 1 for place in (1, 2)}
+    jobs = {f"feature_part__{place}__n_jobs": 1 for place in (1, 2, 3)}
     expected.set_params(feature_part__random_state=3, **jobs)
     found = treerank.load(tmp_path / "m")
     assert repr(found) == repr(expected)

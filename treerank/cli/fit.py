@@ -96,7 +96,7 @@ def fit(
     if best:
         _refuse_trees(feature_part, n_estimators, num_leaves, learning_rate, early_stopping_rounds)
         part = make_feature_part(TreeDirectRanker.best().feature_part)
-        part.set_params(**{"1__n_jobs": n_jobs, "2__n_jobs": n_jobs})
+        part.set_params(**{f"{place}__n_jobs": n_jobs for place in range(1, len(part.parts))})
     else:
         part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
         part.set_params(early_stopping_rounds=early_stopping_rounds, n_jobs=n_jobs)

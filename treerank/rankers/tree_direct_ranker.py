@@ -174,7 +174,7 @@ class TreeDirectRanker(DirectRanker):
     def best(cls, **settings: Any) -> Self:
         """Return an unfitted ranker that ranks best, at several times the cost of the default.
 
-        Its feature part is an ensemble of a line, small trees and larger trees, each fitted five
+        Its feature part is an ensemble of a line and of trees of three sizes, each fitted five
         times to four fifths of the queries. The fits stop early on the other fifth, so ``eval_set``
         is needed for pair probabilities only. The recipe is the same for all data. It gains most
         where there are hundreds of queries. With thousands the default ranks almost as well.
@@ -194,6 +194,7 @@ class TreeDirectRanker(DirectRanker):
         parts = [
             line(),
             trees(num_leaves=15, colsample_bytree=0.5, **boosting),
-            trees(num_leaves=31, **boosting),
+            trees(num_leaves=63, colsample_bytree=0.5, **boosting),
+            trees(num_leaves=127, colsample_bytree=0.3, **boosting),
         ]
         return cls(feature_part_class("ensemble")(parts), **settings)
