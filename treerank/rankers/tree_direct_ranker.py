@@ -177,7 +177,7 @@ class TreeDirectRanker(DirectRanker):
         Its feature part is an ensemble of a line and of trees of three sizes, each fitted five
         times to four fifths of the queries. The fits stop early on the other fifth, so ``eval_set``
         is needed for pair probabilities only. The recipe is the same for all data. It gains most
-        where there are hundreds of queries. With thousands the default ranks almost as well.
+        where there are hundreds of queries, and less where there are thousands.
 
         Parameters
         ----------
