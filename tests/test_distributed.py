@@ -30,7 +30,7 @@ from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.launcher import tracker_for
 from treerank.distributed.processes import Processes
 from treerank.distributed.progress_relay import telling_progress
-from treerank.distributed.shards import Shard, gather_queries
+from treerank.distributed.shards import Shard, costs_of, deal, gather_queries, grade_counts
 from treerank.distributed.xgboost_team import LostTeamError, xgboost_team
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -404,6 +404,19 @@ def test_queries_become_whole_and_loads_are_even():
         np.testing.assert_array_equal(shard.X[:, 0], own)
         np.testing.assert_array_equal(shard.weights["sample_weight"], own + 1)
         np.testing.assert_array_equal(shard.qid, id_hashes(names)[own])
+
+
+def test_workers_get_as_many_pairs_where_queries_differ():
+    # As many documents are in a few large queries as in many small ones.
+    sizes = np.repeat([20_000, 10_000, 10], [2, 4, 8_000])
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    labels = np.random.default_rng(0).choice([0.0, 1.0, 2.5], size=len(qid))
+    costs = costs_of(grade_counts(id_hashes(qid), labels))
+    loads = np.bincount(deal(costs, 3), weights=costs)
+    assert loads.max() < 1.01 * loads.min()
+    some = np.arange(len(qid)) % 3 == 0
+    parts = [grade_counts(id_hashes(qid[rows]), labels[rows]) for rows in (some, ~some)]
+    np.testing.assert_array_equal(costs_of(sum(parts)), costs)
 
 
 def test_hashes_are_equal_where_query_ids_are():
