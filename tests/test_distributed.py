@@ -25,13 +25,14 @@ from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit
+from treerank.distributed.collective import LostTeamError
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
 from treerank.distributed.id_hashes import id_hashes
-from treerank.distributed.launcher import tracker_for
+from treerank.distributed.launcher import meeting_for
+from treerank.distributed.meeting import meeting_at
 from treerank.distributed.processes import Processes
 from treerank.distributed.progress_relay import telling_progress
 from treerank.distributed.shards import Shard, costs_of, deal, gather_queries, grade_counts
-from treerank.distributed.xgboost_team import LostTeamError, xgboost_team
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.lightgbm_network import Network
@@ -82,6 +83,9 @@ class Threads:
 
     def total(self, values):
         return np.sum(self.gather(values), axis=0)
+
+    def total_of_own(self, parts):
+        return np.sum([each[self.rank] for each in self.gather(parts)], axis=0)
 
     def exchange(self, outgoing, into):
         sent = self.gather([list(outgoing(rank)) for rank in range(self.size)])
@@ -311,6 +315,7 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
 _FIT = """
 from treerank import TreeDirectRanker
 from treerank.distributed import fit
+from treerank.distributed.meeting import meeting_at
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.progress import listening
@@ -522,9 +527,9 @@ def test_columns_of_categories_and_several_labels_are_refused():
 def test_a_team_does_not_wait_forever_for_a_worker_that_never_comes(monkeypatch):
     monkeypatch.setattr("treerank.distributed.launcher._PATIENCE", 1)
     with (
-        tracker_for(2, "127.0.0.1") as address,
+        meeting_for(2, "127.0.0.1") as address,
         pytest.raises(LostTeamError, match="every worker must live"),
-        xgboost_team(address),
+        meeting_at(address["meeting"]),
     ):
         pass
 

@@ -69,9 +69,12 @@ def gather_queries(parts: Sequence[Shard]) -> Shard:
     The parts of all workers have the same columns, and every worker has a part, maybe without rows.
     """
     team = current_team()
-    counts = team.total(np.sum([grade_counts(part.qid, part.y) for part in parts], axis=0))
-    worker = deal(costs_of(counts), team.size)
-    n_rows = int(counts[worker == team.rank].sum())
+    counts = np.sum([grade_counts(part.qid, part.y) for part in parts], axis=0)
+    own = team.total_of_own(np.array_split(counts, team.size))
+    described = team.gather(np.array([own.sum(axis=1), costs_of(own)]))
+    sizes, costs = np.concatenate(described, axis=1)
+    worker = deal(costs, team.size)
+    n_rows = int(sizes[worker == team.rank].sum())
     like = parts[0]
     whole = Shard(
         np.empty((n_rows, like.X.shape[1]), dtype=like.X.dtype),
