@@ -215,6 +215,20 @@ def test_histogram_trees_too(launcher, name):
     assert_same(ranker, launcher, 2 + number % 2, values, eval_set=eval_set)
 
 
+@pytest.mark.parametrize("n_workers", [2, 3])
+def test_workers_that_search_different_features_find_the_split_of_one(launcher, n_workers):
+    copies = np.hstack([X, X, X, X.round(), X[:, ::-1]])  # of four blocks, which tie
+    values = np.hstack([copies, np.random.default_rng(0).integers(9, size=(len(Y), 3))])
+    settings = {"min_child_samples": 2, "colsample_bytree": 0.4, "n_jobs": 1}
+    trees = HistogramTrees(n_estimators=5, categorical_features=[25, 26, 27], **settings)
+    ranker = TreeDirectRanker(trees, random_state=n_workers)
+    data = values[::2], Y[::2], QID[::2]
+    launcher.n_workers = n_workers
+    several, one = fit(ranker, *data, workers=launcher), ranker.fit(*data)
+    assert model_of(several) == model_of(one)
+    assert {0, 2} <= set(one.forest().feature // 8)
+
+
 def test_workers_of_histogram_trees_may_have_no_rows(launcher):
     ranker, rows = TreeDirectRanker(HistogramTrees(n_estimators=4), random_state=0), QID < 2
     assert_same(ranker, launcher, 3, X[rows], Y[rows], QID[rows])
