@@ -103,6 +103,15 @@ def test_what_is_no_table_is_refused():
         ClickLog.from_table(3)
 
 
+def test_text_that_a_parquet_file_lacks_is_named_or_kept_as_missing(tmp_path):
+    missing = ["a", None, "b", "a", "b", "c"]
+    path = as_parquet(broken(document=missing), tmp_path)
+    with pytest.raises(ValueError, match=r"document: .* must not be missing; got None in row 1\."):
+        ClickLog.from_table(path)
+    log = ClickLog.from_table(as_parquet(TABLE | {"device": missing}, tmp_path), extra=["device"])
+    assert set(log.extra["device"]) == {"a", "b", "c", None}
+
+
 def test_a_parquet_file_without_a_column_is_refused(tmp_path):
     path = as_parquet({"session": [1], "query": [1]}, tmp_path)
     with pytest.raises(ValueError, match=r"'document'"):
