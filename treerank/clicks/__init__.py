@@ -19,6 +19,7 @@ from treerank.clicks.propensities import (
     estimate_propensities,
     propensity_intervals,
 )
+from treerank.clicks.regression import regression_propensities
 from treerank.clicks.relevance import ClickRelevance
 from treerank.clicks.simulation import make_click_log, simulate_clicks
 from treerank.clicks.ubi import read_ubi
@@ -42,6 +43,7 @@ __all__ = [
     "optimized_interleaving",
     "propensity_intervals",
     "read_ubi",
+    "regression_propensities",
     "simulate_clicks",
     "team_draft",
 ]
