@@ -131,6 +131,7 @@ def of_clicks():
         "click": shown.clicked.astype(int),
     }
     n_items, n_slots = len(shown.items.query), shown.n_positions
+    features = np.arange(n_items)[:, None], shown.items.query, shown.items.document
     found = {
         "from_columns": (clicks.ClickLog.from_columns, columns),
         "make_click_log": (
@@ -145,6 +146,12 @@ def of_clicks():
             | {"noise": 0.1, "exploration": 0.2, "random_state": 0},
         ),
         "estimate_propensities": (clicks.estimate_propensities, {"log": shown, "monotone": True}),
+        "regression_propensities": (
+            clicks.regression_propensities,
+            {"log": shown, "features": features, "feature_part": "line", "n_bags": 2}
+            | {"monotone": True, "query": "query", "document": "document"}
+            | {"random_state": 0},
+        ),
         "propensity_intervals": (
             clicks.propensity_intervals,
             {

@@ -79,15 +79,13 @@ def regression_propensities(
 
     Examples
     --------
-    >>> from treerank import LightGBMTrees
     >>> from treerank.clicks import simulate_clicks
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(1500, 2)), np.repeat(np.arange(300), 5)
     >>> y, old = 2 * (X[:, 0] > 0), X.sum(axis=1)
     >>> log = simulate_clicks(y, qid, old, exploration=0.0, n_sessions=50, random_state=0)
-    >>> trees = LightGBMTrees(n_estimators=20)
-    >>> regression_propensities(log, (X, qid, np.arange(1500)), feature_part=trees).round(1)
-    array([1. , 0.5, 0.3, 0.3, 0.2])
+    >>> regression_propensities(log, (X, qid, np.arange(1500)), random_state=0).round(1)
+    array([1. , 0.5, 0.3, 0.2, 0.2])
     """
     counts = log.counts() if isinstance(log, ClickLog) else log
     check_clicked(counts)
