@@ -44,6 +44,8 @@ COLUMNS = [
     *(Y.astype(str), Y.astype(object), Y > 0, Y * 1e300, [None] * 40, QID[::-1], Y.astype("M8[s]")),
     *(Y + 1j, Y.astype(np.float16), np.zeros(40), list(Y), tuple(QID), "0" * 40, QID.reshape(5, 8)),
 ]
+#: Arguments whose text may be the path of a file.
+FILES = ("X", "X_a", "X_b", "train", "data", "features")
 #: Numbers that a user may raise as long as there is time.
 AMOUNTS = re.compile("^n_(?!bins)|^per_query$|^values$|^workers$|^bins$|^k$")
 
@@ -322,8 +324,8 @@ def check(name, run, right, changed):
     _, error = attempt(partial(run, **(right | changed)))
     if error is None:
         return
-    if any(isinstance(changed.get(name), str) for name in ("X", "X_a", "X_b", "train", "data")):
-        return  # text may be the path of a file
+    if any(isinstance(changed.get(name), str) for name in FILES):
+        return
     assert isinstance(error, ValueError | TypeError), f"{text}: {short(error)}"
     named = any(argument in str(error) for argument in changed)
     # Of two columns of different lengths, the other may be named.
