@@ -148,6 +148,10 @@ def of_clicks():
             | {"noise": 0.1, "exploration": 0.2, "random_state": 0},
         ),
         "estimate_propensities": (clicks.estimate_propensities, {"log": shown, "monotone": True}),
+        "session_data": (
+            clicks.session_data,
+            {"log": shown, "features": features, "query": "query", "document": "document"},
+        ),
         "regression_propensities": (
             clicks.regression_propensities,
             {"log": shown, "features": features, "feature_part": "line", "n_bags": 2}

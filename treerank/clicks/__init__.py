@@ -23,6 +23,7 @@ from treerank.clicks.regression import regression_propensities
 from treerank.clicks.relevance import ClickRelevance
 from treerank.clicks.simulation import make_click_log, simulate_clicks
 from treerank.clicks.ubi import read_ubi
+from treerank.clicks.unbiased_pairs import JointPropensities, UnbiasedPairs, session_data
 
 __all__ = [
     "CLICK_MODELS",
@@ -33,9 +34,11 @@ __all__ = [
     "Credited",
     "Interleaved",
     "Items",
+    "JointPropensities",
     "LogEvaluation",
     "Preference",
     "PropensityIntervals",
+    "UnbiasedPairs",
     "estimate_propensities",
     "evaluate_from_log",
     "interleaving_preference",
@@ -44,6 +47,7 @@ __all__ = [
     "propensity_intervals",
     "read_ubi",
     "regression_propensities",
+    "session_data",
     "simulate_clicks",
     "team_draft",
 ]
