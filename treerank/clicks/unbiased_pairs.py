@@ -97,7 +97,7 @@ class UnbiasedPairs:
     True
     >>> objective = make_objective(data.y, data.qid, loss=loss)
     >>> objective.propensities(ranker.predict(data.X)).clicked.round(1)[[0, 4, 9]]
-    array([1. , 0.6, 0.5])
+    array([1. , 0.7, 0.4])
     """
 
     weight: Weight = "ndcg"
@@ -136,9 +136,9 @@ class UnbiasedPairsObjective(Summable):
         """Return value, gradient and hessian under the propensities of these scores."""
         scores = check_column("scores", scores, len(self.judgments.y))
         found = self._solved(scores)
-        value, *derivatives = self._weighed(found)(scores, iteration=iteration)
+        value, gradient, hessian = self._weighed(found)(scores, iteration=iteration)
         penalty = boxcox(np.concatenate(found), 1 / self.loss.correction - 1).sum()
-        return value + self._price * float(penalty), *derivatives
+        return value + self._price * float(penalty), gradient, hessian
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian."""
@@ -156,8 +156,7 @@ class UnbiasedPairsObjective(Summable):
 
     def convex(self) -> PairwiseObjective:
         """Return the logistic loss of the same pairs under the propensities of equal scores."""
-        weighed: PairwiseObjective = self._weighed(self._solved(np.zeros(len(self.judgments.y))))
-        return weighed.convex()
+        return self._weighed(self._solved(np.zeros(len(self.judgments.y)))).convex()
 
     @property
     def groups(self) -> QueryGroups:
@@ -165,11 +164,13 @@ class UnbiasedPairsObjective(Summable):
         return self.judgments.groups
 
     @cached_property
-    def _pairs(self) -> Any:
+    def _pairs(self) -> PairwiseObjective:
         """The pairs of clicked and skipped documents, without propensities."""
         whole = self.judgments.whole._replace(largest_label=1.0)
         clicks = replace(self.judgments, y=(self.judgments.y > 0).astype(np.float64), whole=whole)
-        return bind_loss("logistic", clicks, PairSettings(self.loss.weight))
+        pairs = bind_loss("logistic", clicks, PairSettings(self.loss.weight))
+        assert isinstance(pairs, PairwiseObjective)
+        return pairs
 
     @cached_property
     def _place(self) -> np.ndarray:
@@ -208,12 +209,11 @@ class UnbiasedPairsObjective(Summable):
         found = np.maximum(sums**self.loss.correction, _LEAST)
         return np.where(sums > 0, found, 1.0)
 
-    def _weighed(self, propensities: tuple[np.ndarray, np.ndarray]) -> Any:
+    def _weighed(self, propensities: tuple[np.ndarray, np.ndarray]) -> PairwiseObjective:
         """Return the pairs, weighted by propensities."""
         clicked, skipped = (each[self._place] for each in propensities)
         weight = self.judgments.sample_weight / np.where(self.judgments.y > 0, clicked, skipped)
-        judgments = replace(self._pairs.judgments, sample_weight=weight)
-        return replace(self._pairs, judgments=judgments)
+        return self._pairs.weighted(weight)
 
 
 @check_arguments
