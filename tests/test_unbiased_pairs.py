@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treerank import LightGBMTrees, TreeDirectRanker, make_objective
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, make_objective
 from treerank.clicks import UnbiasedPairs, make_click_log, session_data, simulate_clicks
 from treerank.clicks import unbiased_pairs as module
 from treerank.objectives.batches import taken
@@ -79,13 +79,14 @@ def test_sessions_without_a_click_teach_nothing():
     assert (value, np.abs(gradient).max(), np.abs(hessian).max()) == (0.0, 0.0, 0.0)
 
 
-def test_a_ranker_learns_relevance_and_not_the_old_ranking():
+@pytest.mark.parametrize("part", [LightGBMTrees, HistogramTrees])
+def test_a_ranker_learns_relevance_and_not_the_old_ranking(part):
     rng = np.random.default_rng(0)
     X, qid = rng.normal(size=(600, 3)), np.repeat(np.arange(60), 10)
     y = 2.0 * (X[:, 0] > 0.5) + (X[:, 0] > 1.5)
     log = simulate_clicks(y, qid, X[:, 1], severity=1.0, exploration=0.5, random_state=0)
     data = session_data(log, (X, qid, np.arange(len(y))))
-    trees = LightGBMTrees(n_estimators=20, n_jobs=1)
+    trees = part(n_estimators=20, n_jobs=1)
     loss = UnbiasedPairs(correction=1.0)
     ranker = TreeDirectRanker(trees, loss=loss, random_state=0).fit(*data)
     naive = TreeDirectRanker(trees, random_state=0).fit(data.X, data.y > 0, data.qid)

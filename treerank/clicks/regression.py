@@ -54,6 +54,7 @@ def regression_propensities(
     Features tell how relevant the documents of each position are, so rankings need not differ
     between sessions. Relevance that the old ranker knows and the features do not tell is taken for
     examination. Where rankings do differ, :func:`estimate_propensities` needs no features.
+    ``ClickRelevance(propensities=...)`` takes them; with ``monotone=True`` none is above 1.
 
     Parameters
     ----------
