@@ -29,6 +29,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
+from treerank.clicks.cross_fits import CrossFits
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog, check_any_click
 from treerank.clicks.propensities import check_propensities, estimate_propensities
@@ -54,7 +55,8 @@ class ClickRelevance(BaseEstimator):
     Parameters
     ----------
     feature_part : str, feature part or None, default=None
-        Function that predicts relevance from features. ``None`` is boosted trees that stop early.
+        Function that predicts relevance from features. ``None`` is boosted trees whose fits all
+        stop at the same round.
     n_bags : int, default=5
         Number of its fits; each leaves out another share of the queries.
     propensities : array-like of shape (n_positions,), default=None
@@ -170,8 +172,14 @@ class ClickRelevance(BaseEstimator):
         rates = Judgments.of(clicks / exposure, groups, exposure)
         objective = ClickShares().bind(rates)
         rng = check_random_state(self.random_state)
+        bags = deal_bags(groups, self.n_bags, rng)
+        if self.feature_part is None:
+            fits = CrossFits(objective, bags)
+            part = self._new_part().set_params(random_state=rng)
+            part.fit(rows, fits, validation=(rows, fits.negative_loss))
+            return fits.best_scores
         scores = np.empty(len(clicks))
-        for bag in deal_bags(groups, self.n_bags, rng):
+        for bag in bags:
             part = _fitted(self._new_part(), rows, objective, bag, int(rng.randint(2**31 - 1)))
             scores[bag.left_out] = weighed(part, rows.take(bag.left_out)).sum(axis=1)
         return scores
@@ -182,10 +190,11 @@ class ClickRelevance(BaseEstimator):
             return make_feature_part(self.feature_part)
         return feature_part_class("lightgbm")(
             n_estimators=1000,
-            learning_rate=0.05,
             num_leaves=7,
             colsample_bytree=0.3,
-            early_stopping_rounds=40,
+            max_bin=63,
+            early_stopping_rounds=10,
+            engine_params={"force_col_wise": True},  # else LightGBM reads columns not drawn, too
         )
 
     def _dense_reader(self) -> str | None:
