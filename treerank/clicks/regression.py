@@ -24,7 +24,7 @@ from sklearn.utils import check_random_state
 
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
-from treerank.clicks.cross_fitting import left_out_scores
+from treerank.clicks.cross_fits import left_out_scores
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_clicked, falling
