@@ -37,12 +37,14 @@ def test_features_tell_positions_from_relevance_where_rankings_never_change(seve
 
 
 def test_sums_of_a_log_and_documents_it_never_shows_change_nothing():
-    log, (X, qid, document), _ = fixed_rankings(1.0, n_queries=60)
+    log, (X, qid, document), _ = fixed_rankings(0.0, n_queries=60)
+    log = log.with_clicks(log.clicked & ((log.position != 2) | (log.session % 4 == 0)))
     options = {"feature_part": "line", "random_state": 0}
     found = regression_propensities(log, (X, qid, document), **options)
     more = np.vstack([X, X[:1]]), np.append(qid, 0), np.append(document, -1)
     assert (regression_propensities(log.counts(), more, **options) == found).all()
     falling = regression_propensities(log, more, monotone=True, **options)
+    assert (np.diff(found) > 0).any()
     assert (np.diff(falling) <= 0).all()
 
 

@@ -74,6 +74,18 @@ def test_an_objective_of_some_sessions_is_that_of_their_rows():
     assert (found(SCORES[rows])[1] == alone(SCORES[rows])[1]).all()
 
 
+def test_the_convex_form_keeps_the_propensities_of_equal_scores():
+    objective, zeros = unbiased(), np.zeros(len(Y))
+    fixed = objective.convex()
+    assert fixed(zeros)[1] == pytest.approx(objective(zeros)[1])
+    assert np.abs(fixed(SCORES)[1] - objective(SCORES)[1]).max() > 1e-3
+
+
+def test_a_position_without_pairs_has_no_extreme_propensity():
+    objective = make_objective([1, -2, -3], loss=UnbiasedPairs())
+    assert np.abs(np.log(objective.propensities(np.zeros(3)))).max() < 1
+
+
 def test_sessions_without_a_click_teach_nothing():
     value, gradient, hessian = make_objective([-1, -2, -3], loss=UnbiasedPairs())(SCORES[:3])
     assert (value, np.abs(gradient).max(), np.abs(hessian).max()) == (0.0, 0.0, 0.0)

@@ -10,8 +10,9 @@ these positions, the propensities are those that minimize
 
 that is :math:`t^+_k = (\sum_l L_{kl} / (\lambda t^-_l))^\alpha` with :math:`\alpha = 1 / (1 + p)`,
 and likewise :math:`t^-_l`. They are a function of the scores, so nothing is remembered from one
-round of training to the next, and every feature part can be fitted. At the minimum they do not
-change the gradient of the scores.
+round of training to the next, and every feature part can be fitted. Since the sum above is at its
+minimum, its gradient by the scores is that of the pairs with these propensities held fixed. (Where
+pairs weigh by NDCG, too, propensities come from the losses alone.)
 """
 
 from dataclasses import dataclass, replace
@@ -234,7 +235,8 @@ def session_data(
     Returns
     -------
     RankingData
-        ``y`` is the position, from 1, with a minus sign where there was no click.
+        ``y`` is the position, from 1, with a minus sign where there was no click. Only
+        :class:`UnbiasedPairs` reads such labels; metrics do not.
 
     Examples
     --------
