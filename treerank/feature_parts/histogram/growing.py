@@ -13,7 +13,7 @@ from numba import prange
 
 from treerank.feature_parts.histogram.binned import WIDTH, Binned
 from treerank.feature_parts.histogram.categories import best_set
-from treerank.feature_parts.histogram.histograms import BATCH, STRIDE, fill, subtract
+from treerank.feature_parts.histogram.histograms import BATCH, N_BINS, STRIDE, fill, subtract
 from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
 from treerank.feature_parts.histogram.partition import partition_rows
 from treerank.feature_parts.histogram.splits import SPLIT, Rules, best_cut, finish_gain, newton_step
@@ -106,9 +106,9 @@ def make_buffers(
         np.empty((n_tasks, -(-n_blocks // n_tasks), BATCH), dtype=np.uint64),
         np.empty((n_tasks, BATCH * n_words), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
-        np.empty((n_blocks, 4, STRIDE)),
+        np.empty((n_blocks, 4, N_BINS)),
         np.empty((n_blocks, 2), dtype=SPLIT),
-        np.zeros((n_blocks, 2, STRIDE), dtype=np.uint8),
+        np.zeros((n_blocks, 2, N_BINS), dtype=np.uint8),
     )
 
 
@@ -149,7 +149,7 @@ def grow(
     nodes, best = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
     nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
     best["gain"] = -np.inf
-    goes_left = np.zeros((n_most, STRIDE), dtype=np.uint8)
+    goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
     team = current_team()
     _write_root(team.total(_total(words, rows, layout.n_words)), len(rows), layout, nodes)
     pair = np.array([0, -1])  # the leaves to search next
@@ -274,14 +274,16 @@ def _search(steps, binned, words, layout, rules, limits, rows, buffers, nodes, p
             near, near_words = buffers.bins[task, : end - begin], buffers.words[task]
             fill(binned.words, words, layout.n_words, of_small, begin, own, near, near_words)
         for block in range(begin, end if steps & _CUT else begin):
-            _search_block(binned.places, layout, rules, limits, buffers, nodes, pair, block)
+            is_first = block == begin
+            _search_block(binned.places, layout, rules, limits, buffers, nodes, pair, block, is_first)
 
 
 @register_jitable(error_model="numpy")
-def _search_block(places, layout, rules, limits, buffers, nodes, pair, block):
+def _search_block(places, layout, rules, limits, buffers, nodes, pair, block, is_first):
     """Find the best split of each of the two leaves in one block."""
     for child in range(2):
-        buffers.splits[block, child].gain = -np.inf
+        best_so_far = -np.inf if is_first else buffers.splits[block - 1, child].gain
+        buffers.splits[block, child].gain = best_so_far
         if pair[child] >= 0:
             leaf = nodes[pair[child]]
             histogram = buffers.histograms[leaf.slot, block]
@@ -325,7 +327,7 @@ def _keep_best(buffers, nodes, pair, best, goes_left, rules):
             best[pair[child]] = buffers.splits[chosen, child]
             if best[pair[child]].gain > -np.inf:
                 finish_gain(best[pair[child]], nodes[pair[child]], rules)
-            for b in range(STRIDE):
+            for b in range(N_BINS):
                 goes_left[pair[child], b] = buffers.sets[chosen, child, b]
 
 
@@ -337,7 +339,7 @@ def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
     parent.place, parent.bin, parent.first = split.place, split.bin, first
     parent.missing_left, parent.gain = split.missing_left, split.gain
     if not place.is_category:
-        for b in range(STRIDE):
+        for b in range(N_BINS):
             goes_left[node, b] = b <= split.bin
         goes_left[node, place.n_values] = split.missing_left
     of_parent, bins = rows[parent.begin : parent.end], binned.columns[split.place]
