@@ -22,7 +22,7 @@ STRIDE = 272
 #: lines of the cache.
 BATCH = 1016
 #: Number of rows between the one that is copied and the one whose memory is asked for.
-_AHEAD = 16
+_AHEAD = 64
 _LINE = 8  # words of a line of the cache
 _BYTE = np.uint64(255)
 

@@ -12,8 +12,9 @@ from numba.core.cgutils import get_or_insert_function
 from numba.extending import lower_builtin, type_callable
 
 _WORD, _NUMBER, _ADDRESS = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
-#: Of LLVM's function: for reading, into all caches, data.
-_PREFETCH_KIND = _NUMBER(0), _NUMBER(3), _NUMBER(1)
+#: Of LLVM's function: data, for reading, into the second cache. Requests for the first are dropped
+#: as soon as there are many.
+_PREFETCH_KIND = _NUMBER(0), _NUMBER(2), _NUMBER(1)
 
 
 def add_pair(array: np.ndarray, place: int, first: int, second: int) -> None:
