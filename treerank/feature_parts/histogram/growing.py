@@ -274,16 +274,19 @@ def _search(steps, binned, words, layout, rules, limits, rows, buffers, nodes, p
             near, near_words = buffers.bins[task, : end - begin], buffers.words[task]
             fill(binned.words, words, layout.n_words, of_small, begin, own, near, near_words)
         for block in range(begin, end if steps & _CUT else begin):
-            is_first = block == begin
-            _search_block(binned.places, layout, rules, limits, buffers, nodes, pair, block, is_first)
+            before = block - 1 if block > begin else -1
+            _search_block(binned.places, layout, rules, limits, buffers, nodes, pair, block, before)
 
 
 @register_jitable(error_model="numpy")
-def _search_block(places, layout, rules, limits, buffers, nodes, pair, block, is_first):
-    """Find the best split of each of the two leaves in one block."""
+def _search_block(places, layout, rules, limits, buffers, nodes, pair, block, before):
+    """Find the best split of each of the two leaves in one block.
+
+    It must gain more than that in the block ``before``, or at all if that is -1.
+    """
     for child in range(2):
-        best_so_far = -np.inf if is_first else buffers.splits[block - 1, child].gain
-        buffers.splits[block, child].gain = best_so_far
+        gain = buffers.splits[before, child].gain if before >= 0 else -np.inf
+        buffers.splits[block, child].gain = gain
         if pair[child] >= 0:
             leaf = nodes[pair[child]]
             histogram = buffers.histograms[leaf.slot, block]

@@ -4,7 +4,8 @@ The histogram of a block of eight features is one array of ``8 * 256`` words (tw
 document has two words, see :mod:`~treerank.feature_parts.histogram.packed_derivatives`). Of two
 children, only the histogram of the smaller one is summed from its documents; that of the other is
 the difference to the parent. The data of a batch of documents are first copied to neighboring
-addresses, so that the sums read memory in sequence.
+addresses, so that the sums read memory in sequence. The rows of a small leaf lie far apart: their
+memory is asked for some rows before they are copied.
 """
 
 import numpy as np
@@ -68,25 +69,19 @@ def fill(
 @register_jitable(error_model="numpy")
 def _copy_batch(rows, n, bins, words, n_words, first, near_bins, near_words):
     """Copy bins and words of the first ``n`` rows to neighboring addresses, block by block."""
-    last = len(rows) - 1
+    flat, last = bins.reshape(-1), len(rows) - 1
     for i in range(np.uint64(n)):
-        _prefetch_row(np.uint64(rows[min(np.int64(i) + _AHEAD, last)]), bins, words, n_words, first, len(near_bins))
+        later = np.uint64(rows[min(np.int64(i) + _AHEAD, last)])
+        begin = later * np.uint64(bins.shape[1]) + np.uint64(first)
+        for block in range(np.uint64(0), np.uint64(len(near_bins)), np.uint64(_LINE)):
+            prefetch(flat, begin + block)
+        prefetch(flat, begin + np.uint64(len(near_bins) - 1))
+        prefetch(words, later * np.uint64(n_words))
         row = np.uint64(rows[i])
         for block in range(np.uint64(len(near_bins))):
             near_bins[block, i] = bins[row, np.uint64(first) + block]
         for k in range(np.uint64(n_words)):
             near_words[np.uint64(n_words) * i + k] = words[np.uint64(n_words) * row + k]
-
-
-@register_jitable(error_model="numpy")
-def _prefetch_row(row, bins, words, n_words, first, n_blocks):
-    """Ask for the memory of a row, a request for each line of the cache."""
-    begin = row * np.uint64(bins.shape[1]) + np.uint64(first)
-    flat = bins.reshape(-1)
-    for block in range(np.uint64(0), np.uint64(n_blocks), np.uint64(_LINE)):
-        prefetch(flat, begin + block)
-    prefetch(flat, begin + np.uint64(n_blocks - 1))
-    prefetch(words, row * np.uint64(n_words))
 
 
 @njit(error_model="numpy", nogil=True)

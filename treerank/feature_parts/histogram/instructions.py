@@ -3,7 +3,7 @@
 Plain Python runs the functions as they are written; compiled code gets an instruction instead.
 """
 
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from llvmlite import ir
@@ -11,19 +11,20 @@ from numba.core import types
 from numba.core.cgutils import get_or_insert_function
 from numba.extending import lower_builtin, type_callable
 
+Integer: TypeAlias = int | np.integer
 _WORD, _NUMBER, _ADDRESS = ir.IntType(64), ir.IntType(32), ir.IntType(8).as_pointer()
 #: Of LLVM's function: data, for reading, into the second cache. Requests for the first are dropped
 #: as soon as there are many.
 _PREFETCH_KIND = _NUMBER(0), _NUMBER(2), _NUMBER(1)
 
 
-def add_pair(array: np.ndarray, place: int, first: int, second: int) -> None:
+def add_pair(array: np.ndarray, place: Integer, first: Integer, second: Integer) -> None:
     """Add two words to two neighbors of a contiguous array of words, by one vector."""
     array[place] += first
     array[place + 1] += second
 
 
-def prefetch(array: np.ndarray, place: int) -> None:
+def prefetch(array: np.ndarray, place: Integer) -> None:
     """Ask for the memory of an element of a contiguous array, which is read soon."""
 
 

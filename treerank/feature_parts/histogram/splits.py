@@ -18,6 +18,7 @@ _FIELDS = [(name, np.int64) for name in _INTEGERS] + [(name, np.float64) for nam
 SPLIT = np.dtype((np.record, _FIELDS))
 #: Gains smaller than this share of the gain of the whole leaf are rounding errors.
 _NOISE = 1e-11
+#: A gain that is not above this share of another one is not above that one, whatever is rounded.
 _CLOSE, _TINY = 1 - 1e-13, 1e-290
 
 
@@ -91,7 +92,8 @@ def best_cut(
             h, n = leaf.hessian - sums[1, n_values - 1], n_missing
         elif n_missing > 0:
             n_cuts = n_values  # the last cut sends all values left and missing values right
-        if not (rules.is_monotone or _may_gain(sums, n_cuts, g, h, n, leaf, rules, extra, split.gain)):
+        least = -np.inf if rules.is_monotone else split.gain
+        if not _may_gain(sums, n_cuts, g, h, n, leaf, rules, extra, least):
             continue
         _score_cuts(sums, n_cuts, g, h, n, leaf, rules, extra)
         if rules.is_monotone:
@@ -112,10 +114,10 @@ def best_cut(
 
 @register_jitable(error_model="numpy")
 def _may_gain(sums, n_cuts, g, h, n, leaf, rules, extra, least):
-    """Return whether the gain of a cut may be above ``least``.
+    """Return whether the gain of a cut that the rules allow may be above ``least``.
 
-    Multiplied by the denominators, because divisions take most of the time of :func:`_score_cuts`.
-    What rounding changes is less than what ``_CLOSE`` and ``_TINY`` leave.
+    Both are multiplied by the denominators, because divisions take most of the time of
+    :func:`_score_cuts`. Rounding errors are smaller than what ``_CLOSE`` and ``_TINY`` leave.
     """
     gradients, hessians, counts = sums[0], sums[1], sums[2]
     fewest, lightest = rules.min_child_samples, rules.min_child_weight
