@@ -18,7 +18,7 @@ from treerank.numerics.compiling import njit, register_jitable
 N_BINS = 256
 #: Words between the histograms of neighboring features, per word of a document. Not a power of two:
 #: then equal bins of all features would compete for the same few lines of the cache.
-STRIDE = 260
+STRIDE = 264
 #: Documents copied at a time. Not a power of two: then all blocks would compete for the same few
 #: lines of the cache.
 BATCH = 1016

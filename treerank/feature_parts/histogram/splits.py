@@ -92,7 +92,7 @@ def best_cut(
             h, n = leaf.hessian - sums[1, n_values - 1], n_missing
         elif n_missing > 0:
             n_cuts = n_values  # the last cut sends all values left and missing values right
-        least = -np.inf if rules.is_monotone else split.gain
+        least = -1.0 if rules.is_monotone else max(split.gain, -1.0)  # gains are not negative
         if not _may_gain(sums, n_cuts, g, h, n, leaf, rules, extra, least):
             continue
         _score_cuts(sums, n_cuts, g, h, n, leaf, rules, extra)
