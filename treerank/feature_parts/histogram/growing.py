@@ -156,7 +156,7 @@ def _proposals(team, buffers, first_place):
     splits, sets = map(b"".join, zip(*team.gather(own), strict=True))
     return buffers._replace(
         splits=np.frombuffer(bytearray(splits), dtype=SPLIT).reshape(-1, 2),
-        sets=np.frombuffer(bytearray(sets), dtype=np.uint8).reshape(-1, 2, STRIDE),
+        sets=np.frombuffer(bytearray(sets), dtype=np.uint8).reshape(-1, 2, N_BINS),
     )
 
 
