@@ -1,6 +1,6 @@
 """Histograms: sums of gradients, hessians and counts over the documents of each bin.
 
-The histogram of a block of eight features is one array of ``8 * 256`` words (twice as many if a
+The histogram of a block of eight features is one array of ``8 * STRIDE`` words (twice as many if a
 document has two words, see :mod:`~treerank.feature_parts.histogram.packed_derivatives`). Of two
 children, only the histogram of the smaller one is summed from its documents; that of the other is
 the difference to the parent. The data of a batch of documents are first copied to neighboring
@@ -53,7 +53,7 @@ def fill(
         Rows to sum.
     first : int
         First block.
-    histograms : ndarray of int64, shape (n_some, 8 * 256 * n_words)
+    histograms : ndarray of int64, shape (n_some, 8 * STRIDE * n_words)
         One histogram per block, overwritten.
     near_bins, near_words : ndarray of shape (n_some, BATCH) and (BATCH * n_words,)
         Memory for the data of a batch.
