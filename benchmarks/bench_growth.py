@@ -25,6 +25,7 @@ from treerank.plots.style import line_styles, tidy
 #: Sizes of each axis, as rows, features and documents per query.
 AXES = {
     "rows": [(n, 136, 100) for n in (10_000, 100_000, 1_000_000)],
+    "rows of 10 features": [(n, 10, 100) for n in (100_000, 1_000_000, 10_000_000)],
     "features": [(4000, d, 100) for d in (10, 100, 1000, 5000)],
     "documents per query": [(100_000, 100, m) for m in (1, 10, 100, 1000, 10_000, 100_000)],
 }
@@ -55,7 +56,7 @@ def measured(function):
 
 def measure_family(family, axis, most_seconds, most_rows):
     """Print time and memory of each function at each size as JSON."""
-    places = {"rows": 0, "features": 1, "documents per query": 2}
+    places = {"rows": 0, "rows of 10 features": 0, "features": 1, "documents per query": 2}
     slow = set()
     with tempfile.TemporaryDirectory() as folder:
         for function in FAMILIES[family](SMALL, Path(folder)).values():
@@ -122,7 +123,7 @@ def main():
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=[*FAMILIES])
     parser.add_argument("--axes", nargs="+", choices=AXES, default=[*AXES])
     parser.add_argument("--seconds", type=float, default=60, help="slower ones stop growing")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="at most")
+    parser.add_argument("--rows", type=int, default=10_000_000, help="at most")
     parser.add_argument("--plot", type=Path, help="folder of an SVG file for each family")
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
 from treerank.feature_parts.histogram.bins import find_bins
-from treerank.feature_parts.histogram.growing import TreeLimits, grow, make_buffers
+from treerank.feature_parts.histogram.buffers import TreeLimits, make_buffers
+from treerank.feature_parts.histogram.growing import NODE, grow
 from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
 from treerank.feature_parts.histogram.packed_derivatives import add_up, layout_of, pack
 from treerank.feature_parts.histogram.partition import partition_rows
-from treerank.feature_parts.histogram.splits import Rules
+from treerank.feature_parts.histogram.splits import Rules, _may_gain, _score_cuts
 from treerank.feature_parts.rows import as_rows
 
 RULES = {
@@ -175,6 +176,23 @@ def test_children_partition_their_parent_and_sum_to_it():
             assert left[name] + right[name] == node[name]
         assert left["count"] == left["end"] - left["begin"]
     assert sorted(rows) == list(range(300))
+
+
+@given(st.integers(0, 2**31), st.integers(-160, 60))
+def test_no_cut_is_left_out_that_gains_more(seed, exponent):
+    rng = np.random.default_rng(seed)
+    sums = np.empty((4, 6))
+    sums[0] = rng.normal(size=6).cumsum() * 10.0**exponent
+    sums[1] = rng.exponential(size=6).cumsum() * 10.0 ** min(exponent / 2, 0)
+    sums[2] = np.arange(5, 11)
+    leaf = np.zeros(1, dtype=NODE)[0]
+    leaf["gradient"], leaf["hessian"], leaf["count"] = sums[0, 5], sums[1, 5], sums[2, 5]
+    rules = Rules(**(RULES | {"min_child_weight": 1e-300, "min_child_samples": 1}))
+    cuts = sums, 5, 0.0, 0.0, 0.0, leaf, rules, 0.0
+    _score_cuts(*cuts)
+    best = sums[3, :5].max()
+    assert _may_gain(*cuts, np.nextafter(best, 0) if best else -1.0)
+    assert exponent < -60 or not _may_gain(*cuts, 1.01 * best)
 
 
 # Categories

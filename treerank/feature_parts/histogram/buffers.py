@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from treerank.feature_parts.histogram.binned import WIDTH
-from treerank.feature_parts.histogram.histograms import BATCH, STRIDE
+from treerank.feature_parts.histogram.histograms import BATCH, N_BINS, STRIDE
 from treerank.feature_parts.histogram.splits import SPLIT
 from treerank.team import current_team
 
@@ -68,9 +68,9 @@ def make_buffers(
         np.empty((n_tasks, -(-n_blocks // n_tasks), BATCH), dtype=np.uint64),
         np.empty((n_tasks, BATCH * n_words), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
-        np.empty((n_own, 4, STRIDE)),
+        np.empty((n_own, 4, N_BINS)),
         np.empty((n_own, 2), dtype=SPLIT),
-        np.zeros((n_own, 2, STRIDE), dtype=np.uint8),
+        np.zeros((n_own, 2, N_BINS), dtype=np.uint8),
     )
 
 

@@ -15,7 +15,7 @@ from numba import prange
 from treerank.feature_parts.histogram.binned import WIDTH, Binned
 from treerank.feature_parts.histogram.buffers import Buffers, TreeLimits, shares_of
 from treerank.feature_parts.histogram.categories import best_set
-from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
+from treerank.feature_parts.histogram.histograms import N_BINS, STRIDE, fill, subtract
 from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
 from treerank.feature_parts.histogram.partition import partition_rows
 from treerank.feature_parts.histogram.splits import SPLIT, Rules, best_cut, finish_gain, newton_step
@@ -96,7 +96,7 @@ def grow(
     nodes, best = np.zeros(n_most, dtype=NODE), np.zeros(n_most, dtype=SPLIT)
     nodes["place"], nodes["lower"], nodes["upper"] = -1, -np.inf, np.inf
     best["gain"] = -np.inf
-    goes_left = np.zeros((n_most, STRIDE), dtype=np.uint8)
+    goes_left = np.zeros((n_most, N_BINS), dtype=np.uint8)
     team = current_team()
     _write_root(team.total(_total(words, rows, layout.n_words)), len(rows), layout, nodes)
     pair = np.array([0, -1])  # the leaves to search next
@@ -156,7 +156,7 @@ def _proposals(team, buffers, first_place):
     splits, sets = map(b"".join, zip(*team.gather(own), strict=True))
     return buffers._replace(
         splits=np.frombuffer(bytearray(splits), dtype=SPLIT).reshape(-1, 2),
-        sets=np.frombuffer(bytearray(sets), dtype=np.uint8).reshape(-1, 2, STRIDE),
+        sets=np.frombuffer(bytearray(sets), dtype=np.uint8).reshape(-1, 2, N_BINS),
     )
 
 
@@ -241,14 +241,19 @@ def _search(steps, binned, words, layout, rules, limits, rows, buffers, nodes, p
             own = into[begin:end]
             fill(binned.words, words, layout.n_words, of_small, begin, own, near, near_words)
         for block in range(begin, end if steps & _CUT else begin):
-            _search_block(binned.places, layout, rules, limits, buffers, nodes, pair, block)
+            before = block - 1 if block > begin else -1
+            _search_block(binned.places, layout, rules, limits, buffers, nodes, pair, block, before)
 
 
 @register_jitable(error_model="numpy")
-def _search_block(places, layout, rules, limits, buffers, nodes, pair, block):
-    """Find the best split of each of the two leaves in one block."""
+def _search_block(places, layout, rules, limits, buffers, nodes, pair, block, before):
+    """Find the best split of each of the two leaves in one block.
+
+    It must gain more than that in the block ``before``, or at all if that is -1.
+    """
     for child in range(2):
-        buffers.splits[block, child].gain = -np.inf
+        gain = buffers.splits[before, child].gain if before >= 0 else -np.inf
+        buffers.splits[block, child].gain = gain
         if pair[child] >= 0:
             leaf = nodes[pair[child]]
             histogram = buffers.histograms[leaf.slot, block]
@@ -292,7 +297,7 @@ def _keep_best(buffers, nodes, pair, best, goes_left, rules):
             best[pair[child]] = buffers.splits[chosen, child]
             if best[pair[child]].gain > -np.inf:
                 finish_gain(best[pair[child]], nodes[pair[child]], rules)
-            for b in range(STRIDE):
+            for b in range(N_BINS):
                 goes_left[pair[child], b] = buffers.sets[chosen, child, b]
 
 
@@ -304,7 +309,7 @@ def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
     parent.place, parent.bin, parent.first = split.place, split.bin, first
     parent.missing_left, parent.gain = split.missing_left, split.gain
     if not place.is_category:
-        for b in range(STRIDE):
+        for b in range(N_BINS):
             goes_left[node, b] = b <= split.bin
         goes_left[node, place.n_values] = split.missing_left
     of_parent, bins = rows[parent.begin : parent.end], binned.columns[split.place]

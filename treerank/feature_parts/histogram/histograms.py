@@ -1,22 +1,30 @@
 """Histograms: sums of gradients, hessians and counts over the documents of each bin.
 
-The histogram of a block of eight features is one array of ``8 * 256`` words (twice as many if a
+The histogram of a block of eight features is one array of ``8 * STRIDE`` words (twice as many if a
 document has two words, see :mod:`~treerank.feature_parts.histogram.packed_derivatives`). Of two
 children, only the histogram of the smaller one is summed from its documents; that of the other is
 the difference to the parent. The data of a batch of documents are first copied to neighboring
-addresses, so that the sums read memory in sequence.
+addresses, so that the sums read memory in sequence. The rows of a small leaf lie far apart: their
+memory is asked for some rows before they are copied.
 """
 
 import numpy as np
 
 from treerank.feature_parts.histogram.binned import WIDTH
+from treerank.feature_parts.histogram.instructions import add_pair, prefetch
 from treerank.numerics.compiling import njit, register_jitable
 
-#: Words between the histograms of neighboring features, per word of a document.
-STRIDE = 256
+#: Bins of a feature, with that of missing values.
+N_BINS = 256
+#: Words between the histograms of neighboring features, per word of a document. Not a power of two:
+#: then equal bins of all features would compete for the same few lines of the cache.
+STRIDE = 264
 #: Documents copied at a time. Not a power of two: then all blocks would compete for the same few
 #: lines of the cache.
 BATCH = 1016
+#: Number of rows between the one that is copied and the one whose memory is asked for.
+_AHEAD = 64
+_LINE = 8  # words of a line of the cache
 _BYTE = np.uint64(255)
 
 
@@ -45,23 +53,30 @@ def fill(
         Rows to sum.
     first : int
         First block.
-    histograms : ndarray of int64, shape (n_some, 8 * 256 * n_words)
+    histograms : ndarray of int64, shape (n_some, 8 * STRIDE * n_words)
         One histogram per block, overwritten.
     near_bins, near_words : ndarray of shape (n_some, BATCH) and (BATCH * n_words,)
         Memory for the data of a batch.
     """
     histograms[:] = 0
     for start in range(0, len(rows), BATCH):
-        batch = rows[start : start + BATCH]
-        _copy_batch(batch, bins, words, n_words, first, near_bins, near_words)
+        n = min(BATCH, len(rows) - start)
+        _copy_batch(rows[start:], n, bins, words, n_words, first, near_bins, near_words)
         for block in range(len(histograms)):
-            _add(near_bins[block, : len(batch)], near_words, n_words, histograms[block])
+            _add(near_bins[block, :n], near_words, n_words, histograms[block])
 
 
 @register_jitable(error_model="numpy")
-def _copy_batch(rows, bins, words, n_words, first, near_bins, near_words):
-    """Copy bins and words of ``rows`` to neighboring addresses, block by block."""
-    for i in range(np.uint64(len(rows))):
+def _copy_batch(rows, n, bins, words, n_words, first, near_bins, near_words):
+    """Copy bins and words of the first ``n`` rows to neighboring addresses, block by block."""
+    flat, last = bins.reshape(-1), len(rows) - 1
+    for i in range(np.uint64(n)):
+        later = np.uint64(rows[min(np.int64(i) + _AHEAD, last)])
+        begin = later * np.uint64(bins.shape[1]) + np.uint64(first)
+        for block in range(np.uint64(0), np.uint64(len(near_bins)), np.uint64(_LINE)):
+            prefetch(flat, begin + block)
+        prefetch(flat, begin + np.uint64(len(near_bins) - 1))
+        prefetch(words, later * np.uint64(n_words))
         row = np.uint64(rows[i])
         for block in range(np.uint64(len(near_bins))):
             near_bins[block, i] = bins[row, np.uint64(first) + block]
@@ -84,8 +99,7 @@ def _add(bins, words, n_words, histogram):
             upper, lower = words[np.uint64(2) * i], words[np.uint64(2) * i + np.uint64(1)]
             for j in range(WIDTH):
                 bin_ = np.uint64(j * STRIDE) + ((word_of_bins >> np.uint64(8 * j)) & _BYTE)
-                histogram[np.uint64(2) * bin_] += upper
-                histogram[np.uint64(2) * bin_ + np.uint64(1)] += lower
+                add_pair(histogram, np.uint64(2) * bin_, upper, lower)
 
 
 @njit(nogil=True)
