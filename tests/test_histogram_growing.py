@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
 from treerank.feature_parts.histogram.bins import find_bins
-from treerank.feature_parts.histogram.growing import TreeLimits, grow, make_buffers
+from treerank.feature_parts.histogram.buffers import TreeLimits, make_buffers
+from treerank.feature_parts.histogram.growing import grow
 from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
 from treerank.feature_parts.histogram.packed_derivatives import add_up, layout_of, pack
 from treerank.feature_parts.histogram.partition import partition_rows
