@@ -41,9 +41,9 @@ def test_nobody_goes_on_before_the_last_one_has_come():
         first.join()
 
 
-@pytest.mark.parametrize("n_workers", [1, 2, 5])
+@pytest.mark.parametrize("n_workers", [1, 2, 3])
 def test_all_workers_get_what_each_has(n_workers):
-    large = np.random.default_rng(0).integers(9, size=(n_workers, 2**20))  # more than fits a socket
+    large = np.random.default_rng(0).integers(9, size=(n_workers, 2**19))  # more than fits a socket
 
     def work(team):
         own = large[team.rank]
@@ -98,6 +98,28 @@ def test_a_wait_that_is_done_is_not_watched():
     ):
         pass
     assert not is_over.is_set()
+
+
+def test_a_wait_for_the_others_in_xgboost_ends_with_the_fit():
+    pytest.importorskip("xgboost")
+    from treerank.distributed.xgboost_network import xgboost_network
+
+    is_over = Event()
+
+    def work(_):
+        with meeting_at(place) as team:
+            if team.rank == 1:
+                team.gather(None)
+                is_over.wait(60)
+                return
+            Timer(0.2, fit.close).start()
+            with pytest.raises(LostTeamError, match="every worker"), xgboost_network(team):
+                pass
+            is_over.set()
+
+    with ExitStack() as fit, ThreadPoolExecutor(2) as pool:
+        place = fit.enter_context(waiting_for_workers(HOST, 2, 60))
+        list(pool.map(work, range(2)))
 
 
 def test_nobody_waits_at_a_meeting_that_is_over():

@@ -53,8 +53,7 @@ class Team(Protocol):
     def total_of_own(self, parts: Sequence[np.ndarray]) -> np.ndarray:
         """Return the sum of the workers' ``parts[rank]``, where ``rank`` is that of this worker.
 
-        So each worker gets the total of a part of its own, for little more than half of the
-        messages that the total of all parts needs.
+        So each worker gets the total of a part of its own, and sends no more than all other parts.
         """
         ...
 

@@ -12,8 +12,10 @@ from typing import Any
 from treerank.distributed.collective import Collective, naming_the_loss
 from treerank.team import working_in
 
-#: Seconds to end the wait for workers, and for a worker to say who it is.
+#: Seconds to end the wait for workers.
 _PATIENCE = 5
+#: Seconds in which who has connected must say who it is.
+_GREETING = 30
 #: Seconds to reach a machine.
 _REACH = 120
 #: Size of the longest message, in bytes.
@@ -109,7 +111,7 @@ def meeting_at(place: Place) -> Iterator[Collective]:
 def _accepted(server: socket.socket, secret: str) -> tuple[socket.socket, Any]:
     """Return the next connection, and what it says after the secret; None if it does not know."""
     connection, _ = server.accept()
-    connection.settimeout(_PATIENCE)
+    connection.settimeout(_GREETING)
     with suppress(OSError, ValueError, TypeError):
         told, *greeting = _heard(connection)
         if secrets.compare_digest(told, secret):
