@@ -60,13 +60,14 @@ def stream(seed: int, iteration: int) -> int:
     >>> uniform_of(stream(0, 1), 2) == uniform(0, 1, 2)
     True
     """
-    return _stream_output(_stream_output(0, seed), iteration)
+    # All of one type, so that numba compiles one function.
+    return _stream_output(_stream_output(np.uint64(0), np.uint64(seed)), np.uint64(iteration))
 
 
 @register_jitable
 def uniform_of(state: int, document: int) -> float:
     """Return the uniform random number of a document in the stream of an iteration."""
-    bits = _stream_output(state, document)
+    bits = _stream_output(np.uint64(state), np.uint64(document))
     # 52 bits only: the largest of 53 bits plus a half would be rounded to 1.0.
     return ((bits >> 12) + 0.5) * 2.0**-52
 

@@ -4,6 +4,9 @@ A kernel on few documents gets one thread. Threads wait for each other at the en
 for milliseconds if another program uses one of the cores, and a second thread would save only
 microseconds. If several processes share the cores, as in a search with ``n_jobs=2``, each process
 takes the share that joblib gives it.
+
+Threads of numba run kernels with a parallel loop; :func:`in_parts` runs a kernel without one in
+threads of Python, which compiles faster.
 """
 
 import functools

@@ -167,7 +167,9 @@ def fast_kernel(
         size = _rounded_up(b - a)
         length = 2 * size if limited else size
         columns = np.empty((12, WIDTH if narrow else length), np.float32)
-        columns[:, :length] = 0
+        for column in columns:
+            for t in range(length):
+                column[t] = 0
         e, partner, G, H = columns[0], columns[1], columns[2], columns[3]
         targets.wide[q] = not _exponentials(x[a:b], steepness, e)
         if targets.wide[q]:
@@ -179,11 +181,14 @@ def fast_kernel(
         if weighted:
             _load(document, weights.document[a:b])
         if valued:
-            _load_values((above, below, within), ranks, a, b)
+            _load(above, ranks.above[a:b])
+            _load(below, ranks.below[a:b])
+            _load(within, ranks.within[a:b])
         if ties_matter:
             _load(block, ranks.block[a:b])
         if truncated:
-            _load_chances((inside, inside_tie), ranks, a, b)
+            _load(inside, ranks.inside[a:b])
+            _load(inside_tie, ranks.inside_tie[a:b])
         if limited:
             again = _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], b - a)
         filled = emptied = 0
@@ -273,21 +278,6 @@ def _rounded_up(size):
 def _load(column, values):
     for t in range(len(values)):
         column[t] = values[t]
-
-
-@register_jitable
-def _load_values(columns, ranks, a, b):
-    above, below, within = columns
-    _load(above, ranks.above[a:b])
-    _load(below, ranks.below[a:b])
-    _load(within, ranks.within[a:b])
-
-
-@register_jitable
-def _load_chances(columns, ranks, a, b):
-    inside, inside_tie = columns
-    _load(inside, ranks.inside[a:b])
-    _load(inside_tie, ranks.inside_tie[a:b])
 
 
 @register_jitable
