@@ -80,10 +80,11 @@ def derivatives(
     constants = -shape.gradient_factor, shape.hessian_factor
     # Factors that depend on the sum of the weights follow when the kernel has found it.
     later = is_normalized(problem)
-    factors = np.ones((2, n_queries)) if later else problem.slope_factors(known, *constants)
+    ones = np.ones(n_queries), np.ones(n_queries)
+    factors = ones if later else problem.slope_factors(known, *constants)
     shift = np.float32(np.exp(shape.steepness * problem.shift))
     places = labels, problem.weights_single, problem.ranked(x, iteration, single=True)
-    targets = Targets(*factors, gradient, hessian, mass, wide)
+    targets = Targets(factors[0], factors[1], gradient, hessian, mass, wide)
     in_parts(kernel_of(problem), labels.indptr, x, shape.steepness, shift, *places, targets)
     if wide.any():
         found = _of_wide(problem, np.flatnonzero(wide), x, iteration, mass)
@@ -91,9 +92,9 @@ def derivatives(
             rows = labels.row[slice(*labels.indptr[q : q + 2])]
             gradient[rows], hessian[rows] = factors[0][q] * sums[0], factors[1][q] * sums[1]
     if later:
-        factors = problem.slope_factors(mass, *constants)
-        gradient *= factors[0][problem.groups.codes]
-        hessian *= factors[1][problem.groups.codes]
+        factors, codes = problem.slope_factors(mass, *constants), problem.groups.codes
+        gradient *= factors[0][codes]
+        hessian *= factors[1][codes]
     return gradient, hessian
 
 

@@ -126,9 +126,9 @@ def _sort_by_bin(order, key, falling, ends):
     for b in range(n_bins):
         ends[b + 1] += ends[b]
     for t in range(n):
-        b = np.uint32((top - key[t]) * scale)
-        order[ends[b]], falling[ends[b]] = t, key[t]
-        ends[b] += np.uint32(1)
+        own = np.uint32((top - key[t]) * scale)
+        order[ends[own]], falling[ends[own]] = t, key[t]
+        ends[own] += np.uint32(1)
 
 
 @register_jitable
