@@ -25,13 +25,14 @@ from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit
+from treerank.distributed.collective import LostTeamError
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
 from treerank.distributed.id_hashes import id_hashes
-from treerank.distributed.launcher import tracker_for
+from treerank.distributed.launcher import meeting_for
+from treerank.distributed.meeting import meeting_at
 from treerank.distributed.processes import Processes
 from treerank.distributed.progress_relay import telling_progress
-from treerank.distributed.shards import Shard, gather_queries
-from treerank.distributed.xgboost_team import LostTeamError, xgboost_team
+from treerank.distributed.shards import Shard, costs_of, deal, gather_queries, grade_counts
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.lightgbm_network import Network
@@ -82,6 +83,9 @@ class Threads:
 
     def total(self, values):
         return np.sum(self.gather(values), axis=0)
+
+    def total_of_own(self, parts):
+        return np.sum([each[self.rank] for each in self.gather(parts)], axis=0)
 
     def exchange(self, outgoing, into):
         sent = self.gather([list(outgoing(rank)) for rank in range(self.size)])
@@ -211,6 +215,20 @@ def test_histogram_trees_too(launcher, name):
     assert_same(ranker, launcher, 2 + number % 2, values, eval_set=eval_set)
 
 
+@pytest.mark.parametrize("n_workers", [2, 3])
+def test_workers_that_search_different_features_find_the_split_of_one(launcher, n_workers):
+    copies = np.hstack([X, X, X, X.round(), X[:, ::-1]])  # of four blocks, which tie
+    values = np.hstack([copies, np.random.default_rng(0).integers(9, size=(len(Y), 3))])
+    settings = {"min_child_samples": 2, "colsample_bytree": 0.4, "n_jobs": 1}
+    trees = HistogramTrees(n_estimators=5, categorical_features=[25, 26, 27], **settings)
+    ranker = TreeDirectRanker(trees, random_state=n_workers)
+    data = values[::2], Y[::2], QID[::2]
+    launcher.n_workers = n_workers
+    several, one = fit(ranker, *data, workers=launcher), ranker.fit(*data)
+    assert model_of(several) == model_of(one)
+    assert {0, 2} <= set(one.forest().feature // 8)
+
+
 def test_workers_of_histogram_trees_may_have_no_rows(launcher):
     ranker, rows = TreeDirectRanker(HistogramTrees(n_estimators=4), random_state=0), QID < 2
     assert_same(ranker, launcher, 3, X[rows], Y[rows], QID[rows])
@@ -311,6 +329,7 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
 _FIT = """
 from treerank import TreeDirectRanker
 from treerank.distributed import fit
+from treerank.distributed.meeting import meeting_at
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.progress import listening
@@ -404,6 +423,19 @@ def test_queries_become_whole_and_loads_are_even():
         np.testing.assert_array_equal(shard.X[:, 0], own)
         np.testing.assert_array_equal(shard.weights["sample_weight"], own + 1)
         np.testing.assert_array_equal(shard.qid, id_hashes(names)[own])
+
+
+def test_workers_get_as_many_pairs_where_queries_differ():
+    # As many documents are in a few large queries as in many small ones.
+    sizes = np.repeat([20_000, 10_000, 10], [2, 4, 8_000])
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    labels = np.random.default_rng(0).choice([0.0, 1.0, 2.5], size=len(qid))
+    costs = costs_of(grade_counts(id_hashes(qid), labels))
+    loads = np.bincount(deal(costs, 3), weights=costs)
+    assert loads.max() < 1.01 * loads.min()
+    some = np.arange(len(qid)) % 3 == 0
+    parts = [grade_counts(id_hashes(qid[rows]), labels[rows]) for rows in (some, ~some)]
+    np.testing.assert_array_equal(costs_of(sum(parts)), costs)
 
 
 def test_hashes_are_equal_where_query_ids_are():
@@ -509,9 +541,9 @@ def test_columns_of_categories_and_several_labels_are_refused():
 def test_a_team_does_not_wait_forever_for_a_worker_that_never_comes(monkeypatch):
     monkeypatch.setattr("treerank.distributed.launcher._PATIENCE", 1)
     with (
-        tracker_for(2, "127.0.0.1") as address,
+        meeting_for(2, "127.0.0.1") as address,
         pytest.raises(LostTeamError, match="every worker must live"),
-        xgboost_team(address),
+        meeting_at(address["meeting"]),
     ):
         pass
 

@@ -1,16 +1,28 @@
-"""Workers go on together, and wait no longer than the fit waits for them."""
+"""Workers meet, tell each other everything, and wait no longer than the fit waits for them."""
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from threading import Event, Thread, Timer
 
+import numpy as np
 import pytest
 
-pytest.importorskip("xgboost")
-
+from treerank.distributed.collective import LostTeamError
 from treerank.distributed.meeting import meeting_at, waiting_for_workers
 
 HOST = "127.0.0.1"
+
+
+def met(n_workers, work):
+    """Return what ``work(team)`` returns for each worker, by rank."""
+
+    def run(_):
+        with meeting_at(place) as team:
+            return team.rank, work(team)
+
+    with waiting_for_workers(HOST, n_workers, 60) as place, ThreadPoolExecutor(n_workers) as pool:
+        return [found for _, found in sorted(pool.map(run, range(n_workers)))]
 
 
 def test_nobody_goes_on_before_the_last_one_has_come():
@@ -29,37 +41,87 @@ def test_nobody_goes_on_before_the_last_one_has_come():
         first.join()
 
 
-def test_a_wait_for_a_connection_ends_with_the_meeting():
-    with ExitStack() as driver, socket.create_server((HOST, 0)) as earlier:
-        place = driver.enter_context(waiting_for_workers(HOST, 1, 60))
-        with meeting_at(place), socket.create_server((HOST, 0)) as server:
-            server.settimeout(10)
-            Timer(0.1, driver.close).start()
-            with pytest.raises(OSError, match="Invalid argument"):
-                server.accept()
-        socket.create_connection(earlier.getsockname()).close()
-        earlier.accept()[0].close()  # it has listened before
+@pytest.mark.parametrize("n_workers", [1, 2, 5])
+def test_all_workers_get_what_each_has(n_workers):
+    large = np.random.default_rng(0).integers(9, size=(n_workers, 2**20))  # more than fits a socket
+
+    def work(team):
+        own = large[team.rank]
+        parts = np.array_split(own, n_workers)
+        texts = team.gather("ä" * team.rank)
+        sums = team.total(own), team.largest(own), team.total_of_own(parts)
+        return texts, sums, team.gather(own)
+
+    for rank, (texts, (total, largest, part), arrays) in enumerate(met(n_workers, work)):
+        assert texts == ["ä" * each for each in range(n_workers)]
+        np.testing.assert_array_equal(arrays, large)
+        np.testing.assert_array_equal(total, large.sum(axis=0))
+        np.testing.assert_array_equal(largest, large.max(axis=0))
+        np.testing.assert_array_equal(part, np.array_split(large.sum(axis=0), n_workers)[rank])
+
+
+@pytest.mark.parametrize("end", ["a death", "the end of the fit"])
+def test_a_worker_waits_for_the_others_as_long_as_the_fit_lasts(end):
+    is_leaving = Event()
+
+    def leave():
+        with meeting_at(place):
+            is_leaving.wait(60)
+
+    with ExitStack() as fit:
+        place = fit.enter_context(waiting_for_workers(HOST, 2, 60))
+        other = Thread(target=leave)
+        other.start()
+        with meeting_at(place) as team:
+            Timer(0.1, is_leaving.set if end == "a death" else fit.close).start()
+            with pytest.raises(LostTeamError, match="every worker must live"):
+                team.gather(1)
+        is_leaving.set()
+        other.join()
+
+
+def test_a_wait_for_something_else_ends_with_the_fit():
+    is_over = Event()
+    with ExitStack() as fit:
+        place = fit.enter_context(waiting_for_workers(HOST, 1, 60))
+        with meeting_at(place) as team, team.watched(is_over.set):
+            fit.close()
+            assert is_over.wait(60)
+
+
+def test_a_wait_that_is_done_is_not_watched():
+    is_over = Event()
+    with (
+        waiting_for_workers(HOST, 1, 60) as place,
+        meeting_at(place) as team,
+        team.watched(is_over.set),
+    ):
+        pass
+    assert not is_over.is_set()
 
 
 def test_nobody_waits_at_a_meeting_that_is_over():
     with waiting_for_workers(HOST, 1, 60) as place:
         pass
-    with pytest.raises(ConnectionRefusedError), meeting_at(place):
+    with pytest.raises(LostTeamError), meeting_at(place):
         pass
 
 
 def test_who_is_there_does_not_wait_forever_for_the_others():
     with (
         waiting_for_workers(HOST, 2, 0.1) as place,
-        pytest.raises(ConnectionAbortedError, match="nobody waits"),
+        pytest.raises(LostTeamError),
         meeting_at(place),
     ):
         pass
 
 
-def test_what_listens_after_the_meeting_is_left_alone():
-    with waiting_for_workers(HOST, 1, 60) as place, meeting_at(place):
-        server = socket.create_server((HOST, 0))
-    with server:
-        socket.create_connection(server.getsockname()).close()
-        server.accept()[0].close()
+@pytest.mark.parametrize(
+    "said", [b"", b"GET / HTTP/1.1\r\n\r\n", b'\0\0\0\x05["a"]', b"\0\0\0\x012"]
+)
+def test_who_does_not_know_the_secret_is_no_worker(said):
+    with waiting_for_workers(HOST, 1, 60) as place:
+        with socket.create_connection(place[:2]) as stranger:
+            stranger.sendall(said)
+        with meeting_at(place) as team:
+            assert (team.rank, team.size) == (0, 1)

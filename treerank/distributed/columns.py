@@ -1,14 +1,17 @@
 """Columns of the workers: their features must be the same, by number and by name."""
 
+from importlib.metadata import version
+from importlib.util import find_spec
 from typing import NamedTuple
 
-import lightgbm
 import numpy as np
-import xgboost
 
 import treerank
 from treerank.checks import shown
 from treerank.team import current_team
+
+#: Packages that must have the same version in all workers, where they are installed.
+_ENGINES = ("lightgbm", "xgboost")
 
 
 class FeatureColumns(NamedTuple):
@@ -37,7 +40,8 @@ def agree_on_columns(own: FeatureColumns | None) -> FeatureColumns:
     >>> agree_on_columns(FeatureColumns(2, ["a", "b"], "<f4")).names
     ['a', 'b']
     """
-    versions = {module.__name__: module.__version__ for module in (treerank, lightgbm, xgboost)}
+    versions = {name: version(name) for name in _ENGINES if find_spec(name)}
+    versions["treerank"] = treerank.__version__
     gathered = current_team().gather((versions, own))
     for each, _ in gathered:
         if each != gathered[0][0]:

@@ -1,5 +1,6 @@
 """Dask: the workers of a Dask cluster fit one model, on collections that are spread over them."""
 
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -8,11 +9,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from treerank.distributed.launcher import tracker_for
+from treerank.distributed.collective import LostTeamError
+from treerank.distributed.launcher import meeting_for
 from treerank.distributed.parts import Part, blocks
-from treerank.distributed.peers import own_address
 from treerank.distributed.worker import fit_share
-from treerank.distributed.xgboost_team import LostTeamError
 
 if TYPE_CHECKING:
     import distributed
@@ -76,7 +76,7 @@ class DaskWorkers:
             raise RuntimeError(
                 f"The cluster must keep its {len(tasks)} workers; it has {len(addresses)} now."
             )
-        with tracker_for(len(tasks), self._host()) as address:
+        with meeting_for(len(tasks), self._host()) as address:
             futures = [
                 self.client.submit(
                     fit_share,
@@ -100,7 +100,9 @@ class DaskWorkers:
         scheduler = urlsplit(str(self.client.scheduler_info(n_workers=0)["address"]))
         if scheduler.scheme not in ("tcp", "tls"):
             return _LOOPBACK
-        return own_address(str(scheduler.hostname), int(scheduler.port or 0))
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:  # sends nothing
+            probe.connect((str(scheduler.hostname), int(scheduler.port or 0)))
+            return str(probe.getsockname()[0])
 
     def _addresses(self) -> list[str]:
         return sorted(self.client.nthreads())

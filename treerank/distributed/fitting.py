@@ -62,8 +62,8 @@ def fit(
     """Fit a ranker by several workers; the model is that of ``ranker.fit``, bit for bit.
 
     The rows may be spread over the workers in any way: they exchange rows, so that each one holds
-    whole queries, and about the same number of documents. The histograms of the trees are added
-    up over the workers. Early stopping and calibration look at the documents
+    whole queries, and all have about as much work with documents and pairs. The histograms of the
+    trees are added up over the workers. Early stopping and calibration look at the documents
     of all workers. Processes import the script that starts them, so a script calls this
     function below ``if __name__ == "__main__":``. In a block of
     :func:`treerank.show_progress`, the iterations of the first worker are shown; a listener cannot

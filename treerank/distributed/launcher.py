@@ -7,12 +7,6 @@ from typing import Any, Protocol
 from treerank.distributed.meeting import waiting_for_workers
 from treerank.distributed.parts import Part
 from treerank.distributed.progress_relay import hearing_progress
-from treerank.lazy import naming_the_extra
-
-with naming_the_extra("XGBoostTrees"):
-    from xgboost.core import XGBoostError
-    from xgboost.tracker import RabitTracker
-
 
 #: Seconds within which all workers must come: those that a cluster starts may take long.
 _PATIENCE = 600
@@ -51,26 +45,20 @@ class Launcher(Protocol):
 
 
 @contextlib.contextmanager
-def tracker_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
-    """Listen at ``host`` for so many workers, and return the address at which they meet.
+def meeting_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
+    """Listen at ``host`` for so many workers, and return the ``address`` of ``fit_share``.
 
-    It also says where the first of them tells its progress, if anybody listens. If one never comes,
-    or the block ends before all have met, the others end with a ``LostTeamError``.
+    If one of them never comes, or the block ends before all are done, the others end with a
+    ``LostTeamError``.
 
     Examples
     --------
-    >>> with tracker_for(1, "127.0.0.1") as address:
-    ...     address["dmlc_tracker_uri"]
+    >>> with meeting_for(1, "127.0.0.1") as address:
+    ...     address["meeting"][0]
     '127.0.0.1'
     """
-    tracker = RabitTracker(host_ip=host, n_workers=n_workers, timeout=_PATIENCE)
-    try:
-        tracker.start()
-        with (
-            hearing_progress(host) as place,
-            waiting_for_workers(host, n_workers, _PATIENCE) as meeting,
-        ):
-            yield tracker.worker_args() | {"progress": place, "meeting": meeting}
-    finally:
-        with contextlib.suppress(XGBoostError):  # it misses workers that have died
-            tracker.free()
+    with (
+        hearing_progress(host) as place,
+        waiting_for_workers(host, n_workers, _PATIENCE) as meeting,
+    ):
+        yield {"meeting": meeting, "progress": place}

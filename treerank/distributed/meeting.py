@@ -1,20 +1,25 @@
-"""Meeting: workers go on together, and wait only as long as what has started the fit does.
+"""Meeting: the place at which the workers of a fit learn of each other, and connect."""
 
-XGBoost waits without a limit for its neighbor to connect, even if that was killed meanwhile, and
-its tracker ends the process if a worker dies before all have come. So all come here first.
-"""
-
-import os
+import json
+import secrets
 import socket
-import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.connection import wait
 from threading import Event, Thread
+from typing import Any
 
-#: Seconds to end the wait for workers.
+from treerank.distributed.collective import Collective, naming_the_loss
+from treerank.team import working_in
+
+#: Seconds to end the wait for workers, and for a worker to say who it is.
 _PATIENCE = 5
-#: Where workers meet.
-Place = tuple[str, int]
+#: Seconds to reach a machine.
+_REACH = 120
+#: Size of the longest message, in bytes.
+_LONGEST = 2**20
+#: Where workers meet: address, port, and a secret, so that no other program can join.
+Place = tuple[str, int, str]
 
 
 @contextmanager
@@ -23,36 +28,45 @@ def waiting_for_workers(host: str, n_workers: int, patience: float) -> Iterator[
 
     Examples
     --------
-    >>> with waiting_for_workers("127.0.0.1", 1, 60) as place, meeting_at(place):
-    ...     place[0]
-    '127.0.0.1'
+    >>> with waiting_for_workers("127.0.0.1", 1, 60) as place, meeting_at(place) as team:
+    ...     team.size
+    1
     """
     lines: list[socket.socket] = []
-    is_over = Event()
+    is_over, secret = Event(), secrets.token_hex()
     with socket.create_server((host, 0), backlog=n_workers) as server:
-        place = server.getsockname()[:2]
+        address = server.getsockname()[:2]
         server.settimeout(patience)
-        welcome = Thread(target=_welcome, args=(server, n_workers, lines, is_over), daemon=True)
+        arguments = server, n_workers, secret, lines, is_over
+        welcome = Thread(target=_welcome, args=arguments, daemon=True)
         welcome.start()
         try:
-            yield place
+            yield (*address, secret)
         finally:
             is_over.set()
             with suppress(OSError):  # a connection ends the wait for one
-                socket.create_connection(place, _PATIENCE).close()
+                socket.create_connection(address, _PATIENCE).close()
             welcome.join()
             _close(lines)
 
 
 def _welcome(
-    server: socket.socket, n_workers: int, lines: list[socket.socket], is_over: Event
+    server: socket.socket,
+    n_workers: int,
+    secret: str,
+    lines: list[socket.socket],
+    is_over: Event,
 ) -> None:
-    """Tell all workers to go on as soon as the last one has come."""
+    """Tell all workers where the others are as soon as the last one has come."""
+    addresses = []
     try:
         while len(lines) < n_workers and not is_over.is_set():
-            lines.append(server.accept()[0])
-        for line in [] if is_over.is_set() else lines:
-            line.send(b"!")
+            line, greeting = _accepted(server, secret)
+            if greeting is not None:
+                lines.append(line)
+                addresses.append(greeting)
+        for rank, line in enumerate([] if is_over.is_set() else lines):
+            _tell(line, [rank, addresses])
     except OSError:  # one has not come in time, or is gone
         _close(lines)
 
@@ -63,41 +77,68 @@ def _close(lines: list[socket.socket]) -> None:
 
 
 @contextmanager
-def meeting_at(place: Place) -> Iterator[None]:
-    """Meet the other workers, and let waits for a connection in the block fail with the meeting."""
-    before, is_over = _listening(), Event()
-    with socket.create_connection(place) as line:
-        line.settimeout(None)
-        if not line.recv(1):
-            raise ConnectionAbortedError("nobody waits for the workers any more")
-        watch = Thread(target=_watch, args=(line, before, is_over), daemon=True)
-        watch.start()
-        try:
-            yield
-        finally:
-            is_over.set()
-            with suppress(OSError):  # the other side may have closed it
-                line.shutdown(socket.SHUT_RDWR)
-            watch.join()
+def meeting_at(place: Place) -> Iterator[Collective]:
+    """Meet the other workers, and let fits in the block be work of this team."""
+    host, port, secret = place
+    with ExitStack() as stack:
+        with naming_the_loss():
+            line = stack.enter_context(socket.create_connection((host, port), _REACH))
+            line.settimeout(None)
+            own = line.getsockname()[0]
+            with socket.create_server((own, 0), backlog=1000) as server:
+                _tell(line, [secret, own, server.getsockname()[1]])
+                rank, addresses = _heard(line)
+                sending = {}
+                for other, address in enumerate(addresses):
+                    if other != rank:
+                        reached = socket.create_connection(tuple(address), _REACH)
+                        sending[other] = stack.enter_context(reached)
+                        _tell(reached, [secret, rank])
+                receiving: dict[int, socket.socket] = {}
+                while len(receiving) < len(sending):
+                    if line in wait([line, server]):
+                        raise ConnectionAbortedError("the fit is over")
+                    connection, greeting = _accepted(server, secret)
+                    if greeting is not None:
+                        receiving[greeting[0]] = stack.enter_context(connection)
+        team = Collective(rank, line, sending, receiving)
+        with working_in(team):
+            yield team
 
 
-def _watch(line: socket.socket, before: set[int], is_over: Event) -> None:
-    """Wait until one side closes the line; if it is the other, close what listens since."""
-    with suppress(OSError):
-        line.recv(1)
-    if not is_over.is_set():
-        for number in _listening() - before:
-            with suppress(OSError), socket.socket(fileno=os.dup(number)) as server:
-                server.shutdown(socket.SHUT_RDWR)
+def _accepted(server: socket.socket, secret: str) -> tuple[socket.socket, Any]:
+    """Return the next connection, and what it says after the secret; None if it does not know."""
+    connection, _ = server.accept()
+    connection.settimeout(_PATIENCE)
+    with suppress(OSError, ValueError, TypeError):
+        told, *greeting = _heard(connection)
+        if secrets.compare_digest(told, secret):
+            connection.settimeout(None)
+            return connection, greeting
+    connection.close()
+    return connection, None
 
 
-def _listening() -> set[int]:
-    """Return the numbers of the sockets of this process that listen; none on Windows."""
-    found = set()
-    for name in os.listdir("/dev/fd") if os.path.isdir("/dev/fd") else ():
-        with suppress(OSError):  # it is closed by now
-            if stat.S_ISSOCK(os.fstat(int(name)).st_mode):
-                with socket.socket(fileno=os.dup(int(name))) as each:
-                    if each.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
-                        found.add(int(name))
+def _tell(line: socket.socket, message: list[Any]) -> None:
+    text = json.dumps(message).encode()
+    line.sendall(len(text).to_bytes(4) + text)
+
+
+def _heard(line: socket.socket) -> list[Any]:
+    """Return a message."""
+    size = int.from_bytes(_read(line, 4))
+    if size > _LONGEST:
+        raise ConnectionAbortedError("this is no worker")
+    message: list[Any] = json.loads(_read(line, size))
+    return message
+
+
+def _read(line: socket.socket, size: int) -> bytes:
+    """Return exactly so many bytes."""
+    found = b""
+    while len(found) < size:
+        more = line.recv(size - len(found))
+        if not more:
+            raise ConnectionAbortedError("nobody waits for this worker any more")
+        found += more
     return found

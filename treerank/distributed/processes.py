@@ -13,10 +13,10 @@ from typing import Any, Self
 import joblib
 import numpy as np
 
-from treerank.distributed.launcher import tracker_for
+from treerank.distributed.collective import LostTeamError
+from treerank.distributed.launcher import meeting_for
 from treerank.distributed.parts import Part, stored_parts
 from treerank.distributed.worker import fit_share
-from treerank.distributed.xgboost_team import LostTeamError
 from treerank.files.scratch import ScratchFolder
 
 #: A process that is not forked has no threads, which a fork would leave in the middle of things.
@@ -92,7 +92,7 @@ class Processes:
             )
         workers = self._workers[: len(tasks)]
         try:
-            with tracker_for(len(tasks), _HOST) as address:
+            with meeting_for(len(tasks), _HOST) as address:
                 for (process, pipe), task in zip(workers, tasks, strict=True):
                     _send(process, pipe, task | {"address": address})
                 return _answers(workers)

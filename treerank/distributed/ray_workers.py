@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from treerank.distributed.launcher import tracker_for
+from treerank.distributed.collective import LostTeamError
+from treerank.distributed.launcher import meeting_for
 from treerank.distributed.parts import Arguments, blocks
 from treerank.distributed.worker import fit_share
-from treerank.distributed.xgboost_team import LostTeamError
 
 #: Seconds in which the other workers may tell why, after the first one has failed.
 _PATIENCE = 5
@@ -89,7 +89,7 @@ class RayWorkers:
             place = PlacementGroupSchedulingStrategy(room)
             options = {"max_retries": 0, "scheduling_strategy": place, **self.options}
             remote = ray.remote(**{"num_cpus": 1, **options})(fit_share)
-            with tracker_for(len(tasks), ray.util.get_node_ip_address()) as address:
+            with meeting_for(len(tasks), ray.util.get_node_ip_address()) as address:
                 return _results([remote.remote(**task, address=address) for task in tasks])
         finally:
             remove_placement_group(room)  # also ends what runs in it

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.distributed.launcher import tracker_for
+from treerank.distributed.collective import LostTeamError
+from treerank.distributed.launcher import meeting_for
 from treerank.distributed.parts import Part, blocks
 from treerank.distributed.processes import portable
 from treerank.distributed.progress_relay import Place, hearing_progress
 from treerank.distributed.ray_workers import check_names
 from treerank.distributed.worker import fit_share
-from treerank.distributed.xgboost_team import LostTeamError
 
 #: Columns in which rows of several data frames travel.
 _SCHEMA = "number long, rows binary"
@@ -146,7 +146,7 @@ def _work(tasks: list[bytes], place: Place | None, batches: Any) -> Any:
         address = None
         if number == 0:
             host = context.getTaskInfos()[0].address.partition(":")[0]
-            address = stack.enter_context(tracker_for(len(tasks), host))
+            address = stack.enter_context(meeting_for(len(tasks), host))
         address = json.loads(context.allGather(json.dumps(address))[0])
         try:
             rows = list(_unpacked(batches))
@@ -155,7 +155,7 @@ def _work(tasks: list[bytes], place: Place | None, batches: Any) -> Any:
             answer = fit_share(**task, address=address | {"progress": place}), None
         except Exception as error:  # raised, Spark would start the stage again
             answer = None, portable(error)
-        context.barrier()  # the tracker lives until all have ended
+        context.barrier()  # the meeting lasts until all have ended
     yield pyarrow.RecordBatch.from_pydict({"answer": [pickle.dumps(answer)]})
 
 

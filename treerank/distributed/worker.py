@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -10,12 +11,15 @@ from sklearn.base import clone
 
 from treerank.checks import check_weight, shown
 from treerank.datasets.tables import take_columns
+from treerank.distributed.collective import Collective
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
 from treerank.distributed.id_hashes import id_hashes
+from treerank.distributed.meeting import meeting_at
 from treerank.distributed.parts import Part, read_part
 from treerank.distributed.progress_relay import telling_progress
 from treerank.distributed.shards import Shard, gather_queries
-from treerank.distributed.xgboost_team import xgboost_team
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_documents, naming
@@ -49,15 +53,14 @@ def fit_share(
     checkpoint : Checkpoint or None
         Where the first worker saves the trees.
     address : dict
-        Arguments of :func:`xgboost_team`, and ``progress``, a place to tell it to.
+        Places: ``meeting``, where workers meet, and ``progress``, which is told there.
     """
-    team_address = dict(address)  # workers in threads share it
-    progress = team_address.pop("progress")
     with (
         warnings.catch_warnings(record=True) as caught,
-        xgboost_team(team_address) as team,
+        meeting_at(address["meeting"]) as team,
+        _network(ranker, team),
         using(checkpoint),
-        telling_progress(progress if team.rank == 0 else None),
+        telling_progress(address["progress"] if team.rank == 0 else None),
     ):
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker")  # of XGBoost
@@ -68,6 +71,15 @@ def fit_share(
         is_first = team.rank == team.gather(len(shard) > 0).index(True)
     messages = [(str(warning.message), warning.category) for warning in caught]
     return ranker if is_first else None, messages
+
+
+def _network(ranker: Any, team: Collective) -> AbstractContextManager[None]:
+    """Return a block in which the engine of the ranker may train by all workers."""
+    if team.size == 1 or not isinstance(make_feature_part(ranker.feature_part), XGBoostTrees):
+        return nullcontext()
+    from treerank.distributed.xgboost_network import xgboost_network
+
+    return xgboost_network(team)
 
 
 def whole_queries(

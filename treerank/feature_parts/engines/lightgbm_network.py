@@ -65,22 +65,24 @@ class Network:
             raise self.error
 
     def add_up(
-        self, given: int, size: int, _: int, starts: Any, sizes: Any, __: int, into: int, *___: Any
+        self, given: int, size: int, _: int, starts: Any, sizes: Any, n: int, into: int, *___: Any
     ) -> None:
         """Write the sum of all workers' histograms, of the features that this worker looks at."""
-        own = slice(starts[self.team.rank], starts[self.team.rank] + sizes[self.team.rank])
-        values = _bytes_at(given, size).view(np.float64)
-        total = self._answer(self.team.total, values)
-        _bytes_at(into, sizes[self.team.rank])[:] = total.view(np.uint8)[own]
+        values = _bytes_at(given, size)
+        parts = [values[starts[t] : starts[t] + sizes[t]].view(np.float64) for t in range(n)]
+        total = self._answer(self.team.total_of_own, parts)
+        own = _bytes_at(into, sizes[self.team.rank])
+        own[:] = 0 if total is None else total.view(np.uint8)
 
     def collect(
         self, given: int, size: int, starts: Any, sizes: Any, n: int, into: int, into_size: int
     ) -> None:
         """Write what all workers have, one after the other."""
-        every = np.zeros(into_size, dtype=np.uint8)
-        start = starts[self.team.rank]
-        every[start : start + size] = _bytes_at(given, size)
-        every = self._answer(self.team.largest, every)
+        every = _bytes_at(into, into_size)
+        every[:] = 0
+        found = self._answer(self.team.gather, _bytes_at(given, size))
+        for start, part in zip(starts[:n], found or (), strict=False):
+            every[start : start + len(part)] = part
         if size == _SPLITS_SIZE:
             _replace_counts(every.reshape(n, 2, -1)[..., _COUNTS])
         elif size > _LARGEST_OTHER:  # splits, of another form
@@ -88,15 +90,15 @@ class Network:
                 f"LightGBM must propose splits of {_SPLITS_SIZE} bytes for workers to agree; "
                 f"version {lightgbm.__version__} has {size}."
             )
-        _bytes_at(into, into_size)[:] = every
 
-    def _answer(self, ask: Callable[[np.ndarray], np.ndarray], values: np.ndarray) -> np.ndarray:
+    def _answer(self, ask: Callable[[Any], Any], value: Any) -> Any:
+        """Return the answer of the team, or None after an error."""
         if self.error is None:
             try:
-                return ask(values)
+                return ask(value)
             except Exception as error:
                 self.error = error
-        return np.zeros_like(values)
+        return None
 
 
 def _replace_counts(counts: np.ndarray) -> None:

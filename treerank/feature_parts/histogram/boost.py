@@ -10,8 +10,9 @@ from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.histogram import sampling
 from treerank.feature_parts.histogram.binned import Binned, bin_rows
 from treerank.feature_parts.histogram.bins import Bins
+from treerank.feature_parts.histogram.buffers import TreeLimits, make_buffers
 from treerank.feature_parts.histogram.forest import Forest, make_forest
-from treerank.feature_parts.histogram.growing import GrownTree, TreeLimits, grow, make_buffers
+from treerank.feature_parts.histogram.growing import GrownTree, grow
 from treerank.feature_parts.histogram.leaves import add_leaves, add_tree, sum_leaves
 from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS, layout_of, pack
 from treerank.feature_parts.histogram.predicting import add_scores

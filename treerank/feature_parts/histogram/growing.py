@@ -3,7 +3,8 @@
 ``"leafwise"`` always splits the leaf with the largest gain; ``"depthwise"`` splits level by level.
 A split costs one pass over the documents of its smaller child. Threads share the work by blocks of
 features: one thread sums a block. Sums are exact, so trees do not depend on the number of threads,
-nor on that of workers, who add up the histogram of each leaf whose documents they have counted.
+nor on that of workers. Each worker adds up the histograms of all workers for a share of the blocks,
+and searches that for splits; then all tell each other the best ones they have found.
 """
 
 from typing import NamedTuple
@@ -12,8 +13,9 @@ import numpy as np
 from numba import prange
 
 from treerank.feature_parts.histogram.binned import WIDTH, Binned
+from treerank.feature_parts.histogram.buffers import Buffers, TreeLimits, shares_of
 from treerank.feature_parts.histogram.categories import best_set
-from treerank.feature_parts.histogram.histograms import BATCH, STRIDE, fill, subtract
+from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
 from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
 from treerank.feature_parts.histogram.partition import partition_rows
 from treerank.feature_parts.histogram.splits import SPLIT, Rules, best_cut, finish_gain, newton_step
@@ -42,14 +44,6 @@ _FIELDS = [(name, np.int64) for name in _INTEGERS] + [(name, np.float64) for nam
 NODE = np.dtype((np.record, _FIELDS))
 
 
-class TreeLimits(NamedTuple):
-    """Limits of the size of a tree, and whether it grows level by level."""
-
-    num_leaves: int
-    max_depth: int
-    level_by_level: bool
-
-
 class GrownTree(NamedTuple):
     """A tree whose splits are by bins.
 
@@ -63,53 +57,6 @@ class GrownTree(NamedTuple):
 
     nodes: np.ndarray
     goes_left: np.ndarray
-
-
-class Buffers(NamedTuple):
-    """Memory that all trees of a fit use.
-
-    Attributes
-    ----------
-    histograms : ndarray of int64, shape (n_leaves, n_blocks, words)
-        One histogram per leaf.
-    bins, words : ndarray of shape (n_tasks, n_blocks, BATCH) and (n_tasks, BATCH * n_words)
-        Copies of the data of a batch of documents.
-    rows : ndarray of uint32
-        Copy of the rows of a leaf while they are partitioned.
-    sums : ndarray of shape (n_blocks, 4, 256)
-        Running sums of a feature, and the gain of its cuts.
-    splits : ndarray of SPLIT, shape (n_blocks, 2)
-        Best split of each of two leaves in each block.
-    sets : ndarray of uint8, shape (n_blocks, 2, 256)
-        The bins that this split sends left, if it is by category.
-    """
-
-    histograms: np.ndarray
-    bins: np.ndarray
-    words: np.ndarray
-    rows: np.ndarray
-    sums: np.ndarray
-    splits: np.ndarray
-    sets: np.ndarray
-
-
-def make_buffers(
-    n_rows: int, n_blocks: int, n_words: int, limits: TreeLimits, n_tasks: int = 1
-) -> Buffers:
-    """Return memory for trees on ``n_rows`` rows of ``n_blocks`` blocks of features."""
-    n_rows_of_team = sum(current_team().gather(n_rows))
-    n_leaves = min(limits.num_leaves, n_rows_of_team) if n_blocks else 1  # no feature varies
-    if 0 < limits.max_depth < 31:
-        n_leaves = min(n_leaves, 2**limits.max_depth)
-    return Buffers(
-        np.empty((n_leaves, n_blocks, WIDTH * STRIDE * n_words), dtype=np.int64),
-        np.empty((n_tasks, -(-n_blocks // n_tasks), BATCH), dtype=np.uint64),
-        np.empty((n_tasks, BATCH * n_words), dtype=np.int64),
-        np.empty(n_rows, dtype=np.uint32),
-        np.empty((n_blocks, 4, STRIDE)),
-        np.empty((n_blocks, 2), dtype=SPLIT),
-        np.zeros((n_blocks, 2, STRIDE), dtype=np.uint8),
-    )
 
 
 def grow(
@@ -164,8 +111,8 @@ def _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes
     n_nodes = np.int64(1)  # a literal 1 has another type for numba
     while True:
         if _is_worth_a_search(nodes, n_nodes, pair, rules, limits):
-            both = _FILL | _CUT
-            _search(both, binned, words, layout, rules, limits, rows, buffers, nodes, pair)
+            both, into = _FILL | _CUT, buffers.histograms[nodes[pair[0]].slot]
+            _search(both, binned, words, layout, rules, limits, rows, buffers, nodes, pair, into)
             _keep_best(buffers, nodes, pair, best, goes_left, rules)
         tree = nodes, n_nodes, best, goes_left, pair
         n_more = _split_next(binned, rules, limits, rows, buffers, *tree)
@@ -179,19 +126,35 @@ def _grow_by_team(
 ):
     """Grow the tree as ``_grow`` does, with histograms of the rows of all workers."""
     n_nodes = 1
-    data = binned, words, layout, rules, limits, rows, buffers, nodes, pair
+    data = words, layout, rules, limits, rows, buffers, nodes, pair, buffers.filled
+    shares = shares_of(len(buffers.filled), team.size)
+    own = shares[team.rank]
+    places = binned.places[WIDTH * own.start : WIDTH * own.stop]
     while True:
         if _is_worth_a_search(nodes, n_nodes, pair, rules, limits):
-            _search(_FILL, *data)
-            own = buffers.histograms[nodes["slot"][pair[0]]]
-            own[:] = team.total(own)
-            _search(_CUT, *data)
-            _keep_best_now(buffers, nodes, pair, best, goes_left, rules)
+            _search(_FILL, binned, *data)
+            total = team.total_of_own([buffers.filled[share] for share in shares])
+            buffers.histograms[nodes["slot"][pair[0]]] = total
+            _search(_CUT, binned._replace(places=places), *data)
+            proposals = _proposals(team, buffers, WIDTH * own.start)
+            _keep_best_now(proposals, nodes, pair, best, goes_left, rules)
         tree = nodes, n_nodes, best, goes_left, pair
         n_more = _split_next_now(binned, rules, limits, rows, buffers, *tree)
         if n_more == 0:
             return n_nodes
         n_nodes += n_more
+
+
+def _proposals(team, buffers, first_place):
+    """Return memory with the best splits of each worker, in place of those of each block."""
+    own = None
+    if len(buffers.splits):
+        block = np.argmax(buffers.splits["gain"], axis=0), [0, 1]
+        own = buffers.splits[block], buffers.sets[block]
+        own[0]["place"] += first_place
+    found = [each for each in team.gather(own) if each is not None]
+    splits, sets = map(np.stack, zip(*found, strict=True))
+    return buffers._replace(splits=splits, sets=sets)
 
 
 @register_jitable(error_model="numpy")
@@ -257,21 +220,22 @@ def _next_leaf(nodes, best, level_by_level):
 
 
 @njit(parallel=True, error_model="numpy")
-def _search(steps, binned, words, layout, rules, limits, rows, buffers, nodes, pair):
+def _search(steps, binned, words, layout, rules, limits, rows, buffers, nodes, pair, into):
     """Find the best split in each block for one or two leaves, in one or two steps.
 
     Step ``_FILL`` writes the histogram of the first leaf, and step ``_CUT`` searches both. The slot
     of the second leaf holds the histogram of both together. Each task works on several neighboring
     blocks, independently of the other tasks.
     """
-    n_tasks, n_each, _ = buffers.bins.shape
+    n_tasks, n_blocks = len(buffers.bins), len(binned.places) // WIDTH
+    n_each = -(-n_blocks // n_tasks)
     of_small = rows[nodes[pair[0]].begin : nodes[pair[0]].end]
     for task in prange(n_tasks):
-        begin = min(task * n_each, binned.words.shape[1])
-        end = min(begin + n_each, binned.words.shape[1])
+        begin = min(task * n_each, n_blocks)
+        end = min(begin + n_each, n_blocks)
         if steps & _FILL:
-            own = buffers.histograms[nodes[pair[0]].slot, begin:end]
             near, near_words = buffers.bins[task, : end - begin], buffers.words[task]
+            own = into[begin:end]
             fill(binned.words, words, layout.n_words, of_small, begin, own, near, near_words)
         for block in range(begin, end if steps & _CUT else begin):
             _search_block(binned.places, layout, rules, limits, buffers, nodes, pair, block)

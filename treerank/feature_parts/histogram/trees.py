@@ -12,9 +12,10 @@ from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
+from treerank.feature_parts.histogram.buffers import TreeLimits
 from treerank.feature_parts.histogram.conversion import as_neutral
 from treerank.feature_parts.histogram.forest import Forest
-from treerank.feature_parts.histogram.growing import GROW_POLICIES, TreeLimits
+from treerank.feature_parts.histogram.growing import GROW_POLICIES
 from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS
 from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
