@@ -119,7 +119,7 @@ def noisy_order(scores, names, iteration, *, smoothing=0.5, seed=0):
     n = len(scores)
     order, falling = np.arange(n, dtype=np.int32), np.empty(n)
     rule = RankRule(np.ones(1), top=0, reach=1, smoothing=smoothing, seed=seed)
-    x, names = np.array(scores, dtype=float), np.array(names)
+    x, names = np.array(scores, dtype=float), np.array(names, dtype=int)
     sort_queries(0, 1, x, names, np.array([0, n]), iteration, rule, order, falling)
     return order.tolist()
 
@@ -131,6 +131,10 @@ def test_noise_orders_keys_that_are_close_by_what_they_are_exactly(gap):
     scores = np.random.default_rng(0).permutation(50) * gap - noise
     order = noisy_order(scores, names, 3)
     np.testing.assert_array_equal((scores + noise)[order], np.sort(scores + noise)[::-1])
+
+
+def test_a_query_may_be_empty():
+    assert noisy_order([], [], 0) == []
 
 
 def test_noise_draws_the_order_of_plackett_and_luce():

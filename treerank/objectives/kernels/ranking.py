@@ -246,7 +246,7 @@ def sort_queries(
         key = keys[: b - a]
         _load_keys(key, x[a:b], names[a:b], iteration, rule)
         sort_by_score(order[a:b], key, not noisy, falling[a:b], ends)
-        if noisy:
+        if noisy and a < b:
             _settle(order[a:b], falling[a:b], x[a:b], names[a:b], iteration, rule)
 
 
