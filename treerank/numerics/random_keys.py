@@ -132,7 +132,7 @@ def near_gumbel(state: int, document: int) -> float:
 
     Examples
     --------
-    >>> abs(near_gumbel(stream(0, 0), 1) - gumbel(stream(0, 0), 1)) < GUMBEL_ERROR
+    >>> bool(abs(near_gumbel(stream(0, 0), 1) - gumbel(stream(0, 0), 1)) < GUMBEL_ERROR)
     True
     """
     return -_near_log(-_near_log(uniform_of(state, document)))

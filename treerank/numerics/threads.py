@@ -98,8 +98,12 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray, *arguments: Any) -> 
 
     Examples
     --------
-    >>> in_parts(lambda first, last: print(first, last), np.array([0, 5, 7]))
-    0 2
+    >>> found = np.zeros(3, dtype=bool)
+    >>> def find(first, last):
+    ...     found[first:last] = True
+    >>> in_parts(find, np.array([0, 5, 7, 9]))
+    >>> found
+    array([ True,  True,  True])
     """
     n_parts = max(1, min(nb.get_num_threads(), len(ends) - 1))
     wanted = np.arange(1, n_parts) * ends[-1] // n_parts
