@@ -1,5 +1,6 @@
 """What neither engine could boost is refused by name."""
 
+import lightgbm
 import numpy as np
 import pytest
 from boosted_regression import HELD_OUT, PARTS, SMALL, TARGETS, Given, X, fitted, held_out_fit
@@ -59,6 +60,13 @@ def test_parameters_that_make_no_sense_are_refused(part_class, params, message):
 def test_no_name_of_an_argument_passes_as_an_engine_parameter_of_xgboost(name):
     with pytest.raises(ValueError, match=f"engine_params must not hold .*'{name}'"):
         fitted(XGBoostTrees, engine_params={name: 1})
+
+
+def test_a_check_of_engine_params_prints_nothing(capsys):
+    lightgbm.Dataset(X, params={"verbosity": 1}).construct()  # from now on LightGBM prints
+    capsys.readouterr()
+    lightgbm_boundary.check_values({"force_col_wise": True})
+    assert capsys.readouterr().out == ""
 
 
 def test_lightgbms_private_list_of_names_is_read_for_engine_params_only(monkeypatch):

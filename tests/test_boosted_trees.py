@@ -203,6 +203,17 @@ def test_rows_in_an_order_are_the_gathered_array(part_class, layout):
     np.testing.assert_allclose(a, b)
 
 
+@pytest.mark.parametrize("target", [TARGET, TARGETS], ids=["one output", "three"])
+def test_validation_by_the_training_rows_needs_no_copy_of_them(part_class, target):
+    rows, scores_of = Rows(X), []
+    for data in (rows, X.copy()):
+        seen = []
+        fitted(part_class, target, rows, validation=(data, lambda s, to=seen: to.append(s) or 0))
+        scores_of.append(np.array(seen))
+    assert scores_of[0].shape == (SMALL["n_estimators"], *target.shape)
+    np.testing.assert_array_equal(*scores_of)
+
+
 def test_batches_end_anywhere(part_class, monkeypatch):
     from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
 

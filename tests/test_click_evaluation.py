@@ -180,9 +180,31 @@ def test_documents_that_the_log_never_shows_are_a_warning():
     assert str(alike).endswith("overlap 100 %")
 
 
+def test_clicks_count_by_their_value():
+    log, price = drawn(2000, 0), 2.0 + QID
+    value = np.where(log.clicked, price[log.items.document[log.item]], np.nan)
+    options = {"propensities": THETA, "n_resamples": 2, "random_state": 0}
+    relevance = (RELEVANCE * price)[log.items.document]
+    scores = Y[log.items.document]
+    found = evaluate_from_log(log, scores, click_value=value, relevance=relevance, **options)
+    by_query = [
+        evaluate_from_log(log.taking(np.flatnonzero(log.query == q)), scores, **options)
+        for q in range(5)
+    ]
+    expected = sum((2.0 + q) * each.estimates["ips"].estimate for q, each in enumerate(by_query))
+    assert found.estimates["ips"].estimate == pytest.approx(expected / 5)
+    assert found.estimates["doubly_robust"].estimate == pytest.approx(expected / 5, rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"click_value": [1.0]}, r"click_value must have one entry per impression; got shape"),
+        ({"click_value": np.full(1000, np.inf)}, "click_value of clicks must be finite; got inf"),
+        (
+            {"click_value": np.ones(200), "reward": "first_click"},
+            "click_value must be None with reward='first_click'",
+        ),
         ({"scores": [1.0]}, "scores must have one entry per document; got 1 for 30"),
         ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),
         ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
@@ -209,6 +231,7 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     log = drawn(500, 0)
     columns = {"query": log.items.query[log.item], "document": log.items.document[log.item]}
     columns |= {"session": log.session, "position": log.position, "click": log.clicked}
+    columns["price"] = np.where(log.clicked, 3.0, np.nan)
     pl.DataFrame(columns).write_parquet(tmp_path / "clicks.parquet")
     files = [tmp_path / name for name in ("model.treerank", "documents.parquet")]
     command = ["evaluate", *files, "--log", tmp_path / "clicks.parquet"]
@@ -219,6 +242,17 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     lines = run(*command).stdout.splitlines()
     assert lines[0] == "clicks of a session\testimate\tlow\thigh"
     assert lines[-1].startswith("logged\t")
+    report = json.loads(run(*command, "--click-value", "price", "--json").stdout)
+    assert report["estimates"]["ips"]["estimate"] == pytest.approx(3 * found["estimate"])
+    lines = run(*command, "--reward", "first_click").stdout.splitlines()
+    scores = ranker.predict(features)[log.items.document]
+    expected = evaluate_from_log(log, scores, reward="first_click", random_state=0)
+    assert lines[0].startswith("first_click of a session")
+    assert lines[1].split("\t")[1] == f"{expected.estimates['ips'].estimate:.6f}"
+    assert "logged" not in lines[-1]
+    refused = run(*command[:3], "--reward", "dcg")
+    assert "--reward and --click-value must come with --log." in refused.stderr
+    assert run(*command, "--reward", "money").exit_code == 2
     refused = run(*command, "--metric", "map")
     assert refused.exit_code == 1
     assert "--log must be without --metric" in refused.stderr

@@ -103,6 +103,15 @@ def test_what_is_no_table_is_refused():
         ClickLog.from_table(3)
 
 
+def test_text_that_a_parquet_file_lacks_is_named_or_kept_as_missing(tmp_path):
+    missing = ["a", None, "b", "a", "b", "c"]
+    path = as_parquet(broken(document=missing), tmp_path)
+    with pytest.raises(ValueError, match=r"document: .* must not be missing; got None in row 1\."):
+        ClickLog.from_table(path)
+    log = ClickLog.from_table(as_parquet(TABLE | {"device": missing}, tmp_path), extra=["device"])
+    assert set(log.extra["device"]) == {"a", "b", "c", None}
+
+
 def test_a_parquet_file_without_a_column_is_refused(tmp_path):
     path = as_parquet({"session": [1], "query": [1]}, tmp_path)
     with pytest.raises(ValueError, match=r"'document'"):
@@ -168,6 +177,26 @@ def test_a_subset_of_sessions_keeps_their_impressions_and_may_repeat_them():
     assert some.items is log.items
     assert some.items.document[some.item].tolist() == [8, 8, 7, 7, 7]
     assert some.clicked.tolist() == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize("given", [dict, pd.DataFrame, pl.DataFrame, as_parquet])
+def test_further_columns_follow_their_impressions(given, tmp_path):
+    table = TABLE | {"seconds": [np.nan, 40.0, np.nan, np.nan, 5.0, 6.0], "device": [*"tssuuu"]}
+    table = given(table, tmp_path) if given is as_parquet else given(table)
+    log = ClickLog.from_table(table, extra=["seconds", "device"])
+    assert log.extra["device"].tolist() == log.sessions[log.session].tolist()
+    assert log.extra["seconds"][log.clicked].tolist() == [5.0, 6.0, 40.0]
+    some = log.taking(np.array([1, 2, 1]))
+    assert some.extra["device"].tolist() == some.sessions[some.session].tolist()
+    assert log.with_clicks(log.extra["seconds"] > 30).extra is log.extra
+    assert ClickLog.from_table(table).extra == {}
+
+
+def test_a_further_column_that_is_not_there_or_too_short_is_named():
+    with pytest.raises(ValueError, match=r"extra\[0\] must name a column of the log; got 'dwell'"):
+        ClickLog.from_table(TABLE, extra=["dwell"])
+    with pytest.raises(ValueError, match=r"click, dwell must have equally many .*6, 1\]\."):
+        ClickLog.from_columns(*TABLE.values(), extra={"dwell": [1]})
 
 
 def test_sessions_are_split_by_query():

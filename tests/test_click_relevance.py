@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from treerank import LightGBMTrees, TreeDirectRanker, make_objective
+from treerank import NDCG, LightGBMTrees, TreeDirectRanker, make_objective
 from treerank.clicks import (
     ClickLog,
     ClickRelevance,
@@ -15,6 +15,9 @@ from treerank.clicks import (
     propensity_intervals,
     simulate_clicks,
 )
+from treerank.clicks.cross_fits import CrossFits
+from treerank.feature_parts.ensembles.bags import deal_bags
+from treerank.objectives.batches import taken
 
 FEW_TREES = LightGBMTrees(n_estimators=20, n_jobs=1)
 
@@ -144,6 +147,50 @@ def test_counts_tell_as_much_as_the_log(data, fitted):
     found = ClickRelevance(FEW_TREES, random_state=0)
     found.fit(log.counts(), (X, qid, np.arange(len(y))))
     assert (found.relevance_ == fitted.relevance_).all()
+
+
+def cross_fits(seed=0):
+    """Return features of few values, clicks of 20 queries, and their fits without some queries."""
+    rng = np.random.default_rng(seed)
+    X, qid = rng.integers(0, 5, size=(200, 3)).astype(float), np.repeat(np.arange(20), 10)
+    clicks = rng.poisson(np.exp(X[:, 0] / 3)) / 4.0
+    objective = make_objective(clicks, qid, loss=ClickShares(), sample_weight=np.full(200, 4.0))
+    return X, objective, deal_bags(objective.groups, 4, np.random.RandomState(0))
+
+
+def test_fits_side_by_side_are_fits_without_the_rows_that_they_leave_out():
+    X, objective, bags = cross_fits()
+    part = LightGBMTrees(n_estimators=5, min_child_samples=0, n_jobs=1, random_state=0)
+    together = part.fit(X, CrossFits(objective, bags)).transform(X)
+    for k, bag in enumerate(bags):
+        alone = part.fit(X[bag.kept], taken(objective, bag.kept)).transform(X)
+        assert together[:, k] == pytest.approx(alone[:, 0], rel=1e-4)
+
+
+def test_fits_side_by_side_are_scored_by_what_they_leave_out():
+    _, objective, bags = cross_fits()
+    fits, scores = CrossFits(objective, bags), np.random.default_rng(1).normal(size=(2, 200, 4))
+    own = np.empty((2, 200))
+    for k, bag in enumerate(bags):
+        own[:, bag.left_out] = scores[:, bag.left_out, k]
+    values = [fits.negative_loss(each) for each in scores]
+    assert values == pytest.approx([-objective(each)[0] for each in own])
+    assert fits.best_scores.tolist() == own[np.argmax(values)].tolist()
+
+
+def test_trees_by_default_learn_relevance_and_not_the_old_ranking(data):
+    X, y, qid, log = data
+    found = ClickRelevance(random_state=0).fit(log, (X, qid, np.arange(len(y))))
+    shown = found.items_.document
+    assert NDCG()(y[shown], found.predicted_, qid[shown]) > 0.95
+    again = ClickRelevance(random_state=0).fit(log, (X, qid, np.arange(len(y))))
+    assert (again.relevance_ == found.relevance_).all()
+
+
+def test_clicks_of_a_single_query_are_learned_from():
+    log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 2, 1], [1, 2] * 2, [1, 0, 1, 1])
+    found = ClickRelevance(random_state=0).fit(log, (np.eye(2), [1, 1], [1, 2]))
+    assert np.isfinite(found.relevance_).all()
 
 
 def test_given_propensities_are_used(data):

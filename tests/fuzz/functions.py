@@ -44,6 +44,8 @@ COLUMNS = [
     *(Y.astype(str), Y.astype(object), Y > 0, Y * 1e300, [None] * 40, QID[::-1], Y.astype("M8[s]")),
     *(Y + 1j, Y.astype(np.float16), np.zeros(40), list(Y), tuple(QID), "0" * 40, QID.reshape(5, 8)),
 ]
+#: Arguments whose text may be the path of a file.
+FILES = ("X", "X_a", "X_b", "train", "data", "features")
 #: Numbers that a user may raise as long as there is time.
 AMOUNTS = re.compile("^n_(?!bins)|^per_query$|^values$|^workers$|^bins$|^k$")
 
@@ -131,6 +133,7 @@ def of_clicks():
         "click": shown.clicked.astype(int),
     }
     n_items, n_slots = len(shown.items.query), shown.n_positions
+    features = np.arange(n_items)[:, None], shown.items.query, shown.items.document
     found = {
         "from_columns": (clicks.ClickLog.from_columns, columns),
         "make_click_log": (
@@ -145,6 +148,16 @@ def of_clicks():
             | {"noise": 0.1, "exploration": 0.2, "random_state": 0},
         ),
         "estimate_propensities": (clicks.estimate_propensities, {"log": shown, "monotone": True}),
+        "session_data": (
+            clicks.session_data,
+            {"log": shown, "features": features, "query": "query", "document": "document"},
+        ),
+        "regression_propensities": (
+            clicks.regression_propensities,
+            {"log": shown, "features": features, "feature_part": "line", "n_bags": 2}
+            | {"monotone": True, "query": "query", "document": "document"}
+            | {"random_state": 0},
+        ),
         "propensity_intervals": (
             clicks.propensity_intervals,
             {
@@ -315,8 +328,8 @@ def check(name, run, right, changed):
     _, error = attempt(partial(run, **(right | changed)))
     if error is None:
         return
-    if any(isinstance(changed.get(name), str) for name in ("X", "X_a", "X_b", "train", "data")):
-        return  # text may be the path of a file
+    if any(isinstance(changed.get(name), str) for name in FILES):
+        return
     assert isinstance(error, ValueError | TypeError), f"{text}: {short(error)}"
     named = any(argument in str(error) for argument in changed)
     # Of two columns of different lengths, the other may be named.

@@ -70,6 +70,8 @@ COMMANDS = {
             "treerank evaluate web.treerank test.txt --metric ndcg@5 --metric map --json",
             "treerank evaluate web.treerank test.txt --per-query > queries.tsv",
             "treerank evaluate web.treerank documents.parquet --log clicks.parquet",
+            "treerank evaluate web.treerank documents.parquet --log clicks.parquet "
+            "--reward first_click",
         ],
     ),
     "report": Command(

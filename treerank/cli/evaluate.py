@@ -19,9 +19,11 @@ from treerank.cli.options import (
     Query,
     Quiet,
     Sparse,
+    choice,
     given,
     metric_option,
 )
+from treerank.clicks.rewards import REWARDS
 from treerank.lazy import load_object
 from treerank.metrics.registry import METRICS, get_metric
 
@@ -46,6 +48,14 @@ def evaluate(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     log: Annotated[Path | None, typer.Option("--log", help=_LOG_HELP)] = None,
+    reward: Annotated[
+        str | None,
+        choice("reward", REWARDS, "With --log, what a ranking earns instead of clicks"),
+    ] = None,
+    click_value: Annotated[
+        str | None,
+        typer.Option(help="Column of the log that says what each click is worth, such as a price."),
+    ] = None,
     label: Label = None,
     query: Query = None,
     memory: Memory = None,
@@ -64,8 +74,11 @@ def evaluate(
         if metric or per_query or label or memory:
             raise ValueError("--log must be without --metric, --per-query, --label and --memory.")
         evaluate_log = load_object("treerank.cli.log_evaluation:evaluate_log")
-        evaluate_log(reporter, model, data, log, query=query or "query", as_json=as_json)
+        options = {"query": query or "query"} | given(reward=reward, click_value=click_value)
+        evaluate_log(reporter, model, data, log, as_json=as_json, **options)
         return
+    if reward or click_value:
+        raise ValueError("--reward and --click-value must come with --log.")
     scores, documents = score_data(reporter, model, data, memory, **reading)
     y, qid = documents.y, documents.qid
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]

@@ -19,9 +19,11 @@ from treerank.clicks.propensities import (
     estimate_propensities,
     propensity_intervals,
 )
+from treerank.clicks.regression import regression_propensities
 from treerank.clicks.relevance import ClickRelevance
 from treerank.clicks.simulation import make_click_log, simulate_clicks
 from treerank.clicks.ubi import read_ubi
+from treerank.clicks.unbiased_pairs import JointPropensities, UnbiasedPairs, session_data
 
 __all__ = [
     "CLICK_MODELS",
@@ -32,9 +34,11 @@ __all__ = [
     "Credited",
     "Interleaved",
     "Items",
+    "JointPropensities",
     "LogEvaluation",
     "Preference",
     "PropensityIntervals",
+    "UnbiasedPairs",
     "estimate_propensities",
     "evaluate_from_log",
     "interleaving_preference",
@@ -42,6 +46,8 @@ __all__ = [
     "optimized_interleaving",
     "propensity_intervals",
     "read_ubi",
+    "regression_propensities",
+    "session_data",
     "simulate_clicks",
     "team_draft",
 ]

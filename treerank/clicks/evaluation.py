@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column, warn_user
+from treerank.checks import as_numbers, check_column, warn_user
 from treerank.clicks.estimators import ESTIMATORS, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
@@ -60,6 +60,7 @@ def evaluate_from_log(
     baseline: ArrayLike | None = None,
     candidates: Items | None = None,
     reward: str | ArrayLike = "clicks",
+    click_value: ArrayLike | None = None,
     propensities: ArrayLike | None = None,
     exposure: ArrayLike | None = None,
     relevance: ArrayLike | None = None,
@@ -88,6 +89,9 @@ def evaluate_from_log(
         sum is the number of clicks; its discount in DCG; 1 / position; or a number for each
         position from the first one. Other positions earn nothing. "first_click" is 1 / position of
         the first click, so its mean is MRR; equal scores count with their mean relevance.
+    click_value : array-like of shape (n_impressions,), default=None
+        What each click is worth, such as a price or seconds in ``log.extra``; ``None`` is 1.
+        Entries of impressions without a click do not matter.
     propensities : array-like of shape (n_positions,), default=None
         Probability that each position is examined; ``None`` estimates them.
     exposure : array-like of shape (n_candidates,), default=None
@@ -95,8 +99,8 @@ def evaluate_from_log(
         logged how it explores; ``None`` counts it.
     relevance : array-like of shape (n_candidates,), default=None
         Probability of a click on each document once it is examined, from elsewhere, such as
-        ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`. "direct" and
-        "doubly_robust" are estimated if it is given.
+        ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`; times the mean value
+        of its clicks if they have one. "direct" and "doubly_robust" are estimated if it is given.
     clip : float, default=10.0
         Largest ratio of the worth of a document to its exposure, for all estimators but "ips" and
         "direct".
@@ -129,7 +133,8 @@ def evaluate_from_log(
         None if column is None else check_column(name, column, len(candidates))
         for name, column in (("exposure", exposure), ("relevance", relevance))
     ]
-    sums = _Sums(log, candidates, theta, clip, *given)
+    clicks = _valued_clicks(log, click_value, earning)
+    sums = _Sums(log, clicks, candidates, theta, clip, *given)
     whole = sums.of(np.ones(log.n_sessions), rankings[0].worth)
     overlap = _overlap(whole)
     names = [name for name in ESTIMATORS if relevance is not None or name not in NEED_RELEVANCE]
@@ -157,6 +162,7 @@ class _Sums:
     def __init__(
         self,
         log: ClickLog,
+        clicks: np.ndarray,
         candidates: Items,
         theta: np.ndarray,
         clip: float,
@@ -168,7 +174,7 @@ class _Sums:
         )
         known = rows[log.item] >= 0
         self.item, self.session = rows[log.item][known], log.session[known]
-        self.clicked = log.clicked[known].astype(np.float64)
+        self.clicked = clicks[known]
         self.exposed = theta[log.position[known] - 1]
         self.n_items, self.clip, self.exposure = len(candidates), clip, exposure
         self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance
@@ -195,6 +201,23 @@ class _Sums:
         ratio = np.abs(sums.worth * sums.weight)
         weight = np.bincount(self.session, ratio[self.item] * self.exposed)
         return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
+
+
+def _valued_clicks(log: ClickLog, value: ArrayLike | None, reward: Reward) -> np.ndarray:
+    """Return the value of each impression: that of its click, or 0."""
+    clicks = log.clicked.astype(np.float64)
+    if value is None:
+        return clicks
+    if reward.propensities is not None:
+        raise ValueError("click_value must be None with reward='first_click'; got values.")
+    values = as_numbers("click_value", value)
+    if values.shape != clicks.shape:
+        raise ValueError(
+            f"click_value must have one entry per impression; got shape {values.shape} for "
+            f"{len(clicks)} of them."
+        )
+    clicks[log.clicked] = check_column("click_value of clicks", values[log.clicked])
+    return clicks
 
 
 def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:

@@ -61,7 +61,7 @@ def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
     needed = [document] if qid is not None else [query, document]
     if frame is None or not set(needed) <= set(frame.columns):
         found = "no data frame" if frame is None else shown(frame.columns)
-        raise ValueError(f"features must have the columns {needed}; got {found}.")
+        raise ValueError(f"features must have the columns {shown(needed)}; got {found}.")
     ids = [frame[name].to_numpy() for name in needed]
     return frame.drop(needed), _unique_items(*([qid] if qid is not None else []), *ids)
 

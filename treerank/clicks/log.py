@@ -5,8 +5,8 @@ of a position are one run of rows, and they belong to the first ``n_at[position 
 Kernels walk over positions and treat all sessions at once.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -43,6 +43,8 @@ class ClickLog:
         Item of each impression: those at position 1 of all sessions, then those at position 2.
     clicked : ndarray of bool of shape (n_impressions,)
         Whether it was clicked.
+    extra : dict from str to ndarray of shape (n_impressions,)
+        Whatever else was logged with each impression, such as the time spent on the document.
 
     Examples
     --------
@@ -64,6 +66,7 @@ class ClickLog:
     n_at: np.ndarray
     item: np.ndarray
     clicked: np.ndarray
+    extra: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def from_table(
@@ -75,6 +78,7 @@ class ClickLog:
         document: str = "document",
         position: str = "position",
         click: str = "click",
+        extra: Sequence[str] = (),
     ) -> Self:
         """Read a log from a table with a row for each shown document.
 
@@ -84,6 +88,8 @@ class ClickLog:
             A Parquet file, or a folder of them; or a data frame of pandas, polars or Arrow.
         session, query, document, position, click : str
             Names of the columns.
+        extra : sequence of str, default=()
+            Further columns to keep, as they are. No others are read.
 
         Returns
         -------
@@ -99,23 +105,40 @@ class ClickLog:
         --------
         >>> import polars as pl
         >>> shown = {"session": [7, 7], "query": ["shoes"] * 2, "document": ["a", "b"]}
-        >>> ClickLog.from_table(pl.DataFrame(shown | {"position": [1, 2], "click": [0, 1]}))
+        >>> table = pl.DataFrame(shown | {"position": [1, 2], "click": [0, 1], "seconds": [0, 5]})
+        >>> log = ClickLog.from_table(table, extra=["seconds"])
+        >>> log
         ClickLog(n_sessions=1, n_items=2, n_positions=2, n_clicks=1, n_sessions_without_click=0)
+        >>> log.with_clicks(log.extra["seconds"] > 30).clicked  # only long visits count
+        array([False, False])
         """
-        names = (session, query, document, position, click)
-        return cls.from_columns(*named_columns(table, dict(zip(COLUMNS, names, strict=True))))
+        needed = dict(zip(COLUMNS, (session, query, document, position, click), strict=True))
+        names = needed | {f"extra[{i}]": name for i, name in enumerate(extra)}
+        columns = named_columns(table, names)
+        kept = dict(zip(extra, columns[len(needed) :], strict=True))
+        return cls.from_columns(*columns[: len(needed)], extra=kept)
 
     @classmethod
     def from_columns(
-        cls, session: Any, query: Any, document: Any, position: Any, click: Any
+        cls,
+        session: Any,
+        query: Any,
+        document: Any,
+        position: Any,
+        click: Any,
+        *,
+        extra: Mapping[str, Any] | None = None,
     ) -> Self:
         """Make a log from columns with an entry for each shown document."""
         session = check_ids("session", session)
         query, document = check_ids("query", query), check_ids("document", document)
         position, clicked = check_column("position", position), check_clicks(click)
-        lengths = [len(column) for column in (session, query, document, position, clicked)]
+        others = {name: np.asarray(column) for name, column in (extra or {}).items()}
+        columns = [session, query, document, position, clicked, *others.values()]
+        lengths = [len(column) for column in columns]
         if min(lengths) < max(lengths):
-            raise ValueError(f"{', '.join(COLUMNS)} must have equally many entries; got {lengths}.")
+            names = ", ".join([*COLUMNS, *others])
+            raise ValueError(f"{names} must have equally many entries; got {lengths}.")
         groups = QueryGroups.from_qid(session)
         _check_one_query(query, groups, session)
         by_place = np.lexsort((position, groups.codes))
@@ -132,6 +155,7 @@ class ClickLog:
             np.bincount(position.astype(np.int64))[1:],
             item[order],
             clicked[order],
+            {name: column[order] for name, column in others.items()},
         )
 
     @property
@@ -196,6 +220,7 @@ class ClickLog:
             n_at=n_at[n_at > 0],
             item=self.item[rows],
             clicked=self.clicked[rows],
+            extra={name: column[rows] for name, column in self.extra.items()},
         )
 
     def __repr__(self) -> str:

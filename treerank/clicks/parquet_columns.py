@@ -117,5 +117,7 @@ def _largest_position(column: pa.ChunkedArray) -> int:
 
 
 def _array(path: str | Path, name: str, column: pa.ChunkedArray) -> np.ndarray:
-    """Return a column of numbers, or of ids."""
-    return column.to_numpy() if is_number(column.type) else as_ids(str(path), name, column)
+    """Return a column of numbers, or of ids; one that is missing is nan or None."""
+    if is_number(column.type) or column.null_count:
+        return _plain(column).to_numpy()
+    return as_ids(str(path), name, column)

@@ -11,6 +11,7 @@ position. That is the likelihood of the position-based model with Poisson counts
 of each item. Attractions do not appear in it, so few impressions of an item cause no bias.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -50,6 +51,7 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
 
     Nothing is known of a position whose documents were never shown elsewhere. Ranks that differ
     between sessions are needed: those of a ranker that explores, of swaps, or of two rankers.
+    Without them, see :func:`~treerank.clicks.regression.regression_propensities`.
 
     Parameters
     ----------
@@ -70,7 +72,8 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     array([1.  , 0.51, 0.33, 0.26, 0.2 ])
     """
     counts = log.counts() if isinstance(log, ClickLog) else log
-    _check_clicks(counts)
+    check_clicked(counts)
+    _warn_of_fixed_rankings(counts)
     clicks_of_item = counts.by_item(counts.clicked)
     clicks = counts.by_slot(counts.clicked)
     propensities = np.ones(counts.n_slots)
@@ -85,16 +88,30 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
         propensities = new
         if change < _TOL:
             break
-    if monotone:
-        clicked = clicks / propensities  # the clicks that a propensity of 1 would have had
-        propensities = isotonic_regression(propensities, sample_weight=clicked, increasing=False)
-        propensities /= propensities[0]
-    return propensities
+    return falling(propensities, clicks) if monotone else propensities
+
+
+def falling(propensities: np.ndarray, clicks: np.ndarray) -> np.ndarray:
+    """Return the propensities that never rise and are most like others, from 1 on.
+
+    Examples
+    --------
+    >>> falling(np.array([1.0, 0.4, 0.5]), np.array([100.0, 40.0, 50.0]))
+    array([1.  , 0.45, 0.45])
+    """
+    clicked = clicks / propensities  # the clicks that a propensity of 1 would have had
+    found = isotonic_regression(propensities, sample_weight=clicked, increasing=False)
+    return np.asarray(found / found[0])
 
 
 @check_arguments
 def propensity_intervals(
-    log: ClickLog, *, n_resamples: Several = 200, level: Level = 0.95, random_state: Seed = None
+    log: ClickLog,
+    *,
+    estimate: Callable[[ClickLog], np.ndarray] = estimate_propensities,
+    n_resamples: Several = 200,
+    level: Level = 0.95,
+    random_state: Seed = None,
 ) -> PropensityIntervals:
     """Return propensities with intervals by a bootstrap over sessions.
 
@@ -102,6 +119,8 @@ def propensity_intervals(
     ----------
     log : ClickLog
         Impressions and clicks.
+    estimate : callable, default=estimate_propensities
+        What returns the propensities of a log.
     n_resamples : int, default=200
         Number of logs that are drawn from the sessions, with replacement.
     level : float, default=0.95
@@ -122,16 +141,16 @@ def propensity_intervals(
     True
     """
     rng = check_random_state(random_state)
-    estimate = estimate_propensities(log)
+    found = estimate(log)
     draws = np.stack(
         [
-            estimate_propensities(log.taking(rng.randint(log.n_sessions, size=log.n_sessions)))
+            estimate(log.taking(rng.randint(log.n_sessions, size=log.n_sessions)))
             for _ in range(n_resamples)
         ]
     )
     # The basic bootstrap in logarithms, in which the spread does not depend on the value.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    return PropensityIntervals(estimate, estimate**2 / high, estimate**2 / low)
+    return PropensityIntervals(found, found**2 / high, found**2 / low)
 
 
 def check_propensities(propensities: object, n_positions: int) -> np.ndarray:
@@ -160,16 +179,31 @@ def check_propensities(propensities: object, n_positions: int) -> np.ndarray:
     return given[:n_positions]
 
 
-def _check_clicks(counts: ClickCounts) -> None:
-    """Refuse positions without a click; warn where documents never change their position."""
+def check_clicked(counts: ClickCounts) -> None:
+    """Refuse positions without a click.
+
+    Examples
+    --------
+    >>> from treerank.clicks import make_click_log
+    >>> log = make_click_log(100, random_state=0)
+    >>> check_clicked(log.with_clicks(log.position == 1).counts())
+    Traceback (most recent call last):
+    ...
+    ValueError: log must have a click at each position to tell propensities; got none at \
+[2, 3, 4, 5]. Leave these positions out, or pass propensities.
+    """
     without = np.flatnonzero(counts.by_slot(counts.clicked) == 0)
     if len(without):
         raise ValueError(
             "log must have a click at each position to tell propensities; got none at "
             f"{shown((without + 1).tolist())}. Leave these positions out, or pass propensities."
         )
+
+
+def _warn_of_fixed_rankings(counts: ClickCounts) -> None:
+    """Warn where documents never change their position."""
     if len(np.unique(counts.item)) == len(counts.item) and counts.n_slots > 1:
         warn_user(
             "No document of a query was shown at two positions, so position and relevance cannot "
-            "be told apart: all propensities are 1."
+            "be told apart: all propensities are 1. regression_propensities tells them by features."
         )

@@ -29,20 +29,18 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
+from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog, check_any_click
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.clicks.shrinkage import gamma_shape
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
-from treerank.feature_parts.ensembles.bags import Bag, deal_bags
-from treerank.feature_parts.ensembles.part_list import weighed
-from treerank.feature_parts.registry import feature_part_class, make_feature_part, reads_sparse
+from treerank.feature_parts.ensembles.bags import deal_bags
+from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Objective
-from treerank.objectives.batches import taken
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
 
@@ -54,7 +52,8 @@ class ClickRelevance(BaseEstimator):
     Parameters
     ----------
     feature_part : str, feature part or None, default=None
-        Function that predicts relevance from features. ``None`` is boosted trees that stop early.
+        Function that predicts relevance from features. ``None`` is boosted trees whose fits all
+        stop at the same round.
     n_bags : int, default=5
         Number of its fits; each leaves out another share of the queries.
     propensities : array-like of shape (n_positions,), default=None
@@ -170,36 +169,13 @@ class ClickRelevance(BaseEstimator):
         rates = Judgments.of(clicks / exposure, groups, exposure)
         objective = ClickShares().bind(rates)
         rng = check_random_state(self.random_state)
-        scores = np.empty(len(clicks))
-        for bag in deal_bags(groups, self.n_bags, rng):
-            part = _fitted(self._new_part(), rows, objective, bag, int(rng.randint(2**31 - 1)))
-            scores[bag.left_out] = weighed(part, rows.take(bag.left_out)).sum(axis=1)
-        return scores
-
-    def _new_part(self) -> Any:
-        """Return a new feature part, by default one that learns little from each document."""
-        if self.feature_part is not None:
-            return make_feature_part(self.feature_part)
-        return feature_part_class("lightgbm")(
-            n_estimators=1000,
-            learning_rate=0.05,
-            num_leaves=7,
-            colsample_bytree=0.3,
-            early_stopping_rounds=40,
-        )
+        bags = deal_bags(groups, self.n_bags, rng)
+        return left_out_scores(self.feature_part, rows, objective, bags, rng)
 
     def _dense_reader(self) -> str | None:
         """Return the name of the class that reads dense matrices only, or ``None``."""
-        part = self._new_part()
+        part = new_part(self.feature_part)
         return None if reads_sparse(part) else type(part).__name__
-
-
-def _fitted(part: Any, rows: Rows, objective: Objective, bag: Bag, seed: int) -> Any:
-    """Return a part that is fitted to what a bag keeps, with a seed if it has none."""
-    if "random_state" in part.get_params() and part.random_state is None:
-        part.set_params(random_state=seed)
-    watched = bag.loss_left_out(rows, objective)
-    return part.fit(rows.take(bag.kept), taken(objective, bag.kept), validation=watched)
 
 
 def _corrected(

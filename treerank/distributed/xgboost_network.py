@@ -1,8 +1,8 @@
 """Network of XGBoost: its workers add up histograms by connections of its own.
 
 XGBoost's workers meet at a *tracker*, which listens in the process of the first worker. XGBoost
-waits without a limit for its neighbor to connect, even if that was killed meanwhile; so what it
-listens at is closed when the fit ends.
+waits without a limit for its neighbor to connect, even if that was killed meanwhile, and for the
+tracker; so what it listens at is closed when the fit ends, and the tracker is, too.
 """
 
 import os
@@ -28,14 +28,37 @@ _PATIENCE = 600
 @contextmanager
 def xgboost_network(team: Collective) -> Iterator[None]:
     """Let XGBoost train by all workers of the team in this block."""
-    with _naming_the_loss(), _tracker(team) as address:
-        before = _listening()
-        with ExitStack() as stack:
-            # XGBoost prints a line for each worker.
-            with redirect_stdout(StringIO()), team.watched(lambda: _close(_listening() - before)):
-                stack.enter_context(collective.CommunicatorContext(**address))
-            yield
-        team.gather(None)  # the tracker lives until all have left
+    tracker = RabitTracker(team.size, team.host, timeout=_PATIENCE) if team.rank == 0 else None
+    before = _listening()
+
+    def end() -> None:
+        _close(_listening() - before)
+        _free(tracker)
+
+    with _naming_the_loss():
+        try:
+            with ExitStack() as stack:
+                # XGBoost prints a line for each worker.
+                with redirect_stdout(StringIO()), team.watched(end):
+                    address = team.gather(None if tracker is None else _started(tracker))[0]
+                    stack.enter_context(collective.CommunicatorContext(**address))
+                yield
+            team.gather(None)  # the tracker lives until all have left
+        finally:
+            _free(tracker)
+
+
+def _started(tracker: RabitTracker) -> dict[str, Any]:
+    """Let the tracker listen; return the arguments of all workers for their communicator."""
+    tracker.start()
+    return tracker.worker_args()
+
+
+def _free(tracker: RabitTracker | None) -> None:
+    """End the tracker, and the waits of workers for it."""
+    with suppress(XGBoostError):  # it misses workers that have died
+        if tracker is not None:
+            tracker.free()
 
 
 @contextmanager
@@ -47,21 +70,6 @@ def _naming_the_loss() -> Iterator[None]:
         if "collective" not in str(error):
             raise
         raise LostTeamError(LOSS) from error
-
-
-@contextmanager
-def _tracker(team: Collective) -> Iterator[dict[str, Any]]:
-    """Let the first worker listen; return the arguments of all for XGBoost's communicator."""
-    if team.rank:
-        yield team.gather(None)[0]
-        return
-    tracker = RabitTracker(host_ip=team.host, n_workers=team.size, timeout=_PATIENCE)
-    try:
-        tracker.start()
-        yield team.gather(tracker.worker_args())[0]
-    finally:
-        with suppress(XGBoostError):  # it misses workers that have died
-            tracker.free()
 
 
 def _listening() -> set[int]:

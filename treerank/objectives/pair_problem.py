@@ -6,9 +6,9 @@ The kernels of :mod:`treerank.objectives.kernels` work on places. Each of them r
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from treerank.objectives.normalization import query_factors
 from treerank.objectives.pairs import GivenPairs, Pairs
 from treerank.objectives.position_values import no_values
 from treerank.objectives.weights import PairWeight, WeightOptions
+
+#: What is cached and depends on labels and queries alone.
+_OF_LABELS = ("labels", "n_pairs", "last_order")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +69,18 @@ class PairProblem:
     query_normalization: str | None
     typical_size: float
 
+    def weighted(self, sample_weight: np.ndarray) -> Self:
+        """Return the same pairs with other weights of documents; what labels alone say is kept."""
+        other = replace(self, judgments=replace(self.judgments, sample_weight=sample_weight))
+        other.__dict__.update({name: getattr(self, name) for name in _OF_LABELS})
+        return other
+
     @property
     def groups(self) -> QueryGroups:
         """Queries of the rows."""
         return self.judgments.groups
 
-    @property
+    @cached_property
     def n_pairs(self) -> float:
         """Number of pairs that could count, before weights."""
         if isinstance(self.pairs, GivenPairs):

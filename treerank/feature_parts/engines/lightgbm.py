@@ -188,7 +188,9 @@ class LightGBMTrees(BoostedTrees):
         reference = make_reference(rows, params, **options)
         data = make_dataset(rows, whole=earlier is not None, reference=reference, **options)
         held_out = None
-        if validation_rows is not None:
+        if validation_rows is rows:  # LightGBM knows their scores
+            held_out = [data]
+        elif validation_rows is not None:
             held_out = [make_dataset(validation_rows, whole=earlier is not None, reference=data)]
 
         def objective(scores, _):

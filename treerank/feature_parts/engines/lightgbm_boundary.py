@@ -162,7 +162,7 @@ def progress_callback(
 
 def check_values(engine_params: dict[str, Any]) -> None:
     """Refuse values that LightGBM does not take; it has no other check than to make a model."""
-    data = lightgbm.Dataset(np.zeros((2, 1)), label=np.zeros(2))
+    data = lightgbm.Dataset(np.zeros((2, 1)), label=np.zeros(2), params=_QUIET)
     try:
         lightgbm.Booster({**_QUIET, **engine_params}, data)
     except (lightgbm.basic.LightGBMError, TypeError) as error:

@@ -147,14 +147,17 @@ def _grow_by_team(
 
 def _proposals(team, buffers, first_place):
     """Return memory with the best splits of each worker, in place of those of each block."""
-    own = None
+    own = b"", b""
     if len(buffers.splits):
         block = np.argmax(buffers.splits["gain"], axis=0), [0, 1]
-        own = buffers.splits[block], buffers.sets[block]
-        own[0]["place"] += first_place
-    found = [each for each in team.gather(own) if each is not None]
-    splits, sets = map(np.stack, zip(*found, strict=True))
-    return buffers._replace(splits=splits, sets=sets)
+        splits = buffers.splits[block]
+        splits["place"] += first_place
+        own = splits.tobytes(), buffers.sets[block].tobytes()
+    splits, sets = map(b"".join, zip(*team.gather(own), strict=True))
+    return buffers._replace(
+        splits=np.frombuffer(bytearray(splits), dtype=SPLIT).reshape(-1, 2),
+        sets=np.frombuffer(bytearray(sets), dtype=np.uint8).reshape(-1, 2, STRIDE),
+    )
 
 
 @register_jitable(error_model="numpy")
