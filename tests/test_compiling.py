@@ -1,5 +1,6 @@
 """Kernels on disk: each version has its own, and so has each set of parts."""
 
+import gc
 import os
 import subprocess
 import sys
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 from numba import prange
 from numba.core.codegen import JITCodeLibrary
+from numba.core.errors import TypingError
 
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
-from treerank.numerics.compiling import SharedCacheFile, kernel_for, register_jitable
+from treerank.numerics.compiling import SharedCacheFile, kernel_for, njit, register_jitable
 from treerank.objectives.kernels.exact_pairs import exact_kernel
 from treerank.objectives.losses import PAIR_LOSSES
 
@@ -177,3 +179,24 @@ def test_processes_that_store_code_at_the_same_time_keep_both(tmp_path):
     first.save("single", "for single")
     beside.join()
     assert [second.load(key) for key in ("single", "double")] == ["for single", "for double"]
+
+
+@pytest.mark.parametrize("is_collecting", [True, False])
+def test_garbage_is_collected_after_compiling_as_it_was_before(is_collecting):
+    seen = []
+
+    @register_jitable
+    def part(x):
+        return x.shape if isinstance(x, tuple) else x  # a tuple has no shape
+
+    try:
+        (gc.enable if is_collecting else gc.disable)()
+        kernel = njit(lambda x: part(x))
+        kernel(1)
+        seen.append(gc.isenabled())
+        with pytest.raises(TypingError):
+            kernel((1, 2))
+        seen.append(gc.isenabled())
+    finally:
+        gc.enable()
+    assert seen == [is_collecting] * 2

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pair_oracle import METRIC_OF_WEIGHT, expected_reciprocal_rank, swap_change
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.kernels.ranking import RankRule, Ranks, rank_kernel
+from treerank.objectives.kernels.ranking import RankRule, Ranks, sort_queries, value_kernel
 from treerank.objectives.weights import PAIR_WEIGHTS, WeightOptions
 
 documents = st.lists(
@@ -28,8 +28,9 @@ def weights_of_pairs(name, labels, scores, k):
     ranks = Ranks(np.arange(len(y), dtype=np.int32), np.zeros(1, np.int32), *np.zeros((6, len(y))))
     discounts = options.discounts(weight.discount, groups.sizes.max())
     rule = RankRule(discounts, top=0, reach=len(discounts), smoothing=0.0, seed=0)
-    kernel = rank_kernel(weight.values, False, False, False)
-    kernel(x, gain, order, groups.indptr, 0, rule, ranks, ranks.near)
+    kernel, falling = value_kernel(weight.values, False, False, False), np.empty(len(y))
+    sort_queries(0, 1, x, order, groups.indptr, 0, rule, ranks.order, falling)
+    kernel(0, 1, falling, gain, groups.indptr, rule, ranks, ranks.near)
     found = {}
     for a, i in enumerate(order):
         for b, j in enumerate(order):

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from numba import njit
 from scipy import stats
 
-from treerank.numerics.random_keys import _stream_output, gumbel, uniform, uniforms
+from treerank.numerics import random_keys
+from treerank.numerics.random_keys import (
+    GUMBEL_ERROR,
+    _stream_output,
+    gumbel,
+    near_gumbel,
+    stream,
+    uniform,
+    uniforms,
+)
 
 words = st.integers(0, 2**63 - 1)
 
@@ -54,7 +63,9 @@ def test_streams_are_those_of_splitmix64():
 )
 def test_known_keys_keep_their_numbers(key, expected):
     assert uniform(*key) == expected
-    np.testing.assert_allclose(gumbel(*key), -np.log(-np.log(expected)), rtol=1e-14)
+    np.testing.assert_allclose(
+        gumbel(stream(*key[:2]), key[2]), -np.log(-np.log(expected)), rtol=1e-14
+    )
 
 
 def test_many_keys_have_the_numbers_of_each():
@@ -78,7 +89,7 @@ def test_numbers_are_the_same_without_a_compiler():
 @given(seed=words, iteration=words, document=words)
 def test_numbers_lie_strictly_between_zero_and_one(seed, iteration, document):
     assert 0 < uniform(seed, iteration, document) < 1
-    assert np.isfinite(gumbel(seed, iteration, document))
+    assert np.isfinite(gumbel(stream(seed, iteration), document))
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**62])
@@ -95,8 +106,20 @@ def test_seeds_are_uniform_too():
     assert stats.kstest(numbers, "uniform").pvalue > 0.001
 
 
+@given(state=words, document=words)
+def test_numbers_that_are_nearly_gumbel_are_as_near_as_promised(state, document):
+    assert abs(near_gumbel(state, document) - gumbel(state, document)) < GUMBEL_ERROR / 5
+
+
+@pytest.mark.parametrize("place", range(0, 52, 3))
+def test_nearly_gumbel_numbers_are_near_at_both_ends(monkeypatch, place):
+    for share in ((2**place + 0.5) / 2**52, 1 - (2**place + 0.5) / 2**52):
+        monkeypatch.setattr(random_keys, "uniform_of", lambda *_, share=share: share)
+        assert abs(near_gumbel(0, 0) - gumbel(0, 0)) < GUMBEL_ERROR / 5
+
+
 def test_gumbel_numbers_are_gumbel():
-    numbers = [gumbel(0, 0, document) for document in range(2_000)]
+    numbers = [gumbel(stream(0, 0), document) for document in range(2_000)]
     assert stats.kstest(numbers, "gumbel_r").pvalue > 0.001
 
 

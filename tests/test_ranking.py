@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 from pair_oracle import orders
 
+from treerank.numerics.random_keys import gumbel, stream
 from treerank.objectives.kernels import ranking
-from treerank.objectives.kernels.ranking import RankRule, chance_in_top, sort_by_score, sort_noisy
+from treerank.objectives.kernels.ranking import (
+    BINS,
+    RankRule,
+    chance_in_top,
+    sort_by_score,
+    sort_queries,
+)
 
 _RNG = np.random.default_rng(0)
 KEYS = {
@@ -22,13 +29,20 @@ KEYS = {
 }
 
 
+def sorted_keys(order, key, nearly_sorted):
+    """Sort the order in place, and return the keys in that order."""
+    falling = np.empty(len(key))
+    sort_by_score(order, key, nearly_sorted, falling, np.empty(BINS * len(key) + 1, np.uint32))
+    return falling
+
+
 @pytest.mark.parametrize("nearly_sorted", [True, False])
 @pytest.mark.parametrize("name", KEYS)
 def test_the_order_falls_from_any_start(name, nearly_sorted):
     key = KEYS[name]
     order = np.random.default_rng(1).permutation(len(key)).astype(np.int32)
     with np.errstate(over="ignore"):  # the gap of both extremes is infinite
-        falling = sort_by_score(order, key, nearly_sorted)
+        falling = sorted_keys(order, key, nearly_sorted)
     np.testing.assert_array_equal(np.sort(order), np.arange(len(key)))
     np.testing.assert_array_equal(falling, key[order])
     np.testing.assert_array_equal(falling, np.sort(key)[::-1])
@@ -40,9 +54,9 @@ def steps(monkeypatch):
     done = []
     throw, insert = ranking._sort_by_bin, ranking._insertion_sort
 
-    def recording_throw(order, falling):
+    def recording_throw(*arguments):
         done.append("bins")
-        return throw(order, falling)
+        return throw(*arguments)
 
     def recording_insert(order, falling, gap, patience):
         done.append(gap)
@@ -68,14 +82,14 @@ _UNEVEN = np.append(1e9, _EVEN)
     ],
 )
 def test_a_sort_does_no_more_than_it_must(steps, key, order, nearly_sorted, expected):
-    np.testing.assert_array_equal(sort_by_score(order, key, nearly_sorted), np.sort(key)[::-1])
+    np.testing.assert_array_equal(sorted_keys(order, key, nearly_sorted), np.sort(key)[::-1])
     assert steps == expected
 
 
 def test_bins_leave_to_sort_only_what_shares_one():
-    order, falling = np.arange(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
-    ranking._sort_by_bin(order, falling)
-    # Four bins are one wide, the last is for the smallest key: 3.9 and 4.0 share the first.
+    order, falling, key = np.arange(5), np.empty(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
+    ranking._sort_by_bin(order, key, falling, np.empty(BINS * 5 + 1, np.uint32))
+    # 19 of 20 bins have a width of 4 / 19, so that 3.9 and 4.0 share the first.
     assert falling.tolist() == [3.9, 4.0, 2.1, 1.0, 0.0]
     assert order.tolist() == [1, 3, 4, 2, 0]
 
@@ -102,10 +116,25 @@ def test_the_chance_to_be_in_the_top_is_the_share_of_orders(scores, top):
 
 
 def noisy_order(scores, names, iteration, *, smoothing=0.5, seed=0):
-    order = np.arange(len(scores), dtype=np.int32)
+    n = len(scores)
+    order, falling = np.arange(n, dtype=np.int32), np.empty(n)
     rule = RankRule(np.ones(1), top=0, reach=1, smoothing=smoothing, seed=seed)
-    sort_noisy(order, np.array(scores, dtype=float), np.array(names), iteration, rule)
+    x, names = np.array(scores, dtype=float), np.array(names, dtype=int)
+    sort_queries(0, 1, x, names, np.array([0, n]), iteration, rule, order, falling)
     return order.tolist()
+
+
+@pytest.mark.parametrize("gap", [0, 1e-15, 1e-10, 1e-9, 1e-7])
+def test_noise_orders_keys_that_are_close_by_what_they_are_exactly(gap):
+    names = np.arange(50)
+    noise = np.array([0.5 * gumbel(stream(0, 3), name) for name in names])
+    scores = np.random.default_rng(0).permutation(50) * gap - noise
+    order = noisy_order(scores, names, 3)
+    np.testing.assert_array_equal((scores + noise)[order], np.sort(scores + noise)[::-1])
+
+
+def test_a_query_may_be_empty():
+    assert noisy_order([], [], 0) == []
 
 
 def test_noise_draws_the_order_of_plackett_and_luce():

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import warnings
 
 import joblib
@@ -17,7 +19,13 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import as_rows
 from treerank.metrics import get_metric
 from treerank.numerics import waiting
-from treerank.numerics.threads import FEW_DOCUMENTS, kernel_threads, threads_allowed, threads_for
+from treerank.numerics.threads import (
+    FEW_DOCUMENTS,
+    in_parts,
+    kernel_threads,
+    threads_allowed,
+    threads_for,
+)
 from treerank.objectives import make_objective
 
 
@@ -183,3 +191,49 @@ def test_a_runtime_that_was_loaded_before_is_told_of_once(load, warns, monkeypat
         part.fit(X, objective)
         part.fit(X, objective)
     assert ["lightgbm" in str(w.message) for w in told] == [True] * warns
+
+
+@pytest.fixture
+def three_threads(monkeypatch):
+    """Let kernels have three threads, however many cores there are."""
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 3)
+
+
+@pytest.mark.parametrize(
+    ("ends", "expected"),
+    [
+        ([0, 10, 20, 30], [(0, 1), (1, 2), (2, 3)]),
+        ([0, 90, 95, 100], [(0, 1), (1, 1), (1, 3)]),
+        ([0, 5, 10], [(0, 1), (1, 2)]),
+        ([0, 7], [(0, 1)]),
+        ([0], [(0, 0)]),
+    ],
+)
+def test_threads_get_parts_of_about_as_many_documents(ends, expected, three_threads):
+    parts = []
+    in_parts(lambda first, last, found: found.append((first, last)), np.array(ends), parts)
+    assert sorted(parts) == expected
+
+
+def test_an_error_in_any_thread_is_raised(three_threads):
+    def fail(first, last):
+        if first == 2:
+            raise MemoryError("of the last part")
+
+    with pytest.raises(MemoryError, match="last part"):
+        in_parts(fail, np.arange(4))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")
+def test_a_forked_process_starts_threads_of_its_own(monkeypatch):
+    monkeypatch.setattr(numba, "get_num_threads", lambda: 2)
+    in_parts(lambda first, last: None, np.arange(4))
+    time.sleep(0.05)  # until the other one waits for work
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # from Python 3.12 on, for any thread
+        child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        in_parts(lambda first, last: None, np.arange(4))
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0

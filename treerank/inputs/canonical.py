@@ -10,12 +10,12 @@ of rows count, pass it as one more weight.
 from typing import Any
 
 import numpy as np
-from numba import prange
 from scipy.sparse import issparse
 
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -68,7 +68,10 @@ def ordered_queries(
 ) -> tuple[QueryGroups, np.ndarray]:
     """Return :func:`canonical_order` and the hash of each query, by which queries are sorted."""
     hashes = row_hashes(X, y, *weights)
-    sums = _query_sums(hashes, groups.order, groups.indptr)
+    # Row hashes are sums themselves. They are hashed once more, because otherwise two rows of a
+    # query could exchange a value without a change of their sum.
+    mixed = np.append(_mix(hashes)[groups.order], np.uint64(0))  # there may be no rows
+    sums = np.add.reduceat(mixed, groups.indptr[:-1])
     queries = np.lexsort((groups.sizes, sums))
     starts = np.append(0, np.cumsum(groups.sizes[queries]))
     first = np.empty(groups.n_queries, dtype=np.int64)
@@ -111,8 +114,14 @@ def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
     hashes = X.take_hashes() if isinstance(X, BatchedMatrix) else _matrix_hashes(X)
     extra = [np.asarray(column, dtype=np.float64) for column in columns if column is not None]
     for key, column in zip(_column_keys(X.shape[1], len(extra)), extra, strict=True):
-        _add_by_row(np.ascontiguousarray(column).reshape(-1, 1), np.array([key]), hashes)
+        _add(_add_by_row, np.ascontiguousarray(column).reshape(-1, 1), np.array([key]), hashes)
     return hashes
+
+
+def _add(kernel, *arguments):
+    """Call a kernel for all blocks of rows; the last argument has an entry for each row."""
+    n_blocks = -(-len(arguments[-1]) // _BLOCK)
+    in_parts(kernel, np.arange(n_blocks + 1), *arguments)
 
 
 def _matrix_hashes(X):
@@ -121,11 +130,11 @@ def _matrix_hashes(X):
     hashes = np.zeros(X.shape[0], dtype=np.uint64)
     keys = _column_keys(0, X.shape[1])
     if issparse(X):
-        _add_by_entry(X.data, X.indices, X.indptr, keys, hashes)
+        _add(_add_by_entry, X.data, X.indices, X.indptr, keys, hashes)
     elif X.flags.c_contiguous:
-        _add_by_row(X, keys, hashes)
+        _add(_add_by_row, X, keys, hashes)
     else:
-        _add_by_column(X.T, keys, hashes)
+        _add(_add_by_column, X.T, keys, hashes)
     return hashes
 
 
@@ -150,23 +159,22 @@ def _bits(value):
     return bits if wide == wide else _NAN_BITS
 
 
-@njit(parallel=True)
-def _add_by_row(X, keys, hashes):
+@njit(nogil=True)
+def _add_by_row(first, last, X, keys, hashes):
     """Add the hash of every cell to the hash of its row, for a C-ordered matrix."""
     n_documents, n_features = X.shape
-    for block in prange((n_documents + _BLOCK - 1) // _BLOCK):
-        for i in range(block * _BLOCK, min((block + 1) * _BLOCK, n_documents)):
-            total = np.uint64(0)
-            for j in range(n_features):
-                total += _mix(_bits(X[i, j]) ^ keys[j])
-            hashes[i] += total
+    for i in range(first * _BLOCK, min(last * _BLOCK, n_documents)):
+        total = np.uint64(0)
+        for j in range(n_features):
+            total += _mix(_bits(X[i, j]) ^ keys[j])
+        hashes[i] += total
 
 
-@njit(parallel=True)
-def _add_by_column(columns, keys, hashes):
+@njit(nogil=True)
+def _add_by_column(first, last, columns, keys, hashes):
     """Add the hash of every cell to the hash of its row, for a C-ordered transposed matrix."""
     n_features, n_documents = columns.shape
-    for block in prange((n_documents + _BLOCK - 1) // _BLOCK):
+    for block in range(first, last):
         start, stop = block * _BLOCK, min((block + 1) * _BLOCK, n_documents)
         totals = hashes[start:stop]
         for j in range(n_features):
@@ -175,32 +183,18 @@ def _add_by_column(columns, keys, hashes):
                 totals[i] += _mix(_bits(column[i]) ^ keys[j])
 
 
-@njit(parallel=True)
-def _add_by_entry(values, columns, indptr, keys, hashes):
+@njit(nogil=True)
+def _add_by_entry(first, last, values, columns, indptr, keys, hashes):
     """Add the hash of every cell to the hash of its row, for a CSR matrix."""
     zeros = np.uint64(0)
     for key in keys:
         zeros += _mix(key)
-    for i in prange(len(indptr) - 1):
+    for i in range(first * _BLOCK, min(last * _BLOCK, len(indptr) - 1)):
         total = zeros
         for entry in range(indptr[i], indptr[i + 1]):
             key = keys[columns[entry]]
             total += _mix(_bits(values[entry]) ^ key) - _mix(key)
         hashes[i] += total
-
-
-@njit(parallel=True)
-def _query_sums(hashes, order, indptr):
-    """Return the sum of the row hashes of each query.
-
-    Row hashes are sums themselves. They are hashed once more, because otherwise two rows of a
-    query could exchange a value without a change of their sum.
-    """
-    sums = np.zeros(len(indptr) - 1, dtype=np.uint64)
-    for query in prange(len(indptr) - 1):
-        for position in range(indptr[query], indptr[query + 1]):
-            sums[query] += _mix(hashes[order[position]])
-    return sums
 
 
 @njit

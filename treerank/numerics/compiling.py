@@ -16,6 +16,7 @@ Compiling is the time that a user waits for in the first fit. What kernels only 
 functions that they call and the body of a parallel loop, gets no machine code of its own.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Iterator
@@ -261,10 +262,14 @@ class _KernelCompiler(Compiler):
         self.state.flags.no_cpython_wrapper = self.state.flags.no_cfunc_wrapper = True
         codegen = self.state.targetctx.codegen()
         before, codegen._library_class = codegen._library_class, _Copied
+        is_collecting = gc.isenabled()
+        gc.disable()  # it would look through all the compiler has made, again and again
         try:
             return super()._compile_core()
         finally:
             codegen._library_class = before
+            if is_collecting:
+                gc.enable()
 
     def define_pipelines(self):
         [passes] = super().define_pipelines()

@@ -21,6 +21,11 @@ from treerank.numerics.compiling import njit, register_jitable
 
 _MASK = 0xFFFFFFFFFFFFFFFF
 _STEP = 0x9E3779B97F4A7C15  # an odd step reaches all 2^64 states; the golden ratio spreads them
+#: How far :func:`near_gumbel` may be from :func:`gumbel`.
+GUMBEL_ERROR = 1e-9
+_FRACTION_BITS = np.uint64(52)  # of a float64
+_ONE = np.float64(1).view(np.uint64)
+_ONE_OVER_ROOT = np.uint64(_ONE - np.sqrt(0.5).view(np.uint64))
 
 
 @register_jitable
@@ -43,7 +48,26 @@ def uniform(seed: int, iteration: int, document: int) -> float:
     >>> uniform(0, 0, 1) == uniform(0, 0, 1), uniform(0, 0, 1) == uniform(0, 1, 1)
     (True, False)
     """
-    bits = _stream_output(_stream_output(_stream_output(0, seed), iteration), document)
+    return uniform_of(stream(seed, iteration), document)
+
+
+@register_jitable
+def stream(seed: int, iteration: int) -> int:
+    """Return the state from which the random numbers of an iteration come.
+
+    Examples
+    --------
+    >>> uniform_of(stream(0, 1), 2) == uniform(0, 1, 2)
+    True
+    """
+    # All of one type, so that numba compiles one function.
+    return _stream_output(_stream_output(np.uint64(0), np.uint64(seed)), np.uint64(iteration))
+
+
+@register_jitable
+def uniform_of(state: int, document: int) -> float:
+    """Return the uniform random number of a document in the stream of an iteration."""
+    bits = _stream_output(np.uint64(state), np.uint64(document))
     # 52 bits only: the largest of 53 bits plus a half would be rounded to 1.0.
     return ((bits >> 12) + 0.5) * 2.0**-52
 
@@ -77,27 +101,54 @@ def uniforms(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
 
 
 @register_jitable
-def gumbel(seed: int, iteration: int, document: int) -> float:
-    """Return the random number of a key with the standard Gumbel distribution.
+def gumbel(state: int, document: int) -> float:
+    """Return the random number of a document with the standard Gumbel distribution.
 
     Sorting scores with independent Gumbel noise draws an order from the Plackett-Luce model.
 
     Parameters
     ----------
-    seed, iteration, document : int
-        The key; non-negative.
+    state : int
+        The :func:`stream` of the seed and the iteration.
+    document : int
+        Last number of the key; non-negative.
 
     Returns
     -------
     float
-        ``-log(-log(uniform(...)))``, between about -3.6 and 36.8.
+        ``-log(-log(uniform_of(...)))``, between about -3.6 and 36.8.
 
     Examples
     --------
-    >>> -3.7 < gumbel(0, 0, 1) < 36.8
+    >>> -3.7 < gumbel(stream(0, 0), 1) < 36.8
     True
     """
-    return -math.log(-math.log(uniform(seed, iteration, document)))
+    return -math.log(-math.log(uniform_of(state, document)))
+
+
+@register_jitable
+def near_gumbel(state: int, document: int) -> float:
+    """Return :func:`gumbel` to within ``GUMBEL_ERROR``, in loops that vectorize.
+
+    Examples
+    --------
+    >>> bool(abs(near_gumbel(stream(0, 0), 1) - gumbel(stream(0, 0), 1)) < GUMBEL_ERROR)
+    True
+    """
+    return -_near_log(-_near_log(uniform_of(state, document)))
+
+
+@register_jitable
+def _near_log(value):
+    """Return the logarithm of a positive number to within about 1e-10 of itself."""
+    bits = np.float64(value).view(np.uint64)
+    # value = m 2^k, with m between the root of 1/2 and that of 2.
+    k = (bits + _ONE_OVER_ROOT) >> _FRACTION_BITS
+    m = np.uint64(bits + _ONE - (k << _FRACTION_BITS)).view(np.float64)
+    s = (m - 1) / (m + 1)
+    z = s * s
+    series = 2 + z * (2 / 3 + z * (2 / 5 + z * (2 / 7 + z * (2 / 9 + z * (2 / 11)))))
+    return (np.int64(k) - 1023) * math.log(2.0) + s * series
 
 
 @register_jitable

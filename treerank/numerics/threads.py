@@ -4,16 +4,22 @@ A kernel on few documents gets one thread. Threads wait for each other at the en
 for milliseconds if another program uses one of the cores, and a second thread would save only
 microseconds. If several processes share the cores, as in a search with ``n_jobs=2``, each process
 takes the share that joblib gives it.
+
+Threads of numba run kernels with a parallel loop; :func:`in_parts` runs a kernel without one in
+threads of Python, which compiles faster.
 """
 
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 import joblib
 import numba as nb
+import numpy as np
 
 #: A kernel gets one thread for fewer documents.
 FEW_DOCUMENTS = 20_000
@@ -73,3 +79,48 @@ def kernel_threads(n_threads: int, *, few_documents: int | None = None) -> Itera
 def threads_for(n_documents: float) -> AbstractContextManager[None]:
     """Return a context in which kernels run on one thread if there are few documents."""
     return kernel_threads(1 if n_documents < _few_documents.get() else nb.get_num_threads())
+
+
+def in_parts(kernel: Callable[..., None], ends: np.ndarray, *arguments: Any) -> None:
+    """Call ``kernel(first, last, *arguments)`` in each thread, for a part of the queries.
+
+    The kernel must release Python's lock (``nogil``). It has no parallel loop of its own, which
+    would take as long to compile as the rest. Threads that wait here sleep.
+
+    Parameters
+    ----------
+    kernel : callable
+        It handles the queries ``first`` to ``last``.
+    ends : ndarray of shape (n_queries + 1,)
+        Where each query begins, and where the last one ends: parts have about as many documents.
+    *arguments : Any
+        What else the kernel gets.
+
+    Examples
+    --------
+    >>> found = np.zeros(3, dtype=bool)
+    >>> def find(first, last):
+    ...     found[first:last] = True
+    >>> in_parts(find, np.array([0, 5, 7, 9]))
+    >>> found
+    array([ True,  True,  True])
+    """
+    n_parts = max(1, min(nb.get_num_threads(), len(ends) - 1))
+    wanted = np.arange(1, n_parts) * ends[-1] // n_parts
+    cuts = [0, *np.searchsorted(ends, wanted).tolist(), len(ends) - 1]
+    others = [
+        _pool(n_parts - 1).submit(kernel, *cuts[part : part + 2], *arguments)
+        for part in range(1, n_parts)
+    ]
+    kernel(*cuts[:2], *arguments)
+    for other in others:
+        other.result()
+
+
+@functools.cache
+def _pool(n_threads):
+    return ThreadPoolExecutor(n_threads)
+
+
+if hasattr(os, "register_at_fork"):  # a new process has none of the threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)

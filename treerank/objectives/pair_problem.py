@@ -13,10 +13,11 @@ from typing import Any, Self
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
+from treerank.numerics.threads import in_parts
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.kernels.label_order import LabelOrder
 from treerank.objectives.kernels.places import Weights
-from treerank.objectives.kernels.ranking import RankRule, Ranks, rank_kernel
+from treerank.objectives.kernels.ranking import RankRule, Ranks, sort_queries, value_kernel
 from treerank.objectives.losses import PairLoss
 from treerank.objectives.normalization import query_factors
 from treerank.objectives.pairs import GivenPairs, Pairs
@@ -175,6 +176,13 @@ class PairProblem:
         scaled = query_factors(self.normalization, mass, self.typical_size)
         return self.judgments.query_weight * scaled
 
+    def slope_factors(
+        self, mass: np.ndarray, of_gradient: float, of_hessian: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the factors of each query's gradient and hessian, given those of the loss."""
+        factor = self.factors(mass)
+        return factor * of_gradient * self.sigma, factor * of_hessian * self.sigma**2
+
     @property
     def fills_values(self) -> Callable[..., Any]:
         """Function that fills in what the positions are worth to the weight."""
@@ -218,8 +226,10 @@ class PairProblem:
         ranks = Ranks(self.last_order[0].copy(), near, *values)
         wanted = self.pairs.top is not None, self.weight.looks_at_ties
         gain = self.weights_single.gain if single else self.weights.gain
-        place = self.keys, self.labels.indptr
-        kernel = rank_kernel(self.fills_values, *wanted, single)
-        kernel(x, gain, *place, iteration, self.rank_rule, ranks, near)
+        indptr, rule, falling = self.labels.indptr, self.rank_rule, np.empty(len(x))
+        noise = self.keys, indptr, iteration, rule
+        in_parts(sort_queries, indptr, x, *noise, ranks.order, falling)
+        kernel = value_kernel(self.fills_values, *wanted, single)
+        in_parts(kernel, indptr, falling, gain, indptr, rule, ranks, near)
         self.last_order[0] = ranks.order
         return ranks

@@ -13,7 +13,7 @@ import numpy as np
 
 from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
-from treerank.numerics.threads import threads_for
+from treerank.numerics.threads import in_parts, threads_for
 from treerank.objectives.base import Derivatives, Priced
 from treerank.objectives.kernels import (
     exact_pairs,
@@ -51,14 +51,14 @@ class PairwiseObjective(PairProblem, Summable):
         with threads_for(self._worth_in_documents):
             sums = self._kernel.sums(self, self._placed(scores), iteration)
             factor = self.factors(sums.mass)
-            return float(np.sum(factor * sums.values)), *self._scattered(sums, factor)
+            return float(np.sum(factor * sums.values)), *self._scattered(sums)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian, as fast as the loss allows."""
         with threads_for(self._worth_in_documents):
-            kernel = fast_pairs if fast_pairs.can_sum(self) else self._kernel
-            sums = kernel.sums(self, self._placed(scores), iteration)
-            return self._scattered(sums, self.factors(sums.mass))
+            if fast_pairs.can_sum(self):
+                return fast_pairs.derivatives(self, self._placed(scores), iteration)
+            return self._scattered(self._kernel.sums(self, self._placed(scores), iteration))
 
     def value(self, scores: np.ndarray) -> float:
         """Return the value alone, as fast as the loss allows."""
@@ -103,18 +103,18 @@ class PairwiseObjective(PairProblem, Summable):
                 f"scores must have one entry per document, {len(self.judgments.y)}; "
                 f"got shape {scores.shape}."
             )
-        x = np.empty(len(scores))
-        place_scores(scores, self.labels.row, self.sigma, self.offset, x)
+        x, indptr = np.empty(len(scores)), self.labels.indptr
+        place = indptr, self.labels.row, self.sigma, self.offset
+        in_parts(place_scores, indptr, scores, *place, x)
         return x
 
-    def _scattered(self, sums, factor):
+    def _scattered(self, sums):
         gradient, hessian = np.empty((2, len(sums.gradient)))
-        factors = (
-            factor * sums.gradient_factor * self.sigma,
-            factor * sums.hessian_factor * self.sigma**2,
-        )
         place = self.labels.row, self.labels.indptr
-        scatter(sums.gradient, sums.hessian, *place, *factors, gradient, hessian)
+        factors = self.slope_factors(sums.mass, sums.gradient_factor, sums.hessian_factor)
+        in_parts(
+            scatter, place[1], sums.gradient, sums.hessian, *place, *factors, gradient, hessian
+        )
         return gradient, hessian
 
     @cached_property

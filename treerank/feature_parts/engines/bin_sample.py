@@ -8,11 +8,11 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
-from numba import prange
 
 from treerank.feature_parts.rows import Rows
 from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniforms
+from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
 #: Number of rows that bins are found from: about two hundred for each of 255 bins.
@@ -78,8 +78,9 @@ def nonzero_columns(
     rows = np.empty((n_columns, n_rows), np.int32)
     filled = np.zeros(n_columns, np.int64)
     start = 0
+    blocks = np.arange(-(-n_columns // _COLUMNS) + 1)
     for batch in batches:
-        _append(np.ascontiguousarray(batch), start, values, rows, filled)
+        in_parts(_append, blocks, np.ascontiguousarray(batch), start, values, rows, filled)
         start += len(batch)
     return (
         [values[c, : filled[c]] for c in range(n_columns)],
@@ -87,10 +88,10 @@ def nonzero_columns(
     )
 
 
-@njit(parallel=True)
-def _append(batch, start, values, rows, filled):
+@njit(nogil=True)
+def _append(first_block, last_block, batch, start, values, rows, filled):
     n_rows, n_columns = batch.shape
-    for block in prange((n_columns + _COLUMNS - 1) // _COLUMNS):
+    for block in range(first_block, last_block):
         first = block * _COLUMNS
         for top in range(0, n_rows, _ROWS):
             for c in range(first, min(first + _COLUMNS, n_columns)):

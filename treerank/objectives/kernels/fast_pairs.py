@@ -13,20 +13,19 @@ Queries whose scores range too far for single precision are left to the exact ke
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numba import prange
 
 from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.threads import in_parts
 from treerank.objectives.kernels import exact_pairs
-from treerank.objectives.kernels.places import Sums
 from treerank.objectives.kernels.ranking import FASTMATH
 
 if TYPE_CHECKING:
     from treerank.objectives.pair_problem import PairProblem
 
-OPTIONS: dict[str, Any] = {"parallel": True, "error_model": "numpy", "fastmath": FASTMATH}
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 #: Places that are read at a time, so that no loop over single places remains.
 LANES = np.uint64(16)
 #: Half the range of scores for which single precision can hold e and its reciprocal.
@@ -41,25 +40,62 @@ WIDTH = 1104
 ENOUGH = 8
 
 
+class Targets(NamedTuple):
+    """What the kernel fills in, and the factors of each query.
+
+    Attributes
+    ----------
+    gradient_factor, hessian_factor : ndarray of shape (n_queries,)
+        Factors of the sums over pairs.
+    gradient, hessian : ndarray of shape (n_documents,)
+        Derivatives of rows.
+    mass : ndarray of shape (n_queries,)
+        Sum of pair weights, if the query is normalized by it.
+    wide : ndarray of bool, shape (n_queries,)
+        Whether the query is left to the exact kernel.
+    """
+
+    gradient_factor: np.ndarray
+    hessian_factor: np.ndarray
+    gradient: np.ndarray
+    hessian: np.ndarray
+    mass: np.ndarray
+    wide: np.ndarray
+
+
 def can_sum(problem: "PairProblem") -> bool:
     """Tell whether the loss has a shape and the pairs are runs of places."""
     return problem.loss.shape is not None and not (problem.pairs.ties or problem.is_listed)
 
 
-def sums(problem: "PairProblem", x: np.ndarray, iteration: int) -> Sums:
-    """Return the sums over all pairs without values, in single precision where scores allow."""
-    shape, n_queries = problem.loss.shape, problem.groups.n_queries
+def derivatives(
+    problem: "PairProblem", x: np.ndarray, iteration: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return gradient and hessian of each row, in single precision where scores allow."""
+    shape, labels, n_queries = problem.loss.shape, problem.labels, problem.groups.n_queries
     assert shape is not None
-    g, h = np.zeros((2, len(x)), np.float32)
+    gradient, hessian = np.empty((2, len(x)))
     mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
+    known = problem.fixed_mass if problem.is_separable else mass
+    constants = -shape.gradient_factor, shape.hessian_factor
+    # Factors that depend on the sum of the weights follow when the kernel has found it.
+    later = is_normalized(problem)
+    ones = np.ones(n_queries), np.ones(n_queries)
+    factors = ones if later else problem.slope_factors(known, *constants)
     shift = np.float32(np.exp(shape.steepness * problem.shift))
-    places = problem.labels, problem.weights_single, problem.ranked(x, iteration, single=True)
-    kernel_of(problem)(x, shape.steepness, shift, *places, g, h, mass, wide)
+    places = labels, problem.weights_single, problem.ranked(x, iteration, single=True)
+    targets = Targets(factors[0], factors[1], gradient, hessian, mass, wide)
+    in_parts(kernel_of(problem), labels.indptr, x, shape.steepness, shift, *places, targets)
     if wide.any():
-        g, h = g.astype(np.float64), h.astype(np.float64)
-        _sum_wide(problem, np.flatnonzero(wide), x, iteration, g, h, mass)
-    mass = problem.fixed_mass if problem.is_separable else mass
-    return Sums(g, h, mass, None, -shape.gradient_factor, shape.hessian_factor)
+        found = _of_wide(problem, np.flatnonzero(wide), x, iteration, mass)
+        for q, *sums in found:
+            rows = labels.row[slice(*labels.indptr[q : q + 2])]
+            gradient[rows], hessian[rows] = factors[0][q] * sums[0], factors[1][q] * sums[1]
+    if later:
+        factors, codes = problem.slope_factors(mass, *constants), problem.groups.codes
+        gradient *= factors[0][codes]
+        hessian *= factors[1][codes]
+    return gradient, hessian
 
 
 def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
@@ -76,19 +112,24 @@ def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
         limited=limited,
         narrow=is_narrow(whole.longest, limited),
         weighted=not problem.is_unweighted,
-        normalized=problem.normalization is not None and not problem.is_separable,
+        normalized=is_normalized(problem),
     )
 
 
-def _sum_wide(problem, wide, x, iteration, g, h, mass):
-    """Fill in the queries whose scores range too far for single precision."""
-    ranks, values = problem.ranked(x, iteration), np.empty_like(mass)
-    tail = problem.labels, problem.weights, ranks, g, h, mass, values
-    exact_pairs.kernel_of(problem)(wide, x, problem.shift, *tail)
+def is_normalized(problem: "PairProblem") -> bool:
+    """Tell whether factors of queries depend on weights that scores change."""
+    return problem.normalization is not None and not problem.is_separable
+
+
+def _of_wide(problem, wide, x, iteration, mass):
+    """Yield sums of queries whose scores range too far for single precision; fill in their mass."""
+    g, h = np.empty((2, len(x)))
+    tail = problem.labels, problem.weights, problem.ranked(x, iteration), g, h, mass
+    exact_pairs.kernel_of(problem)(wide, x, problem.shift, *tail, np.empty_like(mass))
     for q in wide:  # the fast kernel leaves out the constants of the shape
-        own = slice(*problem.groups.indptr[q : q + 2])
-        g[own] /= -problem.loss.shape.gradient_factor
-        h[own] /= problem.loss.shape.hessian_factor
+        own = slice(*problem.labels.indptr[q : q + 2])
+        shape = problem.loss.shape
+        yield q, g[own] / -shape.gradient_factor, h[own] / shape.hessian_factor
 
 
 def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
@@ -116,83 +157,96 @@ def fast_kernel(
 ) -> Callable[..., Any]:
     """Make the kernel for a loss that has a shape.
 
-    The kernel fills ``g`` and ``h`` without the constants of the shape, ``mass`` with the sum of
-    pair weights of each query, and ``wide`` with True where a query is left to the exact kernel.
+    The kernel fills the :class:`Targets`.
     """
     one, none = np.float32(1), np.float32(0)
     flags = valued, ties_matter, truncated, limited, narrow, weighted, normalized
 
-    @kernel_for(of_upset, of_pair, *flags, **OPTIONS)
-    def over_runs(x, steepness, shift, labels, weights, ranks, g, h, mass, wide):
-        for q in prange(len(labels.indptr) - 1):
-            a, b = labels.indptr[q], labels.indptr[q + 1]
-            size = _rounded_up(b - a)
-            length = 2 * size if limited else size
-            columns = np.empty((12, WIDTH if narrow else length), np.float32)
-            columns[:, :length] = 0
-            e, partner, G, H = columns[0], columns[1], columns[2], columns[3]
-            wide[q] = not _exponentials(x[a:b], steepness, e)
-            if wide[q]:
+    @register_jitable(**OPTIONS)
+    def of_query(q, x, steepness, shift, labels, weights, ranks, targets):
+        a, b = labels.indptr[q], labels.indptr[q + 1]
+        size = _rounded_up(b - a)
+        length = 2 * size if limited else size
+        columns = np.empty((12, WIDTH if narrow else length), np.float32)
+        for column in columns:
+            for t in range(length):
+                column[t] = 0
+        e, partner, G, H = columns[0], columns[1], columns[2], columns[3]
+        targets.wide[q] = not _exponentials(x[a:b], steepness, e)
+        if targets.wide[q]:
+            return
+        gain, document, block = columns[4], columns[5], columns[6]
+        above, below, within = columns[7], columns[8], columns[9]
+        inside, inside_tie = columns[10], columns[11]
+        _load(gain, weights.gain[a:b])
+        if weighted:
+            _load(document, weights.document[a:b])
+        if valued:
+            _load(above, ranks.above[a:b])
+            _load(below, ranks.below[a:b])
+            _load(within, ranks.within[a:b])
+        if ties_matter:
+            _load(block, ranks.block[a:b])
+        if truncated:
+            _load(inside, ranks.inside[a:b])
+            _load(inside_tie, ranks.inside_tie[a:b])
+        if limited:
+            again = _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], b - a)
+        filled = emptied = 0
+        total = np.float64(0)
+        for i in range(b - a):
+            low, high = labels.low[a + i], labels.high[a + i]
+            if low == high:
                 continue
-            gain, document, block = columns[4], columns[5], columns[6]
-            above, below, within = columns[7], columns[8], columns[9]
-            inside, inside_tie = columns[10], columns[11]
-            _load(gain, weights.gain[a:b])
-            if weighted:
-                _load(document, weights.document[a:b])
-            if valued:
-                _load_values((above, below, within), ranks, a, b)
-            if ties_matter:
-                _load(block, ranks.block[a:b])
-            if truncated:
-                _load_chances((inside, inside_tie), ranks, a, b)
-            if limited:
-                again = _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], b - a)
-            filled = emptied = 0
-            total = np.float64(0)
-            for i in range(b - a):
-                low, high = labels.low[a + i], labels.high[a + i]
-                if low == high:
-                    continue
-                if filled < high or emptied < low:
-                    if limited:
-                        before = again[filled], again[high], again[emptied], again[low]
-                        _set_partners(partner, e, *before)
-                    filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
-                if limited and again[i] == again[i + 1]:
-                    low, high = again[low], again[high]
-                e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
-                # Read before the loop, which otherwise must check that it does not change them.
-                gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
-                block_i, document_i = block[i], document[i]
-                inside_i, inside_tie_i = inside[i], inside_tie[i]
-                # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
-                # unsigned j needs no check for negative places, which would stop vectorization.
-                for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
-                    r = one / (e_i + partner[j])
-                    slope, curvature = of_upset(partner[j] * r, e_i * r)
-                    tied = block_i == block[j]
-                    places = above_i, above[j], below_i, below[j], within_i
-                    w = of_pair(gain_i, gain[j], *places, tied)
-                    if truncated:
-                        # Equal: both inside, both outside, or of the block across the edge.
-                        w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
-                    if weighted:
-                        w *= document_i * document[j]
-                    G[j] += slope * w
-                    H[j] += curvature * w
-                    slope_i += slope * w
-                    curvature_i += curvature * w
-                    if normalized:
-                        mass_i += w if partner[j] > 0 else none
-                G[i] -= slope_i
-                H[i] += curvature_i
-                total += mass_i
-            mass[q] = total
-            if limited:
-                _add_copies(G, again)
-                _add_copies(H, again)
-            g[a:b], h[a:b] = G[: b - a], H[: b - a]
+            if filled < high or emptied < low:
+                if limited:
+                    before = again[filled], again[high], again[emptied], again[low]
+                    _set_partners(partner, e, *before)
+                filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
+            if limited and again[i] == again[i + 1]:
+                low, high = again[low], again[high]
+            e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
+            # Read before the loop, which otherwise must check that it does not change them.
+            gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
+            block_i, document_i = block[i], document[i]
+            inside_i, inside_tie_i = inside[i], inside_tie[i]
+            # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
+            # unsigned j needs no check for negative places, which would stop vectorization.
+            for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
+                r = one / (e_i + partner[j])
+                slope, curvature = of_upset(partner[j] * r, e_i * r)
+                tied = block_i == block[j]
+                places = above_i, above[j], below_i, below[j], within_i
+                w = of_pair(gain_i, gain[j], *places, tied)
+                if truncated:
+                    # Equal: both inside, both outside, or of the block across the edge.
+                    w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
+                if weighted:
+                    w *= document_i * document[j]
+                G[j] += slope * w
+                H[j] += curvature * w
+                slope_i += slope * w
+                curvature_i += curvature * w
+                if normalized:
+                    mass_i += w if partner[j] > 0 else none
+            G[i] -= slope_i
+            H[i] += curvature_i
+            total += mass_i
+        targets.mass[q] = total
+        if limited:
+            _add_copies(G, again)
+            _add_copies(H, again)
+        for t in range(b - a):
+            row = labels.row[a + t]
+            targets.gradient[row] = targets.gradient_factor[q] * G[t]
+            targets.hessian[row] = targets.hessian_factor[q] * H[t]
+
+    # The body is compiled twice, alone and as a part of the kernel: how sums are ordered depends on
+    # that, and so do the last bits.
+    @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
+    def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
+        for q in range(first, last):
+            of_query(q, x, steepness, shift, labels, weights, ranks, targets)
 
     return over_runs
 
@@ -225,21 +279,6 @@ def _rounded_up(size):
 def _load(column, values):
     for t in range(len(values)):
         column[t] = values[t]
-
-
-@register_jitable
-def _load_values(columns, ranks, a, b):
-    above, below, within = columns
-    _load(above, ranks.above[a:b])
-    _load(below, ranks.below[a:b])
-    _load(within, ranks.within[a:b])
-
-
-@register_jitable
-def _load_chances(columns, ranks, a, b):
-    inside, inside_tie = columns
-    _load(inside, ranks.inside[a:b])
-    _load(inside_tie, ranks.inside_tie[a:b])
 
 
 @register_jitable

@@ -3,7 +3,6 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from treerank.numerics.compiling import njit
 
@@ -38,17 +37,26 @@ class Sums(NamedTuple):
     hessian_factor: float = 1.0
 
 
-@njit(parallel=True)
+@njit(nogil=True)
 def place_scores(
-    scores: np.ndarray, row: np.ndarray, sigma: float, offset: np.ndarray, x: np.ndarray
+    first: int,
+    last: int,
+    scores: np.ndarray,
+    indptr: np.ndarray,
+    row: np.ndarray,
+    sigma: float,
+    offset: np.ndarray,
+    x: np.ndarray,
 ) -> None:
     """Fill ``x`` with sigma times the score of each place, less its offset."""
-    for t in prange(len(row)):
+    for t in range(indptr[first], indptr[last]):
         x[t] = sigma * scores[row[t]] - offset[t]
 
 
-@njit(parallel=True)
+@njit(nogil=True)
 def scatter(
+    first: int,
+    last: int,
     g: np.ndarray,
     h: np.ndarray,
     row: np.ndarray,
@@ -59,7 +67,7 @@ def scatter(
     hessian: np.ndarray,
 ) -> None:
     """Write the derivatives of each place to its row, times the factors of its query."""
-    for q in prange(len(indptr) - 1):
+    for q in range(first, last):
         for t in range(indptr[q], indptr[q + 1]):
             gradient[row[t]] = gradient_factor[q] * g[t]
             hessian[row[t]] = hessian_factor[q] * h[t]

@@ -9,16 +9,19 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import prange
 
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
-from treerank.numerics.random_keys import gumbel
+from treerank.numerics.random_keys import GUMBEL_ERROR, gumbel, near_gumbel, stream
 from treerank.numerics.ties import end_of_block
 
 #: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 #: Moves per document after which an insertion sort gives up.
 PATIENCE = 8
+#: Bins per document of a sort by bins.
+BINS = 4
+#: How far sums of a score and noise are from each other, relative to them, if rounded otherwise.
+ROUNDING = 1e-13
 #: Spread of keys below which the number of bins per unit of it might overflow.
 SMALLEST_SPREAD = 1e-280
 
@@ -76,54 +79,56 @@ class RankRule(NamedTuple):
 
 
 @register_jitable
-def sort_by_score(order: np.ndarray, key: np.ndarray, nearly_sorted: bool) -> np.ndarray:
-    """Sort ``order`` in place so that ``key[order]`` falls, and return ``key[order]``.
+def sort_by_score(
+    order: np.ndarray, key: np.ndarray, nearly_sorted: bool, falling: np.ndarray, ends: np.ndarray
+) -> None:
+    """Sort ``order`` in place so that ``key[order]`` falls, and fill in ``falling = key[order]``.
 
     An order that is nearly right is sorted by insertion. Otherwise the documents are first put
-    into as many bins of equal width as there are documents. Keys that are too uneven for that are
-    sorted by Shell's sort.
+    into ``BINS`` times as many bins of equal width, for which ``ends`` is working memory. Keys that
+    are too uneven for that are sorted by Shell's sort.
     """
-    falling = np.empty(len(order))
-    for rank in range(len(order)):
-        falling[rank] = key[order[rank]]
     patience = PATIENCE * len(order)
-    if nearly_sorted and _insertion_sort(order, falling, 1, patience):
-        return falling
-    _sort_by_bin(order, falling)
+    if nearly_sorted:
+        for rank in range(len(order)):
+            falling[rank] = key[order[rank]]
+        if _insertion_sort(order, falling, 1, patience):
+            return
+    _sort_by_bin(order, key, falling, ends)
     if _insertion_sort(order, falling, 1, patience):
-        return falling
+        return
     gap = 1
     while gap < len(order) // 3:
         gap = 3 * gap + 1
     while gap > 0:  # Shell's sort: the same insertion with falling gaps, in place
         _insertion_sort(order, falling, gap, len(order) * len(order))
         gap //= 3
-    return falling
 
 
 @register_jitable
-def _sort_by_bin(order, falling):
-    """Sort the pairs of document and key by bin, in any order within a bin."""
-    n = len(order)
+def _sort_by_bin(order, key, falling, ends):
+    """Sort documents by bin, in any order within a bin."""
+    n = len(key)
     top, bottom = -np.inf, np.inf
-    for value in falling:
+    for value in key:
         top, bottom = max(top, value), min(bottom, value)
     if not SMALLEST_SPREAD < top - bottom < np.inf:
+        for rank in range(n):
+            falling[rank] = key[order[rank]]
         return
-    scale = (n - 1) / (top - bottom)
-    place = np.zeros(n + 1, np.int32)
-    bins = np.empty(n, np.int32)
-    for rank in range(n):
-        bins[rank] = int((top - falling[rank]) * scale)
-    for rank in range(n):
-        place[bins[rank] + 1] += 1
-    for b in range(n):
-        place[b + 1] += place[b]
-    old_order, old_falling = order.copy(), falling.copy()
-    for rank in range(n):
-        b = bins[rank]
-        order[place[b]], falling[place[b]] = old_order[rank], old_falling[rank]
-        place[b] += 1
+    n_bins = BINS * n
+    scale = (n_bins - 1) / (top - bottom)
+    for b in range(n_bins + 1):
+        ends[b] = 0
+    # Unsigned numbers need no check for places that are counted from the end.
+    for t in range(n):
+        ends[np.uint32((top - key[t]) * scale) + np.uint32(1)] += np.uint32(1)
+    for b in range(n_bins):
+        ends[b + 1] += ends[b]
+    for t in range(n):
+        own = np.uint32((top - key[t]) * scale)
+        order[ends[own]], falling[ends[own]] = t, key[t]
+        ends[own] += np.uint32(1)
 
 
 @register_jitable
@@ -164,10 +169,10 @@ def chance_in_top(
 
 
 @functools.cache
-def rank_kernel(
+def value_kernel(
     fill: Callable[..., Any], truncated: bool, weighs_ties: bool, single: bool
 ) -> Callable[..., Any]:
-    """Make the kernel that sorts all queries and fills in the values of their ranks as wanted.
+    """Make the kernel that fills in the values of the ranks of sorted queries as wanted.
 
     In single precision, sums may be reordered.
     """
@@ -178,26 +183,25 @@ def rank_kernel(
         truncated,
         weighs_ties,
         single,
-        parallel=True,
+        nogil=True,
         error_model="numpy",
         fastmath=fastmath,
     )
-    def rank_queries(x, gain, names, indptr, iteration, rule, ranks, near):
+    def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
         # `near` is that of `ranks`: the compiler drops what is stored at a single place of a tuple.
-        for q in prange(len(indptr) - 1):
+        for q in range(first, last):
             a, b = indptr[q], indptr[q + 1]
             order, inside = ranks.order[a:b], ranks.inside[a:b]
-            falling = sort_noisy(order, x[a:b], names[a:b], iteration, rule)
             values = ranks.above[a:b], ranks.below[a:b], ranks.within[a:b]
             # `inside` is used as working memory before it is filled.
-            fill(order, falling, rule.discount, gain[a:b], *values, inside)
+            fill(order, falling[a:b], rule.discount, gain[a:b], *values, inside)
             if truncated:
-                chance_in_top(order, falling, rule.top, inside, ranks.inside_tie[a:b])
+                chance_in_top(order, falling[a:b], rule.top, inside, ranks.inside_tie[a:b])
             if weighs_ties:
-                number_blocks(order, falling, ranks.block[a:b])
-            near[q] = _count_near(falling, rule.reach)
+                number_blocks(order, falling[a:b], ranks.block[a:b])
+            near[q] = _count_near(falling[a:b], rule.reach)
 
-    return rank_queries
+    return value_queries
 
 
 @register_jitable
@@ -220,13 +224,58 @@ def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> 
         start = end
 
 
-@njit  # stored, because kernels share it
-def sort_noisy(
-    order: np.ndarray, x: np.ndarray, names: np.ndarray, iteration: int, rule: RankRule
-) -> np.ndarray:
-    """Sort a query by its scores plus the noise of this iteration; return the sorted scores."""
-    key, noisy = x.copy(), rule.smoothing > 0
-    if noisy:
+@njit(nogil=True, error_model="numpy")
+def sort_queries(
+    first: int,
+    last: int,
+    x: np.ndarray,
+    names: np.ndarray,
+    indptr: np.ndarray,
+    iteration: int,
+    rule: RankRule,
+    order: np.ndarray,
+    falling: np.ndarray,
+) -> None:
+    """Sort queries by their scores plus the noise of this iteration; fill in the sorted scores."""
+    noisy, longest = rule.smoothing > 0, 0
+    for q in range(first, last):
+        longest = max(longest, indptr[q + 1] - indptr[q])
+    keys, ends = np.empty(longest), np.empty(BINS * longest + 1, np.uint32)
+    for q in range(first, last):
+        a, b = indptr[q], indptr[q + 1]
+        key = keys[: b - a]
+        _load_keys(key, x[a:b], names[a:b], iteration, rule)
+        sort_by_score(order[a:b], key, not noisy, falling[a:b], ends)
+        if noisy and a < b:
+            _settle(order[a:b], falling[a:b], x[a:b], names[a:b], iteration, rule)
+
+
+@register_jitable
+def _load_keys(key, x, names, iteration, rule):
+    """Fill in scores, plus numbers that are nearly the noise of this iteration."""
+    if rule.smoothing > 0:
+        state = stream(rule.seed, iteration)
         for t in range(len(x)):
-            key[t] += rule.smoothing * gumbel(rule.seed, iteration, names[t])
-    return sort_by_score(order, key, not noisy)
+            key[t] = x[t] + rule.smoothing * near_gumbel(state, names[t])
+    else:
+        for t in range(len(x)):
+            key[t] = x[t]
+
+
+@register_jitable
+def _settle(order, falling, x, names, iteration, rule):
+    """Sort keys that are too close to tell their order by what they are exactly."""
+    largest = max(abs(falling[0]), abs(falling[-1]))
+    error = rule.smoothing * GUMBEL_ERROR + ROUNDING * (largest + rule.smoothing)
+    state, before, any_close = stream(rule.seed, iteration), np.inf, False
+    for rank in range(len(order)):
+        value = falling[rank]
+        if not before - value > 2 * error:
+            any_close = True
+            for close in (rank - 1, rank):
+                document = order[close]
+                noise = gumbel(state, names[document])
+                falling[close] = x[document] + rule.smoothing * noise
+        before = value
+    if any_close:
+        _insertion_sort(order, falling, 1, len(order) * len(order))
