@@ -132,10 +132,10 @@ def _grow_by_team(
     places = binned.places[WIDTH * own.start : WIDTH * own.stop]
     while True:
         if _is_worth_a_search(nodes, n_nodes, pair, rules, limits):
-            _search(_FILL, binned, *data)
+            _search_now(_FILL, binned, *data)
             total = team.total_of_own([buffers.filled[share] for share in shares])
             buffers.histograms[nodes["slot"][pair[0]]] = total
-            _search(_CUT, binned._replace(places=places), *data)
+            _search_now(_CUT, binned._replace(places=places), *data)
             proposals = _proposals(team, buffers, WIDTH * own.start)
             _keep_best_now(proposals, nodes, pair, best, goes_left, rules)
         tree = nodes, n_nodes, best, goes_left, pair
@@ -222,7 +222,7 @@ def _next_leaf(nodes, best, level_by_level):
     return chosen
 
 
-@njit(parallel=True, error_model="numpy")
+@register_jitable(parallel=True, error_model="numpy")
 def _search(steps, binned, words, layout, rules, limits, rows, buffers, nodes, pair, into):
     """Find the best split in each block for one or two leaves, in one or two steps.
 
@@ -301,7 +301,7 @@ def _keep_best(buffers, nodes, pair, best, goes_left, rules):
                 goes_left[pair[child], b] = buffers.sets[chosen, child, b]
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
     """Turn a leaf into a node with two leaves."""
     parent, left, right = nodes[node], nodes[first], nodes[first + 1]
@@ -343,3 +343,4 @@ def _bound(parent, left, right, rules, sign):
 
 #: Steps that Python takes between the sums of a team.
 _keep_best_now, _split_next_now = map(njit(error_model="numpy"), (_keep_best, _split_next))
+_search_now = njit(parallel=True, error_model="numpy")(_search)

@@ -12,7 +12,7 @@ import numpy as np
 
 from treerank.feature_parts.histogram.binned import WIDTH
 from treerank.feature_parts.histogram.instructions import add_pair, prefetch
-from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.compiling import register_jitable
 
 #: Bins of a feature, with that of missing values.
 N_BINS = 256
@@ -28,7 +28,7 @@ _LINE = 8  # words of a line of the cache
 _BYTE = np.uint64(255)
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def fill(
     bins: np.ndarray,
     words: np.ndarray,
@@ -84,7 +84,7 @@ def _copy_batch(rows, n, bins, words, n_words, first, near_bins, near_words):
             near_words[np.uint64(n_words) * i + k] = words[np.uint64(n_words) * row + k]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _add(bins, words, n_words, histogram):
     """Add a batch of documents to the histogram of one block."""
     for i in range(np.uint64(len(bins))):
@@ -102,7 +102,7 @@ def _add(bins, words, n_words, histogram):
                 add_pair(histogram, np.uint64(2) * bin_, upper, lower)
 
 
-@njit(nogil=True)
+@register_jitable
 def subtract(parent: np.ndarray, child: np.ndarray) -> None:
     """Subtract the histogram of a child from its parent's; this is that of the other child."""
     for i in range(len(parent)):

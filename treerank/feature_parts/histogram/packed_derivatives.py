@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.random_keys import uniform
 from treerank.team import current_team
 
@@ -137,7 +137,7 @@ def _pack(gradient, hessian, layout, seed, iteration, places, words):
             words[2 * i], words[2 * i + 1] = g, counted
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def add_up(words: np.ndarray, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
     """Write the running sums over the bins: gradient, hessian and count, one row each."""
     upper, lower = np.int64(0), np.int64(0)

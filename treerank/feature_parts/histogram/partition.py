@@ -8,12 +8,12 @@ depend on the number of threads.
 import numpy as np
 from numba import prange
 
-from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.compiling import register_jitable
 
 _CHUNK = 8192
 
 
-@njit(error_model="numpy")
+@register_jitable(error_model="numpy")
 def partition_rows(
     rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray, spare: np.ndarray
 ) -> int:
@@ -67,7 +67,7 @@ def _join(chunk, n_left, rows, left, right):
         rows[right + i] = chunk[last - i]
 
 
-@njit(parallel=True, error_model="numpy")
+@register_jitable(parallel=True, error_model="numpy")
 def _partition_or_join_chunks(step, rows, bins, goes_left, spare, before):
     """Partition each chunk (step 0), or join the chunks (step 1).
 
