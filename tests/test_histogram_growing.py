@@ -15,7 +15,11 @@ from treerank.feature_parts.histogram.packed_derivatives import add_up, layout_o
 from treerank.feature_parts.histogram.partition import partition_rows
 from treerank.feature_parts.histogram.splits import Rules, _may_gain, _score_cuts
 from treerank.feature_parts.rows import as_rows
+from treerank.numerics.compiling import njit
 
+# Compiled as in the kernels that call them.
+COMPILED = njit(error_model="numpy")
+add_up, fill, subtract, partition_rows = map(COMPILED, (add_up, fill, subtract, partition_rows))
 RULES = {
     "min_child_samples": 5,
     "min_child_weight": 1e-3,

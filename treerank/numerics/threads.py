@@ -81,7 +81,7 @@ def threads_for(n_documents: float) -> AbstractContextManager[None]:
     return kernel_threads(1 if n_documents < _few_documents.get() else nb.get_num_threads())
 
 
-def in_parts(kernel: Callable[..., None], ends: np.ndarray, *arguments: Any) -> None:
+def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: Any) -> None:
     """Call ``kernel(first, last, *arguments)`` in each thread, for a part of the queries.
 
     The kernel must release Python's lock (``nogil``). It has no parallel loop of its own, which
@@ -91,8 +91,9 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray, *arguments: Any) -> 
     ----------
     kernel : callable
         It handles the queries ``first`` to ``last``.
-    ends : ndarray of shape (n_queries + 1,)
+    ends : ndarray of shape (n_queries + 1,) or int
         Where each query begins, and where the last one ends: parts have about as many documents.
+        A number if all are equally long.
     *arguments : Any
         What else the kernel gets.
 
@@ -105,9 +106,14 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray, *arguments: Any) -> 
     >>> found
     array([ True,  True,  True])
     """
-    n_parts = max(1, min(nb.get_num_threads(), len(ends) - 1))
-    wanted = np.arange(1, n_parts) * ends[-1] // n_parts
-    cuts = [0, *np.searchsorted(ends, wanted).tolist(), len(ends) - 1]
+    n = ends if isinstance(ends, int) else len(ends) - 1
+    n_parts = max(1, min(nb.get_num_threads(), n))
+    shares = np.arange(1, n_parts)
+    if isinstance(ends, int):
+        middle = shares * n // n_parts
+    else:
+        middle = np.searchsorted(ends, shares * ends[-1] // n_parts)
+    cuts = [0, *middle.tolist(), n]
     others = [
         _pool(n_parts - 1).submit(kernel, *cuts[part : part + 2], *arguments)
         for part in range(1, n_parts)

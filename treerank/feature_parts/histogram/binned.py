@@ -10,12 +10,12 @@ without a name, of which the system keeps in memory what it has room for.
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from treerank.feature_parts.histogram.bins import Bins
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import scratch_array
 from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
 #: Number of features in a word.
@@ -118,17 +118,18 @@ def _fill(values, order, bounds, places, words):
     """Write the words of some rows; return which places have missing values."""
     missing = np.zeros((-(-len(words) // _CHUNK), len(places)), dtype=bool)
     rows = np.arange(len(words), dtype=np.int32) if order is None else order.astype(np.int32)
-    _pack(values, rows, bounds, places, words, missing)
+    in_parts(_pack, len(missing), values, rows, bounds, places, words, missing)
     return missing.any(axis=0)
 
 
-@njit(parallel=True, error_model="numpy")
-def _pack(X, order, bounds, places, words, missing):
+@njit(error_model="numpy", nogil=True)
+def _pack(first, last, X, order, bounds, places, words, missing):
     """Write the words, and which places have missing values in each chunk of rows."""
-    for chunk in prange(len(missing)):
+    near_values, near_bins = np.empty(_CHUNK), np.empty(_CHUNK, dtype=np.uint64)
+    for chunk in range(first, last):
         begin = chunk * _CHUNK
         n = min(_CHUNK, len(words) - begin)
-        values, bins = np.empty(n), np.empty(n, dtype=np.uint64)
+        values, bins = near_values[:n], near_bins[:n]
         words[begin : begin + n] = 0
         for p in range(len(places)):
             place = places[p]

@@ -1,17 +1,16 @@
 """Values of the leaves of a grown tree, and their addition to the scores of documents."""
 
 import numpy as np
-from numba import prange
 
 from treerank.feature_parts.histogram.binned import WIDTH
 from treerank.feature_parts.histogram.growing import GrownTree
 from treerank.feature_parts.histogram.splits import Rules, newton_step
 from treerank.numerics.compiling import njit
+from treerank.numerics.threads import in_parts
 
 _BYTE = np.uint64(255)
 
 
-@njit(parallel=True, error_model="numpy")
 def sum_leaves(
     gradient: np.ndarray,
     hessian: np.ndarray,
@@ -23,20 +22,28 @@ def sum_leaves(
 
     The derivatives are those before they were packed; one thread sums one leaf.
     """
-    n_outputs = gradient.shape[1]
-    sums = np.empty((len(leaves), n_outputs, 2))
-    for leaf in prange(len(leaves)):
+    sums = np.empty((len(leaves), gradient.shape[1], 2))
+    in_parts(_sum_leaves, _ends(nodes[leaves]), gradient, hessian, rows, nodes, leaves, sums)
+    return sums
+
+
+def _ends(leaves: np.ndarray) -> np.ndarray:
+    """Return how many documents come before each leaf, and before the end."""
+    return np.append(0, np.cumsum(leaves["end"] - leaves["begin"]))
+
+
+@njit(error_model="numpy", nogil=True)
+def _sum_leaves(first, last, gradient, hessian, rows, nodes, leaves, sums):
+    for leaf in range(first, last):
         own = rows[nodes[leaves[leaf]].begin : nodes[leaves[leaf]].end]
-        for k in range(n_outputs):
+        for k in range(gradient.shape[1]):
             g, h = 0.0, 0.0
             for row in own:
                 g += gradient[row, k]
                 h += hessian[row, k]
             sums[leaf, k, 0], sums[leaf, k, 1] = g, h
-    return sums
 
 
-@njit(parallel=True, error_model="numpy")
 def add_leaves(
     sums: np.ndarray,
     rows: np.ndarray,
@@ -48,7 +55,13 @@ def add_leaves(
     scores: np.ndarray,
 ) -> None:
     """Write the value of each leaf, and add it to the scores of the rows that grew the tree."""
-    for leaf in prange(len(leaves)):
+    steps = leaves, rules, learning_rate, values, scores
+    in_parts(_add_leaves, _ends(nodes[leaves]), sums, rows, nodes, *steps)
+
+
+@njit(error_model="numpy", nogil=True)
+def _add_leaves(first, last, sums, rows, nodes, leaves, rules, learning_rate, values, scores):
+    for leaf in range(first, last):
         node = leaves[leaf]
         own = rows[nodes[node].begin : nodes[node].end]
         for k in range(scores.shape[1]):
@@ -60,13 +73,16 @@ def add_leaves(
                 scores[row, k] += values[node, k]
 
 
-@njit(parallel=True, error_model="numpy")
 def add_tree(
     words: np.ndarray, tree: GrownTree, values: np.ndarray, rows: np.ndarray, scores: np.ndarray
 ) -> None:
     """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
-    nodes, goes_left = tree.nodes, tree.goes_left
-    for i in prange(len(rows)):
+    in_parts(_add_tree, len(rows), words, *tree, values, rows, scores)
+
+
+@njit(error_model="numpy", nogil=True)
+def _add_tree(first, last, words, nodes, goes_left, values, rows, scores):
+    for i in range(first, last):
         row, node = rows[i], 0
         while nodes[node].place >= 0:
             place = nodes[node].place

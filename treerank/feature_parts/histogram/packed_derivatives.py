@@ -20,10 +20,10 @@ from math import frexp, ldexp
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.random_keys import uniform
+from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
 
@@ -100,7 +100,8 @@ def pack(
     """
     words = np.empty(len(gradient) * layout.n_words, dtype=np.int64)
     places = np.empty(0, dtype=np.int64) if places is None else places
-    _pack(gradient, hessian, layout, seed, iteration, places, words)
+    rounding = seed, iteration, places
+    in_parts(_pack, len(gradient), gradient, hessian, layout, *rounding, words)
     return words
 
 
@@ -119,9 +120,9 @@ def _size(values):
     return total, largest
 
 
-@njit(parallel=True, error_model="numpy")
-def _pack(gradient, hessian, layout, seed, iteration, places, words):
-    for i in prange(len(gradient)):
+@njit(error_model="numpy", nogil=True)
+def _pack(first, last, gradient, hessian, layout, seed, iteration, places, words):
+    for i in range(first, last):
         up_gradient, up_hessian = 0.5, 0.5
         if layout.n_words == 1:
             place = places[i] if len(places) else np.int64(i)

@@ -8,12 +8,12 @@ would have sampled.
 from typing import NamedTuple
 
 import numpy as np
-from numba import prange
 
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniforms
+from treerank.numerics.threads import in_parts
 from treerank.objectives.base import Objective
 from treerank.team import current_team
 
@@ -111,7 +111,8 @@ def project(
     scale = np.divide(size.mean(), size, out=np.zeros(n_outputs), where=size > 0)
     signs = np.where(keys < 0.5, -1.0, 1.0)
     g, h = np.empty((2, len(gradient)))
-    _project(gradient, hessian, signs * np.sqrt(scale), scale / n_outputs, g, h)
+    factors = signs * np.sqrt(scale), scale / n_outputs
+    in_parts(_project, len(g), gradient, hessian, *factors, g, h)
     return g, h
 
 
@@ -120,9 +121,9 @@ def key_seed(seed: int, purpose: int) -> int:
     return seed * 8 + purpose
 
 
-@njit(parallel=True, error_model="numpy")
-def _project(gradient, hessian, to_gradient, to_hessian, g, h):
-    for i in prange(len(g)):
+@njit(error_model="numpy", nogil=True)
+def _project(first, last, gradient, hessian, to_gradient, to_hessian, g, h):
+    for i in range(first, last):
         sum_gradient, sum_hessian = 0.0, 0.0
         for k in range(len(to_gradient)):
             sum_gradient += to_gradient[k] * gradient[i, k]
