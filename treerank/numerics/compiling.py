@@ -181,13 +181,12 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
 
 
 class _Copied(JITCodeLibrary):
-    """Code that kernels copy. It becomes machine code when its address is wanted."""
+    """Code that kernels copy, and optimize. It becomes machine code when its address is wanted."""
 
     _is_machine_code = False
 
     def _optimize_final_module(self):
-        if "gufuncwrapper" not in self.name.lower():  # around the body of a loop, optimized already
-            super()._optimize_final_module()
+        pass
 
     def _finalize_final_module(self):
         if self._disable_inspection:  # because its machine code was read from disk
@@ -205,6 +204,7 @@ class _Copied(JITCodeLibrary):
 
     def _make_machine_code(self):
         self._is_machine_code = True
+        super()._optimize_final_module()
         super()._finalize_final_module()
 
     def _add_environments(self):
