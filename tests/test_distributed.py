@@ -433,6 +433,9 @@ def test_workers_get_as_many_pairs_where_queries_differ():
     costs = costs_of(grade_counts(id_hashes(qid), labels))
     loads = np.bincount(deal(costs, 3), weights=costs)
     assert loads.max() < 1.01 * loads.min()
+    grades = [np.unique(labels[qid == q], return_counts=True)[1] for q in (0, 1)]
+    n_pairs = max((20_000**2 - (counts**2).sum()) / 2 for counts in grades)
+    np.testing.assert_allclose(costs.max(), 2000 * 20_000 + n_pairs, rtol=0.01)
     some = np.arange(len(qid)) % 3 == 0
     parts = [grade_counts(id_hashes(qid[rows]), labels[rows]) for rows in (some, ~some)]
     np.testing.assert_array_equal(costs_of(sum(parts)), costs)

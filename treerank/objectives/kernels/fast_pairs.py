@@ -241,8 +241,6 @@ def fast_kernel(
             targets.gradient[row] = targets.gradient_factor[q] * G[t]
             targets.hessian[row] = targets.hessian_factor[q] * H[t]
 
-    # The body is compiled twice, alone and as a part of the kernel: how sums are ordered depends on
-    # that, and so do the last bits.
     @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
     def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
         for q in range(first, last):
