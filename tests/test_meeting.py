@@ -3,7 +3,7 @@
 import socket
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from threading import Event, Thread, Timer
+from threading import Event, Thread, Timer, active_count
 
 import numpy as np
 import pytest
@@ -100,6 +100,14 @@ def test_a_wait_that_is_done_is_not_watched():
     assert not is_over.is_set()
 
 
+def test_a_wait_that_has_failed_is_not_watched_any_more():
+    with waiting_for_workers(HOST, 1, 60) as place, meeting_at(place) as team:
+        before = active_count()
+        with pytest.raises(ZeroDivisionError), team.watched(lambda: None):
+            raise ZeroDivisionError
+        assert active_count() == before
+
+
 def test_a_wait_for_the_others_in_xgboost_ends_with_the_fit():
     pytest.importorskip("xgboost")
     from treerank.distributed.xgboost_network import xgboost_network
@@ -138,11 +146,21 @@ def test_who_is_there_does_not_wait_forever_for_the_others():
         pass
 
 
+_NESTED = b"[" * 100_000  # deeper than a reader of JSON goes
+
+
 @pytest.mark.parametrize(
-    "said", [b"", b"GET / HTTP/1.1\r\n\r\n", b'\0\0\0\x05["a"]', b"\0\0\0\x012"]
+    "said",
+    [
+        b"",
+        b"GET / HTTP/1.1\r\n\r\n",
+        b'\0\0\0\x05["a"]',
+        b"\0\0\0\x012",
+        pytest.param(len(_NESTED).to_bytes(4) + _NESTED, id="nested"),
+    ],
 )
 def test_who_does_not_know_the_secret_is_no_worker(said):
-    with waiting_for_workers(HOST, 1, 60) as place:
+    with waiting_for_workers(HOST, 1, 5) as place:
         with socket.create_connection(place[:2]) as stranger:
             stranger.sendall(said)
         with meeting_at(place) as team:

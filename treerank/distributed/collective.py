@@ -130,10 +130,12 @@ class Collective:
 
         watcher = Thread(target=watch, daemon=True)
         with is_left:
-            with leaving:
-                watcher.start()
-                yield
-            watcher.join()
+            try:
+                with leaving:
+                    watcher.start()
+                    yield
+            finally:
+                watcher.join()
 
     @naming_the_loss()
     def _swap(

@@ -112,7 +112,7 @@ def _accepted(server: socket.socket, secret: str) -> tuple[socket.socket, Any]:
     """Return the next connection, and what it says after the secret; None if it does not know."""
     connection, _ = server.accept()
     connection.settimeout(_GREETING)
-    with suppress(OSError, ValueError, TypeError):
+    with suppress(OSError, ValueError, TypeError, RecursionError):  # of JSON that is too deep
         told, *greeting = _heard(connection)
         if secrets.compare_digest(told, secret):
             connection.settimeout(None)
