@@ -1,5 +1,6 @@
 """Threads: a process uses its share of the cores, and kernels get back the threads they had."""
 
+import importlib
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ from treerank.numerics import waiting
 from treerank.numerics.threads import (
     FEW_DOCUMENTS,
     in_parts,
+    in_threads,
     kernel_threads,
     threads_allowed,
     threads_for,
@@ -182,8 +184,9 @@ def test_a_runtime_that_was_loaded_before_is_told_of_once(load, warns, monkeypat
     monkeypatch.setattr(waiting, "_loaded_before", [])
     monkeypatch.setattr(os, "getloadavg", lambda: (load, load, load), raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    importlib.import_module("lightgbm")
     waiting.spin_briefly({})
-    assert "lightgbm" in waiting._loaded_before  # by this test
+    assert "lightgbm" in waiting._loaded_before
     part, X = LightGBMTrees(n_estimators=1, n_jobs=1), np.arange(8.0)[:, None]
     objective = make_objective(np.arange(8.0), np.zeros(8))
     with warnings.catch_warnings(record=True) as told:
@@ -222,6 +225,55 @@ def test_an_error_in_any_thread_is_raised(three_threads):
 
     with pytest.raises(MemoryError, match="last part"):
         in_parts(fail, np.arange(4))
+
+
+def test_after_an_error_no_thread_works_on(three_threads):
+    done = []
+
+    def work(first, last):
+        if first == 0:
+            raise MemoryError("of the first part")
+        time.sleep(0.1)
+        done.append(first)
+
+    with pytest.raises(MemoryError, match="first part"):
+        in_parts(work, 3)
+    assert sorted(done) == [1, 2]
+
+
+@pytest.mark.parametrize("n_threads", [1, 2])
+def test_calls_in_threads_return_what_map_returns(n_threads):
+    assert in_threads(n_threads, pow, range(50), [2] * 50) == [n * n for n in range(50)]
+
+
+def test_after_an_error_calls_in_threads_are_not_begun():
+    begun = []
+
+    def work(number):
+        begun.append(number)
+        time.sleep(0.02)
+        1 // number
+
+    with pytest.raises(ZeroDivisionError):
+        in_threads(2, work, range(100))
+    assert len(begun) < 50
+
+
+def test_a_thread_that_outlives_the_main_one_works_on():
+    code = """
+import threading, numba, numpy as np
+from treerank.numerics.threads import in_parts, in_threads
+numba.get_num_threads = lambda: 2
+def work():
+    threading.main_thread().join()
+    found = np.zeros(4, dtype=int)
+    def add(first, last): found[first:last] += 1
+    in_parts(add, 4)
+    print(found.tolist(), in_threads(2, abs, [-1, 2, -3]))
+threading.Thread(target=work).start()
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "[1, 1, 1, 1] [1, 2, 3]\n", done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no forks")

@@ -1,7 +1,6 @@
 """Scoring: documents go down the trees of a forest, and the values of their leaves are added."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
@@ -10,6 +9,7 @@ from scipy.sparse import issparse
 
 from treerank.forests.forest import CODE_RULES, Forest
 from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.threads import in_threads
 
 _BLOCK = 512  # documents that are converted to doubles, and go down one tree, together
 _ALL, _ONE, _SHIFT = np.uint64(2**64 - 1), np.uint64(1), np.uint64(58)
@@ -138,8 +138,7 @@ def for_blocks(
         for begin, end in pairwise(ends):
             work(begin, end)
         return
-    with ThreadPoolExecutor(n_threads) as pool:
-        list(pool.map(work, ends[:-1], ends[1:]))
+    in_threads(n_threads, work, ends[:-1], ends[1:])
 
 
 def split_arrays(forest: Forest) -> tuple[Any, ...]:

@@ -6,15 +6,16 @@ microseconds. If several processes share the cores, as in a search with ``n_jobs
 takes the share that joblib gives it.
 
 Threads of numba run kernels with a parallel loop; :func:`in_parts` runs a kernel without one in
-threads of Python, which compiles faster.
+threads of Python, which compiles faster. So does :func:`in_threads` with what is no kernel.
 """
 
 import functools
 import os
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from itertools import pairwise
 from typing import Any
 
 import joblib
@@ -113,14 +114,49 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
         middle = shares * n // n_parts
     else:
         middle = np.searchsorted(ends, shares * ends[-1] // n_parts)
-    cuts = [0, *middle.tolist(), n]
-    others = [
-        _pool(n_parts - 1).submit(kernel, *cuts[part : part + 2], *arguments)
-        for part in range(1, n_parts)
-    ]
-    kernel(*cuts[:2], *arguments)
-    for other in others:
-        other.result()
+    own, *others = pairwise([0, *middle.tolist(), n])
+    calls = [_started(n_parts - 1, kernel, *part, *arguments) for part in others]
+    try:
+        kernel(*own, *arguments)
+    finally:
+        wait(calls)  # after an error, too, nobody writes to the arrays any more
+    for call in calls:
+        call.result()
+
+
+def in_threads(n_threads: int, function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
+    """Return what a function returns for each entry of the columns, as ``map`` does, by threads.
+
+    Examples
+    --------
+    >>> in_threads(2, pow, [2, 3], [5, 2])
+    [32, 9]
+    """
+    if n_threads == 1:
+        return list(map(function, *columns))
+    calls = [_started(n_threads, function, *each) for each in zip(*columns, strict=True)]
+    try:
+        return [call.result() for call in calls]
+    finally:  # after an error or an interrupt, the rest is not begun
+        for call in calls:
+            call.cancel()
+        wait(calls)
+
+
+def _started(n_threads: int, function: Callable[..., Any], *arguments: Any) -> "Future[Any]":
+    """Let a thread call a function.
+
+    It is called here, at once, if the main thread has ended: then pools take no work any more, but
+    a thread that the user has started may still fit.
+    """
+    try:
+        return _pool(n_threads).submit(function, *arguments)
+    except RuntimeError as error:
+        if "cannot schedule" not in str(error):
+            raise
+    done: Future[Any] = Future()
+    done.set_result(function(*arguments))
+    return done
 
 
 @functools.cache

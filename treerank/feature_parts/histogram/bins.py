@@ -8,7 +8,6 @@ equally many rows.
 """
 
 from collections.abc import Collection
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.rows import Rows
 from treerank.numerics.compiling import njit
+from treerank.numerics.threads import in_threads
 
 #: Largest number of bins of values: a byte has 256 values, and one is for missing values.
 MOST_BINS = 255
@@ -90,8 +90,7 @@ def find_bins(
         write = write_codes if is_category[f] else write_bounds
         return max(1, write(known, most, bounds[f])), len(known) == len(values)
 
-    with ThreadPoolExecutor(n_threads) as pool:
-        found = list(pool.map(bin_feature, range(n_features)))
+    found = in_threads(n_threads, bin_feature, range(n_features))
     n_values, complete = np.array(found, dtype=np.int64).reshape(-1, 2).T
     return Bins(bounds, n_values.copy(), is_category, (n_values == 1) & (complete == 1))
 

@@ -11,7 +11,6 @@ There are two ways, which find the same leaves:
 This module chooses between the two and has the kernels of the first.
 """
 
-from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy as np
 from treerank.feature_parts.histogram import traversal
 from treerank.feature_parts.histogram.forest import Forest
 from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.threads import in_threads
 
 _LANES = 64  # documents handled at a time: two vector registers of bytes
 _FEW = 2048  # documents that one thread scores sooner than a second thread starts
@@ -34,9 +34,8 @@ def add_scores(forest: Forest, X: np.ndarray, scores: np.ndarray, *, n_threads: 
         _add(forest, X, scores)
         return
     bounds = np.linspace(0, len(X), n_threads + 1).astype(int)
-    with ThreadPoolExecutor(n_threads) as pool:
-        parts = [slice(*ends) for ends in pairwise(bounds)]
-        list(pool.map(lambda part: _add(forest, X[part], scores[part]), parts))
+    parts = [slice(*ends) for ends in pairwise(bounds)]
+    in_threads(n_threads, lambda part: _add(forest, X[part], scores[part]), parts)
 
 
 def _add(forest: Forest, X: np.ndarray, scores: np.ndarray) -> None:
