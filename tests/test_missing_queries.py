@@ -76,6 +76,17 @@ def test_nobody_is_warned_who_gives_qid_or_has_one_query_or_one_row(kind, ask):
             ask(fitted(kind), slice(1), None)
 
 
+def test_an_eval_set_without_qid_warns_where_training_has_several_queries():
+    ranker = clone(KINDS["TreeDirectRanker"])
+    message = MESSAGE.format(60).replace("None", "None in eval_set")
+    with pytest.warns(UserWarning, match=message) as seen:
+        ranker.fit(X, Y, QID, eval_set=(X, Y))
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    ranker.fit(X, Y, QID, eval_set=(X, Y, QID))
+    ranker.fit(X, Y, eval_set=(X, Y))
+
+
 def test_the_score_of_a_single_row_needs_no_qid():
     relevant = slice(int(np.argmax(Y)), int(np.argmax(Y)) + 1)
     assert ASKED["score"](fitted("TreeDirectRanker"), relevant, None) == 1.0

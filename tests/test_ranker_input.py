@@ -81,6 +81,9 @@ ONES = np.ones(160)
         ({"given_pairs": [[0, 150, 1]]}, ValueError, "i and j must be of one query"),
         ({"given_pairs": [[0, 1, -1]]}, ValueError, "weights must be finite and >= 0"),
         ({"eval_set": 3}, ValueError, r"eval_set must be \(X, y\) or \(X, y, qid\)"),
+        ({"eval_set": [(np.eye(4), [1] * 4)]}, ValueError, "eval_set must .*not a list of such"),
+        ({"eval_set": [(np.eye(4), [1])] * 2}, ValueError, "eval_set must .*not a list of such"),
+        ({"eval_set": [(np.eye(4), [1])] * 3}, ValueError, "eval_set must .*not a list of such"),
         ({"eval_set": ([[1.0]], [1])}, ValueError, "X has 1 features, but TreeDirectRanker is exp"),
         ({"eval_set": (np.eye(4), [1])}, ValueError, "eval_set: y must have one entry per row"),
         ({"eval_set": (np.eye(4), [0] * 4)}, ValueError, "eval_set: y must have something to find"),
@@ -104,7 +107,7 @@ ONES = np.ones(160)
         ({"sample_weight": ONES * 1e-30}, ValueError, "sample_weight must be 0 or from 1e-15"),
         ({"sample_weight": ONES * 1e30}, ValueError, "sample_weight must be 0 or from 1e-15"),
         ({"given_pairs": [["a", "b"]]}, TypeError, "given_pairs must be numbers; got"),
-        ({"eval_set": (np.eye(4), [1] * 4)}, ValueError, "eval_set must hold out a query with two"),
+        ({"eval_set": (np.eye(4), [1] * 4, [0] * 4)}, ValueError, "eval_set must hold out a qu"),
     ],
 )
 def test_bad_data_is_refused_before_any_training(data, changed, error, message):

@@ -20,7 +20,7 @@ from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
-from treerank.inputs.documents import check_documents, naming
+from treerank.inputs.documents import check_documents, naming, parts_of_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
@@ -149,9 +149,7 @@ def _documents_of(eval_set: Any) -> tuple[Any, ...]:
     """Return documents, labels and query ids."""
     if isinstance(eval_set, str | Path):
         return eval_set, None, None
-    if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
-        raise ValueError(f"eval_set must be (X, y), (X, y, qid) or a path; got {shown(eval_set)}.")
-    return (*eval_set, None)[:3]
+    return parts_of_eval_set(eval_set)
 
 
 def _columns_of(reader: Any, X: Any, y: Any, qid: Any, **weights: Any) -> _Columns:

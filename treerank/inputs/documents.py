@@ -173,12 +173,32 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     return found if as_given.dtype.kind not in "OU" else as_given
 
 
-def check_eval_set(estimator: Any, eval_set: Any) -> tuple[Any, np.ndarray, QueryGroups]:
-    """Return features, labels and queries of an ``eval_set``: ``(X, y)`` or ``(X, y, qid)``."""
-    if not isinstance(eval_set, tuple | list) or len(eval_set) not in (2, 3):
-        size = f" of {len(eval_set)}" if isinstance(eval_set, tuple | list) else ""
-        raise ValueError(f"eval_set must be (X, y) or (X, y, qid); got {type(eval_set)}{size}.")
+def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and qid of an ``eval_set``; refuse what is no ``(X, y)`` or ``(X, y, qid)``.
+
+    Examples
+    --------
+    >>> parts_of_eval_set(([[1.0]], [2]))
+    ([[1.0]], [2], None)
+    """
+    is_list = isinstance(eval_set, tuple | list)
+    if not is_list or len(eval_set) not in (2, 3) or all(map(_is_set, eval_set)):
+        size = f" of {len(eval_set)}" if is_list else ""
+        raise ValueError(
+            "eval_set must be (X, y) or (X, y, qid), not a list of such; "
+            f"got {type(eval_set)}{size}."
+        )
     X, y, qid = (*eval_set, None)[:3]
+    return X, y, qid
+
+
+def _is_set(part: Any) -> bool:
+    """Tell whether a part of an ``eval_set`` is itself one: what it begins with is a matrix."""
+    return isinstance(part, tuple | list) and getattr([*part, None][0], "ndim", 0) == 2
+
+
+def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, QueryGroups]:
+    """Return features, labels and queries of an ``eval_set``."""
     X = check_features(estimator, X)
     y = check_labels(y, X.shape[0])
     return X, y, QueryGroups.from_qid(qid, len(y))

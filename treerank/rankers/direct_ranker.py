@@ -37,7 +37,7 @@ from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
 from treerank.objectives.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.held_out import HeldOut
+from treerank.rankers.held_out import EvalSet, HeldOut
 from treerank.rankers.label_limits import limited_sum
 from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_labels, split_labels
 from treerank.rankers.ranker import Ranker
@@ -276,10 +276,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             raise ValueError(f"label_weights must not all be 0; got {self.label_weights!r}.")
         return weights
 
-    def _held_out(self, data: TrainingSet, eval_set: Any) -> HeldOut:
+    def _held_out(self, data: TrainingSet, eval_set: EvalSet) -> HeldOut:
         if data.labels is None:
-            is_set = isinstance(eval_set, tuple | list) and len(eval_set) > 1
-            several = split_labels(eval_set[1]) if is_set else None
+            several = split_labels(eval_set[1])
             if several is not None:
                 raise ValueError(f"eval_set must have a single label, as y; got {list(several)}.")
             return super()._held_out(data, eval_set)

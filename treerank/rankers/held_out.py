@@ -10,6 +10,9 @@ from treerank.feature_parts.base import Validation
 from treerank.inputs.grouping import QueryGroups
 from treerank.team import current_team
 
+#: X, y and qid of an ``eval_set`` as the user has passed them.
+EvalSet = tuple[Any, Any, Any]
+
 
 @dataclass(frozen=True)
 class MetricOfSum:

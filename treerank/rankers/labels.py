@@ -10,7 +10,7 @@ from treerank.checks import check_choice, check_number
 from treerank.inputs.columns import as_frame
 from treerank.inputs.documents import check_eval_set
 from treerank.metrics.registry import get_metric
-from treerank.rankers.held_out import HeldOut
+from treerank.rankers.held_out import EvalSet, HeldOut
 
 
 def split_labels(y: Any) -> dict[str, np.ndarray] | None:
@@ -117,12 +117,12 @@ class MetricOfLabels:
 
 
 def hold_out_labels(
-    estimator: Any, eval_set: Any, names: list[str], metric: Any, weights: dict[str, float]
+    estimator: Any, eval_set: EvalSet, names: list[str], metric: Any, weights: dict[str, float]
 ) -> HeldOut:
     """Return the documents of an ``eval_set`` with several labels; ``names`` are those of ``y``."""
-    is_set = isinstance(eval_set, tuple | list) and len(eval_set) > 1
-    labels = split_labels(eval_set[1]) if is_set else None
+    X, y, qid = eval_set
+    labels = split_labels(y)
     if labels is None or list(labels) != names:
         raise ValueError(f"eval_set must have the labels of y, {names}.")
-    X, y, groups = check_eval_set(estimator, (eval_set[0], labels[names[0]], *eval_set[2:]))
+    X, y, groups = check_eval_set(estimator, X, labels[names[0]], qid)
     return HeldOut(X, y, groups, MetricOfLabels.of(metric, labels, groups, weights))

@@ -33,7 +33,7 @@ from treerank.parameters import Seed, check_parameters
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import Calibration, fit_steepness
 from treerank.rankers.head import AntisymmetricHead, Tau
-from treerank.rankers.held_out import HeldOut
+from treerank.rankers.held_out import EvalSet, HeldOut
 from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
 from treerank.rankers.reading import (
@@ -247,7 +247,9 @@ class Ranker(Scoring):
         held_out = eval_set
         if not isinstance(eval_set, HeldOut | None):
             with naming("eval_set"):
-                held_out = self._held_out(data, read_eval_set(self, eval_set))
+                parts = read_eval_set(self, eval_set)
+                held_out = self._held_out(data, parts)
+            self._warn_of_one_query(parts[2], len(held_out.y), " in eval_set")
         calibrating = held_out if self.calibration == "eval_set" else None
         if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
@@ -260,9 +262,9 @@ class Ranker(Scoring):
             )
         return data, held_out, calibrating
 
-    def _held_out(self, data: TrainingSet, eval_set: Any) -> HeldOut:
+    def _held_out(self, data: TrainingSet, eval_set: EvalSet) -> HeldOut:
         """Return the documents of ``eval_set`` and their metric."""
-        X, y, groups = check_eval_set(self, eval_set)
+        X, y, groups = check_eval_set(self, *eval_set)
         return HeldOut(X, y, groups, get_metric(self.metric).prepared(y, groups))
 
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:

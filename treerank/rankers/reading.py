@@ -11,7 +11,7 @@ from treerank.checks import shown
 from treerank.datasets.ranking_data import Batches
 from treerank.datasets.tables import take_columns
 from treerank.inputs.batched import BatchedMatrix
-from treerank.inputs.documents import check_batches, check_features
+from treerank.inputs.documents import check_batches, check_features, parts_of_eval_set
 from treerank.inputs.grouping import check_qid, joined_ids
 
 _BOTH = ("y", "qid")
@@ -38,16 +38,15 @@ def read_training_set(
     return take_columns(X, y, qid) if reset else read_columns(ranker, X, y, qid)
 
 
-def read_eval_set(ranker: Any, eval_set: Any) -> Any:
-    """Return an ``eval_set`` that is a file, batches, or names columns, as ``(X, y, qid)``."""
+def read_eval_set(ranker: Any, eval_set: Any) -> tuple[Any, Any, Any]:
+    """Return X, y and qid of an ``eval_set``, which may be a file, batches, or name columns."""
     if isinstance(eval_set, Batches):
         _check_reads_batches(ranker)
         return check_batches(ranker, eval_set, reset=False)
     if isinstance(eval_set, str | Path):
         return read_columns(ranker, eval_set)
-    if isinstance(eval_set, tuple | list) and len(eval_set) == 3:
-        return read_columns(ranker, *eval_set)
-    return eval_set
+    parts = parts_of_eval_set(eval_set)
+    return parts if len(eval_set) == 2 else read_columns(ranker, *parts)
 
 
 def read_and_score(

@@ -272,11 +272,11 @@ class Scoring(BaseEstimator):
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 
-    def _warn_of_one_query(self, qid: Any, n_rows: int) -> None:
+    def _warn_of_one_query(self, qid: Any, n_rows: int, where: str = "") -> None:
         """Warn that rows without ``qid`` are one query, if ``fit`` had several."""
         if qid is None and n_rows > 1 and self._had_queries:
             warn_user(
-                f"qid is None, so all {n_rows} rows are taken for one query, though fit had "
+                f"qid is None{where}, so all {n_rows} rows are taken for one query, though fit had "
                 "several. Pass qid; scikit-learn's tools pass it on where metadata routing is "
                 "enabled and a scorer requests it."
             )

@@ -135,7 +135,7 @@ def _training_data(ranker, train):
     if train is None:
         return None
     with naming("train"):
-        return check_eval_set(ranker, read_eval_set(ranker, train))
+        return check_eval_set(ranker, *read_eval_set(ranker, train))
 
 
 def _query_names(qid, groups):
