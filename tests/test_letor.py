@@ -3,6 +3,7 @@
 import gzip
 import math
 import os
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,18 @@ def test_reads_the_format_in_all_its_looks(file):
     assert data.comments.tolist() == ["docid = GX1 inc = 1", "", "docid = GX2", "no space", ""]
     assert data.doc_ids.tolist() == ["GX1", "", "GX2", "", ""]
     assert read_letor(file).comments is None
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+@pytest.mark.parametrize("block_size", [1, 4, 2**22])
+def test_the_mark_before_a_text_in_utf8_is_left_out(file, monkeypatch, compress, block_size):
+    monkeypatch.setattr(blocks, "BLOCK_SIZE", block_size)
+    file.write_bytes(compress(BOM_UTF8 + b"2 qid:7 1:0.5\n1 qid:7 1:1\n"))
+    data = read_letor(file)
+    assert (data.y.tolist(), data.qid.tolist()) == ([2, 1], [7, 7])
+    file.write_bytes(compress(BOM_UTF8 + b"1 qid:7 1:x\n"))
+    with pytest.raises(ValueError, match="line 1, column 11: "):
+        read_letor(file)
 
 
 def test_blocks_and_chunks_leave_no_trace(file, monkeypatch):

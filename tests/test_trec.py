@@ -1,6 +1,7 @@
 """TREC files: what is written is read, other programs read it, and errors name the line."""
 
 import gzip
+from codecs import BOM_UTF8
 
 import ir_measures
 import numpy as np
@@ -72,6 +73,11 @@ def test_a_wrong_line_is_named(tmp_path, line, message):
     (tmp_path / "run").write_bytes(gzip.compress(f"q Q0 d 1 1 t\n{line}\n".encode()))
     with pytest.raises(ValueError, match=f"run:2: .*{message}"):
         read_trec_run(tmp_path / "run")
+
+
+def test_the_mark_before_a_text_in_utf8_is_no_part_of_the_first_query(tmp_path):
+    (tmp_path / "run").write_bytes(BOM_UTF8 + b"q Q0 d 1 1 t\nq Q0 e 2 0 t\n")
+    assert read_trec_run(tmp_path / "run").qid.tolist() == ["q", "q"]
 
 
 def test_what_lines_cannot_hold_is_refused(tmp_path):

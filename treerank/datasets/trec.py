@@ -188,7 +188,7 @@ def _rows(path: Path, n_fields: int, places: tuple[int, ...]) -> Iterator[tuple[
     """Yield the wanted fields of each line."""
     with open_text(path) as text:
         for number, line in enumerate(text.stream, 1):
-            fields = line.decode(errors="surrogateescape").split()
+            fields = line.decode("utf-8-sig", "surrogateescape").split()
             if not fields:
                 continue
             where = f"{text.name}:{number}"

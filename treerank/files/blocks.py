@@ -1,11 +1,13 @@
 """Text blocks: a text file, plain or gzip, read as blocks of whole lines.
 
 Blocks save memory: no file, compressed or not, is held as a whole. The next block is read (and
-decompressed) while the caller parses the last one.
+decompressed) while the caller parses the last one. The mark that some editors put before a text in
+UTF-8 is left out.
 """
 
 import gzip
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Generator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -76,7 +78,9 @@ def text_blocks(text: Text, block_size: int | None = None) -> Generator[TextBloc
             size = max(block_size, len(carry))  # a long line doubles until it fits
             ahead = None if is_last else submit(_fill, text.stream, carry, size)
             if end:
-                yield TextBlock(np.frombuffer(buffer, dtype=np.uint8, count=end), first_line)
+                start = len(BOM_UTF8) if first_line == 1 and buffer.startswith(BOM_UTF8) else 0
+                lines = np.frombuffer(buffer, dtype=np.uint8, count=end - start, offset=start)
+                yield TextBlock(lines, first_line)
                 first_line += buffer.count(b"\n", 0, end)
 
 
