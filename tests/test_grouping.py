@@ -123,7 +123,7 @@ def test_a_restriction_counts_the_original_rows():
         ([[1], [2]], r"qid must be one-dimensional; got shape \(2, 1\)"),
         ([1.0, np.nan], "qid must not be missing; got nan in row 1"),
         (["a", None], "qid must not be missing; got None in row 1"),
-        ([1], "qid must have one entry per row of X; got 1 for 2 rows"),
+        ([1], "qid must have one entry per row; got 1 for 2 rows"),
     ],
 )
 def test_refuses_what_cannot_name_queries(qid, message):

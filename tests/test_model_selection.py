@@ -102,7 +102,7 @@ def test_size_counts_queries(test_size, expected):
             {"qid": [1, 2], "groups": [1, 2]},
             r"groups must be given; got both\.",
         ),
-        (QueryKFold(2), {"qid": [1]}, r"qid must have one entry per row of X; got 1 for 2 rows\."),
+        (QueryKFold(2), {"qid": [1]}, r"qid must have one entry per row; got 1 for 2 rows\."),
         (QueryKFold(3), {"qid": [1, 2]}, r"n_splits must be at most .* queries, 2; got 3\."),
         (QueryKFold(1), {"qid": [1, 2]}, r"n_splits must be a whole number of at least 2; got 1\."),
         (

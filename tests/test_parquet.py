@@ -171,7 +171,7 @@ def test_a_failed_write_leaves_the_old_file(file):
     content = write(file).read_bytes()
     with pytest.raises(ValueError, match="label and query must be names that no other column has"):
         write_parquet(file, pd.DataFrame({"label": [1.0]}), [1], [7])
-    with pytest.raises(ValueError, match="qid must have one entry per row of X; got 2 for 1 rows"):
+    with pytest.raises(ValueError, match="qid must have one entry per row; got 2 for 1 rows"):
         write_parquet(file, [[1.0]], [1], [7, 8])
     assert file.read_bytes() == content
     assert [each.name for each in file.parent.iterdir()] == [file.name]

@@ -68,7 +68,7 @@ ONES = np.ones(160)
     ("changed", "error", "message"),
     [
         ({"y": ONES[:5]}, ValueError, "y must have one entry per row of X; got 5"),
-        ({"qid": ONES[:5]}, ValueError, "qid must have one entry per row of X; got 5 for 160"),
+        ({"qid": ONES[:5]}, ValueError, "qid must have one entry per row; got 5 for 160"),
         ({"qid": [None] * 160}, ValueError, "qid must not be missing; got None in row 0"),
         ({"y": ONES * np.nan}, ValueError, "y must be finite; got nan in row 0"),
         ({"y": ONES * np.inf}, ValueError, "y must be finite; got inf in row 0"),

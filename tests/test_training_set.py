@@ -90,7 +90,7 @@ def test_a_split_leaves_a_query_to_train_on(given):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"qid": [1]}, "qid must have one entry per row of X; got 1 for 2 rows"),
+        ({"qid": [1]}, "qid must have one entry per row; got 1 for 2 rows"),
         ({"sample_weight": [1]}, "sample_weight must have one entry per document; got 1 for 2"),
         (
             {"sample_weight": [1, -2]},

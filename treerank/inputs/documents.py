@@ -167,8 +167,7 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     >>> check_ids("session", ["a", "b"])
     array(['a', 'b'], dtype='<U1')
     """
-    with naming(name):
-        found = check_qid(values, n_rows)
+    found = check_qid(values, n_rows, name=name)
     as_given = np.asarray(values)
     return found if as_given.dtype.kind not in "OU" else as_given
 

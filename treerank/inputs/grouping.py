@@ -142,8 +142,8 @@ def _codes(qid):
     return np.unique(qid, return_inverse=True)[1]
 
 
-def check_qid(qid: ArrayLike, n_documents: int | None = None) -> np.ndarray:
-    """Return an array that is equal where query ids are; refuse missing ids and a wrong shape.
+def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qid") -> np.ndarray:
+    """Return an array that is equal where ids are; refuse missing ids and a wrong shape.
 
     Ids are equal as in Python: ``1`` and ``1.0`` are, ``1`` and ``"1"`` are not. An array of
     numbers, of text of a fixed width or of dates is returned as it is. Other ids are numbered in
@@ -154,17 +154,17 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None) -> np.ndarray:
     >>> check_qid(["b", 1, "a", 1.0, "b"])
     array([2, 0, 1, 0, 2])
     """
-    values = _as_ids(qid)
+    values = _as_ids(name, qid)
     if values.ndim != 1:
-        raise ValueError(f"qid must be one-dimensional; got shape {values.shape}.")
+        raise ValueError(f"{name} must be one-dimensional; got shape {values.shape}.")
     if n_documents is not None and len(values) != n_documents:
         raise ValueError(
-            f"qid must have one entry per row of X; got {len(values)} for {n_documents} rows."
+            f"{name} must have one entry per row; got {len(values)} for {n_documents} rows."
         )
     if values.dtype.kind == "O":
-        return _numbered(values.tolist())
+        return _numbered(name, values.tolist())
     if values.dtype.kind in "fcmM":
-        _refuse_missing(np.isnan(values), values)
+        _refuse_missing(name, np.isnan(values), values)
     return values
 
 
@@ -181,9 +181,9 @@ def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _as_ids(qid):
-    """Return query ids as an array of numbers, dates, text of a fixed width or objects."""
-    refuse_masked("qid", qid)
+def _as_ids(name, qid):
+    """Return ids as an array of numbers, dates, text of a fixed width or objects."""
+    refuse_masked(name, qid)
     is_list = isinstance(qid, list | tuple)
     values = None if is_list and not set(map(type, qid)) <= {int} else np.asarray(qid)
     # numpy makes text of the 1 in [1, "a"], and a float of 2**63 in [2**63, -1].
@@ -192,14 +192,14 @@ def _as_ids(qid):
     return values
 
 
-def _numbered(ids):
+def _numbered(name, ids):
     """Return the number of each id, by Python's own equality."""
     try:
         distinct = dict.fromkeys(ids)
     except TypeError as error:
-        raise TypeError(f"qid must be numbers, text or dates; got {error}.") from error
+        raise TypeError(f"{name} must be numbers, text or dates; got {error}.") from error
     if any(map(is_missing, distinct)):
-        _refuse_missing(np.array([is_missing(value) for value in ids]), ids)
+        _refuse_missing(name, np.array([is_missing(value) for value in ids]), ids)
     try:
         ordered = sorted(distinct)
     except TypeError:  # ids of several types
@@ -228,8 +228,8 @@ def _by_type(value):
     return ("", value) if is_number else (type(value).__name__, str(value))
 
 
-def _refuse_missing(is_missing, values):
+def _refuse_missing(name, is_missing, values):
     """Refuse the first id that is missing."""
     if is_missing.any():
         row = int(np.argmax(is_missing))
-        raise ValueError(f"qid must not be missing; got {values[row]} in row {row}.")
+        raise ValueError(f"{name} must not be missing; got {values[row]} in row {row}.")
