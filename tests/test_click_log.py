@@ -223,6 +223,14 @@ def test_simulated_users_examine_by_position_and_click_by_label():
     assert log.counts().slot.tolist() == [0, 1, 1, 0]
 
 
+@pytest.mark.parametrize(
+    ("label", "message"), [(-1, "not be negative .*; got -1"), (2000, "at most 1000")]
+)
+def test_labels_without_a_gain_simulate_no_clicks(label, message):
+    with pytest.raises(ValueError, match=f"y must .*{message}"):
+        simulate_clicks([0, label], [1, 1], [0.5, 0.1])
+
+
 UBI_QUERIES = [
     {"query_id": "1", "user_query": "shoes", "query_response_hit_ids": ["a", "b", "c"]},
     {"query_id": "2", "user_query": "boots", "query_response_hit_ids": "c"},

@@ -71,6 +71,15 @@ def test_intervals_of_propensities_hold_the_truth():
     assert ((found.high - found.low)[1:] < 0.2).all()
 
 
+def test_too_few_clicks_for_intervals_are_told_from_none():
+    log = make_click_log(300, random_state=0)
+    at_last = np.flatnonzero(log.clicked & (log.position == 5))
+    rare = log.clicked.copy()
+    rare[at_last[1:]] = False
+    with pytest.raises(ValueError, match=r"log must have enough clicks for intervals.* at \[5\]"):
+        propensity_intervals(log.with_clicks(rare), random_state=0)
+
+
 def test_a_position_without_a_click_has_no_propensity():
     log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 2, 1], [1, 2] * 2, [1, 0, 1, 0])
     with pytest.raises(ValueError, match=r"click at each position .* got none at \[2\]\."):

@@ -140,6 +140,14 @@ def test_the_gradient_is_that_of_the_value():
     np.testing.assert_array_equal(alone[1], hessian)
 
 
+def test_squared_errors_of_weight_zero_are_no_error():
+    objective = half_squared_error(Y, QID, sample_weight=np.zeros(len(Y)))
+    value, gradient, hessian = objective(np.ones(len(Y)))
+    assert value == 0
+    assert not gradient.any()
+    assert not hessian.any()
+
+
 def test_the_parts_of_some_queries_are_those_of_the_whole():
     objective = make_objective(Y, QID, loss="half_squared_error", query_weight=QID + 1.0)
     scores, rows = RNG.normal(size=600), np.flatnonzero(np.isin(QID, [3, 7]))

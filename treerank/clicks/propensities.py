@@ -12,7 +12,7 @@ of each item. Attractions do not appear in it, so few impressions of an item cau
 """
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
@@ -142,15 +142,23 @@ def propensity_intervals(
     """
     rng = check_random_state(random_state)
     found = estimate(log)
-    draws = np.stack(
-        [
-            estimate(log.taking(rng.randint(log.n_sessions, size=log.n_sessions)))
-            for _ in range(n_resamples)
-        ]
-    )
+    draws = np.stack([_of_resample(log, estimate, rng) for _ in range(n_resamples)])
     # The basic bootstrap in logarithms, in which the spread does not depend on the value.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return PropensityIntervals(found, found**2 / high, found**2 / low)
+
+
+def _of_resample(log: ClickLog, estimate: Any, rng: np.random.RandomState) -> np.ndarray:
+    """Return the propensities of a log that is drawn from the sessions, with replacement."""
+    drawn = log.taking(rng.randint(log.n_sessions, size=log.n_sessions))
+    try:
+        found: np.ndarray = estimate(drawn)
+    except ValueError as error:
+        raise ValueError(
+            "log must have enough clicks for intervals: one that was drawn from its sessions has "
+            f"no propensities ({error})"
+        ) from error
+    return found
 
 
 def check_propensities(propensities: object, n_positions: int) -> np.ndarray:

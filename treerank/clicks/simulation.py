@@ -9,6 +9,7 @@ from treerank.clicks.log import ClickLog
 from treerank.datasets.generator_arguments import check_cells
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.relevance import label_gains
 from treerank.parameters import Count, NotNegative, Probability, Seed, check_arguments
 
 
@@ -61,6 +62,7 @@ def simulate_clicks(
     ClickLog(n_sessions=100, n_items=3, n_positions=3, n_clicks=65, n_sessions_without_click=49)
     """
     y = check_column("y", y)
+    gain = label_gains(y)
     check_cells(n_documents=len(y), n_sessions=n_sessions)
     groups = QueryGroups.from_qid(qid, len(y))
     scores = check_column("scores", scores, len(y))
@@ -78,7 +80,6 @@ def simulate_clicks(
     )
     position = np.concatenate([np.arange(1, length + 1) for length in lengths])
     session = np.repeat(np.arange(len(lengths)), lengths)
-    gain = np.exp2(y) - 1
     proba = noise + (1 - noise) * gain / max(gain.max(), 1.0)
     click = rng.random_sample(len(document)) < proba[document] / position ** float(severity)
     query = check_ids("qid", qid)[document]

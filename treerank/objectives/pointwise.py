@@ -35,7 +35,8 @@ class HalfSquaredError(ListwiseLoss):
         """Return the objective of judged documents, with labels that count from their mean."""
         y, groups = judgments.y, judgments.groups
         weight = judgments.sample_weight * judgments.query_weight[groups.codes]
-        return super().bind(judgments.labeled(y - float(np.average(y, weights=weight))))
+        mean = float(np.average(y, weights=weight)) if weight.any() else 0.0
+        return super().bind(judgments.labeled(y - mean))
 
     def order(self, judgments: Judgments) -> np.ndarray:
         """Return the rows as they are: no term looks at another document."""
