@@ -235,7 +235,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         names = tuple(getattr(self, "feature_names_in_", ())) or None
         rows = Rows(data.X, data.rows, names, tuple(self.columns_.categories) or None, data.places)
         validation = held_out and held_out.validation(objective.n_outputs)
-        return part.fit(rows, objective, validation=validation)
+        return self._fit_of(part)(rows, objective, validation=validation)
+
+    def _fit_of(self, part: Any) -> Any:
+        """Return the method that fits a feature part."""
+        return part.fit
 
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""

@@ -5,7 +5,9 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike
 
+from treerank.checks import shown
 from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.registry import make_feature_part
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 
@@ -16,8 +18,9 @@ class StreamingRanker(TreeDirectRanker):
     Parameters
     ----------
     feature_part : {"streaming"} or feature part, default="streaming"
-        Feature part that grows with every batch, such as
-        :class:`~treerank.feature_parts.histogram.streaming.StreamingTrees`.
+        Feature part with a method ``partial_fit``:
+        :class:`~treerank.feature_parts.histogram.streaming.StreamingTrees`, which grow with every
+        batch, or a network, which trains for one epoch on each.
     loss, weight, pairs, tau, sigma, target_margin, k, gain, threshold, smoothing, \
 query_normalization, per_level, label_weights, label_limits, metric, head_penalty, head_alpha, \
 calibration, warm_start, random_state
@@ -47,3 +50,15 @@ calibration, warm_start, random_state
             return self.fit(X, y, qid, **weights)
         finally:
             self.warm_start = before
+
+    def _check_settings(self) -> None:
+        super()._check_settings()
+        part = make_feature_part(self.feature_part)
+        if not hasattr(part, "partial_fit"):
+            raise ValueError(
+                "feature_part must have partial_fit, which learns from one more batch, as "
+                f"'streaming' has; got {shown(part)}."
+            )
+
+    def _fit_of(self, part: Any) -> Any:
+        return part.partial_fit if self.warm_start else part.fit
