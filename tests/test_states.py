@@ -204,7 +204,9 @@ def test_a_polynomial_of_another_degree_than_its_weights_is_not_built(fitted):
 
 def test_a_model_trained_on_a_gpu_is_read_without_one(fitted):
     part = fitted["mlp"].feature_part_
-    MLP((4,), device="cuda").set_state(part.get_state())
+    read = MLP((4,), device="cuda").set_state(part.get_state())
+    assert read.set_params(device="cpu").get_state().keys() == part.get_state().keys()
+    np.testing.assert_array_equal(read.transform(np.eye(3)), part.transform(np.eye(3)))
 
 
 @pytest.mark.parametrize(
