@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from treerank.clicks import CLICK_MODELS, ClickLog, make_click_log
+from treerank.clicks.models.click_model import log_of_outcome
 
 every_model = pytest.mark.parametrize("name", CLICK_MODELS)
 
@@ -130,6 +131,31 @@ def test_an_estimated_prior_predicts_other_sessions():
         for prior in (None, 0.1, 100.0)
     )
     assert estimated > max(weak, strong)
+
+
+@pytest.mark.parametrize("name", ["position_based", "user_browsing"])
+def test_examination_is_found_where_few_impressions_are_clicked(name):
+    log, rng = make_click_log(40_000, random_state=0), np.random.default_rng(0)
+    attraction = rng.gamma(2.0, 0.01, size=len(log.items))
+    log = log.with_clicks(rng.random(len(log.item)) < attraction[log.item] / log.position)
+    examination = CLICK_MODELS[name]().fit(log).examination_
+    assert examination == pytest.approx(1 / np.arange(1, 6), abs=0.05)
+
+
+FLAT = ["click_chain", "dynamic_bayesian", "position_based", "user_browsing"]
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_a_model_of_few_clicks_predicts_as_well_as_the_rates_of_positions(name):
+    gains = []
+    for seed in range(4):
+        log, rng = make_click_log(20_000, random_state=seed), np.random.default_rng(seed)
+        log = log.with_clicks(rng.random(len(log.item)) < 0.005)
+        seen, unseen = (log.taking(np.arange(start, log.n_sessions, 2)) for start in (0, 1))
+        rates = np.bincount(seen.position - 1, seen.clicked) / seen.n_at
+        by_rates = log_of_outcome(unseen, rates[unseen.position - 1]).mean()
+        gains.append(CLICK_MODELS[name]().fit(seen).log_likelihood(unseen) - by_rates)
+    assert np.mean(gains) > -5e-5
 
 
 def test_a_longer_list_than_in_fit_is_refused(logs):

@@ -6,7 +6,7 @@ import numpy as np
 
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.click_model import RATE_PRIOR, log_prior, rate
-from treerank.clicks.models.walks import Expected, Steps, WalkModel
+from treerank.clicks.models.walks import Expected, Steps, WalkModel, share_that_goes_on
 
 
 @dataclass(eq=False, repr=False)
@@ -48,7 +48,7 @@ class ClickChain(WalkModel):
     """
 
     def _start(self, log: ClickLog) -> None:
-        self.continuation_ = np.array([0.7, 0.6, 0.4])
+        self.continuation_ = share_that_goes_on(log.counts()) * np.array([1.0, 0.9, 0.6])
 
     def _steps(self, place: int, item: np.ndarray, attraction: np.ndarray) -> Steps:
         skip, irrelevant, relevant = self.continuation_

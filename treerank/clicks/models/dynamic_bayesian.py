@@ -6,7 +6,7 @@ import numpy as np
 
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.click_model import RATE_PRIOR, log_prior, rate
-from treerank.clicks.models.walks import Expected, Steps, WalkModel
+from treerank.clicks.models.walks import Expected, Steps, WalkModel, share_that_goes_on
 
 
 @dataclass(eq=False, repr=False)
@@ -48,7 +48,7 @@ class DynamicBayesian(WalkModel):
 
     def _start(self, log: ClickLog) -> None:
         self.satisfaction_ = np.full(len(log.items), 0.5)
-        self.continuation_ = 0.5
+        self.continuation_ = share_that_goes_on(log.counts())
 
     def _steps(self, place: int, item: np.ndarray, attraction: np.ndarray) -> Steps:
         on = self.continuation_

@@ -11,6 +11,9 @@ from treerank.clicks.log import ClickLog
 from treerank.clicks.models.click_model import RATE_PRIOR, ClickModel, log_prior, rate
 from treerank.numerics.compiling import njit
 
+#: Rounds before expectation maximization, and the highest rate that it starts from.
+_N_ROUNDS, _HIGHEST = 5, 0.99
+
 
 @dataclass(eq=False, repr=False)
 class SlotModel(ClickModel):
@@ -34,11 +37,10 @@ class SlotModel(ClickModel):
 
     def _fit_counts(self, counts: ClickCounts) -> None:
         """Fit the model to impressions that are summed by item and slot."""
-        self.slots_ = np.full(counts.n_slots, 0.5)
-        self.slots_[0] = 1.0
         table = counts.item, counts.slot, counts.shown, counts.clicked
         clicks = counts.by_item(counts.clicked), counts.by_slot(counts.clicked)
         shown = counts.by_item(counts.shown), counts.by_slot(counts.shown)
+        self._start(counts, *clicks)
 
         def step() -> float:
             attracted, examined = np.zeros(len(counts.items)), np.zeros(counts.n_slots)
@@ -50,6 +52,21 @@ class SlotModel(ClickModel):
             return float(value)
 
         self._maximize(step, counts.shown.sum())
+
+    def _start(self, counts: ClickCounts, of_item: np.ndarray, of_slot: np.ndarray) -> None:
+        """Start from rates that explain clicks as if they were Poisson counts.
+
+        Where few impressions are clicked, skips tell next to nothing of examination, so that an
+        iteration of expectation maximization hardly moves it, and the start decides.
+        """
+        for _ in range(_N_ROUNDS):
+            wanted = counts.by_slot(counts.shown * self.attraction_[counts.item])
+            self.slots_ = np.minimum(rate(of_slot, wanted, *RATE_PRIOR), _HIGHEST)
+            self.slots_[0] = 1.0
+            exposure = counts.by_item(counts.shown * self.slots_[counts.slot])
+            self.attraction_ = np.minimum(
+                rate(of_item, exposure, self.prior_mean_, self.prior_shows_), _HIGHEST
+            )
 
 
 @njit

@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from treerank.clicks.counts import ClickCounts
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.click_model import ClickModel, log_of_outcome
 
@@ -144,3 +145,19 @@ class WalkModel(ClickModel):
             clicks += np.bincount(item, more, minlength=n_items)
             examined += np.bincount(item, minlength=n_items)
         self.attraction_ = self._attraction_from(clicks, examined)
+
+
+def share_that_goes_on(counts: ClickCounts) -> float:
+    """Return the rates of clicks below the first position over those above the last.
+
+    That is how likely users go on if few of them click. Skips then tell next to nothing, and
+    expectation maximization stays where it starts.
+
+    Examples
+    --------
+    >>> from treerank.clicks import make_click_log
+    >>> round(share_that_goes_on(make_click_log(2000, random_state=0).counts()), 2)
+    0.62
+    """
+    rates = counts.by_slot(counts.clicked) / counts.by_slot(counts.shown)
+    return float(np.clip(rates[1:].sum() / max(rates[:-1].sum(), 1e-9), 0.01, 0.99))
