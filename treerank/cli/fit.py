@@ -120,8 +120,10 @@ def fit(
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    steps = None if best else n_estimators
-    growing = reporter.counting("growing bags of trees" if best else f"growing {steps} trees", steps)
+    growing = reporter.counting(
+        "growing bags of trees" if best else f"growing {n_estimators} trees",
+        None if best else n_estimators,
+    )
     if workers is None:
         reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
         data, held_out = _read(reporter, train, valid, memory, n_features=n_features, **reading)
