@@ -120,8 +120,10 @@ def fit(
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    steps = part.n_bags if best else n_estimators
-    growing = reporter.counting(f"growing {steps} {'bags of ' if best else ''}trees", steps)
+    growing = reporter.counting(
+        "growing bags of trees" if best else f"growing {n_estimators} trees",
+        None if best else n_estimators,
+    )
     if workers is None:
         reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
         data, held_out = _read(reporter, train, valid, memory, n_features=n_features, **reading)
@@ -133,8 +135,7 @@ def fit(
         with growing as show, listening(show):
             ranker = fit_by_workers(ranker, train, label, query, workers=workers, eval_set=valid)
     ranker.save(model)
-    n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
-    reporter.say(f"wrote {model}: {f'{steps} bags of trees' if best else n_trees}")
+    reporter.say(f"wrote {model}: {_n_trees(ranker, n_estimators, early_stopping_rounds)}")
 
 
 def _read(
@@ -171,6 +172,8 @@ def _refuse_beside_workers(feature_part, *others):
 
 def _n_trees(ranker, n_asked, early_stopping_rounds):
     """Return the number of trees as text, and why there are fewer than were asked for."""
+    if hasattr(ranker.feature_part_, "bags_"):
+        return f"{len(ranker.feature_part_.bags_)} bags of trees"
     n_trees = ranker.best_iteration_
     if n_trees == n_asked:
         return f"{n_trees} trees"
