@@ -135,7 +135,7 @@ def evaluate_from_log(
     ]
     clicks = _valued_clicks(log, click_value, earning)
     sums = _Sums(log, clicks, candidates, theta, clip, *given)
-    whole = sums.of(np.ones(log.n_sessions), rankings[0].worth)
+    whole = sums.of(log.times, rankings[0].worth)
     overlap = _overlap(whole)
     names = [name for name in ESTIMATORS if relevance is not None or name not in NEED_RELEVANCE]
 
@@ -148,16 +148,16 @@ def evaluate_from_log(
         return list((found[0] - np.sum(found[1:], axis=0)) / copies.sum())
 
     rng = check_random_state(random_state)
-    draws = [values(_resampled(log.n_sessions, rng)) for _ in range(n_resamples)]
+    draws = [values(log.resampled_times(rng)) for _ in range(n_resamples)]
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    ends = zip(values(np.ones(log.n_sessions)), low, high, strict=True)
+    ends = zip(values(log.times), low, high, strict=True)
     intervals = [Interval(float(v), float(a), float(b), level) for v, a, b in ends]
     found = dict(zip(names, intervals, strict=True))
     return LogEvaluation(found, sums.effective_sample_size(whole), overlap)
 
 
 class _Sums:
-    """Sums over sessions by item, for any number of copies of each session."""
+    """Sums over sessions by item, for any number of copies of each entry of the log."""
 
     def __init__(
         self,
@@ -178,11 +178,12 @@ class _Sums:
         self.exposed = theta[log.position[known] - 1]
         self.n_items, self.clip, self.exposure = len(candidates), clip, exposure
         self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance
+        self.times = log.times
         self.query, self.query_of_session = _queries(log, candidates)
         self.n_queries = int(max(self.query.max(), self.query_of_session.max())) + 1
 
     def of(self, copies: np.ndarray, worth: np.ndarray) -> ItemSums:
-        """Return the sums where each session counts so many times."""
+        """Return the sums where each entry counts so many times."""
         weight, n_items = copies[self.session], self.n_items
         clicks = np.bincount(self.item, weight * self.clicked, minlength=n_items)
         exposure = np.bincount(self.item, weight * self.exposed, minlength=n_items)
@@ -199,8 +200,9 @@ class _Sums:
     def effective_sample_size(self, sums: ItemSums) -> float:
         """Return the number of sessions that weigh alike and tell as much."""
         ratio = np.abs(sums.worth * sums.weight)
-        weight = np.bincount(self.session, ratio[self.item] * self.exposed)
-        return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
+        weight = np.bincount(self.session, ratio[self.item] * self.exposed, len(self.times))
+        total = (self.times * weight).sum()
+        return float(total**2 / (self.times * weight**2).sum()) if weight.any() else 0.0
 
 
 def _valued_clicks(log: ClickLog, value: ArrayLike | None, reward: Reward) -> np.ndarray:
@@ -242,9 +244,3 @@ def _overlap(sums: ItemSums) -> float:
             "the new ranking. Only 'direct' and 'doubly_robust' count them."
         )
     return share
-
-
-def _resampled(n_sessions: int, rng: np.random.RandomState) -> np.ndarray:
-    """Return how often each session is drawn."""
-    drawn = rng.randint(n_sessions, size=n_sessions)
-    return np.bincount(drawn, minlength=n_sessions).astype(np.float64)

@@ -11,7 +11,7 @@ from pyarrow import types
 
 from treerank.checks import shown
 from treerank.clicks.counts import Sums, merged, summed
-from treerank.clicks.log import check_clicks
+from treerank.clicks.session_checks import check_clicks
 from treerank.datasets.parquet_files import ParquetFiles, as_floats, as_ids, is_number
 
 #: Largest position, a bound on memory, and most keys, which with a click are numbers of 63 bits.

@@ -143,10 +143,7 @@ def propensity_intervals(
     rng = check_random_state(random_state)
     found = estimate(log)
     draws = np.stack(
-        [
-            estimate(log.taking(rng.randint(log.n_sessions, size=log.n_sessions)))
-            for _ in range(n_resamples)
-        ]
+        [estimate(log.with_times(log.resampled_times(rng))) for _ in range(n_resamples)]
     )
     # The basic bootstrap in logarithms, in which the spread does not depend on the value.
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)

@@ -244,6 +244,7 @@ def session_data(
     >>> session_data(log, ([[0.5], [0.7]], ["q", "q"], ["a", "b"])).y
     array([-1.,  2.])
     """
+    log = log.repeated()
     shown = log.items.taking(log.item)
     X = features_of(shown, features, query=query, document=document)
     return RankingData(X, np.where(log.clicked, 1.0, -1.0) * log.position, log.session)
