@@ -87,15 +87,12 @@ class ClickCounts:
             Rows that are read at once.
         """
         read = load_object("treerank.clicks.parquet_columns:parquet_counts")
-        (queries, documents), n_slots, sums = read(
+        ids, n_slots, (key, shown, clicks) = read(
             path, [query, document, position], click, batch_size
         )
-        key, shown, clicks = sums
-        slot = _narrow(key % n_slots)
-        pair = key // n_slots
+        pair, slot = key // n_slots, _narrow(key % n_slots)
         is_new = np.diff(pair, prepend=-1) > 0
-        query_of, document_of = np.divmod(pair[is_new], len(documents))
-        items = Items(queries[query_of], documents[document_of])
+        items = ids.items(pair[is_new])
         return cls(_narrow(np.cumsum(is_new)) - 1, slot, shown, clicks, items, n_slots)
 
     def by_item(self, values: np.ndarray) -> np.ndarray:

@@ -187,14 +187,14 @@ class ClickLog:
         document: str = "document",
         position: str = "position",
         click: str = "click",
-        batch_size: Count = 2**22,
+        batch_size: Count = 2**20,
     ) -> Self:
         """Read the distinct sessions of a Parquet file, or of a folder of them, batch by batch.
 
         Rows may be in any order, those of a session even in several files. What is in memory grows
         with the number of different sessions, 5 bytes for each document that they show, and not
         with the number of rows. The file is read twice. In between, its rows lie in a temporary
-        folder, where they need 28 bytes each.
+        folder, where they need 25 bytes each.
 
         Parameters
         ----------
@@ -202,8 +202,8 @@ class ClickLog:
             File or folder.
         session, query, document, position, click : str
             Names of the columns.
-        batch_size : int, default=4194304
-            Rows that are read at once. It changes nothing but the memory.
+        batch_size : int, default=1048576
+            Rows that are in memory at once. It changes nothing else.
 
         Returns
         -------

@@ -6,8 +6,8 @@ from treerank.checks import check_column, shown
 from treerank.inputs.grouping import QueryGroups
 
 
-def check_clicks(click: object) -> np.ndarray:
-    """Return clicks as truth values; refuse what is neither 0 nor 1.
+def check_clicks(click: object, first_row: int = 0) -> np.ndarray:
+    """Return clicks, from a row of a log on, as truth values; refuse what is neither 0 nor 1.
 
     Examples
     --------
@@ -20,7 +20,9 @@ def check_clicks(click: object) -> np.ndarray:
     wrong = (click != 0) & (click != 1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(f"click must be 0 or 1; got {float(click[row])!r} in row {row}.")
+        raise ValueError(
+            f"click must be 0 or 1; got {float(click[row])!r} in row {first_row + row}."
+        )
     return click == 1
 
 

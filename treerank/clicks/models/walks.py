@@ -178,14 +178,16 @@ class Trials:
         _add_at(self.sums, rates, times * successes, times * trials)
 
     def add_to(
-        self, rate: int, times: np.ndarray, successes: np.ndarray, trials: np.ndarray
+        self, number: int, times: np.ndarray, successes: np.ndarray, trials: np.ndarray
     ) -> None:
-        """Add successes and trials of one rate."""
-        self.sums[:, rate] += (times * successes).sum(), (times * trials).sum()
+        """Add successes and trials of one rate, by its number."""
+        self.sums[:, number] += (times * successes).sum(), (times * trials).sum()
 
-    def rates(self, mean: float, prior_trials: float) -> np.ndarray:
+    def rates(self, mean: float, prior_trials: float) -> np.ndarray | float:
         """Return the most probable rates under a Beta prior."""
-        return rate(*self.sums, mean, prior_trials).reshape(self.shape)[()]
+        successes, trials = self.sums
+        found = rate(successes, trials, mean, prior_trials)
+        return found if self.shape else float(found[0])
 
 
 @njit
