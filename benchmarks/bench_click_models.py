@@ -64,7 +64,8 @@ def say(what, function):
     wall, processor = time.perf_counter(), time.process_time()
     found = function()
     wall, processor = time.perf_counter() - wall, time.process_time() - processor
-    print(f"{what:24} {wall:7.1f} s, processor {processor:7.1f} s, peak {peak():.2f} GB", flush=True)
+    times = f"{wall:7.1f} s, processor {processor:7.1f} s"
+    print(f"{what:27} {times}, peak {peak():.2f} GB", flush=True)
     return found
 
 
