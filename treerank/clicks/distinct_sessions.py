@@ -4,7 +4,7 @@ They stand in an order that depends on nothing but what they show and what was c
 is summed over them has the same bits, in whatever order and in however many parts a log came.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -42,52 +42,60 @@ class Sessions(NamedTuple):
         """Number of documents that each entry shows."""
         return np.searchsorted(-self.n_at, -np.arange(len(self.times)), side="left")
 
-    def taking(self, entries: np.ndarray, times: np.ndarray) -> "Sessions":
-        """Return entries, longest first, with the times they are to count."""
-        return stacked([self], entries, times)
-
 
 def distinct(parts: Sequence[Sessions]) -> Sessions:
     """Return the distinct sessions of some parts of a log."""
     fingerprint = np.concatenate([_fingerprints(part) for part in parts])
-    order = np.lexsort((fingerprint, -np.concatenate([part.lengths for part in parts])))
+    lengths = np.concatenate([part.lengths for part in parts])
+    order = np.lexsort((fingerprint, -lengths))
+    del fingerprint  # such columns are as large as all items at two positions
+    is_new = np.diff(lengths[order], prepend=-1) != 0
+    for columns in _positions(parts, order, lengths[order]):
+        for column in columns:
+            is_new[1 : len(column)] |= column[1:] != column[:-1]
+    starts = np.flatnonzero(is_new)
     times = np.concatenate([part.times for part in parts])[order]
-    whole = stacked(parts, order, times)
-    starts = np.flatnonzero(_differs_from_the_one_before(whole))
-    if len(starts) == len(times):
-        return whole
-    return whole.taking(starts, np.add.reduceat(times, starts))
+    chosen = order[starts]
+    return _stacked(parts, chosen, lengths[chosen], np.add.reduceat(times, starts))
 
 
-def stacked(parts: Sequence[Sessions], entries: np.ndarray, times: np.ndarray) -> Sessions:
-    """Return entries of some parts, longest first; they are numbered through all parts."""
-    sizes = [len(part.times) for part in parts]
-    of_part = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)[entries]
-    lengths = np.concatenate([part.lengths for part in parts])[entries]
-    n_positions = int(lengths[0]) if len(lengths) else 0
-    n_at = np.searchsorted(-lengths, -np.arange(1, n_positions + 1), side="right")
-    item = np.empty(n_at.sum(), dtype=parts[0].item.dtype)
-    clicked = np.empty(len(item), dtype=bool)
-    first_entry, end = np.cumsum([0, *sizes[:-1]]), 0
-    first_row = [np.append(0, np.cumsum(part.n_at)) for part in parts]
-    for place, n in enumerate(n_at):
-        rows = [
-            slice(*first[place : place + 2]) if place < len(first) - 1 else slice(0)
-            for first in first_row
-        ]
-        first_here = np.cumsum([0, *(each.stop - (each.start or 0) for each in rows[:-1])])
-        chosen = entries[:n] + (first_here - first_entry)[of_part[:n]]
-        here = slice(end, end + n)
-        item[here] = _joined([p.item[each] for p, each in zip(parts, rows, strict=True)])[chosen]
-        clicked[here] = _joined([p.clicked[each] for p, each in zip(parts, rows, strict=True)])[
-            chosen
-        ]
-        end += n
+def _stacked(
+    parts: Sequence[Sessions], entries: np.ndarray, lengths: np.ndarray, times: np.ndarray
+) -> Sessions:
+    """Return entries of some parts, longest first."""
+    n_at = np.searchsorted(-lengths, -np.arange(1, lengths[0] + 1), side="right")
+    item, clicked = np.empty(n_at.sum(), dtype=np.int32), np.empty(n_at.sum(), dtype=bool)
+    ends = np.cumsum(n_at)
+    columns = _positions(parts, entries, lengths)
+    for start, end, column in zip(ends - n_at, ends, columns, strict=True):
+        item[start:end], clicked[start:end] = column
     return Sessions(n_at, item, clicked, times)
 
 
-def _joined(columns: list[np.ndarray]) -> np.ndarray:
-    return columns[0] if len(columns) == 1 else np.concatenate(columns)
+def _positions(
+    parts: Sequence[Sessions], entries: np.ndarray, lengths: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the items and clicks at each position of entries, longest first.
+
+    Entries are numbered through all parts.
+    """
+    sizes = [len(part.times) for part in parts]
+    of_part = np.repeat(np.arange(len(parts), dtype=np.int32), sizes)
+    first_entry = np.cumsum([0, *sizes[:-1]])
+    ends = [np.cumsum(part.n_at) for part in parts]
+    for place in range(lengths[0]):
+        chosen = entries[: np.searchsorted(-lengths, -place, side="left")]
+        rows = [
+            slice(end[place] - part.n_at[place], end[place]) if place < len(end) else slice(0, 0)
+            for part, end in zip(parts, ends, strict=True)
+        ]
+        first_here = np.cumsum([0, *(each.stop - each.start for each in rows[:-1])])
+        chosen = chosen + (first_here - first_entry)[of_part[chosen]]
+        items, clicks = (
+            np.concatenate([column[each] for column, each in zip(columns, rows, strict=True)])
+            for columns in ([part.item for part in parts], [part.clicked for part in parts])
+        )
+        yield items[chosen], clicks[chosen]
 
 
 def _fingerprints(sessions: Sessions) -> np.ndarray:
@@ -103,13 +111,3 @@ def _fingerprints(sessions: Sessions) -> np.ndarray:
             known ^= known >> np.uint64(shift)
             known *= np.uint64(factor)
     return found
-
-
-def _differs_from_the_one_before(sessions: Sessions) -> np.ndarray:
-    """Tell which entries are another session than the one before."""
-    is_new, end = np.diff(sessions.lengths, prepend=-1) != 0, 0
-    for n in sessions.n_at:
-        rows, end = slice(end, end + n), end + n
-        for column in (sessions.item[rows], sessions.clicked[rows]):
-            is_new[1:n] |= column[1:] != column[:-1]
-    return is_new
