@@ -18,6 +18,7 @@ from treerank.clicks import (
     simulate_clicks,
 )
 from treerank.clicks import log as log_module
+from treerank.clicks.features import features_of
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],
@@ -91,7 +92,10 @@ def test_the_order_of_rows_does_not_matter():
         (broken(click=[0, 1, 0, None, 1, 1]), r"click must be finite; got nan in row 3\."),
         (broken(document=[7, 7, 8, 7, 7, 8]), r"got 7 twice in session 'u'"),
         (broken(query=["q", "p", "p", "q", "q", "p"]), r"query must be the same"),
-        (broken(session=["t", "s", "s", None, "u", "u"]), r"session: qid must not be missing"),
+        (
+            broken(session=["t", "s", "s", None, "u", "u"]),
+            "session must not be missing; got None",
+        ),
         (broken(click=[0, 1]), r"click must have equally many entries; got \[6, 6, 6, 6, 2\]"),
         ({"session": [1]}, r"query must name a column of the log; got 'query' and \['session'\]\."),
     ],
@@ -109,7 +113,7 @@ def test_what_is_no_table_is_refused():
 def test_text_that_a_parquet_file_lacks_is_named_or_kept_as_missing(tmp_path):
     missing = ["a", None, "b", "a", "b", "c"]
     path = as_parquet(broken(document=missing), tmp_path)
-    with pytest.raises(ValueError, match=r"document: .* must not be missing; got None in row 1\."):
+    with pytest.raises(ValueError, match=r"document must not be missing; got None in row 1\."):
         ClickLog.from_table(path)
     log = ClickLog.from_table(as_parquet(TABLE | {"device": missing}, tmp_path), extra=["device"])
     assert set(log.extra["device"]) == {"a", "b", "c", None}
@@ -151,7 +155,10 @@ def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"position": [0, 2]}, r"position must be 1, 2, ...; got 0.0"),
+        ({"position": [1, 0]}, r"position must be 1, 2, ...; got 0.0 in row 1"),
+        ({"position": [1, None]}, "position must be finite; got nan in row 1"),
+        ({"position": ["1", "2"]}, "position must be numbers; got (large_)?string"),
+        ({"click": ["0", "1"]}, "click must be numbers; got (large_)?string"),
         ({"position": [1.5, 2]}, r"position must be 1, 2, ...; got 1.5"),
         ({"position": [1, 10**12]}, "position must be at most 1000000; got 1e\\+12"),
         ({"click": [0, 2]}, "click must be 0 or 1; got 2.0 in row 1"),
@@ -161,7 +168,7 @@ def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
 )
 def test_bad_input_of_counts_is_named(tmp_path, columns, message):
     table = {"query": [1, 1], "document": [1, 2], "position": [1, 2], "click": [0, 1]} | columns
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         ClickCounts.from_parquet(as_parquet(table, tmp_path))
 
 
@@ -200,6 +207,26 @@ def test_a_further_column_that_is_not_there_or_too_short_is_named():
         ClickLog.from_table(TABLE, extra=["dwell"])
     with pytest.raises(ValueError, match=r"click, dwell must have equally many .*6, 1\]\."):
         ClickLog.from_columns(*TABLE.values(), extra={"dwell": [1]})
+
+
+@pytest.mark.parametrize(
+    ("clicked", "message"),
+    [
+        (np.zeros(3), "one entry per impression; got 3 for 6"),
+        ([0, 1, 2, 0, 0, 0], "0 or 1; got 2.0"),
+    ],
+)
+def test_other_clicks_are_checked(clicked, message):
+    with pytest.raises(ValueError, match=f"click must (be|have) {message}"):
+        ClickLog.from_table(TABLE).with_clicks(clicked)
+
+
+def test_features_that_do_not_fit_are_named():
+    items, X = Items(np.array([1, 1]), np.array([7, 8])), [[0.5], [0.7]]
+    with pytest.raises(ValueError, match=r"got none for \(1, 7\).* are like \('1', '7'\)\."):
+        features_of(items, (X, ["1", "1"], ["7", "8"]), query="", document="")
+    with pytest.raises(ValueError, match=r"equally many rows of X, query .* got \[2, 1, 2\]"):
+        features_of(items, (X, [1], [7, 8]), query="", document="")
 
 
 def test_sessions_are_split_by_query():
@@ -252,6 +279,7 @@ def test_clicks_of_ubi_on_what_was_not_shown_are_a_warning():
 @pytest.mark.parametrize(
     ("queries", "events", "message"),
     [
+        (UBI_QUERIES[:1] * 2, [], "queries must have each query_id once; got '1' twice"),
         ([{"user_query": "a"}], [], r"must have query_id; got \{'user_query': 'a'\}"),
         (UBI_QUERIES, [{"action_name": "click", "query_id": "1"}], "must have object_id"),
         (UBI_QUERIES[2:], [], "queries must have one with hits"),

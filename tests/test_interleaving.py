@@ -47,7 +47,7 @@ def test_each_of_three_rankers_places_a_document_in_every_round():
 
 
 def test_a_list_of_documents_without_an_id_is_named():
-    with pytest.raises(ValueError, match=r"others\[0\]: qid must not be missing"):
+    with pytest.raises(ValueError, match=r"others\[0\] must not be missing"):
         team_draft([1], [2], [np.nan])
 
 

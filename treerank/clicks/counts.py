@@ -9,6 +9,7 @@ import numpy as np
 
 from treerank.clicks.items import Items
 from treerank.lazy import load_object
+from treerank.parameters import Count, check_arguments
 
 #: Item, slot and click of impressions, and how often each was seen.
 Impressions = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -61,6 +62,7 @@ class ClickCounts:
         return cls(_narrow(key // n_slots), _narrow(key % n_slots), shown, clicks, items, n_slots)
 
     @classmethod
+    @check_arguments
     def from_parquet(
         cls,
         path: str | Path,
@@ -69,7 +71,7 @@ class ClickCounts:
         document: str = "document",
         position: str = "position",
         click: str = "click",
-        batch_size: int = 2**22,
+        batch_size: Count = 2**22,
     ) -> Self:
         """Sum the impressions of a Parquet file, or of a folder of them, batch by batch.
 

@@ -348,6 +348,12 @@ class ClickLog:
 
     def with_clicks(self, clicked: np.ndarray) -> Self:
         """Return the same sessions with other clicks."""
+        clicked = check_clicks(clicked)
+        if len(clicked) != len(self.item):
+            raise ValueError(
+                f"click must have one entry per impression; got {len(clicked)} for "
+                f"{len(self.item)} of them."
+            )
         return replace(self, clicked=clicked)
 
     def taking(self, sessions: np.ndarray) -> Self:

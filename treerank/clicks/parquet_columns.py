@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from treerank.checks import shown
 from treerank.clicks.counts import Sums, merged, summed
-from treerank.clicks.parquet_ids import KnownIds, array_of, complete, finite
+from treerank.clicks.parquet_ids import KnownIds, array_of, finite
 from treerank.clicks.session_checks import check_clicks
 from treerank.datasets.parquet_files import ParquetFiles, as_floats
 
@@ -51,13 +50,13 @@ def parquet_counts(
     """
     names = [*keys, click]
     files = ParquetFiles.open(path, None, None, names)
-    n_positions = 1
+    n_positions, first_row = 1, 0
 
     def with_positions() -> Iterator[pa.Table]:
-        nonlocal n_positions
+        nonlocal n_positions, first_row
         for table in files.batches(keys, batch_size):
-            place = complete(str(path), keys[2], table.column(keys[2]))
-            n_positions = max(n_positions, _largest_position(place))
+            n_positions = max(n_positions, _largest_position(table.column(keys[2]), first_row))
+            first_row += len(table)
             yield table
 
     ids = KnownIds.of(with_positions(), str(path), keys[:2])
@@ -78,12 +77,15 @@ def parquet_counts(
     return ids, n_positions, total
 
 
-def _largest_position(column: pa.ChunkedArray) -> int:
-    """Return the largest position; refuse what is none."""
-    place = as_floats(column, np.float64)
+def _largest_position(column: pa.ChunkedArray, first_row: int) -> int:
+    """Return the largest position; refuse what is none. The first one is in a row of a log."""
+    place = finite("position", column, first_row)
     wrong = (place < 1) | (place != np.floor(place))
     if wrong.any():
-        raise ValueError(f"position must be 1, 2, ...; got {shown(place[wrong][0].item())}.")
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"position must be 1, 2, ...; got {float(place[row])!r} in row {first_row + row}."
+        )
     if place.max() > _MOST_POSITIONS:
         raise ValueError(f"position must be at most {_MOST_POSITIONS}; got {place.max():g}.")
     return int(place.max())

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from pyarrow import types
 
 from treerank.clicks.items import Items
-from treerank.datasets.parquet_files import as_floats, as_ids, is_number
+from treerank.datasets.parquet_files import as_floats, as_ids, is_number, kind_name
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +123,8 @@ def finite(name: str, column: pa.ChunkedArray, first_row: int) -> np.ndarray:
     ...
     ValueError: position must be finite; got nan in row 6.
     """
+    if not is_number(column.type):
+        raise TypeError(f"{name} must be numbers; got {kind_name(column.type)}.")
     numbers = as_floats(column, np.float64)
     wrong = ~np.isfinite(numbers)
     if wrong.any():

@@ -69,7 +69,8 @@ class UnbiasedPairs:
     """Pairs of clicked and skipped documents, weighted by joint propensities, as in [1]_.
 
     The queries of the objective are sessions. A label is the position of a document, from 1, with
-    a minus sign if it was not clicked; :func:`session_data` returns such labels.
+    a minus sign if it was not clicked; :func:`session_data` returns such labels. An ``eval_set``
+    has judged documents instead, since metrics of clicks would prefer the old ranking.
 
     Parameters
     ----------

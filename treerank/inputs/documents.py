@@ -167,8 +167,11 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
     >>> check_ids("session", ["a", "b"])
     array(['a', 'b'], dtype='<U1')
     """
-    with naming(name):
+    try:
         found = check_qid(values, n_rows)
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(str(error).replace("qid", name, 1)) from error
     as_given = np.asarray(values)
     return found if as_given.dtype.kind not in "OU" else as_given
 
