@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 from treerank.clicks import CLICK_MODELS, ClickLog, make_click_log
+from treerank.clicks import log as log_module
 from treerank.clicks.models import click_model, walks
 
 every_model = pytest.mark.parametrize("name", CLICK_MODELS)
@@ -118,6 +119,36 @@ def test_blocks_of_sessions_change_the_last_bits_only(logs, name, monkeypatch):
     assert found.attraction_ == pytest.approx(expected.attraction_, abs=1e-9)
     assert found.examination_ == pytest.approx(expected.examination_, abs=1e-9)
     assert (expected.log_likelihood(log), *expected.perplexity(log)) == pytest.approx(values)
+
+
+@pytest.fixture(scope="module")
+def repeating():
+    """A log of sessions of three lengths with one click at most, of which many are alike."""
+    rows, rng = [], np.random.default_rng(0)
+    for session in range(600):
+        documents, left_at = rng.permutation(3)[: 1 + session % 3], rng.integers(4)
+        rows += [
+            (session, session % 2, document, place + 1, place == left_at)
+            for place, document in enumerate(documents)
+        ]
+    return ClickLog.from_columns(*map(np.array, zip(*rows, strict=True)))
+
+
+@every_model
+def test_sessions_count_as_often_as_they_are_there_in_blocks_of_any_size(
+    repeating, name, monkeypatch
+):
+    assert len(repeating.distinct()) < len(repeating) / 4
+    with monkeypatch.context() as one_by_one:
+        one_by_one.setattr(ClickLog, "distinct", lambda log: log)
+        expected = CLICK_MODELS[name](max_iter=10).fit(repeating)
+    for module in (click_model, walks):
+        monkeypatch.setattr(module, "BLOCK", 7)
+    monkeypatch.setattr(log_module, "_SUMMED_AT_ONCE", 20)
+    found = CLICK_MODELS[name](max_iter=10).fit(repeating)
+    for key, value in parameters_of(expected).items():
+        if key not in ("items_", "n_positions_"):
+            assert getattr(found, key) == pytest.approx(value, abs=1e-9), key
 
 
 @every_model
