@@ -1,5 +1,7 @@
 """Click log: tables, checks, order, counts and subsets of sessions."""
 
+import tempfile
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -15,6 +17,8 @@ from treerank.clicks import (
     read_ubi,
     simulate_clicks,
 )
+from treerank.clicks import log as log_module
+from treerank.clicks.features import features_of
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],
@@ -151,7 +155,10 @@ def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"position": [0, 2]}, r"position must be 1, 2, ...; got 0.0"),
+        ({"position": [1, 0]}, r"position must be 1, 2, ...; got 0.0 in row 1"),
+        ({"position": [1, None]}, "position must be finite; got nan in row 1"),
+        ({"position": ["1", "2"]}, "position must be numbers; got (large_)?string"),
+        ({"click": ["0", "1"]}, "click must be numbers; got (large_)?string"),
         ({"position": [1.5, 2]}, r"position must be 1, 2, ...; got 1.5"),
         ({"position": [1, 10**12]}, "position must be at most 1000000; got 1e\\+12"),
         ({"click": [0, 2]}, "click must be 0 or 1; got 2.0 in row 1"),
@@ -161,7 +168,7 @@ def test_counts_of_a_parquet_file_are_those_of_the_log(tmp_path, batch_size):
 )
 def test_bad_input_of_counts_is_named(tmp_path, columns, message):
     table = {"query": [1, 1], "document": [1, 2], "position": [1, 2], "click": [0, 1]} | columns
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         ClickCounts.from_parquet(as_parquet(table, tmp_path))
 
 
@@ -200,6 +207,26 @@ def test_a_further_column_that_is_not_there_or_too_short_is_named():
         ClickLog.from_table(TABLE, extra=["dwell"])
     with pytest.raises(ValueError, match=r"click, dwell must have equally many .*6, 1\]\."):
         ClickLog.from_columns(*TABLE.values(), extra={"dwell": [1]})
+
+
+@pytest.mark.parametrize(
+    ("clicked", "message"),
+    [
+        (np.zeros(3), "one entry per impression; got 3 for 6"),
+        ([0, 1, 2, 0, 0, 0], "0 or 1; got 2.0"),
+    ],
+)
+def test_other_clicks_are_checked(clicked, message):
+    with pytest.raises(ValueError, match=f"click must (be|have) {message}"):
+        ClickLog.from_table(TABLE).with_clicks(clicked)
+
+
+def test_features_that_do_not_fit_are_named():
+    items, X = Items(np.array([1, 1]), np.array([7, 8])), [[0.5], [0.7]]
+    with pytest.raises(ValueError, match=r"got none for \(1, 7\).* are like \('1', '7'\)\."):
+        features_of(items, (X, ["1", "1"], ["7", "8"]), query="", document="")
+    with pytest.raises(ValueError, match=r"equally many rows of X, query .* got \[2, 1, 2\]"):
+        features_of(items, (X, [1], [7, 8]), query="", document="")
 
 
 def test_sessions_are_split_by_query():
@@ -260,6 +287,7 @@ def test_clicks_of_ubi_on_what_was_not_shown_are_a_warning():
 @pytest.mark.parametrize(
     ("queries", "events", "message"),
     [
+        (UBI_QUERIES[:1] * 2, [], "queries must have each query_id once; got '1' twice"),
         ([{"user_query": "a"}], [], r"must have query_id; got \{'user_query': 'a'\}"),
         (UBI_QUERIES, [{"action_name": "click", "query_id": "1"}], "must have object_id"),
         (UBI_QUERIES[2:], [], "queries must have one with hits"),
@@ -268,3 +296,143 @@ def test_clicks_of_ubi_on_what_was_not_shown_are_a_warning():
 def test_ubi_without_the_fields_that_matter_is_refused(queries, events, message):
     with pytest.raises(ValueError, match=message):
         read_ubi(queries, events)
+
+
+def shuffled(table, seed):
+    order = np.random.default_rng(seed).permutation(len(table["session"]))
+    return {name: np.asarray(column)[order] for name, column in table.items()}
+
+
+def as_table(log):
+    """Return a log as columns, with an entry for each session."""
+    log = log.repeated()
+    return {
+        "session": log.session,
+        "query": log.items.query[log.item],
+        "document": log.items.document[log.item],
+        "position": log.position,
+        "click": log.clicked.astype(int),
+    }
+
+
+def same(log, other):
+    columns = ("n_at", "item", "clicked", "times")
+    assert all((getattr(log, name) == getattr(other, name)).all() for name in columns)
+    assert list(log.items.pairs()) == list(other.items.pairs())
+
+
+def repeating_log():
+    """A log of sessions of several lengths, of which many are alike."""
+    log = make_click_log(600, n_queries=2, n_documents=3, n_positions=3, random_state=0)
+    short = make_click_log(300, n_queries=2, n_documents=3, n_positions=2, random_state=1)
+    tables = [as_table(log), as_table(short)]
+    tables[1]["session"] = tables[1]["session"] + 600
+    return {name: np.concatenate([table[name] for table in tables]) for name in TABLE}
+
+
+def test_distinct_sessions_are_those_of_a_dictionary():
+    log = ClickLog.from_table(repeating_log())
+    seen = {}
+    for number in range(len(log)):
+        rows = np.flatnonzero(log.session == number)
+        shown = tuple(zip(log.item[rows].tolist(), log.clicked[rows].tolist(), strict=True))
+        seen[shown] = seen.get(shown, 0) + 1
+    found = log.distinct()
+    assert len(found) == len(seen) < len(log) / 3
+    for number in range(len(found)):
+        rows = np.flatnonzero(found.session == number)
+        shown = tuple(zip(found.item[rows].tolist(), found.clicked[rows].tolist(), strict=True))
+        assert seen[shown] == found.times[number]
+
+
+def test_distinct_sessions_are_the_same_for_any_order_of_rows_and_any_ids():
+    table = repeating_log()
+    expected = ClickLog.from_table(table).distinct()
+    renamed = table | {"session": 1000 - table["session"]}
+    same(ClickLog.from_table(shuffled(renamed, 0)).distinct(), expected)
+    same(expected.distinct(), expected)
+    same(expected.repeated().distinct(), expected)
+
+
+def test_a_log_of_distinct_sessions_counts_all_of_them():
+    log = ClickLog.from_table(repeating_log())
+    found = log.distinct()
+    assert repr(found) == repr(log)
+    assert (found.n_sessions, log.n_sessions) == (900, 900)
+    assert (found.n_shown_at == log.n_at).all()
+    for name in ("item", "slot", "shown", "clicked"):
+        assert (getattr(found.counts(), name) == getattr(log.counts(), name)).all()
+
+
+def test_counts_do_not_depend_on_how_many_impressions_are_summed_at_once(monkeypatch):
+    log = make_click_log(500, random_state=0).distinct()
+    expected = log.counts()
+    monkeypatch.setattr(log_module, "_SUMMED_AT_ONCE", 100)
+    for name in ("item", "slot", "shown", "clicked"):
+        assert (getattr(log.counts(), name) == getattr(expected, name)).all()
+
+
+@pytest.mark.parametrize("batch_size", [7, 500, 2**20])
+@pytest.mark.parametrize("ids", [int, str, float])
+def test_sessions_of_a_parquet_file_are_the_distinct_ones_of_the_log(tmp_path, batch_size, ids):
+    table = repeating_log()
+    table |= {name: table[name].astype(ids) for name in ("session", "query")}
+    for seed in (0, 1):
+        path = as_parquet(shuffled(table, seed), tmp_path)
+        found = ClickLog.from_parquet(path, batch_size=batch_size)
+        same(found, ClickLog.from_table(table).distinct())
+
+
+def test_a_session_may_be_cut_between_files(tmp_path):
+    table = pl.DataFrame(repeating_log())
+    (tmp_path / "days").mkdir()
+    for day in range(2):
+        table[day::2].write_parquet(tmp_path / "days" / f"{day}.parquet")
+    same(ClickLog.from_parquet(tmp_path / "days"), ClickLog.from_table(table).distinct())
+
+
+@pytest.mark.parametrize("batch_size", [1, 2**20])
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            broken(position=[0, 2, 1, 3, 1, 2]),
+            r"position must be 1, 2, .*; got \[0.0?\] in session",
+        ),
+        (broken(position=[1, 2, 1, 4, 1, 2]), r"got \[1.0, 2.0, 4.0\] in session 'u'"),
+        (broken(position=[1.0, 2.0, 1.0, 2.5, 1.0, 2.0]), r"got \[1.0, 2.0, 2.5\] in session 'u'"),
+        (broken(position=[1, 2, 1, None, 1, 2]), "position must be finite; got nan in row 3"),
+        (broken(click=[0, 1, 0, 2, 1, 1]), r"click must be 0 or 1; got 2.0 in row 3\."),
+        (broken(click=[0, 1, 0, None, 1, 1]), r"click must be finite; got nan in row 3\."),
+        (broken(document=[7, 7, 8, 7, 7, 8]), r"got 7 twice in session 'u'"),
+        (broken(query=["q", "p", "p", "q", "q", "p"]), r"query must be the same .* session 'u'"),
+        (broken(session=["t", "s", "s", None, "u", "u"]), "'session': must not be missing"),
+        (broken(query=["q", "p", "p", None, "q", "q"]), "'query': must not be missing"),
+    ],
+)
+def test_bad_sessions_of_a_parquet_file_are_named(
+    tmp_path, monkeypatch, table, message, batch_size
+):
+    path, temporary = as_parquet(table, tmp_path), tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    with pytest.raises(ValueError, match=message):
+        ClickLog.from_parquet(path, batch_size=batch_size)
+    assert list(temporary.iterdir()) == []
+
+
+def test_a_wrong_click_is_named_by_its_row_whatever_the_size_of_batches(tmp_path):
+    path = as_parquet(broken(click=[0, 1, 0, 2, 1, 1]), tmp_path)
+    with pytest.raises(ValueError, match=r"click must be 0 or 1; got 2.0 in row 3\."):
+        ClickCounts.from_parquet(path, batch_size=2)
+
+
+def test_resampled_sessions_are_as_many_and_in_proportion():
+    log = ClickLog.from_table(repeating_log()).distinct()
+    rng = np.random.RandomState(0)
+    drawn = np.array([log.resampled_times(rng) for _ in range(400)])
+    assert (drawn.sum(axis=1) == 900).all()
+    assert np.abs(drawn.mean(axis=0) / log.times - 1).max() < 0.5
+    some = log.with_times(drawn[0])
+    assert some.n_sessions == 900
+    assert (some.times > 0).all()

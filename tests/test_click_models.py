@@ -1,9 +1,12 @@
 """Click models: laws over the table of models, and values worked by hand."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from treerank.clicks import CLICK_MODELS, ClickLog, make_click_log
+from treerank.clicks import log as log_module
+from treerank.clicks.models import click_model, walks
 from treerank.clicks.models.click_model import log_of_outcome
 
 every_model = pytest.mark.parametrize("name", CLICK_MODELS)
@@ -81,6 +84,83 @@ def test_documents_that_are_not_shown_have_no_say(logs, name):
     assert fits[0].examination_ == pytest.approx(fits[1].examination_)
     places = fits[1].items_.rows_of(log.items.taking(rows))
     assert fits[0].attraction_[rows] == pytest.approx(fits[1].attraction_[places])
+
+
+def parameters_of(model):
+    return {name: value for name, value in vars(model).items() if name.endswith("_")}
+
+
+@every_model
+@pytest.mark.parametrize("batch_size", [500, 10**6])
+def test_a_file_in_batches_gives_the_same_bits_as_a_table(logs, name, batch_size, tmp_path):
+    pytest.importorskip("pyarrow")
+    log = logs[name][0]
+    columns = {"query": log.items.query[log.item], "document": log.items.document[log.item]}
+    columns |= {"session": log.session, "position": log.position, "click": log.clicked}
+    order = np.random.default_rng(0).permutation(len(log.item))
+    table = pl.DataFrame(columns)[order]
+    table.write_parquet(tmp_path / "clicks.parquet")
+    read = ClickLog.from_parquet(tmp_path / "clicks.parquet", batch_size=batch_size)
+    fits = [CLICK_MODELS[name](max_iter=3).fit(each) for each in (log, read)]
+    expected, found = map(parameters_of, fits)
+    assert (found.pop("items_").document == expected.pop("items_").document).all()
+    assert {key: np.array_equal(found[key], expected[key]) for key in expected} == dict.fromkeys(
+        expected, True
+    )
+
+
+@every_model
+def test_blocks_of_sessions_change_the_last_bits_only(logs, name, monkeypatch):
+    log, expected, _ = logs[name]
+    values = expected.log_likelihood(log), *expected.perplexity(log)
+    for module in (click_model, walks):
+        monkeypatch.setattr(module, "BLOCK", 77)
+    found = CLICK_MODELS[name](max_iter=20).fit(log)
+    assert found.log_posterior_ == pytest.approx(expected.log_posterior_, abs=1e-12)
+    assert found.attraction_ == pytest.approx(expected.attraction_, abs=1e-9)
+    assert found.examination_ == pytest.approx(expected.examination_, abs=1e-9)
+    assert (expected.log_likelihood(log), *expected.perplexity(log)) == pytest.approx(values)
+
+
+@pytest.fixture(scope="module")
+def repeating():
+    """A log of sessions of three lengths with one click at most, of which many are alike."""
+    rows, rng = [], np.random.default_rng(0)
+    for session in range(600):
+        documents, left_at = rng.permutation(3)[: 1 + session % 3], rng.integers(4)
+        rows += [
+            (session, session % 2, document, place + 1, place == left_at)
+            for place, document in enumerate(documents)
+        ]
+    return ClickLog.from_columns(*map(np.array, zip(*rows, strict=True)))
+
+
+@every_model
+def test_sessions_count_as_often_as_they_are_there_in_blocks_of_any_size(
+    repeating, name, monkeypatch
+):
+    assert len(repeating.distinct()) < len(repeating) / 4
+    with monkeypatch.context() as one_by_one:
+        one_by_one.setattr(ClickLog, "distinct", lambda log: log)
+        expected = CLICK_MODELS[name](max_iter=10).fit(repeating)
+    for module in (click_model, walks):
+        monkeypatch.setattr(module, "BLOCK", 7)
+    monkeypatch.setattr(log_module, "_SUMMED_AT_ONCE", 20)
+    found = CLICK_MODELS[name](max_iter=10).fit(repeating)
+    for key, value in parameters_of(expected).items():
+        if key not in ("items_", "n_positions_"):
+            assert getattr(found, key) == pytest.approx(value, abs=1e-9), key
+
+
+@every_model
+def test_distinct_sessions_are_as_likely_as_all_of_them(logs, name):
+    log, model, _ = logs[name]
+    few = log.taking(np.repeat(np.arange(40), np.arange(40)))
+    distinct = few.distinct()
+    assert len(distinct) < len(few) == distinct.n_sessions
+    assert model.log_likelihood(distinct) == pytest.approx(model.log_likelihood(few))
+    assert model.perplexity(distinct) == pytest.approx(model.perplexity(few))
+    assert len(model.sample(distinct, random_state=0)) == len(few)
 
 
 @every_model
@@ -180,7 +260,7 @@ def test_user_browsing_needs_no_click_at_the_last_position_but_one():
 
 def test_two_clicks_break_a_cascade(logs):
     log = ClickLog.from_columns([1, 1], ["q", "q"], ["a", "b"], [1, 2], [1, 1])
-    with pytest.raises(ValueError, match="log must have at most one click per session"):
+    with pytest.raises(ValueError, match=r"at most one click per session .* of query 'q'"):
         CLICK_MODELS["cascade"]().fit(log)
 
 

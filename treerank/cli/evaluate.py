@@ -56,6 +56,13 @@ def evaluate(
         str | None,
         typer.Option(help="Column of the log that says what each click is worth, such as a price."),
     ] = None,
+    propensity: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of the log that says how likely the other ranker was to show each "
+            "document at its position."
+        ),
+    ] = None,
     label: Label = None,
     query: Query = None,
     memory: Memory = None,
@@ -74,11 +81,12 @@ def evaluate(
         if metric or per_query or label or memory:
             raise ValueError("--log must be without --metric, --per-query, --label and --memory.")
         evaluate_log = load_object("treerank.cli.log_evaluation:evaluate_log")
-        options = {"query": query or "query"} | given(reward=reward, click_value=click_value)
+        options = given(reward=reward, click_value=click_value, propensity=propensity)
+        options["query"] = query or "query"
         evaluate_log(reporter, model, data, log, as_json=as_json, **options)
         return
-    if reward or click_value:
-        raise ValueError("--reward and --click-value must come with --log.")
+    if reward or click_value or propensity:
+        raise ValueError("--reward, --click-value and --propensity must come with --log.")
     scores, documents = score_data(reporter, model, data, memory, **reading)
     y, qid = documents.y, documents.qid
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]

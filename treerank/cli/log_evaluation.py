@@ -6,8 +6,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.options import read_model
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
@@ -26,10 +24,11 @@ def evaluate_log(
     as_json: bool,
     reward: str = "clicks",
     click_value: str | None = None,
+    propensity: str | None = None,
 ) -> None:
     """Print estimates of what a session earns, and how the log shows other documents."""
     ranker = read_model(model)
-    extra = [] if click_value is None else [click_value]
+    extra = [name for name in (click_value, propensity) if name is not None]
     with reporter.counting(f"reading {log}"):
         clicks = ClickLog.from_table(log, query=query, extra=extra)
     reporter.say(f"{log}: {clicks}")
@@ -41,22 +40,32 @@ def evaluate_log(
     with reporter.counting("measuring"):
         value = clicks.extra.get(click_value or "")
         options: dict[str, Any] = {"reward": reward, "click_value": value, "random_state": 0}
+        options["logged_propensities"] = propensity
         found = evaluate_from_log(clicks, ranker.predict(X), **options)
     if as_json:
-        about = {"model": str(model), "data": str(data), "log": str(log), "reward": reward}
+        about: dict[str, Any] = {
+            "model": str(model),
+            "data": str(data),
+            "log": str(log),
+            "reward": reward,
+        }
+        about |= {"click_value": click_value, "propensity": propensity}
         sys.stdout.write(json.dumps(about | asdict(found), indent=2) + "\n")
     else:
-        _print(found, clicks, reward, value)
+        _print(found, clicks, reward, click_value)
 
 
-def _print(found: LogEvaluation, log: ClickLog, reward: str, value: np.ndarray | None) -> None:
+def _print(found: LogEvaluation, log: ClickLog, reward: str, click_value: str | None) -> None:
     """Print a line for each estimate, and what sessions of the log earned if it was seen."""
+    is_seen, what = reward == "clicks", reward
+    if click_value is not None:
+        what = click_value if is_seen else f"{reward} of {click_value}"
     rows = [
         [name, *(f"{value:.6f}" for value in (each.estimate, each.low, each.high))]
         for name, each in found.estimates.items()
     ]
-    if reward == "clicks":
-        earned = log.clicked if value is None else value[log.clicked]
+    if is_seen:
+        earned = log.clicked if click_value is None else log.extra[click_value][log.clicked]
         rows.append(["logged", f"{earned.sum() / log.n_sessions:.6f}", "", ""])
-    columns = [f"{reward} of a session", "estimate", "low", "high"]
+    columns = [f"{what} of a session", "estimate", "low", "high"]
     print_table(columns, rows, right=columns[1:])

@@ -1,5 +1,6 @@
 """Counts: how often each item was shown and clicked in each slot, such as a position."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -8,6 +9,12 @@ import numpy as np
 
 from treerank.clicks.items import Items
 from treerank.lazy import load_object
+from treerank.parameters import Count, check_arguments
+
+#: Item, slot and click of impressions, and how often each was seen.
+Impressions = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+#: Keys, ascending and each once, and the impressions and clicks of each.
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +38,7 @@ class ClickCounts:
     --------
     >>> items = Items(np.array(["q", "q"]), np.array(["a", "b"]))
     >>> impressions = np.array([0, 1, 0]), np.array([0, 1, 0]), np.array([1, 0, 0])
-    >>> counts = ClickCounts.of(*impressions, items)
+    >>> counts = ClickCounts.summed([(*impressions, np.ones(3, dtype=int))], items, n_slots=2)
     >>> [column.tolist() for column in (counts.item, counts.slot, counts.shown, counts.clicked)]
     [[0, 1], [0, 1], [2, 1], [1, 0]]
     """
@@ -44,13 +51,18 @@ class ClickCounts:
     n_slots: int
 
     @classmethod
-    def of(cls, item: np.ndarray, slot: np.ndarray, clicked: np.ndarray, items: Items) -> Self:
-        """Sum impressions."""
-        n_slots = int(slot.max()) + 1
-        key, shown, clicks = summed(item * n_slots + slot, clicked)
+    def summed(cls, parts: Iterable[Impressions], items: Items, n_slots: int) -> Self:
+        """Sum parts of a log, each given as the items, slots, clicks and times of impressions."""
+        total: Sums | None = None
+        for item, slot, clicked, times in parts:
+            more = summed(item.astype(np.int64) * n_slots + slot, clicked, times)
+            total = more if total is None else merged(total, more)
+        assert total is not None
+        key, shown, clicks = total
         return cls(_narrow(key // n_slots), _narrow(key % n_slots), shown, clicks, items, n_slots)
 
     @classmethod
+    @check_arguments
     def from_parquet(
         cls,
         path: str | Path,
@@ -59,7 +71,7 @@ class ClickCounts:
         document: str = "document",
         position: str = "position",
         click: str = "click",
-        batch_size: int = 2**22,
+        batch_size: Count = 2**22,
     ) -> Self:
         """Sum the impressions of a Parquet file, or of a folder of them, batch by batch.
 
@@ -77,15 +89,12 @@ class ClickCounts:
             Rows that are read at once.
         """
         read = load_object("treerank.clicks.parquet_columns:parquet_counts")
-        (queries, documents), n_slots, sums = read(
+        ids, n_slots, (key, shown, clicks) = read(
             path, [query, document, position], click, batch_size
         )
-        key, shown, clicks = sums
-        slot = _narrow(key % n_slots)
-        pair = key // n_slots
+        pair, slot = key // n_slots, _narrow(key % n_slots)
         is_new = np.diff(pair, prepend=-1) > 0
-        query_of, document_of = np.divmod(pair[is_new], len(documents))
-        items = Items(queries[query_of], documents[document_of])
+        items = ids.items(pair[is_new])
         return cls(_narrow(np.cumsum(is_new)) - 1, slot, shown, clicks, items, n_slots)
 
     def by_item(self, values: np.ndarray) -> np.ndarray:
@@ -97,22 +106,24 @@ class ClickCounts:
         return np.bincount(self.slot, values, minlength=self.n_slots)
 
 
-#: Keys, ascending and each once, and the impressions and clicks of each.
-Sums = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-def summed(key: np.ndarray, clicked: np.ndarray) -> Sums:
-    """Sum impressions by key.
+def summed(key: np.ndarray, clicked: np.ndarray, times: np.ndarray | None = None) -> Sums:
+    """Sum impressions by key; each was seen several ``times``, or once.
 
     Examples
     --------
     >>> summed(np.array([7, 3, 7]), np.array([1, 0, 0]))
     (array([3, 7]), array([1, 2], dtype=int32), array([0, 1], dtype=int32))
+    >>> summed(np.array([7, 3, 7]), np.array([1, 0, 0]), np.array([5, 1, 1]))
+    (array([3, 7]), array([1, 6], dtype=int32), array([0, 5], dtype=int32))
     """
-    ordered = np.sort(2 * key + clicked)  # the last bit is the click
+    ordered = 2 * key + clicked  # the last bit is the click
+    if times is None or (times == 1).all():
+        ordered, seen = np.sort(ordered), np.ones_like(ordered)  # which takes less than the order
+    else:
+        order = np.argsort(ordered)
+        ordered, seen = ordered[order], times[order]
     starts = np.flatnonzero(np.diff(ordered >> 1, prepend=-1))
-    shown = np.diff(starts, append=len(ordered))
-    clicks = np.add.reduceat(ordered & 1, starts)
+    shown, clicks = (np.add.reduceat(each, starts) for each in (seen, seen * (ordered & 1)))
     return ordered[starts] >> 1, _narrow(shown), _narrow(clicks)
 
 

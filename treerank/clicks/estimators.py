@@ -3,8 +3,10 @@ r"""Estimators: how relevant the documents of a new ranking are, from the clicks
 The relevance :math:`\gamma_i` of a document is the probability of a click once it is examined. The
 log knows its clicks :math:`c_i` in the :math:`n_i` sessions of its query, and its exposure, the sum
 of the propensities of the positions where it was shown, which is :math:`w_i` in a session on
-average. So the clicks of a document count by :math:`1 / w_i`. An estimator returns :math:`n_i
-\gamma_i`; what that earns is told by :mod:`treerank.clicks.rewards`.
+average. So the clicks of a document count by :math:`1 / w_i`. Where the old ranker logged how
+likely it was to show a document where it did, exposure need not be counted, see
+:mod:`treerank.clicks.logged_propensities`. An estimator returns :math:`n_i \gamma_i`; what that
+earns is told by :mod:`treerank.clicks.rewards`.
 
 To add an estimator, write a function of :class:`ItemSums` and list it in ``ESTIMATORS``.
 """
@@ -30,11 +32,13 @@ class ItemSums(NamedTuple):
         1 over the mean exposure in a session, as it is and clipped; 0 for items never shown.
     relevance : ndarray of shape (n_items,)
         Relevance that is known from elsewhere; NaN where there is none.
+    matched_clicks, matched_shown : ndarray of shape (n_items,)
+        Sums of :class:`~treerank.clicks.logged_propensities.Matches`; NaN where none are logged.
 
     Examples
     --------
     >>> one, two = np.array([1.0, 0.0]), np.array([2.0, 2.0])
-    >>> inverse_propensity(ItemSums(one, two, two, one, one / 2, one / 2, one))
+    >>> inverse_propensity(ItemSums(one, two, two, one, one / 2, one / 2, one, one, one))
     array([0.5, 0. ])
     """
 
@@ -45,6 +49,8 @@ class ItemSums(NamedTuple):
     weight: np.ndarray
     clipped_weight: np.ndarray
     relevance: np.ndarray
+    matched_clicks: np.ndarray
+    matched_shown: np.ndarray
 
 
 def inverse_propensity(sums: ItemSums) -> np.ndarray:
@@ -59,9 +65,7 @@ def clipped(sums: ItemSums) -> np.ndarray:
 
 def self_normalized(sums: ItemSums) -> np.ndarray:
     """Return the clipped estimate times the worth that there is over the worth that was counted."""
-    counted = float((sums.worth * sums.clipped_weight * sums.exposure).sum())
-    total = float((sums.worth * sums.sessions).sum())
-    return clipped(sums) * (total / counted if counted != 0 else 0.0)
+    return clipped(sums) * _over_counted(sums, sums.clipped_weight * sums.exposure)
 
 
 def direct(sums: ItemSums) -> np.ndarray:
@@ -75,6 +79,22 @@ def doubly_robust(sums: ItemSums) -> np.ndarray:
     return direct(sums) + sums.clipped_weight * unpredicted
 
 
+def policy_ips(sums: ItemSums) -> np.ndarray:
+    """Return the clicks where the new ranking shows the same, by 1 over logged propensities."""
+    return sums.matched_clicks
+
+
+def policy_self_normalized(sums: ItemSums) -> np.ndarray:
+    """Return the same, times the worth that there is over the worth that was counted."""
+    return policy_ips(sums) * _over_counted(sums, sums.matched_shown)
+
+
+def _over_counted(sums: ItemSums, sessions: np.ndarray) -> float:
+    """Return the worth that there is over that of the sessions that were counted for each item."""
+    counted = float((sums.worth * sessions).sum())
+    return float((sums.worth * sums.sessions).sum()) / counted if counted != 0 else 0.0
+
+
 #: Estimators by name.
 ESTIMATORS: dict[str, Callable[[ItemSums], np.ndarray]] = {
     "ips": inverse_propensity,
@@ -82,6 +102,10 @@ ESTIMATORS: dict[str, Callable[[ItemSums], np.ndarray]] = {
     "self_normalized": self_normalized,
     "direct": direct,
     "doubly_robust": doubly_robust,
+    "policy_ips": policy_ips,
+    "policy_self_normalized": policy_self_normalized,
 }
 #: Those that need to know a relevance from elsewhere.
 NEED_RELEVANCE = ("direct", "doubly_robust")
+#: Those that need to know how likely the old ranker was to show what it did.
+NEED_LOGGED = ("policy_ips", "policy_self_normalized")

@@ -7,10 +7,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
-from treerank.checks import as_numbers, check_column, warn_user
-from treerank.clicks.estimators import ESTIMATORS, NEED_RELEVANCE, ItemSums
+from treerank.checks import as_numbers, check_column, shown, warn_user
+from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
+from treerank.clicks.logged_propensities import Matches, check_logged, matches_of
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.clicks.rewards import Ranking, Reward
 from treerank.inputs.grouping import QueryGroups
@@ -63,6 +64,7 @@ def evaluate_from_log(
     click_value: ArrayLike | None = None,
     propensities: ArrayLike | None = None,
     exposure: ArrayLike | None = None,
+    logged_propensities: str | ArrayLike | None = None,
     relevance: ArrayLike | None = None,
     clip: Positive = 10.0,
     n_resamples: Several = 200,
@@ -72,7 +74,9 @@ def evaluate_from_log(
     """Estimate what a new ranker would earn in a session, from the log of an old one.
 
     Clicks are taken to follow a position-based model: they need an examination, which depends on
-    the position, and a relevant document.
+    the position, and a relevant document. How often the old ranker shows a document is counted, so
+    queries need several sessions each. "policy_ips" and "policy_self_normalized" do not count, but
+    need the old ranker's own probabilities; for clicks they do without a model of clicks, too.
 
     Parameters
     ----------
@@ -93,17 +97,22 @@ def evaluate_from_log(
         What each click is worth, such as a price or seconds in ``log.extra``; ``None`` is 1.
         Entries of impressions without a click do not matter.
     propensities : array-like of shape (n_positions,), default=None
-        Probability that each position is examined; ``None`` estimates them.
+        Probability that each position is examined by users; ``None`` estimates them.
     exposure : array-like of shape (n_candidates,), default=None
         Mean sum of propensities of each document in a session of its query, if the old ranker
         logged how it explores; ``None`` counts it.
+    logged_propensities : array-like of shape (n_impressions,) or str, default=None
+        Probability that the old ranker shows the document of each impression at its position, or
+        the name of the column of ``log.extra`` that holds it; ``None`` is "propensity" if there is
+        such a column. "policy_ips" and "policy_self_normalized" are estimated if it is known and
+        the reward is not "first_click".
     relevance : array-like of shape (n_candidates,), default=None
         Probability of a click on each document once it is examined, from elsewhere, such as
         ``relevance_`` of :class:`~treerank.clicks.relevance.ClickRelevance`; times the mean value
         of its clicks if they have one. "direct" and "doubly_robust" are estimated if it is given.
     clip : float, default=10.0
-        Largest ratio of the worth of a document to its exposure, for all estimators but "ips" and
-        "direct".
+        Largest ratio of the worth of a document to its exposure, for "clipped", "self_normalized"
+        and "doubly_robust".
     n_resamples : int, default=200
         Number of logs that are drawn from the sessions, with replacement, for the intervals.
     level : float, default=0.95
@@ -134,30 +143,37 @@ def evaluate_from_log(
         for name, column in (("exposure", exposure), ("relevance", relevance))
     ]
     clicks = _valued_clicks(log, click_value, earning)
-    sums = _Sums(log, clicks, candidates, theta, clip, *given)
-    whole = sums.of(np.ones(log.n_sessions), rankings[0].worth)
-    overlap = _overlap(whole)
-    names = [name for name in ESTIMATORS if relevance is not None or name not in NEED_RELEVANCE]
+    logged = check_logged(log, logged_propensities, can_use=earning.propensities is None)
+    sums = _Sums(log, clicks, candidates, theta, clip, given[0], given[1], logged)
+    unknown = set(NEED_RELEVANCE if relevance is None else ())
+    unknown |= set(NEED_LOGGED if logged is None else ())
+    names = [name for name in ESTIMATORS if name not in unknown]
+    matches = [sums.matches(ranking) for ranking in rankings]
+    whole = sums.of(log.times, rankings[0].worth, matches[0])
+    overlap = _overlap(whole, sorted({*NEED_RELEVANCE, *NEED_LOGGED} - unknown))
 
     def values(copies: np.ndarray) -> list[float]:
         """Return each estimate, less that of the baseline if there is one."""
-        known = [(ranking, sums.of(copies, ranking.worth)) for ranking in rankings]
+        known = [
+            (ranking, sums.of(copies, ranking.worth, matched))
+            for ranking, matched in zip(rankings, matches, strict=True)
+        ]
         found = [
             [to.earned(ESTIMATORS[name](by), by.sessions) for name in names] for to, by in known
         ]
         return list((found[0] - np.sum(found[1:], axis=0)) / copies.sum())
 
     rng = check_random_state(random_state)
-    draws = [values(_resampled(log.n_sessions, rng)) for _ in range(n_resamples)]
+    draws = [values(log.resampled_times(rng)) for _ in range(n_resamples)]
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    ends = zip(values(np.ones(log.n_sessions)), low, high, strict=True)
+    ends = zip(values(log.times), low, high, strict=True)
     intervals = [Interval(float(v), float(a), float(b), level) for v, a, b in ends]
     found = dict(zip(names, intervals, strict=True))
     return LogEvaluation(found, sums.effective_sample_size(whole), overlap)
 
 
 class _Sums:
-    """Sums over sessions by item, for any number of copies of each session."""
+    """Sums over sessions by item, for any number of copies of each entry of the log."""
 
     def __init__(
         self,
@@ -168,6 +184,7 @@ class _Sums:
         clip: float,
         exposure: np.ndarray | None,
         relevance: np.ndarray | None,
+        logged: np.ndarray | None,
     ) -> None:
         rows = (
             np.arange(len(candidates)) if candidates is log.items else candidates.rows_of(log.items)
@@ -175,14 +192,24 @@ class _Sums:
         known = rows[log.item] >= 0
         self.item, self.session = rows[log.item][known], log.session[known]
         self.clicked = clicks[known]
-        self.exposed = theta[log.position[known] - 1]
+        self.place = log.position[known] - 1
+        self.exposed = theta[self.place]
+        self.logged = None if logged is None else logged[known]
         self.n_items, self.clip, self.exposure = len(candidates), clip, exposure
         self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance
+        self.times = log.times
         self.query, self.query_of_session = _queries(log, candidates)
         self.n_queries = int(max(self.query.max(), self.query_of_session.max())) + 1
 
-    def of(self, copies: np.ndarray, worth: np.ndarray) -> ItemSums:
-        """Return the sums where each session counts so many times."""
+    def matches(self, ranking: Ranking) -> Matches | None:
+        """Return the weights of impressions at the positions of a ranking."""
+        if self.logged is None:
+            return None
+        about = self.item, self.place, self.exposed, self.logged
+        return matches_of(ranking, *about, self.clicked)
+
+    def of(self, copies: np.ndarray, worth: np.ndarray, matches: Matches | None) -> ItemSums:
+        """Return the sums where each entry counts so many times."""
         weight, n_items = copies[self.session], self.n_items
         clicks = np.bincount(self.item, weight * self.clicked, minlength=n_items)
         exposure = np.bincount(self.item, weight * self.exposed, minlength=n_items)
@@ -194,13 +221,17 @@ class _Sums:
         inverse = np.divide(1.0, mean, out=np.zeros(n_items), where=mean > 0)
         most = np.divide(self.clip, np.abs(worth), out=np.full(n_items, np.inf), where=worth != 0)
         about = clicks, exposure, sessions, worth, inverse, np.minimum(inverse, most)
-        return ItemSums(*about, self.relevance)
+        matched = [np.full(n_items, np.nan)] * len(Matches._fields)
+        if matches is not None:
+            matched = [np.bincount(self.item, weight * x, minlength=n_items) for x in matches]
+        return ItemSums(*about, self.relevance, *matched)
 
     def effective_sample_size(self, sums: ItemSums) -> float:
         """Return the number of sessions that weigh alike and tell as much."""
         ratio = np.abs(sums.worth * sums.weight)
-        weight = np.bincount(self.session, ratio[self.item] * self.exposed)
-        return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
+        weight = np.bincount(self.session, ratio[self.item] * self.exposed, len(self.times))
+        total = (self.times * weight).sum()
+        return float(total**2 / (self.times * weight**2).sum()) if weight.any() else 0.0
 
 
 def _valued_clicks(log: ClickLog, value: ArrayLike | None, reward: Reward) -> np.ndarray:
@@ -232,19 +263,14 @@ def _propensities(log: ClickLog, propensities: Any) -> np.ndarray:
     return check_propensities(propensities, log.n_positions)
 
 
-def _overlap(sums: ItemSums) -> float:
+def _overlap(sums: ItemSums, others: list[str]) -> float:
     """Return the share of worth at documents that the log shows; warn where it is small."""
     worth = np.abs(sums.worth) * sums.sessions
     share = float(worth[sums.exposure > 0].sum() / worth.sum()) if worth.any() else 1.0
     if share < 1 - _FREE_SHARE:
+        who = f"Only {shown(others)} count them" if others else "No estimate counts them"
         warn_user(
             f"The log never shows documents that hold {100 * (1 - share):.0f} % of the worth of "
-            "the new ranking. Only 'direct' and 'doubly_robust' count them."
+            f"the new ranking. {who}."
         )
     return share
-
-
-def _resampled(n_sessions: int, rng: np.random.RandomState) -> np.ndarray:
-    """Return how often each session is drawn."""
-    drawn = rng.randint(n_sessions, size=n_sessions)
-    return np.bincount(drawn, minlength=n_sessions).astype(np.float64)

@@ -38,9 +38,10 @@ def features_of(items: Items, features: Any, *, query: str, document: str) -> An
     rows = known.rows_of(items)
     if (rows < 0).any():
         first = items.shown(int(np.argmin(rows)))
+        others = "" if (rows >= 0).any() else f" Its own documents are like {known.shown(0)}."
         raise ValueError(
             f"features must have a row for each document of the log; got none for {first}, and "
-            f"{(rows < 0).sum()} are missing in all."
+            f"{(rows < 0).sum()} are missing in all.{others}"
         )
     frame = as_frame(X)
     return X[rows] if frame is None else frame[rows.tolist()].to_native()
@@ -51,6 +52,11 @@ def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
     if isinstance(features, tuple) and len(features) == 3:
         X, *ids = features
         X = X if as_frame(X) is not None or hasattr(X, "shape") else np.asarray(X)
+        lengths = [X.shape[0], *map(len, ids)]
+        if min(lengths) < max(lengths):
+            raise ValueError(
+                f"features must have equally many rows of X, query and document; got {lengths}."
+            )
         return X, _unique_items(*map(np.asarray, ids))
     if isinstance(features, str | Path):
         read = load_object("treerank.datasets.parquet:read_parquet")

@@ -5,22 +5,34 @@ of a position are one run of rows, and they belong to the first ``n_at[position 
 Kernels walk over positions and treat all sessions at once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
-from treerank.checks import check_column, shown
+from treerank.checks import check_column
 from treerank.clicks.counts import ClickCounts
+from treerank.clicks.distinct_sessions import Sessions, distinct
 from treerank.clicks.items import Items
+from treerank.clicks.session_checks import (
+    check_clicks,
+    check_documents,
+    check_one_query,
+    check_positions,
+)
 from treerank.clicks.tables import named_columns
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
+from treerank.lazy import load_object
+from treerank.parameters import Count, check_arguments
 
 #: What a log needs, in the order of the arguments of ``ClickLog.from_columns``.
 COLUMNS = ("session", "query", "document", "position", "click")
+#: Impressions that :meth:`ClickLog.counts` sums at once.
+_SUMMED_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +47,18 @@ class ClickLog:
     ----------
     items : Items
         Query and document of each item.
-    sessions : ndarray of shape (n_sessions,)
-        Session ids, those of the longest sessions first.
+    sessions : ndarray of shape (n_entries,)
+        Session ids, those of the longest sessions first. Those of a log of distinct sessions are
+        numbers.
     n_at : ndarray of shape (n_positions,)
-        Number of sessions that show a document at each position.
+        Number of entries that show a document at each position.
     item : ndarray of shape (n_impressions,)
         Item of each impression: those at position 1 of all sessions, then those at position 2.
     clicked : ndarray of bool of shape (n_impressions,)
         Whether it was clicked.
+    times : ndarray of shape (n_entries,)
+        Number of sessions that each entry stands for: 1, unless the log is of :meth:`distinct`
+        sessions.
     extra : dict from str to ndarray of shape (n_impressions,)
         Whatever else was logged with each impression, such as the time spent on the document.
 
@@ -66,6 +82,7 @@ class ClickLog:
     n_at: np.ndarray
     item: np.ndarray
     clicked: np.ndarray
+    times: np.ndarray
     extra: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
@@ -140,11 +157,11 @@ class ClickLog:
             names = ", ".join([*COLUMNS, *others])
             raise ValueError(f"{names} must have equally many entries; got {lengths}.")
         groups = QueryGroups.from_qid(session)
-        _check_one_query(query, groups, session)
+        check_one_query(query, groups, session)
         by_place = np.lexsort((position, groups.codes))
-        _check_positions(position[by_place], groups, session)
+        check_positions(position[by_place], groups, session)
         items, item = Items.of_rows(query, document)
-        _check_documents(item, groups, document, session)
+        check_documents(item, groups, document, session)
         by_length = np.argsort(-groups.sizes, kind="stable")
         place_of = np.empty(groups.n_queries, dtype=np.int64)
         place_of[by_length] = np.arange(groups.n_queries)
@@ -153,15 +170,77 @@ class ClickLog:
             items,
             groups.first_of(session)[by_length],
             np.bincount(position.astype(np.int64))[1:],
-            item[order],
+            item[order].astype(np.int32),
             clicked[order],
+            np.ones(groups.n_queries, dtype=np.int64),
             {name: column[order] for name, column in others.items()},
         )
+
+    @classmethod
+    @check_arguments
+    def from_parquet(
+        cls,
+        path: str | Path,
+        *,
+        session: str = "session",
+        query: str = "query",
+        document: str = "document",
+        position: str = "position",
+        click: str = "click",
+        batch_size: Count = 2**20,
+    ) -> Self:
+        """Read the distinct sessions of a Parquet file, or of a folder of them, batch by batch.
+
+        Rows may be in any order, those of a session even in several files. What is in memory grows
+        with the number of different sessions, 5 bytes for each document that they show, and not
+        with the number of rows. The file is read twice. In between, its rows lie in a temporary
+        folder, where they need 25 bytes each.
+
+        Parameters
+        ----------
+        path : str or path
+            File or folder.
+        session, query, document, position, click : str
+            Names of the columns.
+        batch_size : int, default=1048576
+            Rows that are in memory at once. It changes nothing else.
+
+        Returns
+        -------
+        ClickLog
+            The same as ``ClickLog.from_table(path).distinct()``.
+
+        Examples
+        --------
+        >>> import polars as pl
+        >>> path = getfixture("tmp_path") / "clicks.parquet"
+        >>> shown = {"session": [7, 7, 8, 8], "query": ["shoes"] * 4, "document": [*"abab"]}
+        >>> table = pl.DataFrame(shown | {"position": [1, 2, 1, 2], "click": [0, 1, 0, 1]})
+        >>> table.write_parquet(path)
+        >>> log = ClickLog.from_parquet(path)
+        >>> log
+        ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=2, n_sessions_without_click=0)
+        >>> len(log), log.times
+        (1, array([2]))
+        """
+        names = session, query, document, position, click
+        read = load_object("treerank.clicks.parquet_sessions:parquet_sessions")
+        return cls._of(*read(path, names, batch_size))
+
+    @classmethod
+    def _of(cls, items: Items, sessions: Sessions) -> Self:
+        """Return the log of sessions without ids."""
+        n_at, item, clicked, times = sessions
+        return cls(items, np.arange(len(times)), n_at, item, clicked, times)
+
+    def __len__(self) -> int:
+        """Return the number of entries, which may stand for several sessions each."""
+        return len(self.times)
 
     @property
     def n_sessions(self) -> int:
         """Number of sessions."""
-        return len(self.sessions)
+        return int(self.times.sum())
 
     @property
     def n_positions(self) -> int:
@@ -175,18 +254,31 @@ class ClickLog:
 
     @cached_property
     def session(self) -> np.ndarray:
-        """Number of the session of each impression."""
+        """Number of the entry of each impression."""
         return np.concatenate([np.arange(n) for n in self.n_at])
 
     @cached_property
     def query(self) -> np.ndarray:
-        """Query of each session, by which sessions are split into training and test."""
-        return self.items.query[self.item[: self.n_sessions]]
+        """Query of each entry, by which sessions are split into training and test."""
+        return self.items.query[self.item[: len(self)]]
 
     @cached_property
     def n_clicks_of_sessions(self) -> np.ndarray:
-        """Number of clicks of each session."""
-        return np.bincount(self.session[self.clicked], minlength=self.n_sessions)
+        """Number of clicks of a session of each entry."""
+        clicks = np.zeros(len(self), dtype=np.int64)
+        for rows, n in zip(self.positions(), self.n_at, strict=True):
+            clicks[:n] += self.clicked[rows]
+        return clicks
+
+    @cached_property
+    def n_shown_at(self) -> np.ndarray:
+        """Number of sessions that show a document at each position."""
+        return np.append(0, np.cumsum(self.times))[self.n_at]
+
+    @cached_property
+    def lengths(self) -> np.ndarray:
+        """Number of documents that each entry shows."""
+        return Sessions(self.n_at, self.item, self.clicked, self.times).lengths
 
     def positions(self) -> Iterator[slice]:
         """Yield the rows of each position."""
@@ -198,20 +290,81 @@ class ClickLog:
 
         Nothing that models of positions need is lost, and sessions that repeat cost nothing.
         """
-        return ClickCounts.of(self.item, self.position - 1, self.clicked, self.items)
+        return self.counts_of(lambda block: block.position - 1, self.n_positions)
+
+    def counts_of(self, slots: Callable[["ClickLog"], np.ndarray], n_slots: int) -> ClickCounts:
+        """Return how often each item was shown and clicked in each slot.
+
+        ``slots`` returns the slot of each impression of a part of the log.
+        """
+        parts = (
+            (block.item, slots(block), block.clicked, block.times[block.session])
+            for block in self.blocks(max(1, _SUMMED_AT_ONCE // self.n_positions))
+        )
+        return ClickCounts.summed(parts, self.items, n_slots)
+
+    def blocks(self, n_entries: int) -> Iterator[Self]:
+        """Yield the log in parts of some entries, without extra columns."""
+        for start in range(0, len(self), n_entries):
+            entries = slice(start, min(start + n_entries, len(self)))
+            ends = np.minimum(self.n_at, entries.stop)
+            n_at = np.maximum(ends - start, 0)
+            rows = [
+                slice(at.start + start, at.start + end)
+                for at, end in zip(self.positions(), ends, strict=True)
+                if end > start
+            ]
+            item, clicked = (
+                np.concatenate([column[each] for each in rows])
+                for column in (self.item, self.clicked)
+            )
+            about = self.sessions[entries], n_at[n_at > 0], item, clicked, self.times[entries]
+            yield type(self)(self.items, *about)
+
+    def distinct(self) -> Self:
+        """Return each different session once, with the number of times that it was there.
+
+        Sessions are alike if they show the same documents and have the same clicks. Their order
+        depends on nothing else. Ids and extra columns are left out.
+        """
+        sessions = Sessions(self.n_at, self.item, self.clicked, self.times)
+        return self._of(self.items, distinct([sessions]))
+
+    def repeated(self) -> Self:
+        """Return the log with an entry for each session."""
+        alone = self.taking(np.repeat(np.arange(len(self)), self.times))
+        return replace(alone, times=np.ones_like(alone.times))
+
+    def resampled_times(self, rng: np.random.RandomState) -> np.ndarray:
+        """Return how often each entry is drawn, if as many sessions are drawn as there are."""
+        drawn = rng.randint(self.n_sessions, size=self.n_sessions)
+        entry = np.searchsorted(np.cumsum(self.times), drawn, side="right")
+        return np.bincount(entry, minlength=len(self))
+
+    def with_times(self, times: np.ndarray) -> Self:
+        """Return the log with other numbers of sessions that each entry stands for."""
+        kept = np.flatnonzero(times)
+        return replace(self.taking(kept), times=times[kept])
 
     def with_clicks(self, clicked: np.ndarray) -> Self:
         """Return the same sessions with other clicks."""
+        clicked = check_clicks(clicked)
+        if len(clicked) != len(self.item):
+            raise ValueError(
+                f"click must have one entry per impression; got {len(clicked)} for "
+                f"{len(self.item)} of them."
+            )
         return replace(self, clicked=clicked)
 
     def taking(self, sessions: np.ndarray) -> Self:
-        """Return some sessions, by their numbers; a number may be there several times.
+        """Return some entries, by their numbers; a number may be there several times.
 
         All items stay, so that the numbers of items are those of the whole log.
         """
-        lengths = np.searchsorted(-self.n_at, -np.arange(self.n_sessions), side="left")
         chosen = np.sort(sessions)  # which puts the longest first
-        n_at = np.searchsorted(-lengths[chosen], -np.arange(1, self.n_positions + 1), side="right")
+        n_at = np.searchsorted(
+            -self.lengths[chosen], -np.arange(1, self.n_positions + 1), side="right"
+        )
         starts = np.cumsum(self.n_at) - self.n_at
         rows = np.concatenate([start + chosen[:n] for start, n in zip(starts, n_at, strict=True)])
         return replace(
@@ -220,6 +373,7 @@ class ClickLog:
             n_at=n_at[n_at > 0],
             item=self.item[rows],
             clicked=self.clicked[rows],
+            times=self.times[chosen],
             extra={name: column[rows] for name, column in self.extra.items()},
         )
 
@@ -228,80 +382,7 @@ class ClickLog:
             "n_sessions": self.n_sessions,
             "n_items": len(self.items),
             "n_positions": self.n_positions,
-            "n_clicks": int(self.clicked.sum()),
-            "n_sessions_without_click": int((self.n_clicks_of_sessions == 0).sum()),
+            "n_clicks": int(self.n_clicks_of_sessions @ self.times),
+            "n_sessions_without_click": int(self.times[self.n_clicks_of_sessions == 0].sum()),
         }
         return f"ClickLog({', '.join(f'{name}={n}' for name, n in numbers.items())})"
-
-
-def check_clicks(click: Any) -> np.ndarray:
-    """Return clicks as truth values; refuse what is neither 0 nor 1.
-
-    Examples
-    --------
-    >>> check_clicks([0, 2])
-    Traceback (most recent call last):
-    ...
-    ValueError: click must be 0 or 1; got 2.0 in row 1.
-    """
-    click = check_column("click", click)
-    wrong = (click != 0) & (click != 1)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(f"click must be 0 or 1; got {float(click[row])!r} in row {row}.")
-    return click == 1
-
-
-def check_any_click(clicked: np.ndarray) -> None:
-    """Refuse a log, or sums of it, without a click.
-
-    Examples
-    --------
-    >>> check_any_click(np.zeros(3))
-    Traceback (most recent call last):
-    ...
-    ValueError: click must be 1 in some row of the log; got none.
-    """
-    if not clicked.any():
-        raise ValueError("click must be 1 in some row of the log; got none.")
-
-
-def _check_one_query(query, groups, session):
-    """Refuse a session of two queries."""
-    wrong = query != groups.first_of(query)[groups.codes]
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"query must be the same in all rows of a session; got {_named(query, row)} and "
-            f"another in session {_named(session, row)}."
-        )
-
-
-def _check_positions(position, groups, session):
-    """Refuse positions, sorted by session, that are not 1, 2, ... in each session."""
-    expected = 1 + np.arange(len(position)) - np.repeat(groups.indptr[:-1], groups.sizes)
-    wrong = position != expected
-    if wrong.any():
-        s = int(np.searchsorted(groups.indptr, np.argmax(wrong), side="right")) - 1
-        found = position[groups.indptr[s] : groups.indptr[s + 1]].tolist()
-        raise ValueError(
-            f"position must be 1, 2, ... in each session; got {shown(found)} in session "
-            f"{_named(groups.first_of(session), s)}."
-        )
-
-
-def _check_documents(item, groups, document, session):
-    """Refuse a document that a session shows twice."""
-    order = np.lexsort((item, groups.codes))
-    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
-    if twice.any():
-        row = order[np.argmax(twice)]
-        raise ValueError(
-            f"document must be at one position of a session; got {_named(document, row)} "
-            f"twice in session {_named(session, row)}."
-        )
-
-
-def _named(ids, row):
-    """Return the text of an id for a message."""
-    return shown(ids[row : row + 1].tolist()[0])

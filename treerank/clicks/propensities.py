@@ -150,7 +150,7 @@ def propensity_intervals(
 
 def _of_resample(log: ClickLog, estimate: Any, rng: np.random.RandomState) -> np.ndarray:
     """Return the propensities of a log that is drawn from the sessions, with replacement."""
-    drawn = log.taking(rng.randint(log.n_sessions, size=log.n_sessions))
+    drawn = log.with_times(log.resampled_times(rng))
     try:
         found: np.ndarray = estimate(drawn)
     except ValueError as error:

@@ -31,8 +31,9 @@ from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.features import features_of
-from treerank.clicks.log import ClickLog, check_any_click
+from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.clicks.session_checks import check_any_click
 from treerank.clicks.shrinkage import gamma_shape
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart

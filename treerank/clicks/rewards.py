@@ -90,6 +90,22 @@ class Ranking:
         worth[best_first] = _means(earned, tie)
         return cls(reward, best_first, groups.codes[best_first], place, tie, worth)
 
+    def share_at(self, item: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Return the share of their worth that items earn at places, which count from 0.
+
+        It is 0 or 1, unless scores are equal.
+        """
+        sizes = np.bincount(self.tie)
+        tie = np.empty_like(self.tie)
+        tie[self.best_first] = self.tie
+        tie = tie[item]
+        above = place - self.place[np.cumsum(sizes) - sizes][tie]
+        is_there = (above >= 0) & (above < sizes[tie]) & (self.worth[item] != 0)
+        earned = np.append(self.reward.worth_at, 0.0)[np.minimum(place, len(self.reward.worth_at))]
+        return np.divide(
+            earned, sizes[tie] * self.worth[item], out=np.zeros(len(item)), where=is_there
+        )
+
     def earned(self, relevant: np.ndarray, sessions: np.ndarray) -> float:
         """Return what the sessions of each query earn in all.
 

@@ -50,8 +50,12 @@ def read_ubi(
     """
     clicks = {_clicked(event) for event in events if event.get("action_name") in actions}
     rows: list[tuple[Any, ...]] = []
+    seen = set()
     for query in queries:
         session, text = _field(query, "query_id"), _field(query, "user_query")
+        if session in seen:
+            raise ValueError(f"queries must have each query_id once; got {shown(session)} twice.")
+        seen.add(session)
         for position, document in enumerate(_hits(query)[:n_positions], start=1):
             rows.append((session, text, document, position, (session, document) in clicks))
     if not rows:

@@ -69,7 +69,8 @@ class UnbiasedPairs:
     """Pairs of clicked and skipped documents, weighted by joint propensities, as in [1]_.
 
     The queries of the objective are sessions. A label is the position of a document, from 1, with
-    a minus sign if it was not clicked; :func:`session_data` returns such labels.
+    a minus sign if it was not clicked; :func:`session_data` returns such labels. An ``eval_set``
+    has judged documents instead, since metrics of clicks would prefer the old ranking.
 
     Parameters
     ----------
@@ -244,6 +245,7 @@ def session_data(
     >>> session_data(log, ([[0.5], [0.7]], ["q", "q"], ["a", "b"])).y
     array([-1.,  2.])
     """
+    log = log.repeated()
     shown = log.items.taking(log.item)
     X = features_of(shown, features, query=query, document=document)
     return RankingData(X, np.where(log.clicked, 1.0, -1.0) * log.position, log.session)

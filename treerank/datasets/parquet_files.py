@@ -128,8 +128,9 @@ class ParquetFiles:
         for name in [*needed, *self.features]:
             if name not in known:
                 role = self.role_of(name)
+                which = "" if role == "feature" else f"the column of the {role} "
                 raise ValueError(
-                    f"{place}, column {shown(name)}: the column of the {role} must exist; got "
+                    f"{place}, column {shown(name)}: {which}must exist; got "
                     f"{shown(self.schema.names)}."
                 )
             rule, is_allowed = ROLES[self.role_of(name)]

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from treerank.checks import shown
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.walks import Steps, WalkModel
 
@@ -45,10 +46,11 @@ class Cascade(WalkModel):
     def _start(self, log: ClickLog) -> None:
         many = log.n_clicks_of_sessions > 1
         if many.any():
+            first = np.argmax(many)
             raise ValueError(
                 "log must have at most one click per session for a cascade model; got "
-                f"{log.n_clicks_of_sessions[np.argmax(many)]} clicks in one. A dependent click "
-                "model takes several."
+                f"{log.n_clicks_of_sessions[first]} in a session of query "
+                f"{shown(log.query[first].item())}. A dependent click model takes several."
             )
 
     def _steps(self, place: int, item: np.ndarray, attraction: np.ndarray) -> Steps:

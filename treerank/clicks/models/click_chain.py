@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.clicks.log import ClickLog
-from treerank.clicks.models.click_model import RATE_PRIOR, log_prior, rate
-from treerank.clicks.models.walks import Expected, Steps, WalkModel, share_that_goes_on
+from treerank.clicks.models.walks import Expected, Steps, Trials, WalkModel, share_that_goes_on
 
 
 @dataclass(eq=False, repr=False)
@@ -47,6 +46,8 @@ class ClickChain(WalkModel):
     (3,)
     """
 
+    rates = ("continuation_",)
+
     def _start(self, log: ClickLog) -> None:
         self.continuation_ = share_that_goes_on(log.counts()) * np.array([1.0, 0.9, 0.6])
 
@@ -54,7 +55,8 @@ class ClickChain(WalkModel):
         skip, irrelevant, relevant = self.continuation_
         return (1 - attraction) * irrelevant + attraction * relevant, np.full(len(item), skip)
 
-    def _update(self, expected: Expected) -> None:
+    def _count(self, expected: Expected, trials: dict[str, Trials]) -> None:
+        super()._count(expected, trials)
         clicks, skips = expected.after_click, expected.after_skip
         item, went_on = expected.log.item[clicks], expected.went_on[clicks]
         a, (_, irrelevant, relevant) = self.attraction_[item], self.continuation_
@@ -62,10 +64,8 @@ class ClickChain(WalkModel):
         on = on / (on + (1 - a) * irrelevant)
         off = off / (off + (1 - a) * (1 - irrelevant))
         was_relevant = went_on * on + (1 - went_on) * off
-        trials = [expected.examined[skips].sum(), (1 - was_relevant).sum(), was_relevant.sum()]
-        done = [expected.went_on[skips].sum(), (went_on * (1 - on)).sum(), (went_on * on).sum()]
-        self.continuation_ = rate(np.array(done), np.array(trials), *RATE_PRIOR)
-        self._update_attraction(expected, item, was_relevant)
-
-    def _log_prior(self) -> float:
-        return log_prior(self.continuation_, *RATE_PRIOR)
+        times, go_on = expected.times[clicks], trials["continuation_"]
+        trials["attraction_"].add(item, times, was_relevant, np.ones(len(item)))
+        go_on.add_to(0, expected.times[skips], expected.went_on[skips], expected.examined[skips])
+        go_on.add_to(1, times, went_on * (1 - on), 1 - was_relevant)
+        go_on.add_to(2, times, went_on * on, was_relevant)

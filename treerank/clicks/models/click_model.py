@@ -4,9 +4,11 @@ A document is clicked if it is examined and it attracts the user. Every item has
 Models differ in how a user examines a list: see :mod:`treerank.clicks.models.slots` and
 :mod:`treerank.clicks.models.walks` for the two families.
 
-A model is fitted by expectation maximization. Probabilities have a Beta prior, so that an item
-that was shown once and clicked once is not certain to be clicked again. To add a model, derive a
-class from one of the families, and list it in :mod:`treerank.clicks.models.registry`.
+A model is fitted by expectation maximization over the distinct sessions of a log, so its bits do
+not depend on the order of rows, nor on how the log was read. Probabilities have a Beta prior, so
+that an item that was shown once and clicked once is not certain to be clicked again. To add a
+model, derive a class from one of the families, and list it in
+:mod:`treerank.clicks.models.registry`.
 """
 
 from abc import ABC, abstractmethod
@@ -20,13 +22,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.clicks.counts import ClickCounts
-from treerank.clicks.log import ClickLog, check_any_click
+from treerank.clicks.log import ClickLog
+from treerank.clicks.session_checks import check_any_click
 from treerank.clicks.shrinkage import gamma_shape
 from treerank.parameters import Count, Positive, Seed, check_arguments, check_parameters
 
 #: Share of successes and number of trials that the prior of a rate other than an attraction is
 #: worth.
 RATE_PRIOR = (0.5, 2.0)
+#: Sessions that are looked at together: few enough for the caches of a processor.
+BLOCK = 2**13
 
 #: ``choose(rows, proba)`` tells which impressions of some rows are clicked.
 Choose = Callable[[slice, np.ndarray], np.ndarray]
@@ -70,9 +75,10 @@ class ClickModel(BaseEstimator, ABC):
     def fit(self, log: ClickLog) -> Self:
         """Fit the model to a log."""
         check_any_click(log.clicked)
-        self._begin(log.counts())
-        self._fit(log)
-        self.examination_ = self._mean_examination(log)
+        distinct = log.distinct()
+        self._begin(distinct.counts())
+        self._fit(distinct)
+        self.examination_ = self._mean_examination(distinct)
         return self
 
     @check_arguments
@@ -82,23 +88,29 @@ class ClickModel(BaseEstimator, ABC):
         With ``given_clicks``, the clicks at better positions of the session are known.
         """
         attraction = self._attraction_of(log)
-        if given_clicks:
-            return self._walked(log, attraction, lambda rows, _: log.clicked[rows])[0]
-        examined = self._examined(log, attraction)
-        return self._clicked(examined, attraction[log.item], log.position - 1)
+        return (self._proba_given_clicks if given_clicks else self._proba)(log, attraction)
 
     def log_likelihood(self, log: ClickLog) -> float:
         """Return the mean log likelihood of an impression, given the clicks above it."""
-        return float(log_of_outcome(log, self.predict_click_proba(log, given_clicks=True)).mean())
+        attraction, total = self._attraction_of(log), 0.0
+        for block in log.blocks(BLOCK):
+            outcome = log_of_outcome(block, self._proba_given_clicks(block, attraction))
+            total += float((outcome * block.times[block.session]).sum())
+        return total / int(log.n_shown_at.sum())
 
     def perplexity(self, log: ClickLog) -> np.ndarray:
         """Return the perplexity at each position: 1 if clicks are predicted, 2 for a coin."""
-        surprise = -log_of_outcome(log, self.predict_click_proba(log))
-        return np.exp(np.bincount(log.position - 1, surprise) / log.n_at)
+        attraction = self._attraction_of(log)
+
+        def surprise(block: ClickLog) -> np.ndarray:
+            return -log_of_outcome(block, self._proba(block, attraction))
+
+        return np.exp(mean_by_position(log, surprise))
 
     @check_arguments
     def sample(self, log: ClickLog, *, random_state: Seed = None) -> ClickLog:
         """Return the sessions of a log with clicks that are drawn from the model."""
+        log = log.repeated()
         rng = check_random_state(random_state)
         draws = rng.random_sample(len(log.item))
 
@@ -163,12 +175,21 @@ class ClickModel(BaseEstimator, ABC):
         rows = self.items_.rows_of(log.items)
         return np.where(rows >= 0, self.attraction_[rows], self.prior_mean_)
 
+    def _proba(self, log: ClickLog, attraction: np.ndarray) -> np.ndarray:
+        """Return the probability of a click on each impression."""
+        examined = self._examined(log, attraction)
+        return self._clicked(examined, attraction[log.item], log.position - 1)
+
+    def _proba_given_clicks(self, log: ClickLog, attraction: np.ndarray) -> np.ndarray:
+        """Return the probability of a click on each impression, given the clicks above."""
+        return self._walked(log, attraction, lambda rows, _: log.clicked[rows])[0]
+
     def _walked(
         self, log: ClickLog, attraction: np.ndarray, choose: Choose
     ) -> tuple[np.ndarray, np.ndarray]:
         """Go from position to position; return the probabilities of clicks, and the clicks."""
         proba, clicked = np.empty(len(log.item)), np.empty(len(log.item), dtype=bool)
-        state = self._first_state(log.n_sessions)
+        state = self._first_state(len(log))
         for place, rows in enumerate(log.positions()):
             item, state = log.item[rows], state[: log.n_at[place]]
             examined = self._examined_given(state, place)
@@ -179,14 +200,12 @@ class ClickModel(BaseEstimator, ABC):
 
     def _mean_examination(self, log: ClickLog) -> np.ndarray:
         """Return the mean probability of examination at each position."""
-        return np.bincount(log.position - 1, self._examined(log, self.attraction_)) / log.n_at
+        return mean_by_position(log, lambda block: self._examined(block, self.attraction_))
 
-    def _attraction_from(self, attracted: np.ndarray, examined: np.ndarray) -> np.ndarray:
-        """Return attractions from expected successes and trials."""
-        return rate(attracted, examined, self.prior_mean_, self.prior_shows_)
-
-    def _log_prior_of_attraction(self) -> float:
-        return log_prior(self.attraction_, self.prior_mean_, self.prior_shows_)
+    @property
+    def _prior(self) -> tuple[float, float]:
+        """Mean of the prior of an attraction, and the impressions that it is worth."""
+        return self.prior_mean_, self.prior_shows_
 
 
 def rate(successes: np.ndarray, trials: np.ndarray, mean: float, prior_trials: float) -> np.ndarray:
@@ -219,6 +238,15 @@ def _estimated_shows(counts: ClickCounts, mean: float) -> float:
     has_say = expected > 0
     shape = gamma_shape(counts.by_item(counts.clicked)[has_say], expected[has_say])
     return shape * (1 - mean) / mean  # a Beta distribution that is as wide
+
+
+def mean_by_position(log: ClickLog, values: Callable[[ClickLog], np.ndarray]) -> np.ndarray:
+    """Return the mean at each position of what a function returns of the impressions of a part."""
+    sums = np.zeros(log.n_positions)
+    for block in log.blocks(BLOCK):
+        weighted = values(block) * block.times[block.session]
+        sums[: block.n_positions] += np.bincount(block.position - 1, weighted)
+    return sums / log.n_shown_at
 
 
 def log_of_outcome(log: ClickLog, proba: np.ndarray) -> np.ndarray:

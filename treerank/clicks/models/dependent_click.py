@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.clicks.log import ClickLog
-from treerank.clicks.models.click_model import RATE_PRIOR, log_prior, rate
-from treerank.clicks.models.walks import Expected, Steps, WalkModel
+from treerank.clicks.models.walks import Expected, Steps, Trials, WalkModel
 
 
 @dataclass(eq=False, repr=False)
@@ -43,19 +42,16 @@ class DependentClick(WalkModel):
     (5,)
     """
 
+    rates = ("continuation_",)
+
     def _start(self, log: ClickLog) -> None:
         self.continuation_ = np.full(log.n_positions, 0.5)
 
     def _steps(self, place: int, item: np.ndarray, attraction: np.ndarray) -> Steps:
         return np.full(len(item), self.continuation_[place]), np.ones(len(item))
 
-    def _update(self, expected: Expected) -> None:
-        self._update_attraction(expected)
-        rows, n = expected.after_click, len(self.continuation_)
-        place = expected.log.position[rows] - 1
-        went_on = np.bincount(place, expected.went_on[rows], minlength=n)
-        clicks = np.bincount(place, minlength=n).astype(np.float64)
-        self.continuation_ = rate(went_on, clicks, *RATE_PRIOR)
-
-    def _log_prior(self) -> float:
-        return log_prior(self.continuation_, *RATE_PRIOR)
+    def _count(self, expected: Expected, trials: dict[str, Trials]) -> None:
+        super()._count(expected, trials)
+        rows = expected.after_click
+        about = expected.times[rows], expected.went_on[rows], np.ones(len(rows))
+        trials["continuation_"].add(expected.log.position[rows] - 1, *about)

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.clicks.log import ClickLog
-from treerank.clicks.models.click_model import RATE_PRIOR, log_prior, rate
-from treerank.clicks.models.walks import Expected, Steps, WalkModel, share_that_goes_on
+from treerank.clicks.models.walks import Expected, Steps, Trials, WalkModel, share_that_goes_on
 
 
 @dataclass(eq=False, repr=False)
@@ -46,6 +45,8 @@ class DynamicBayesian(WalkModel):
     True
     """
 
+    rates = ("satisfaction_", "continuation_")
+
     def _start(self, log: ClickLog) -> None:
         self.satisfaction_ = np.full(len(log.items), 0.5)
         self.continuation_ = share_that_goes_on(log.counts())
@@ -54,20 +55,14 @@ class DynamicBayesian(WalkModel):
         on = self.continuation_
         return on * (1 - self.satisfaction_[item]), np.full(len(item), on)
 
-    def _update(self, expected: Expected) -> None:
-        self._update_attraction(expected)
-        log, clicks, skips = expected.log, expected.after_click, expected.after_skip
-        item, n_items = log.item[clicks], len(log.items)
+    def _count(self, expected: Expected, trials: dict[str, Trials]) -> None:
+        super()._count(expected, trials)
+        clicks, skips = expected.after_click, expected.after_skip
+        item, times = expected.log.item[clicks], expected.times[clicks]
         went_on = expected.went_on[clicks]
         s, on = self.satisfaction_[item], self.continuation_
         satisfied = (1 - went_on) * s / (s + (1 - s) * (1 - on))
-        tried = (1 - satisfied).sum() + expected.examined[skips].sum()
-        done = went_on.sum() + expected.went_on[skips].sum()
-        self.continuation_ = float(rate(np.array([done]), np.array([tried]), *RATE_PRIOR)[0])
-        n_clicks = np.bincount(item, minlength=n_items).astype(np.float64)
-        n_satisfied = np.bincount(item, satisfied, minlength=n_items)
-        self.satisfaction_ = rate(n_satisfied, n_clicks, *RATE_PRIOR)
-
-    def _log_prior(self) -> float:
-        rates = np.append(self.satisfaction_, self.continuation_)
-        return log_prior(rates, *RATE_PRIOR)
+        trials["satisfaction_"].add(item, times, satisfied, np.ones(len(item)))
+        go_on = trials["continuation_"]
+        go_on.add_to(0, times, went_on, 1 - satisfied)
+        go_on.add_to(0, expected.times[skips], expected.went_on[skips], expected.examined[skips])

@@ -6,8 +6,9 @@ from typing import Self
 import numpy as np
 
 from treerank.clicks.counts import ClickCounts
-from treerank.clicks.log import ClickLog, check_any_click
+from treerank.clicks.log import ClickLog
 from treerank.clicks.models.slots import SlotModel
+from treerank.clicks.session_checks import check_any_click
 from treerank.parameters import check_arguments
 
 

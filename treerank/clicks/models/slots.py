@@ -2,7 +2,7 @@
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -32,8 +32,7 @@ class SlotModel(ClickModel):
         return self.n_positions_
 
     def _fit(self, log: ClickLog) -> None:
-        counts = ClickCounts.of(log.item, self._slots(log), log.clicked, log.items)
-        self._fit_counts(replace(counts, n_slots=self._n_slots()))  # the last may have no row
+        self._fit_counts(log.counts_of(self._slots, self._n_slots()))
 
     def _fit_counts(self, counts: ClickCounts) -> None:
         """Fit the model to impressions that are summed by item and slot."""
@@ -46,8 +45,10 @@ class SlotModel(ClickModel):
             attracted, examined = np.zeros(len(counts.items)), np.zeros(counts.n_slots)
             value = _expect(*table, self.attraction_, self.slots_, attracted, examined)
             value += clicks[0] @ np.log(self.attraction_) + clicks[1] @ np.log(self.slots_)
-            value += log_prior(self.slots_[1:], *RATE_PRIOR) + self._log_prior_of_attraction()
-            self.attraction_ = self._attraction_from(attracted, shown[0])
+            value += log_prior(self.slots_[1:], *RATE_PRIOR) + log_prior(
+                self.attraction_, *self._prior
+            )
+            self.attraction_ = rate(attracted, shown[0], *self._prior)
             self.slots_[1:] = rate(examined, shown[1], *RATE_PRIOR)[1:]
             return float(value)
 

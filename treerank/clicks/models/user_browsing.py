@@ -53,17 +53,17 @@ class UserBrowsing(SlotModel):
         return self.n_positions_**2
 
     def _slots(self, log: ClickLog) -> np.ndarray:
-        last, slots = np.zeros(log.n_sessions, dtype=np.int64), np.empty(len(log.item), np.int64)
+        last, slots = np.zeros(len(log), dtype=np.int64), np.empty(len(log.item), np.int64)
         for place, rows in enumerate(log.positions()):
             last = last[: log.n_at[place]]
-            slots[rows] = place * log.n_positions + last
+            slots[rows] = place * self.n_positions_ + last
             last = np.where(log.clicked[rows], place + 1, last)
         return slots
 
     def _examined(self, log: ClickLog, attraction: np.ndarray) -> np.ndarray:
         examined = np.empty(len(log.item))
         # Probability that the last click stands at each position; column 0 is no click.
-        last = np.zeros((log.n_sessions, log.n_positions + 1))
+        last = np.zeros((len(log), log.n_positions + 1))
         last[:, 0] = 1.0
         for place, rows in enumerate(log.positions()):
             last = last[: log.n_at[place]]

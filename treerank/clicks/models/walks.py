@@ -5,17 +5,30 @@ the last click was examined is not known; it is a hidden Markov chain of two sta
 "left" is never left again. With :math:`f_r` the probability that place :math:`r` is examined given
 the clicks above it, and :math:`b_r` that of the clicks from :math:`r` on if it is examined, one
 pass down and one pass up give the expected number of examinations and of steps.
+
+All parameters are rates. They need no more of a log than the successes and the trials to expect of
+each, which are summed over blocks of sessions.
 """
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.log import ClickLog
-from treerank.clicks.models.click_model import ClickModel, log_of_outcome
+from treerank.clicks.models.click_model import (
+    BLOCK,
+    RATE_PRIOR,
+    ClickModel,
+    log_of_outcome,
+    log_prior,
+    rate,
+)
+from treerank.numerics.compiling import njit
 
 #: Probability of going on after a click, and after a skip.
 Steps = tuple[np.ndarray, np.ndarray]
@@ -40,6 +53,11 @@ class Expected:
     went_on: np.ndarray
 
     @cached_property
+    def times(self) -> np.ndarray:
+        """Number of sessions that each impression stands for."""
+        return self.log.times[self.log.session].astype(np.float64)
+
+    @cached_property
     def has_next(self) -> np.ndarray:
         """Whether the session shows another document below."""
         n_next = np.append(self.log.n_at[1:], 0)
@@ -60,6 +78,9 @@ class Expected:
 class WalkModel(ClickModel):
     """Base class of models of a walk."""
 
+    #: Names of the parameters beside attractions.
+    rates: ClassVar[tuple[str, ...]] = ()
+
     @abstractmethod
     def _start(self, log: ClickLog) -> None:
         """Set the parameters to start from."""
@@ -68,26 +89,27 @@ class WalkModel(ClickModel):
     def _steps(self, place: int, item: np.ndarray, attraction: np.ndarray) -> Steps:
         """Return the probabilities of going on after a place."""
 
-    def _update(self, expected: Expected) -> None:
-        """Set all parameters to the most probable ones; by default there are attractions only."""
-        self._update_attraction(expected)
-
-    def _log_prior(self) -> float:
-        """Return the log density of the prior of all parameters but the attractions."""
-        return 0.0
+    def _count(self, expected: Expected, trials: dict[str, "Trials"]) -> None:
+        """Add what is to expect of some sessions; by default there are attractions only."""
+        item = expected.log.item
+        trials["attraction_"].add(item, expected.times, expected.log.clicked, expected.examined)
 
     def _fit(self, log: ClickLog) -> None:
         self._start(log)
+        priors = dict.fromkeys(self.rates, RATE_PRIOR) | {"attraction_": self._prior}
 
         def step() -> float:
-            proba, down = self._down(log, self.attraction_)
-            value = log_of_outcome(log, proba).sum() + self._log_prior()
-            value += self._log_prior_of_attraction()
-            expected = self._up(log, down)
-            self._update(expected)
-            return float(value)
+            trials = {name: Trials(np.shape(getattr(self, name))) for name in priors}
+            value = sum(log_prior(getattr(self, name), *prior) for name, prior in priors.items())
+            for block in log.blocks(BLOCK):
+                proba, down = self._down(block, self.attraction_)
+                value += float((log_of_outcome(block, proba) * block.times[block.session]).sum())
+                self._count(self._up(block, down), trials)
+            for name, prior in priors.items():
+                setattr(self, name, trials[name].rates(*prior))
+            return value
 
-        self._maximize(step, len(log.item))
+        self._maximize(step, int(log.n_shown_at.sum()))
 
     def _down(self, log: ClickLog, attraction: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the probabilities of clicks and of examinations, given the clicks above."""
@@ -98,7 +120,7 @@ class WalkModel(ClickModel):
         """Return what is to expect given all clicks."""
         examined, went_on = np.empty((2, len(log.item)))
         # Probability of the clicks from the next place on, if it is examined and if it is not.
-        if_examined, if_left = np.ones((2, log.n_sessions))
+        if_examined, if_left = np.ones((2, len(log)))
         for place, rows in reversed(list(enumerate(log.positions()))):
             n, item, clicked = log.n_at[place], log.item[rows], log.clicked[rows]
             a = self.attraction_[item]
@@ -114,7 +136,7 @@ class WalkModel(ClickModel):
         return Expected(log, examined, went_on)
 
     def _examined(self, log: ClickLog, attraction: np.ndarray) -> np.ndarray:
-        examined, state = np.empty(len(log.item)), np.ones(log.n_sessions)
+        examined, state = np.empty(len(log.item)), np.ones(len(log))
         for place, rows in enumerate(log.positions()):
             item = log.item[rows]
             examined[rows] = state[: log.n_at[place]]
@@ -134,17 +156,47 @@ class WalkModel(ClickModel):
         skipped = state * (1 - attraction) / (1 - state * attraction)
         return np.where(clicked, after_click, skipped * after_skip)
 
-    def _update_attraction(
-        self, expected: Expected, item: np.ndarray | None = None, more: np.ndarray | None = None
+
+class Trials:
+    """Successes and trials of rates, summed.
+
+    Examples
+    --------
+    >>> trials = Trials((2,))
+    >>> trials.add(np.array([1, 1]), np.array([1.0, 3.0]), np.array([1.0, 0.0]), np.ones(2))
+    >>> trials.rates(0.5, 2.0)
+    array([0.5       , 0.33333333])
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        self.sums = np.zeros((2, math.prod(shape)))
+
+    def add(
+        self, rates: np.ndarray, times: np.ndarray, successes: np.ndarray, trials: np.ndarray
     ) -> None:
-        """Set attractions to clicks over examinations; ``more`` trials succeeded in part."""
-        log, n_items = expected.log, len(self.attraction_)
-        clicks = np.bincount(log.item, log.clicked, minlength=n_items)
-        examined = np.bincount(log.item, expected.examined, minlength=n_items)
-        if item is not None:
-            clicks += np.bincount(item, more, minlength=n_items)
-            examined += np.bincount(item, minlength=n_items)
-        self.attraction_ = self._attraction_from(clicks, examined)
+        """Add successes and trials of some rates, by their numbers; each was seen some times."""
+        _add_at(self.sums, rates, times * successes, times * trials)
+
+    def add_to(
+        self, number: int, times: np.ndarray, successes: np.ndarray, trials: np.ndarray
+    ) -> None:
+        """Add successes and trials of one rate, by its number."""
+        self.sums[:, number] += (times * successes).sum(), (times * trials).sum()
+
+    def rates(self, mean: float, prior_trials: float) -> np.ndarray | float:
+        """Return the most probable rates under a Beta prior."""
+        successes, trials = self.sums
+        found = rate(successes, trials, mean, prior_trials)
+        return found if self.shape else float(found[0])
+
+
+@njit
+def _add_at(sums: np.ndarray, rates: np.ndarray, successes: np.ndarray, trials: np.ndarray) -> None:
+    """Add values to those of some rates, one after the other."""
+    for i in range(len(rates)):
+        sums[0, rates[i]] += successes[i]
+        sums[1, rates[i]] += trials[i]
 
 
 def share_that_goes_on(counts: ClickCounts) -> float:

@@ -1,0 +1,110 @@
+"""Checks of the sessions of a log: one query each, positions 1, 2, ..., no document twice."""
+
+import numpy as np
+
+from treerank.checks import check_column, shown
+from treerank.inputs.grouping import QueryGroups
+
+
+def check_clicks(click: object, first_row: int = 0) -> np.ndarray:
+    """Return clicks, from a row of a log on, as truth values; refuse what is neither 0 nor 1.
+
+    Examples
+    --------
+    >>> check_clicks([0, 2])
+    Traceback (most recent call last):
+    ...
+    ValueError: click must be 0 or 1; got 2.0 in row 1.
+    """
+    click = check_column("click", click)  # type: ignore[arg-type]
+    wrong = (click != 0) & (click != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"click must be 0 or 1; got {float(click[row])!r} in row {first_row + row}."
+        )
+    return click == 1
+
+
+def check_any_click(clicked: np.ndarray) -> None:
+    """Refuse a log, or sums of it, without a click.
+
+    Examples
+    --------
+    >>> check_any_click(np.zeros(3))
+    Traceback (most recent call last):
+    ...
+    ValueError: click must be 1 in some row of the log; got none.
+    """
+    if not clicked.any():
+        raise ValueError("click must be 1 in some row of the log; got none.")
+
+
+def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
+    """Refuse a session of two queries.
+
+    Examples
+    --------
+    >>> session = np.array(["s", "s"])
+    >>> check_one_query(np.array(["a", "b"]), QueryGroups.from_qid(session), session)
+    Traceback (most recent call last):
+    ...
+    ValueError: query must be the same in all rows of a session; got 'b' and another in session 's'.
+    """
+    wrong = query != groups.first_of(query)[groups.codes]
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"query must be the same in all rows of a session; got {_named(query, row)} and "
+            f"another in session {_named(session, row)}."
+        )
+
+
+def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
+    """Refuse positions, sorted by session, that are not 1, 2, ... in each session.
+
+    Examples
+    --------
+    >>> session = np.array(["s", "s"])
+    >>> check_positions(np.array([1.0, 3.0]), QueryGroups.from_qid(session), session)
+    Traceback (most recent call last):
+    ...
+    ValueError: position must be 1, 2, ... in each session; got [1.0, 3.0] in session 's'.
+    """
+    expected = 1 + np.arange(len(position)) - np.repeat(groups.indptr[:-1], groups.sizes)
+    wrong = position != expected
+    if wrong.any():
+        s = int(np.searchsorted(groups.indptr, np.argmax(wrong), side="right")) - 1
+        found = position[groups.indptr[s] : groups.indptr[s + 1]].tolist()
+        raise ValueError(
+            f"position must be 1, 2, ... in each session; got {shown(found)} in session "
+            f"{_named(groups.first_of(session), s)}."
+        )
+
+
+def check_documents(
+    item: np.ndarray, groups: QueryGroups, document: np.ndarray, session: np.ndarray
+) -> None:
+    """Refuse a document that a session shows twice.
+
+    Examples
+    --------
+    >>> session, document = np.array(["s", "s"]), np.array(["a", "a"])
+    >>> check_documents(np.array([0, 0]), QueryGroups.from_qid(session), document, session)
+    Traceback (most recent call last):
+    ...
+    ValueError: document must be at one position of a session; got 'a' twice in session 's'.
+    """
+    order = np.lexsort((item, groups.codes))
+    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
+    if twice.any():
+        row = order[np.argmax(twice)]
+        raise ValueError(
+            f"document must be at one position of a session; got {_named(document, row)} "
+            f"twice in session {_named(session, row)}."
+        )
+
+
+def _named(ids, row):
+    """Return the text of an id for a message."""
+    return shown(ids[row : row + 1].tolist()[0])
