@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import shown
-from treerank.feature_parts.engines.bin_sample import sample_of
+from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.files.scratch import ScratchFolder
 from treerank.lazy import naming_the_extra
@@ -106,9 +106,11 @@ def make_matrix(
     # A sample may lack a category, and XGBoost refuses codes that the reference does not have.
     if reference is None and not categorical:
         sample = sample_of(rows, seed)
-        # XGBoost merges what the workers hold, so only one of them holds the sample.
-        held = sample if current_team().rank == 0 else sample.take(np.arange(0))
-        reference = None if sample is rows else quantized(held, None)
+        if sample is not rows:
+            # XGBoost merges what the workers hold, so only one of them holds the quantiles.
+            held = Rows(quantile_rows(sample, max_bin, n_threads=n_threads))
+            is_first = current_team().rank == 0
+            reference = quantized(held if is_first else held.take(np.arange(0)), None)
     return quantized(rows, reference)
 
 
