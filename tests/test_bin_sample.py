@@ -135,6 +135,19 @@ def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch, spar
     assert matrix.num_nonmissing() == (X.nnz if sparse else (~np.isnan(X)).sum())
 
 
+@pytest.mark.parametrize("size", [500, 2000])
+def test_xgboosts_bins_are_the_same_where_rows_have_places(monkeypatch, size):
+    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", size)
+    X = uneven_columns(2000)
+    alone = xgboost_boundary.make_matrix(Rows(X), (), max_bin=20).get_quantile_cut()
+    placed = Rows(X, places=np.arange(2000))
+    for cuts, expected in zip(
+        xgboost_boundary.make_matrix(placed, (), max_bin=20).get_quantile_cut(), alone, strict=True
+    ):
+        np.testing.assert_array_equal(cuts, expected)
+
+
 def test_xgboosts_bins_are_its_own_where_features_have_few_values(monkeypatch):
     xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
     X = np.random.default_rng(0).integers(0, 21, size=(2000, 5)).astype(np.float64)

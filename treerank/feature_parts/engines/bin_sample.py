@@ -25,6 +25,11 @@ ZERO = 1e-35
 _COLUMNS, _ROWS = 16, 256
 
 
+def share_of_sample(rows: Rows) -> float:
+    """Return the share of the rows of all workers that is drawn; 1 if all are taken."""
+    return min(1.0, SAMPLE_SIZE / max(1, sum(current_team().gather(len(rows)))))
+
+
 def sample_of(rows: Rows, seed: int) -> Rows:
     """Return a view of about ``SAMPLE_SIZE`` rows, or ``rows`` itself if there are not more.
 
@@ -38,11 +43,10 @@ def sample_of(rows: Rows, seed: int) -> Rows:
     >>> len(sample_of(rows, 0))
     50022
     """
-    team = current_team()
     places = np.arange(len(rows)) if rows.places is None else rows.places
-    n_rows = sum(team.gather(len(rows)))
-    if n_rows > SAMPLE_SIZE:
-        rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < SAMPLE_SIZE / n_rows))
+    share = share_of_sample(rows)
+    if share < 1:
+        rows = rows.take(np.flatnonzero(uniforms(seed, 0, places) < share))
     return rows if rows.places is None else rows_of_team(rows)
 
 

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import shown
-from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of
+from treerank.feature_parts.engines.bin_sample import (
+    quantile_rows,
+    sample_of,
+    share_of_sample,
+)
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.files.scratch import ScratchFolder
 from treerank.lazy import naming_the_extra
@@ -107,10 +111,11 @@ def make_matrix(
     if reference is None and not categorical:
         sample = sample_of(rows, seed)
         if sample is not rows:
-            # XGBoost merges what the workers hold, so only one of them holds the quantiles.
-            held = Rows(quantile_rows(sample, max_bin, n_threads=n_threads))
-            is_first = current_team().rank == 0
-            reference = quantized(held if is_first else held.take(np.arange(0)), None)
+            if share_of_sample(rows) < 1:
+                sample = Rows(quantile_rows(sample, max_bin, n_threads=n_threads))
+            # XGBoost merges what the workers hold, so only one of them holds the sample.
+            held = sample if current_team().rank == 0 else sample.take(np.arange(0))
+            reference = quantized(held, None)
     return quantized(rows, reference)
 
 
