@@ -32,6 +32,7 @@ PARTS = [
     ("sample for bins", Rows, "take"),
     ("sample for bins", lightgbm_boundary, "nonzero_columns"),
     ("sample for bins", xgboost_boundary, "sample_of"),
+    ("sample for bins", xgboost_boundary, "quantile_rows"),
     ("derivatives: kernels", PairwiseObjective, "derivatives"),
     ("derivatives: copy, checks, rounding", fixed_point.FixedPointDerivatives, "__call__"),
     ("engine: bins", lightgbm.Dataset, "construct"),

@@ -3,9 +3,14 @@
 import lightgbm
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from treerank.feature_parts.engines import bin_sample, lightgbm_boundary
-from treerank.feature_parts.engines.bin_sample import nonzero_columns, sample_of
+from treerank.feature_parts.engines.bin_sample import (
+    nonzero_columns,
+    quantile_rows,
+    sample_of,
+)
 from treerank.feature_parts.rows import Rows
 
 
@@ -61,20 +66,96 @@ def test_a_sample_is_drawn_of_many_rows_only(monkeypatch):
     assert len(np.setxor1d(sample_of(many, 1).array()[:, 0], drawn)) > 0
 
 
-def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch):
+def pruned(values, n_bins):
+    """Return what XGBoost's sketch keeps of values where it knows all of them (its SetPrune)."""
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    if len(distinct) <= n_bins + 1:
+        return distinct
+    ends = np.cumsum(counts)
+    starts, begin, i = ends - counts, ends[0], 0
+    kept = [0]
+    for k in range(1, n_bins):
+        rank = begin + k * (starts[-1] - begin) // n_bins
+        while i + 1 < len(ends) and 2 * rank >= starts[i + 1] + ends[i + 1]:
+            i += 1
+        kept.append(i if rank < ends[i] else i + 1)
+    return distinct[np.unique([*kept, len(ends) - 1])]
+
+
+def uneven_columns(n_rows):
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(n_rows, 40))
+    X[rng.random(X.shape) < 0.1] = np.nan
+    X[:, 5] = rng.integers(0, 7, n_rows)
+    X[:, 6] = np.maximum(X[:, 6], 0.3)  # most are equal
+    X[:, 7] = np.round(X[:, 7], 1)
+    X[:, 8] = np.nan
+    X[:, 9] = -2.5
+    X[:, 20] = np.minimum(X[:, 20], 0.3)
+    return X
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_quantiles_are_what_an_exact_sketch_of_xgboost_keeps(n_threads):
+    X = uneven_columns(3000)
+    found = quantile_rows(Rows(X), 20, n_threads=n_threads)
+    assert found.shape == (21, X.shape[1])
+    for column, values in zip(found.T, X.T, strict=True):
+        expected = pruned(values, 20)
+        np.testing.assert_array_equal(column[: len(expected)], expected)
+        assert np.isnan(column[len(expected) :]).all()
+
+
+def test_quantiles_of_a_sparse_matrix_are_those_of_what_it_stores():
+    X = np.nan_to_num(uneven_columns(500))
+    stored = np.where(X == 0, np.nan, X)
+    found = quantile_rows(Rows(csr_matrix(X)), 9)
+    np.testing.assert_array_equal(found, quantile_rows(Rows(stored), 9))
+
+
+def test_quantiles_of_integers_are_numbers():
+    assert quantile_rows(Rows(np.array([[3], [1], [1]])), 4)[:3, 0].tolist()[:2] == [1.0, 3.0]
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_xgboosts_bins_come_from_the_sample_and_hold_every_row(monkeypatch, sparse):
     xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
     monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 200)
-    X = np.random.default_rng(0).normal(size=(2000, 3))
-    order = np.random.default_rng(1).permutation(2000)
-    rows = Rows(X, order)
-    matrix = xgboost_boundary.make_matrix(rows, (), max_bin=20)
-    sample = Rows(sample_of(rows, 0).array())
-    monkeypatch.undo()
-    of_sample = xgboost_boundary.make_matrix(sample, (), max_bin=20)
-    for cuts, expected in zip(matrix.get_quantile_cut(), of_sample.get_quantile_cut(), strict=True):
-        np.testing.assert_array_equal(cuts, expected)
+    X = uneven_columns(2000)
+    X = csr_matrix(np.where(np.isnan(X), 0, X)) if sparse else X
+    rows = Rows(X, np.random.default_rng(1).permutation(2000))
+    matrix = xgboost_boundary.make_matrix(rows, (), max_bin=20, sparse=sparse)
+    ends, cuts = matrix.get_quantile_cut()
+    for column, values in enumerate(quantile_rows(sample_of(rows, 0), 20).T):
+        inner = cuts[ends[column] : ends[column + 1]][1:-1]  # without the ends
+        expected = values[~np.isnan(values)].astype(np.float32)[1:20]
+        np.testing.assert_array_equal(inner, expected)
     assert matrix.num_row() == 2000
-    assert matrix.num_nonmissing() == X.size  # those beyond the sample's extremes, too
+    # Those beyond the sample's extremes, too.
+    assert matrix.num_nonmissing() == (X.nnz if sparse else (~np.isnan(X)).sum())
+
+
+@pytest.mark.parametrize("size", [500, 2000])
+def test_xgboosts_bins_are_the_same_where_rows_have_places(monkeypatch, size):
+    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", size)
+    X = uneven_columns(2000)
+    alone = xgboost_boundary.make_matrix(Rows(X), (), max_bin=20).get_quantile_cut()
+    placed = Rows(X, places=np.arange(2000))
+    for cuts, expected in zip(
+        xgboost_boundary.make_matrix(placed, (), max_bin=20).get_quantile_cut(), alone, strict=True
+    ):
+        np.testing.assert_array_equal(cuts, expected)
+
+
+def test_xgboosts_bins_are_its_own_where_features_have_few_values(monkeypatch):
+    xgboost_boundary = pytest.importorskip("treerank.feature_parts.engines.xgboost_boundary")
+    X = np.random.default_rng(0).integers(0, 21, size=(2000, 5)).astype(np.float64)
+    alone = xgboost_boundary.make_matrix(Rows(X), (), max_bin=21).get_quantile_cut()
+    monkeypatch.setattr(bin_sample, "SAMPLE_SIZE", 500)
+    ours = xgboost_boundary.make_matrix(Rows(X), (), max_bin=21).get_quantile_cut()
+    for cuts, expected in zip(ours, alone, strict=True):
+        np.testing.assert_array_equal(cuts, expected)
 
 
 def test_xgboost_sees_all_rows_where_a_sample_might_lack_a_category(monkeypatch):

@@ -31,10 +31,13 @@ def test_any_scale_is_rounded_on_its_own_grid(largest):
     np.testing.assert_allclose(fixed, [largest, -largest / 3, 0.0], rtol=1e-6, atol=1e-37)
 
 
-def test_extremes_are_the_largest_magnitude_and_the_smallest_value():
+def test_extremes_are_the_largest_magnitude_and_the_most_negative_value():
     assert extremes(np.array([[1.0, -3.0], [2.0, 0.5]])) == (3.0, -3.0)
-    for odd in (np.nan, np.inf, -np.inf):
-        assert extremes(np.array([1.0, odd]))[0] == np.inf
+    assert extremes(np.array([[1.0, -3.0], [4.0, -0.5]])) == (4.0, -3.0)
+    assert extremes(np.array([5e-324, -0.0])) == (5e-324, 0.0)
+    assert extremes(np.empty(0)) == (0.0, 0.0)
+    for odd in (np.nan, -np.nan, np.inf, -np.inf):
+        assert extremes(np.array([1.0, odd, -2.0]))[0] == np.inf
 
 
 def test_the_objective_gets_a_copy_of_the_scores_that_it_may_keep():

@@ -13,7 +13,7 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from itertools import pairwise
 from typing import Any
@@ -79,7 +79,8 @@ def kernel_threads(n_threads: int, *, few_documents: int | None = None) -> Itera
 
 def threads_for(n_documents: float) -> AbstractContextManager[None]:
     """Return a context in which kernels run on one thread if there are few documents."""
-    return kernel_threads(1 if n_documents < _few_documents.get() else nb.get_num_threads())
+    before = nb.get_num_threads()
+    return kernel_threads(1) if before > 1 and n_documents < _few_documents.get() else nullcontext()
 
 
 def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: Any) -> None:
@@ -108,7 +109,10 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
     array([ True,  True,  True])
     """
     n = ends if isinstance(ends, int) else len(ends) - 1
-    n_parts = max(1, min(nb.get_num_threads(), n))
+    n_parts = min(nb.get_num_threads(), n)
+    if n_parts <= 1:
+        kernel(0, n, *arguments)
+        return
     shares = np.arange(1, n_parts)
     if isinstance(ends, int):
         middle = shares * n // n_parts

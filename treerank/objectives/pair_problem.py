@@ -173,6 +173,8 @@ class PairProblem:
 
     def factors(self, mass: np.ndarray) -> np.ndarray:
         """Return the factor of each query, given the sum of its pair weights."""
+        if self.normalization is None:
+            return self.judgments.query_weight
         scaled = query_factors(self.normalization, mass, self.typical_size)
         return self.judgments.query_weight * scaled
 

@@ -8,7 +8,7 @@ exactly. So trees are the same, bit for bit, for any number of threads. For the 
 derivatives the rounding is no coarser than that of float32 itself.
 """
 
-from math import frexp, ldexp
+from math import frexp, inf, isfinite, ldexp
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from treerank.team import current_team
 
 _MANTISSA_BITS = 24
 _SMALLEST_EXPONENT = -126  # of a normal float32
+_SIGN = np.uint64(1 << 63)
 
 
 class FixedPointDerivatives:
@@ -67,19 +68,19 @@ class FixedPointDerivatives:
             scores[self.places] = scores.copy()
         derivatives = self.objective.derivatives(scores, iteration=self.iteration)
         gradient, hessian = map(self._checked, ("gradient", "hessian"), derivatives)
-        (largest_gradient, _), (largest, smallest) = extremes(gradient), extremes(hessian)
-        found = current_team().largest(np.array([largest_gradient, largest, -smallest]))
-        largest_gradient, largest, smallest = float(found[0]), float(found[1]), -float(found[2])
-        if not np.isfinite(largest_gradient):
+        (largest_gradient, _), (largest, negative) = extremes(gradient), extremes(hessian)
+        found = current_team().largest(np.array([largest_gradient, largest, -negative]))
+        largest_gradient, largest, below_zero = found.tolist()
+        if not isfinite(largest_gradient):
             value = _first_infinite(gradient)
             raise ValueError(f"gradient must be finite; got {value!r}. Lower learning_rate?")
-        if not np.isfinite(largest):
+        if not isfinite(largest):
             value = _first_infinite(hessian)
             raise ValueError(f"hessian must be finite; got {value!r}. Lower learning_rate?")
-        if smallest < 0 or (largest == 0 and largest_gradient > 0):
+        if below_zero > 0 or (largest == 0 and largest_gradient > 0):
             raise ValueError(
                 "hessian must be non-negative, and positive somewhere if the gradient is not zero; "
-                f"got a smallest one of {smallest!r} and a largest one of {largest!r}."
+                f"got a smallest one of {-below_zero!r} and a largest one of {largest!r}."
             )
         self.iteration += 1
         self.largest_hessian = max(self.largest_hessian, largest)
@@ -98,14 +99,15 @@ class FixedPointDerivatives:
 
 
 def extremes(values: np.ndarray) -> tuple[float, float]:
-    """Return the largest magnitude, infinite if any value is not finite, and the smallest value.
+    """Return the largest magnitude, infinite if any value is not finite, and the most negative.
 
     Examples
     --------
-    >>> extremes(np.array([1.0, -3.0]))
-    (3.0, -3.0)
+    >>> extremes(np.array([1.0, -3.0])), extremes(np.array([2.0]))
+    ((3.0, -3.0), (2.0, 0.0))
     """
-    return _extremes(values.reshape(-1))
+    largest, most_negative = _extremes(values.reshape(-1))
+    return (largest if isfinite(largest) else inf), most_negative
 
 
 def rounded(values: np.ndarray, largest: float) -> np.ndarray:
@@ -116,19 +118,22 @@ def rounded(values: np.ndarray, largest: float) -> np.ndarray:
 
 @njit
 def _extremes(values):
-    largest, smallest, finite = 0.0, np.inf, True
-    for value in values:
-        finite &= np.isfinite(value)
-        largest = max(largest, abs(value))
-        smallest = min(smallest, value)
-    return (largest if finite else np.inf), smallest
+    # As integers without a sign, negative numbers come last, the largest magnitude at the end, and
+    # so do infinity and NaN among magnitudes. Unlike floats, they are compared a vector at a time.
+    bits = values.view(np.uint64)
+    largest, last, one = np.uint64(0), _SIGN, np.uint64(1)
+    for i in range(len(bits)):
+        largest = max(largest, bits[i] << one)
+        last = max(last, bits[i])
+    return np.uint64(largest >> one).view(np.float64), 0.0 + np.uint64(last).view(np.float64)
 
 
 @njit
 def _rounded(values, step):
     result = np.empty(len(values), dtype=np.float32)
+    per_step = 1 / step  # exact: a power of two
     for i in range(len(values)):
-        result[i] = np.rint(values[i] / step) * step
+        result[i] = np.rint(values[i] * per_step) * step
     return result
 
 

@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import shown
-from treerank.feature_parts.engines.bin_sample import sample_of
+from treerank.feature_parts.engines.bin_sample import (
+    quantile_rows,
+    sample_of,
+    share_of_sample,
+)
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.files.scratch import ScratchFolder
 from treerank.lazy import naming_the_extra
@@ -106,9 +110,12 @@ def make_matrix(
     # A sample may lack a category, and XGBoost refuses codes that the reference does not have.
     if reference is None and not categorical:
         sample = sample_of(rows, seed)
-        # XGBoost merges what the workers hold, so only one of them holds the sample.
-        held = sample if current_team().rank == 0 else sample.take(np.arange(0))
-        reference = None if sample is rows else quantized(held, None)
+        if sample is not rows:
+            if share_of_sample(rows) < 1:
+                sample = Rows(quantile_rows(sample, max_bin, n_threads=n_threads))
+            # XGBoost merges what the workers hold, so only one of them holds the sample.
+            held = sample if current_team().rank == 0 else sample.take(np.arange(0))
+            reference = quantized(held, None)
     return quantized(rows, reference)
 
 

@@ -74,14 +74,16 @@ def derivatives(
     """Return gradient and hessian of each row, in single precision where scores allow."""
     shape, labels, n_queries = problem.loss.shape, problem.labels, problem.groups.n_queries
     assert shape is not None
-    gradient, hessian = np.empty((2, len(x)))
+    gradient, hessian = np.empty(len(x)), np.empty(len(x))
     mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
-    known = problem.fixed_mass if problem.is_separable else mass
     constants = -shape.gradient_factor, shape.hessian_factor
     # Factors that depend on the sum of the weights follow when the kernel has found it.
     later = is_normalized(problem)
-    ones = np.ones(n_queries), np.ones(n_queries)
-    factors = ones if later else problem.slope_factors(known, *constants)
+    if later:
+        factors = (np.ones(n_queries),) * 2
+    else:
+        known = problem.fixed_mass if problem.is_separable else mass
+        factors = problem.slope_factors(known, *constants)
     shift = np.float32(np.exp(shape.steepness * problem.shift))
     places = labels, problem.weights_single, problem.ranked(x, iteration, single=True)
     targets = Targets(factors[0], factors[1], gradient, hessian, mass, wide)
