@@ -131,6 +131,8 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
 def in_threads(n_threads: int, function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:
     """Return what a function returns for each entry of the columns, as ``map`` does, by threads.
 
+    The function must not use :func:`in_parts` or this one: it would wait for the threads it is in.
+
     Examples
     --------
     >>> in_threads(2, pow, [2, 3], [5, 2])
