@@ -36,6 +36,8 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import AnnotateTypes
 from numba.parfors.parfor import Parfor
 
+from treerank.numerics import machine_code
+
 if sys.platform != "win32":
     import fcntl
 
@@ -108,6 +110,7 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     is_nameable = not any(isinstance(part, Dispatcher) for part in parts)
 
     def decorate(function: Callable[..., Any]) -> Any:
+        name = f"{function.__module__}.{function.__qualname__}[{','.join(names)}]"
         function.__qualname__ += f"[{','.join([_VERSION, *names])}]"
         is_stored = is_nameable and os.path.exists(function.__code__.co_filename)
         kernel: Any = numba.njit(cache=is_stored, pipeline_class=_KernelCompiler, **options)(
@@ -115,6 +118,7 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
         )
         if is_stored and hasattr(kernel, "_cache"):  # it is compiled
             kernel._cache._cache_file.__class__ = SharedCacheFile
+            kernel._cache._cache_file.kernel = name
         return kernel
 
     return decorate
@@ -125,7 +129,16 @@ class SharedCacheFile(IndexDataCacheFile):
 
     Two that compile it for different types at the same time would else give both the same number,
     and the code for one type would run on the other.
+
+    Code that came with treerank goes first, so a kernel that has some is never compiled here.
     """
+
+    kernel = ""
+
+    def load(self, key: Any) -> Any:
+        """Return the machine code under a key, None if there is none."""
+        shipped = machine_code.load(self.kernel, key)
+        return super().load(key) if shipped is None else shipped
 
     def save(self, key: Any, data: Any) -> None:
         """Store machine code under a key."""
