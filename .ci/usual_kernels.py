@@ -3,6 +3,7 @@
 ``.ci/wheel`` runs it on a copy of the package.
 """
 
+import argparse
 import os
 import subprocess
 import sys
@@ -46,7 +47,9 @@ def fit_trees(X, y, qid):
     missing = np.where(np.random.default_rng(0).random(X.shape) < 0.1, np.nan, X)
     coarse = X.round(0).clip(0, 5)
     single = X.astype(np.float32)
-    tables = X, missing, coarse, single, np.asfortranarray(single), pd.DataFrame(X)
+    locked = X.copy()
+    locked.flags.writeable = False
+    tables = X, missing, coarse, single, np.asfortranarray(single), pd.DataFrame(X), locked
     for part, table in product(BOOSTERS, tables):
         ranker = TreeDirectRanker(part(5)).fit(table, y, qid)
         ranker.predict(table), ranker.predict(table[:40]), ranker.predict(table[:1])
@@ -107,12 +110,13 @@ def read(X, y, qid):
         treerank.read_letor(path)
 
 
-def compile_all():
-    """Fit, measure and read whatever is usual; say what the code costs."""
+def compile_all(chosen):
+    """Do all steps, or the chosen ones; say what the code costs."""
     sizes = []
 
     def save(file, key, data):
-        sizes.append(machine_code.save(file.kernel, key, data))
+        if file.kernel:
+            sizes.append(machine_code.save(file.kernel, key, data))
 
     SharedCacheFile.save = save
     X, y, qid = make_web_search(50, documents_per_query=20, random_state=0)
@@ -123,11 +127,11 @@ def compile_all():
         "metrics": lambda: measure(y, qid),
         "reading": lambda: read(X, y, qid),
         "baselines": lambda: fit_baselines(X, y, qid),
-        "soft trees": lambda: TreeDirectRanker(SoftTrees(n_epochs=1)).fit(X, y, qid).predict(X),
+        "soft-trees": lambda: TreeDirectRanker(SoftTrees(n_epochs=1)).fit(X, y, qid).predict(X),
     }
-    for name, step in steps.items():
+    for name in chosen or steps:
         before, start = len(sizes), time.process_time()
-        step()
+        steps[name]()
         seconds, size = time.process_time() - start, sum(sizes[before:]) / 1e6
         print(f"{name:12} {len(sizes) - before:4} kernels {size:5.1f} MB {seconds:4.0f} s CPU")
         sys.stdout.flush()
@@ -135,14 +139,21 @@ def compile_all():
 
 def main():
     """Start a process for each level, as numba compiles for one processor in a process."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("steps", nargs="*", help="some of the steps; all if none is named")
+    parser.add_argument("--level", choices=TUNED_FOR, help="the level of this process")
+    arguments = parser.parse_args()
+    if arguments.level:
+        return compile_all(arguments.steps)
     for level, processor in TUNED_FOR.items():
+        print(level, flush=True)
         (machine_code.FOLDER / level).mkdir(parents=True)
         features = get_host_cpu_features()
         features.update((name, name in machine_code.LEVELS[level]) for name in features)
         target = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features.flatten()}
-        print(level, flush=True)
-        subprocess.run([sys.executable, __file__, level], env=os.environ | target, check=True)
+        command = [sys.executable, __file__, "--level", level, *arguments.steps]
+        subprocess.run(command, env=os.environ | target, check=True)
 
 
 if __name__ == "__main__":
-    compile_all() if sys.argv[1:] else main()
+    main()

@@ -22,6 +22,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -110,7 +111,7 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     is_nameable = not any(isinstance(part, Dispatcher) for part in parts)
 
     def decorate(function: Callable[..., Any]) -> Any:
-        name = f"{function.__module__}.{function.__qualname__}[{','.join(names)}]"
+        full_name = _full_name(function, parts)
         function.__qualname__ += f"[{','.join([_VERSION, *names])}]"
         is_stored = is_nameable and os.path.exists(function.__code__.co_filename)
         kernel: Any = numba.njit(cache=is_stored, pipeline_class=_KernelCompiler, **options)(
@@ -118,10 +119,21 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
         )
         if is_stored and hasattr(kernel, "_cache"):  # it is compiled
             kernel._cache._cache_file.__class__ = SharedCacheFile
-            kernel._cache._cache_file.kernel = name
+            kernel._cache._cache_file.kernel = full_name
         return kernel
 
     return decorate
+
+
+def _full_name(function, parts):
+    """Return a name that no other kernel of any program has, or None if it may not be unique."""
+    names = [
+        f"{part.__module__}.{part.__qualname__}" if isinstance(part, FunctionType) else repr(part)
+        for part in parts
+    ]
+    if "<" in "".join(names) or (function.__closure__ and not parts):
+        return None
+    return f"{function.__module__}.{function.__qualname__}[{','.join(names)}]"
 
 
 class SharedCacheFile(IndexDataCacheFile):
@@ -133,11 +145,11 @@ class SharedCacheFile(IndexDataCacheFile):
     Code that came with treerank goes first, so a kernel that has some is never compiled here.
     """
 
-    kernel = ""
+    kernel: str | None = None
 
     def load(self, key: Any) -> Any:
         """Return the machine code under a key, None if there is none."""
-        shipped = machine_code.load(self.kernel, key)
+        shipped = self.kernel and machine_code.load(self.kernel, key)
         return super().load(key) if shipped is None else shipped
 
     def save(self, key: Any, data: Any) -> None:

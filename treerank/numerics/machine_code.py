@@ -47,18 +47,21 @@ def load(kernel: str, key: Any) -> Any:
 
 def save(kernel: str, key: Any, data: Any) -> int:
     """Let what numba stores of a kernel come with treerank; return the size of its file."""
-    return _path(kernel, key).write_bytes(zlib.compress(pickle.dumps(data), 9))
+    path = _path(kernel, key)
+    if path.exists():
+        raise ValueError(f"two kernels have the name {kernel}")
+    return path.write_bytes(zlib.compress(pickle.dumps(data), 9))
 
 
 def _path(kernel, key):
     """Return the file of a kernel, or None where no code is for these versions and processor."""
     if not FOLDER.is_dir():
         return None
-    types, (system, _, features), function = key
+    types, (system, _, features), _ = key
     level = _level(features)
     if level is None:
         return None
-    text = repr((_sources(), kernel, types, system, function))
+    text = repr((_sources(), kernel, types, system))
     return FOLDER / level / hashlib.sha256(text.encode()).hexdigest()
 
 
