@@ -81,16 +81,20 @@ def fit_baselines(X, y, qid):
 
 
 def follow_objectives(y, qid):
-    """Ask objectives for values and derivatives."""
+    """Ask objectives for derivatives, as fits do, and for values."""
     scores = np.random.default_rng(1).normal(size=len(y))
     for loss, weight in product(("logistic", "half_squared_tanh"), PAIR_WEIGHTS):
-        make_objective(y, qid, loss=loss, weight=weight)(scores)
+        for smoothing in (0.0, 1.0):
+            objective = make_objective(y, qid, loss=loss, weight=weight, smoothing=smoothing)
+            objective.derivatives(scores)
     for loss, weight in product(PAIR_LOSSES, ("uniform", "query", "ndcg", "map")):
-        make_objective(y, qid, loss=loss, weight=weight)(scores)
-    for options in ({"smoothing": 1.0}, {"k": 10}, {"query_normalization": "equal"}):
-        make_objective(y, qid, weight="ndcg", **options)(scores)
+        make_objective(y, qid, loss=loss, weight=weight).derivatives(scores)
+    for weight in PAIR_WEIGHTS:
+        make_objective(y, qid, weight=weight)(scores)
+    for options in ({"k": 10}, {"query_normalization": "equal"}):
+        make_objective(y, qid, weight="ndcg", **options).derivatives(scores)
     for loss in LISTWISE:
-        make_objective(y, qid, loss=loss)(scores)
+        make_objective(y, qid, loss=loss).derivatives(scores)
 
 
 def measure(y, qid):
