@@ -35,9 +35,6 @@ from treerank.objectives.listwise import LISTWISE
 from treerank.objectives.losses import PAIR_LOSSES
 from treerank.objectives.weights import PAIR_WEIGHTS
 
-#: For LLVM: whose instructions are the fast ones. Predictions by histogram trees take 2.6 times as
-#: long when it is "x86-64-v3", "haswell" or "skylake-avx512" (on a Zen 4).
-TUNED_FOR = {"x86-64-v4": "znver4", "x86-64-v3": "znver3"}
 BOOSTERS = LightGBMTrees, XGBoostTrees, HistogramTrees
 
 
@@ -145,11 +142,11 @@ def main():
     """Start a process for each level, as numba compiles for one processor in a process."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("steps", nargs="*", help="some of the steps; all if none is named")
-    parser.add_argument("--level", choices=TUNED_FOR, help="the level of this process")
+    parser.add_argument("--level", choices=machine_code.TUNED_FOR, help="the level of this process")
     arguments = parser.parse_args()
     if arguments.level:
         return compile_all(arguments.steps)
-    for level, processor in TUNED_FOR.items():
+    for level, processor in machine_code.TUNED_FOR.items():
         print(level, flush=True)
         (machine_code.FOLDER / level).mkdir(parents=True)
         features = get_host_cpu_features()
