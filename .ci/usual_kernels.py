@@ -65,7 +65,11 @@ def fit_trees(X, y, qid):
         {"grow_policy": "depthwise"},
         {"monotone_constraints": [1] + [0] * (X.shape[1] - 1)},
     ):
-        TreeDirectRanker(HistogramTrees(5, **options)).fit(X, y, qid)
+        ranker = TreeDirectRanker(HistogramTrees(5, **options)).fit(X, y, qid)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "ranker.treerank")
+        ranker.save(path)
+        treerank.load(path).predict(X)
 
 
 def fit_baselines(X, y, qid):
