@@ -22,6 +22,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
+from types import FunctionType
 from typing import Any
 
 import numba
@@ -35,6 +36,8 @@ from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import AnnotateTypes
 from numba.parfors.parfor import Parfor
+
+from treerank.numerics import machine_code
 
 if sys.platform != "win32":
     import fcntl
@@ -108,6 +111,7 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     is_nameable = not any(isinstance(part, Dispatcher) for part in parts)
 
     def decorate(function: Callable[..., Any]) -> Any:
+        full_name = _full_name(function, parts)
         function.__qualname__ += f"[{','.join([_VERSION, *names])}]"
         is_stored = is_nameable and os.path.exists(function.__code__.co_filename)
         kernel: Any = numba.njit(cache=is_stored, pipeline_class=_KernelCompiler, **options)(
@@ -115,9 +119,21 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
         )
         if is_stored and hasattr(kernel, "_cache"):  # it is compiled
             kernel._cache._cache_file.__class__ = SharedCacheFile
+            kernel._cache._cache_file.kernel = full_name
         return kernel
 
     return decorate
+
+
+def _full_name(function, parts):
+    """Return a name that no other kernel of any program has, or None if it may not be unique."""
+    names = [
+        f"{part.__module__}.{part.__qualname__}" if isinstance(part, FunctionType) else repr(part)
+        for part in parts
+    ]
+    if "<" in "".join(names) or (function.__closure__ and not parts):
+        return None
+    return f"{function.__module__}.{function.__qualname__}[{','.join(names)}]"
 
 
 class SharedCacheFile(IndexDataCacheFile):
@@ -125,7 +141,16 @@ class SharedCacheFile(IndexDataCacheFile):
 
     Two that compile it for different types at the same time would else give both the same number,
     and the code for one type would run on the other.
+
+    Code that came with treerank goes first, so a kernel that has some is never compiled here.
     """
+
+    kernel: str | None = None
+
+    def load(self, key: Any) -> Any:
+        """Return the machine code under a key, None if there is none."""
+        shipped = self.kernel and machine_code.load(self.kernel, key)
+        return super().load(key) if shipped is None else shipped
 
     def save(self, key: Any, data: Any) -> None:
         """Store machine code under a key."""
