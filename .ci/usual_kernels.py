@@ -151,10 +151,13 @@ def main():
     if arguments.level:
         return compile_all(arguments.steps)
     for level, processor in machine_code.TUNED_FOR.items():
+        features, needed = get_host_cpu_features(), machine_code.LEVELS[level]
+        if not all(features.get(name) for name in needed):
+            print(f"{level}: left out, as this processor cannot run it", flush=True)
+            continue
         print(level, flush=True)
         (machine_code.FOLDER / level).mkdir(parents=True)
-        features = get_host_cpu_features()
-        features.update((name, name in machine_code.LEVELS[level]) for name in features)
+        features.update((name, name in needed) for name in features)
         target = {"NUMBA_CPU_NAME": processor, "NUMBA_CPU_FEATURES": features.flatten()}
         command = [sys.executable, __file__, "--level", level, *arguments.steps]
         subprocess.run(command, env=os.environ | target, check=True)
