@@ -5,6 +5,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import zlib
 from pathlib import Path
 
 import numba
@@ -156,3 +157,9 @@ def test_a_processor_gets_the_best_code_that_it_runs(
     assert machine_code._level(flags) == level
     assert machine_code._level(flags.replace("+avx2", "-avx2")) is None
     machine_code._level.cache_clear()
+
+
+def test_code_does_not_depend_on_the_folder_in_which_it_was_compiled(made):
+    package, _ = made
+    for path in files_of(package):
+        assert b"/site0/" not in zlib.decompress(path.read_bytes())

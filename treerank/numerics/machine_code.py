@@ -49,7 +49,11 @@ def load(kernel: str, key: Any) -> Any:
 
 
 def save(kernel: str, key: Any, data: Any) -> int:
-    """Let what numba stores of a kernel come with treerank; return the size of its file."""
+    """Let what numba stores of a kernel come with treerank; return the size of its file.
+
+    Its text is left out: notes on types, which name the folder in which the kernel was compiled.
+    """
+    data = tuple("" if isinstance(part, str) else part for part in data)
     path = _path(kernel, key)
     if path.exists():
         raise ValueError(f"two kernels have the name {kernel}")
