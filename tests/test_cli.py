@@ -100,7 +100,7 @@ def test_best_fits_the_best_ranker(files, tmp_path):
     expected.set_params(feature_part__random_state=3, **jobs)
     found = treerank.load(tmp_path / "m")
     assert repr(found) == repr(expected)
-    assert result.stderr.endswith(f"wrote {tmp_path / 'm'}: 10 bags of trees\n")
+    assert result.stderr.endswith(f"  5/5\nwrote {tmp_path / 'm'}: 5 bags of trees\n")
 
 
 @pytest.mark.parametrize(

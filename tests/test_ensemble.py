@@ -87,12 +87,6 @@ def test_every_query_is_left_out_by_one_bag_and_kept_by_the_others(n_bags):
         assert len(bag.kept) + len(bag.left_out) == len(QID)
 
 
-@pytest.mark.parametrize(("n_queries", "n_bags"), [(999, 10), (1000, 5)])
-def test_few_queries_are_dealt_to_more_bags(n_queries, n_bags):
-    groups = QueryGroups.from_qid(np.arange(n_queries).repeat(2))
-    assert len(deal_bags(groups, None, np.random.RandomState(0))) == n_bags
-
-
 def test_an_objective_of_one_query_leaves_out_documents():
     bags = deal_bags(QueryGroups.from_qid(None, 7), 5, np.random.RandomState(0))
     assert sorted(len(bag.left_out) for bag in bags) == [1, 1, 1, 2, 2]

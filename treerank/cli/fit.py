@@ -120,10 +120,8 @@ def fit(
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    growing = reporter.counting(
-        "growing bags of trees" if best else f"growing {n_estimators} trees",
-        None if best else n_estimators,
-    )
+    steps = part.n_bags if best else n_estimators
+    growing = reporter.counting(f"growing {steps} {'bags of ' if best else ''}trees", steps)
     if workers is None:
         reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
         data, held_out = _read(reporter, train, valid, memory, n_features=n_features, **reading)
@@ -135,7 +133,8 @@ def fit(
         with growing as show, listening(show):
             ranker = fit_by_workers(ranker, train, label, query, workers=workers, eval_set=valid)
     ranker.save(model)
-    reporter.say(f"wrote {model}: {_n_trees(ranker, n_estimators, early_stopping_rounds)}")
+    n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
+    reporter.say(f"wrote {model}: {f'{steps} bags of trees' if best else n_trees}")
 
 
 def _read(
@@ -172,8 +171,6 @@ def _refuse_beside_workers(feature_part, *others):
 
 def _n_trees(ranker, n_asked, early_stopping_rounds):
     """Return the number of trees as text, and why there are fewer than were asked for."""
-    if hasattr(ranker.feature_part_, "bags_"):
-        return f"{len(ranker.feature_part_.bags_)} bags of trees"
     n_trees = ranker.best_iteration_
     if n_trees == n_asked:
         return f"{n_trees} trees"

@@ -175,10 +175,9 @@ class TreeDirectRanker(DirectRanker):
         """Return an unfitted ranker that ranks best, at several times the cost of the default.
 
         Its feature part is an ensemble of a line and of trees of three sizes, each fitted five
-        times to four fifths of the queries, or ten times to nine tenths of less than 1,000 queries.
-        The fits stop early on the queries left out, so ``eval_set`` is needed for pair
-        probabilities only. The recipe is the same for all data. It gains most where there are
-        hundreds of queries, and less where there are thousands.
+        times to four fifths of the queries. The fits stop early on the other fifth, so ``eval_set``
+        is needed for pair probabilities only. The recipe is the same for all data. It gains most
+        where there are hundreds of queries, and less where there are thousands.
 
         Parameters
         ----------

@@ -37,11 +37,8 @@ class Bag:
         return rows.take(self.left_out), negative_loss
 
 
-def deal_bags(groups: QueryGroups, n_bags: int | None, rng: Any) -> list[Bag]:
+def deal_bags(groups: QueryGroups, n_bags: int, rng: Any) -> list[Bag]:
     """Return bags that leave out each query once, or each row if there are too few queries.
-
-    Without a number there are ten bags for less than a thousand queries, so that each fit sees
-    nine tenths of the few, and five bags for more.
 
     Examples
     --------
@@ -50,7 +47,6 @@ def deal_bags(groups: QueryGroups, n_bags: int | None, rng: Any) -> list[Bag]:
     >>> [bag.left_out.tolist() for bag in bags]
     [[5], [2, 3, 4], [0, 1]]
     """
-    n_bags = n_bags or (10 if groups.n_queries < 1000 else 5)
     has_enough = groups.n_queries >= n_bags
     unit = groups.codes if has_enough else np.arange(groups.n_documents)
     n_units = groups.n_queries if has_enough else groups.n_documents

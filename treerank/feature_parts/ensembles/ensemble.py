@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.checks import check_count
 from treerank.feature_parts.base import FeaturePart, Validation
 from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.ensembles.member_weights import fit_member_weights
@@ -29,7 +30,7 @@ from treerank.feature_parts.rows import as_rows
 from treerank.files.states import Rule, array, history, size
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import taken
-from treerank.parameters import Seed, Several
+from treerank.parameters import Seed
 from treerank.progress import Progress, current_listener, ignore_progress, listening
 from treerank.terms.terms import Terms, total
 
@@ -57,10 +58,9 @@ class Ensemble(PartList):
     parts : sequence of str or feature part, default=("line", "lightgbm")
         The feature parts, by name or as instances, which are copied. Their parameters are named by
         their places: ``set_params(1__num_leaves=15)`` changes the second one.
-    n_bags : int, default=None
+    n_bags : int, default=5
         Number of fits of each part; each leaves out another one of so many shares of the queries.
-        None is 10 for less than 1,000 queries and 5 for more. The time of ``fit`` and of
-        ``transform`` is proportional to it.
+        The time of ``fit`` and of ``transform`` is proportional to it.
     random_state : int, RandomState instance or None, default=None
         Seed of the shares, and of the parts that have no seed of their own.
 
@@ -101,7 +101,7 @@ class Ensemble(PartList):
 
     parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
     _: KW_ONLY
-    n_bags: Several | None = None
+    n_bags: int = 5
     random_state: Seed = None
 
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -110,6 +110,7 @@ class Ensemble(PartList):
         The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
         """
         self._check_parts()
+        check_count("n_bags", self.n_bags, at_least=2, at_most=2**31 - 1)
         rows = as_rows(X, sparse=reads_sparse(self))
         rng = check_random_state(self.random_state)
         bags = deal_bags(objective.groups, self.n_bags, rng)
