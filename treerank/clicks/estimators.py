@@ -80,12 +80,12 @@ def doubly_robust(sums: ItemSums) -> np.ndarray:
 
 
 def policy_ips(sums: ItemSums) -> np.ndarray:
-    """Return the clicks where the new ranking shows the same, by 1 over logged propensities."""
+    """Return clicks at the positions of the new ranking, each over its logged propensity."""
     return sums.matched_clicks
 
 
 def policy_self_normalized(sums: ItemSums) -> np.ndarray:
-    """Return the same, times the worth that there is over the worth that was counted."""
+    """Return "policy_ips" times the worth that there is over the worth that was counted."""
     return policy_ips(sums) * _over_counted(sums, sums.matched_shown)
 
 
