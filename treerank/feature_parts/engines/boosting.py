@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_count, check_sequence, shown
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
-from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
+from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.engines.spinning import warn_of_spinning
@@ -202,7 +202,8 @@ class BoostedTrees(BaseEstimator):
         whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
         validation_rows = validation and self._as_rows(validation[0], rows.shape[1])
-        derivatives = FixedPointDerivatives(objective, len(rows), start)
+        most = self.largest_derivative(n_rows)
+        derivatives = FixedPointDerivatives(objective, len(rows), start, most=most)
         seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole)
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
@@ -221,6 +222,11 @@ class BoostedTrees(BaseEstimator):
     def is_resumable(self) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
         return self.subsample == self.colsample_bytree == 1
+
+    def largest_derivative(self, n_rows: int) -> float:
+        """Return the largest gradient or hessian of one of so many rows that trees grow on."""
+        del n_rows
+        return LARGEST
 
     @property
     def n_outputs_(self) -> int:

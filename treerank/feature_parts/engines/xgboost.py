@@ -1,6 +1,7 @@
 """Feature part of trees grown by XGBoost."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ from treerank.feature_parts.engines.column_arguments import (
     monotone_signs,
 )
 from treerank.feature_parts.engines.engine_params import check_engine_params
+from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.reading_order import in_reading_order
 from treerank.feature_parts.rows import stored_as
@@ -235,6 +237,10 @@ class XGBoostTrees(BoostedTrees):
     def is_resumable(self) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
         return not self.engine_params and super().is_resumable()
+
+    def largest_derivative(self, n_rows: int) -> float:
+        """Return the number whose sum over so many rows XGBoost can square in single precision."""
+        return math.sqrt(LARGEST) / max(n_rows, 1)
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
