@@ -323,6 +323,8 @@ class BoostedTrees(BaseEstimator):
             check_is_fitted(earlier, msg=f"{name} must be fitted; got %(name)s.")
         try:
             booster = self.load_booster(getattr(earlier, "booster_", earlier))
+        except (ImportError, MemoryError):
+            raise
         except Exception as error:  # of many kinds: engines have their own
             raise ValueError(
                 f"{name} must be fitted trees of {type(self).__name__}; got {shown(earlier)}."
