@@ -70,10 +70,17 @@ def test_derivatives_split_trees_or_are_refused(part_class, scale):
 
 
 def test_xgboost_refuses_sums_whose_squares_are_infinite_in_single_precision():
-    steep = Given(TARGET * 1e18, np.full(600, 1e18))
+    steep = Given(1e18 + np.abs(TARGET) * 1e18, np.full(600, 1e18))
     assert np.std(LightGBMTrees(**SMALL).fit(X, steep).transform(X)) > 0
-    with pytest.raises(ValueError, match="gradient must be finite and at most"):
+    with pytest.raises(ValueError, match=r"gradient must have sums of at most 1\.84e.* Given"):
         XGBoostTrees(**SMALL).fit(X, steep)
+    with pytest.raises(ValueError, match="gradient must be finite and at most"):
+        XGBoostTrees(**SMALL).fit(X, Given(TARGET * 1e20, np.full(600, 1e20)))
+
+
+def test_large_weights_serve_xgboost_as_long_as_it_finds_splits():
+    steep = Given(TARGET * 1e17, np.full(600, 1e17))  # sums of all documents cancel
+    assert np.std(XGBoostTrees(**SMALL).fit(X, steep).transform(X)) > 0
 
 
 def test_a_loss_that_overflows_is_named_with_the_iteration():

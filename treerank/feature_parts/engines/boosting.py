@@ -133,6 +133,8 @@ class BoostedTrees(BaseEstimator):
     few_documents: ClassVar[int | None] = None
     #: Number of rows that the engine scores before a forest does; None if the engine scores all.
     rows_before_forest: ClassVar[int | None] = 10_000
+    #: Largest size of a gradient or a hessian that the engine can compute with.
+    largest_derivative: ClassVar[float] = LARGEST
     #: Whether X may be a sparse matrix.
     accepts_sparse: ClassVar[bool] = False
     #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
@@ -202,7 +204,7 @@ class BoostedTrees(BaseEstimator):
         whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
         validation_rows = validation and self._as_rows(validation[0], rows.shape[1])
-        most = self.largest_derivative(n_rows)
+        most = self.largest_derivative
         derivatives = FixedPointDerivatives(objective, len(rows), start, most=most)
         seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole)
@@ -222,11 +224,6 @@ class BoostedTrees(BaseEstimator):
     def is_resumable(self) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
         return self.subsample == self.colsample_bytree == 1
-
-    def largest_derivative(self, n_rows: int) -> float:
-        """Return the largest gradient or hessian of one of so many rows that trees grow on."""
-        del n_rows
-        return LARGEST
 
     @property
     def n_outputs_(self) -> int:

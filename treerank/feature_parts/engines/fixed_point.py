@@ -63,7 +63,7 @@ class FixedPointDerivatives:
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
-        self.largest_hessian = 0.0
+        self.largest_gradient = self.largest_hessian = 0.0
 
     def __call__(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient and hessian as float32, rounded so that their sums are exact."""
@@ -84,6 +84,7 @@ class FixedPointDerivatives:
                 f"got a smallest one of {-below_zero!r} and a largest one of {largest!r}."
             )
         self.iteration += 1
+        self.largest_gradient = max(self.largest_gradient, largest_gradient)
         self.largest_hessian = max(self.largest_hessian, largest)
         gradient, hessian = rounded(gradient, largest_gradient), rounded(hessian, largest)
         if self.places is None:
@@ -95,7 +96,7 @@ class FixedPointDerivatives:
         if largest <= self.most:
             return
         own = values[~(np.abs(values) <= self.most)]  # none if they are another worker's
-        hint = " Lower learning_rate?" if self.iteration > 0 else ""
+        hint = " Lower learning_rate?" if self.iteration > 0 else " Lower weights?"
         raise ValueError(
             f"{name} must be finite and at most {self.most:.3g} in size; got "
             f"{float(own[0]) if len(own) else largest!r} from {name_of(self.objective)} in "
