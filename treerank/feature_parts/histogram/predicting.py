@@ -42,7 +42,14 @@ def _add(forest: Forest, X: np.ndarray, scores: np.ndarray) -> None:
     if forest.most_leaves > _MOST_LEAVES:
         traversal.add_scores(X, forest, scores)
     else:
-        _add_scores(X, forest.quickscorer, forest.leaf_values, scores)
+        _add_scores(X, forest.quickscorer, forest.leaf_values, scores, _memory(forest))
+
+
+def _memory(forest):
+    """Return memory for codes, the leaves of a tree, the first byte left, and a column of X."""
+    codes = np.zeros((len(forest.quickscorer.columns), _LANES), dtype=np.uint8)
+    left = np.empty(((forest.most_leaves + 7) // 8 + 2, _LANES), dtype=np.uint8)
+    return codes, left[2:], left[0], left[1], np.empty(_LANES), np.empty(_LANES, dtype=np.uint64)
 
 
 def find_leaves(forest: Forest, X: np.ndarray) -> np.ndarray:
@@ -51,17 +58,17 @@ def find_leaves(forest: Forest, X: np.ndarray) -> np.ndarray:
     if forest.most_leaves > _MOST_LEAVES:
         traversal.find_leaves(X, forest, leaves)
     else:
-        _find_leaves(X, forest.quickscorer, leaves)
+        _find_leaves(X, forest.quickscorer, leaves, _memory(forest))
         leaves -= forest.starts[:-1]
     return leaves
 
 
 @njit(error_model="numpy", nogil=True)
-def _add_scores(X, scorer, values, scores):
-    codes, left, byte, bits = _buffers(scorer)
+def _add_scores(X, scorer, values, scores, memory):
+    codes, left, byte, bits, x, below = memory
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
-        _code(X[begin : begin + n], scorer, codes)
+        _code(X[begin : begin + n], scorer, codes, x[:n], below[:n])
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
@@ -71,11 +78,11 @@ def _add_scores(X, scorer, values, scores):
 
 
 @njit(error_model="numpy", nogil=True)
-def _find_leaves(X, scorer, leaves):
-    codes, left, byte, bits = _buffers(scorer)
+def _find_leaves(X, scorer, leaves, memory):
+    codes, left, byte, bits, x, below = memory
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
-        _code(X[begin : begin + n], scorer, codes)
+        _code(X[begin : begin + n], scorer, codes, x[:n], below[:n])
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
@@ -83,21 +90,9 @@ def _find_leaves(X, scorer, leaves):
                 leaves[begin + i, tree] = scorer.leaves[leaf]
 
 
-@njit(error_model="numpy", nogil=True)
-def _buffers(scorer):
-    """Return memory for codes, for the leaves of a tree, and for the first byte left of them."""
-    codes = np.zeros((len(scorer.columns), _LANES), dtype=np.uint8)
-    n_most = 0
-    for tree in range(len(scorer.leaf_starts) - 1):
-        n_most = max(n_most, scorer.leaf_starts[tree + 1] - scorer.leaf_starts[tree])
-    left = np.empty(((n_most + 7) // 8, _LANES), dtype=np.uint8)
-    return codes, left, np.empty(_LANES, dtype=np.uint8), np.empty(_LANES, dtype=np.uint8)
-
-
 @register_jitable(error_model="numpy")
-def _code(X, scorer, codes):
+def _code(X, scorer, codes, x, below):
     """Write the codes of some documents for all columns."""
-    x, below = np.empty(len(X)), np.empty(len(X), dtype=np.uint64)
     for c in range(len(codes)):
         column = scorer.columns[c]
         thresholds = scorer.thresholds[column.begin : column.end]
