@@ -42,14 +42,7 @@ def _add(forest: Forest, X: np.ndarray, scores: np.ndarray) -> None:
     if forest.most_leaves > _MOST_LEAVES:
         traversal.add_scores(X, forest, scores)
     else:
-        _add_scores(X, forest.quickscorer, forest.leaf_values, scores, _memory(forest))
-
-
-def _memory(forest):
-    """Return memory for codes, the leaves of a tree, the first byte left, and a column of X."""
-    codes = np.zeros((len(forest.quickscorer.columns), _LANES), dtype=np.uint8)
-    left = np.empty(((forest.most_leaves + 7) // 8 + 2, _LANES), dtype=np.uint8)
-    return codes, left[2:], left[0], left[1], np.empty(_LANES), np.empty(_LANES, dtype=np.uint64)
+        _add_scores(X, forest.quickscorer, forest.leaf_values, scores)
 
 
 def find_leaves(forest: Forest, X: np.ndarray) -> np.ndarray:
@@ -58,17 +51,17 @@ def find_leaves(forest: Forest, X: np.ndarray) -> np.ndarray:
     if forest.most_leaves > _MOST_LEAVES:
         traversal.find_leaves(X, forest, leaves)
     else:
-        _find_leaves(X, forest.quickscorer, leaves, _memory(forest))
+        _find_leaves(X, forest.quickscorer, leaves)
         leaves -= forest.starts[:-1]
     return leaves
 
 
 @njit(error_model="numpy", nogil=True)
-def _add_scores(X, scorer, values, scores, memory):
-    codes, left, byte, bits, x, below = memory
+def _add_scores(X, scorer, values, scores):
+    codes, left, byte, bits = _buffers(scorer)
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
-        _code(X[begin : begin + n], scorer, codes, x[:n], below[:n])
+        _code(X[begin : begin + n], scorer, codes)
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
@@ -78,11 +71,11 @@ def _add_scores(X, scorer, values, scores, memory):
 
 
 @njit(error_model="numpy", nogil=True)
-def _find_leaves(X, scorer, leaves, memory):
-    codes, left, byte, bits, x, below = memory
+def _find_leaves(X, scorer, leaves):
+    codes, left, byte, bits = _buffers(scorer)
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
-        _code(X[begin : begin + n], scorer, codes, x[:n], below[:n])
+        _code(X[begin : begin + n], scorer, codes)
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
@@ -91,8 +84,19 @@ def _find_leaves(X, scorer, leaves, memory):
 
 
 @register_jitable(error_model="numpy")
-def _code(X, scorer, codes, x, below):
+def _buffers(scorer):
+    """Return memory for codes, for the leaves of a tree, and for the first byte left of them."""
+    n_columns, n_most = len(scorer.columns), 0
+    for tree in range(len(scorer.leaf_starts) - 1):
+        n_most = max(n_most, scorer.leaf_starts[tree + 1] - scorer.leaf_starts[tree])
+    memory = np.empty((n_columns + 2 + (n_most + 7) // 8, _LANES), dtype=np.uint8)
+    return memory[:n_columns], memory[n_columns + 2 :], memory[n_columns], memory[n_columns + 1]
+
+
+@register_jitable(error_model="numpy")
+def _code(X, scorer, codes):
     """Write the codes of some documents for all columns."""
+    x, below = np.empty(len(X)), np.empty(len(X), dtype=np.uint64)
     for c in range(len(codes)):
         column = scorer.columns[c]
         thresholds = scorer.thresholds[column.begin : column.end]
