@@ -30,7 +30,8 @@ metadata.version = lambda name, known=metadata.version: (
 )
 import numpy as np
 from treerank.metrics.relevance import _look_up
-assert _look_up(np.array([1.0]), np.array([0.0, 3.0]))[0] == [3.0]
+gains = np.empty(1)
+assert _look_up(np.array([1.0]), np.array([0.0, 3.0]), gains) == 1 and gains[0] == 3
 print(sum(_look_up.stats.cache_hits.values()))
 """
 

@@ -76,7 +76,8 @@ def ordered_queries(
     starts = np.append(0, np.cumsum(groups.sizes[queries]))
     first = np.empty(groups.n_queries, dtype=np.int64)
     first[queries] = starts[:-1]
-    order = _sorted_by_query(np.argsort(hashes), groups.codes, first)
+    order = np.empty(len(hashes), dtype=np.int64)
+    _sort_by_query(np.argsort(hashes), groups.codes, first, order)
     return QueryGroups(order, starts), sums[queries]
 
 
@@ -198,11 +199,11 @@ def _add_by_entry(first, last, values, columns, indptr, keys, hashes):
 
 
 @njit
-def _sorted_by_query(ranking, codes, first):
-    """Sort ranked rows by query in one pass; within a query they keep their ranking."""
-    order = np.empty(len(ranking), dtype=np.int64)
-    free = first.copy()
+def _sort_by_query(ranking, codes, free, order):
+    """Sort ranked rows by query in one pass; within a query they keep their ranking.
+
+    ``free`` is the first place of each query, and then the place behind its last row.
+    """
     for row in ranking:
         order[free[codes[row]]] = row
         free[codes[row]] += 1
-    return order

@@ -24,7 +24,8 @@ def exponential_gain(y: np.ndarray) -> np.ndarray:
     if top > MAX_LABEL:
         raise ValueError(f"y must be at most {MAX_LABEL} for gain='exponential'; got {top}.")
     # A table has the same bits on every machine; a vectorized exp2 has not.
-    gains, n_found = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1)
+    gains = np.empty(len(y))
+    n_found = _look_up(y, np.ldexp(1.0, np.arange(int(top) + 1)) - 1, gains)
     return gains if n_found == len(y) else np.exp2(y) - 1
 
 
@@ -71,7 +72,8 @@ def label_gains(y: ArrayLike, gain: str | Sequence[float] = "exponential") -> np
 
 def _listed_gains(y: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Return ``table[y]``; refuse labels that are no index of the table."""
-    gains, n_found = _look_up(y, table)
+    gains = np.empty(len(y))
+    n_found = _look_up(y, table, gains)
     if n_found < len(y):
         raise ValueError(
             f"y must be integers below {len(table)}, the number of gains; got {y[n_found]}."
@@ -80,15 +82,14 @@ def _listed_gains(y: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 @njit
-def _look_up(y, table):
-    """Return ``table[y]``, and the number of labels before the first that is no index."""
-    gains = np.empty(len(y))
+def _look_up(y, table, gains):
+    """Write ``table[y]``; return the number of labels before the first that is no index."""
     for t in range(len(y)):
         label = y[t]
         if not 0 <= label < len(table) or label != np.floor(label):
-            return gains, t
+            return t
         gains[t] = table[int(label)]
-    return gains, len(y)
+    return len(y)
 
 
 def check_gain(gain: str | Sequence[float]) -> str | tuple[float, ...]:

@@ -38,6 +38,7 @@ from numba.core.typed_passes import AnnotateTypes
 from numba.parfors.parfor import Parfor
 
 from treerank.numerics import machine_code
+from treerank.numerics.compiler_shortcuts import shortcuts
 
 if sys.platform != "win32":
     import fcntl
@@ -260,7 +261,8 @@ class _OwnCopies(JITCodeLibrary):
 class _OpenLibrary(LoweringPass):
     """Provides the library that the next step of the compiler writes to.
 
-    Python never calls the body of a parallel loop, so it gets no code for that.
+    Python calls a kernel, but never the body of a parallel loop, which gets no code for that.
+    Nobody calls a kernel from C.
     """
 
     _name = "treerank_open_library"
@@ -275,7 +277,7 @@ class _OpenLibrary(LoweringPass):
         for block in state.func_ir.blocks.values():
             for loop in block.find_insts(Parfor):
                 loop.flags = flags.copy()
-        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = False
+        flags.no_cpython_wrapper = False
         return False
 
 
@@ -290,7 +292,8 @@ class _KernelCompiler(Compiler):
         is_collecting = gc.isenabled()
         gc.disable()  # it would look through all the compiler has made, again and again
         try:
-            return super()._compile_core()
+            with shortcuts():
+                return super()._compile_core()
         finally:
             codegen._library_class = before
             if is_collecting:

@@ -120,32 +120,33 @@ def extremes(values: np.ndarray) -> tuple[float, float]:
     >>> extremes(np.array([1.0, -3.0])), extremes(np.array([2.0]))
     ((3.0, -3.0), (2.0, 0.0))
     """
-    largest, most_negative = _extremes(values.reshape(-1))
-    return (largest if isfinite(largest) else inf), most_negative
+    # A kernel would compile these views for as long as all the rest.
+    bits = _extremes(values.reshape(-1).view(np.uint64))
+    largest, most_negative = np.array(bits, dtype=np.uint64).view(np.float64).tolist()
+    return (largest if isfinite(largest) else inf), 0.0 + most_negative
 
 
 def rounded(values: np.ndarray, largest: float) -> np.ndarray:
     """Return the values, rounded to multiples of 2^-24 of the power of two above ``largest``."""
     step = ldexp(1.0, max(frexp(largest)[1] - _MANTISSA_BITS, _SMALLEST_EXPONENT))
-    return _rounded(values.reshape(-1), step).reshape(values.shape)
+    result = np.empty(values.shape, dtype=np.float32)
+    _round(values.reshape(-1), step, result.reshape(-1))
+    return result
 
 
 @njit
-def _extremes(values):
+def _extremes(bits):
     # As integers without a sign, negative numbers come last, the largest magnitude at the end, and
     # so do infinity and NaN among magnitudes. Unlike floats, they are compared a vector at a time.
-    bits = values.view(np.uint64)
     largest, last, one = np.uint64(0), _SIGN, np.uint64(1)
     for i in range(len(bits)):
         largest = max(largest, bits[i] << one)
         last = max(last, bits[i])
-    return np.uint64(largest >> one).view(np.float64), 0.0 + np.uint64(last).view(np.float64)
+    return largest >> one, last
 
 
 @njit
-def _rounded(values, step):
-    result = np.empty(len(values), dtype=np.float32)
+def _round(values, step, result):
     per_step = 1 / step  # exact: a power of two
     for i in range(len(values)):
         result[i] = np.rint(values[i] * per_step) * step
-    return result

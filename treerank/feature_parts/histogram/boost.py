@@ -88,7 +88,14 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
         validation = ScoredRows.of(task, validation_rows, bins, signs)
     n_words, n_blocks = PRECISIONS[settings.precision].n_words, training.binned.words.shape[1]
     n_tasks = max(1, min(nb.get_num_threads(), n_blocks))
-    buffers = make_buffers(len(task.rows), n_blocks, n_words, settings.limits, n_tasks)
+    buffers = make_buffers(
+        len(task.rows),
+        n_blocks,
+        n_words,
+        settings.limits,
+        n_tasks,
+        has_categories=bool(bins.is_category.any()),
+    )
     shares = settings.subsample, settings.subsample_queries
     sampler = sampling.RowSampler.of(task.rows, task.derivatives.objective, *shares)
     trees: list[GrownTree] = []

@@ -39,6 +39,9 @@ class Buffers(NamedTuple):
         Best split of each of two leaves in each block.
     sets : ndarray of uint8, shape (n_blocks, 2, 256)
         The bins that this split sends left, if it is by category.
+    ordered : ndarray of int64, shape (n_blocks, STRIDE * n_words), or None
+        Sums of the categories of a feature in their order. Without categories it is None, and the
+        search for sets of them is not even compiled.
     """
 
     histograms: np.ndarray
@@ -49,10 +52,17 @@ class Buffers(NamedTuple):
     sums: np.ndarray
     splits: np.ndarray
     sets: np.ndarray
+    ordered: np.ndarray | None
 
 
 def make_buffers(
-    n_rows: int, n_blocks: int, n_words: int, limits: TreeLimits, n_tasks: int = 1
+    n_rows: int,
+    n_blocks: int,
+    n_words: int,
+    limits: TreeLimits,
+    n_tasks: int = 1,
+    *,
+    has_categories: bool = True,
 ) -> Buffers:
     """Return memory for trees on ``n_rows`` rows of ``n_blocks`` blocks of features."""
     team = current_team()
@@ -71,6 +81,7 @@ def make_buffers(
         np.empty((n_own, 4, N_BINS)),
         np.empty((n_own, 2), dtype=SPLIT),
         np.zeros((n_own, 2, N_BINS), dtype=np.uint8),
+        np.empty((n_own, STRIDE * n_words), dtype=np.int64) if has_categories else None,
     )
 
 

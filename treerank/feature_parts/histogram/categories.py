@@ -26,15 +26,18 @@ def best_set(
     sums: np.ndarray,
     split: np.record,
     goes_left: np.ndarray,
+    ordered: np.ndarray | None,
 ) -> bool:
     """Write the best set of bins to ``split`` if it is better; return whether it is.
 
     ``goes_left`` is then 1 for the bins of the set. ``rules.cat_smooth`` dampens the Newton steps
-    that bins are sorted by. A bin without documents goes right.
+    that bins are sorted by. A bin without documents goes right. ``ordered`` is memory, and None if
+    no feature has categories: then nothing else of this function is compiled.
     """
+    if ordered is None:
+        return False
     add_up(words, n_bins, layout, sums)
     order, n = _sorted_bins(sums, n_bins, rules.cat_smooth)
-    ordered = np.empty(n * layout.n_words, dtype=np.int64)
     for i in range(n * layout.n_words):
         ordered[i] = words[order[i // layout.n_words] * layout.n_words + i % layout.n_words]
     add_up(ordered, n, layout, sums)

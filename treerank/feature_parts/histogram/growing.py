@@ -263,12 +263,19 @@ def _search_block(places, layout, rules, limits, buffers, nodes, pair, block, be
                 eight = places[block * WIDTH : (block + 1) * WIDTH]
                 sums, is_left = buffers.sums[block], buffers.sets[block, child]
                 split = buffers.splits[block, child]
-                _search_leaf(eight, layout, rules, histogram, leaf, sums, split, is_left)
+                into = sums, split, is_left, _of_block(buffers.ordered, block)
+                _search_leaf(eight, layout, rules, histogram, leaf, *into)
                 split.place += block * WIDTH
 
 
 @register_jitable(error_model="numpy")
-def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left):
+def _of_block(memory, block):
+    """Return the memory of a block, None if there is none."""
+    return None if memory is None else memory[block]
+
+
+@register_jitable(error_model="numpy")
+def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left, ordered):
     """Write the best split of a leaf by a feature of one block."""
     no_extra = 0.0 * leaf.hessian  # a literal 0.0 would be compiled once more
     for j in range(WIDTH):
@@ -277,7 +284,8 @@ def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left)
             words = histogram[j * STRIDE * layout.n_words :]
             if place.is_category:
                 n_bins = place.n_values + place.has_missing
-                better = best_set(words, n_bins, layout, leaf, rules, sums, split, goes_left)
+                best = sums, split, goes_left, ordered
+                better = best_set(words, n_bins, layout, leaf, rules, *best)
             else:
                 add_up(words, place.n_values, layout, sums)
                 better = best_cut(sums, place.n_values, leaf, rules, place.sign, no_extra, split)

@@ -83,15 +83,14 @@ def _find_leaves(X, scorer, leaves):
                 leaves[begin + i, tree] = scorer.leaves[leaf]
 
 
-@njit(error_model="numpy", nogil=True)
+@register_jitable(error_model="numpy")
 def _buffers(scorer):
     """Return memory for codes, for the leaves of a tree, and for the first byte left of them."""
-    codes = np.zeros((len(scorer.columns), _LANES), dtype=np.uint8)
-    n_most = 0
+    n_columns, n_most = len(scorer.columns), 0
     for tree in range(len(scorer.leaf_starts) - 1):
         n_most = max(n_most, scorer.leaf_starts[tree + 1] - scorer.leaf_starts[tree])
-    left = np.empty(((n_most + 7) // 8, _LANES), dtype=np.uint8)
-    return codes, left, np.empty(_LANES, dtype=np.uint8), np.empty(_LANES, dtype=np.uint8)
+    memory = np.empty((n_columns + 2 + (n_most + 7) // 8, _LANES), dtype=np.uint8)
+    return memory[:n_columns], memory[n_columns + 2 :], memory[n_columns], memory[n_columns + 1]
 
 
 @register_jitable(error_model="numpy")
