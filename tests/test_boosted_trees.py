@@ -49,8 +49,8 @@ def test_half_squared_error_gives_lightgbms_own_regression():
 def test_half_squared_error_gives_xgboosts_own_regression():
     import xgboost
 
-    params = {"tree_method": "hist", "base_score": 0, "nthread": 1, "max_bin": len(X) // 8}
-    data = xgboost.QuantileDMatrix(X, TARGET, max_bin=len(X) // 8)
+    params = {"tree_method": "hist", "base_score": 0, "nthread": 1, "max_bin": 128}
+    data = xgboost.QuantileDMatrix(X, TARGET, max_bin=128)
     own = xgboost.train(params, data, num_boost_round=15)
     np.testing.assert_allclose(
         fitted(XGBoostTrees).transform(X)[:, 0], own.inplace_predict(X), atol=1e-5
@@ -58,7 +58,8 @@ def test_half_squared_error_gives_xgboosts_own_regression():
 
 
 @pytest.mark.parametrize(
-    ("n_rows", "max_bin", "n_bins"), [(50, 256, 50), (300, 256, 64), (1000, 256, 125), (1000, 9, 9)]
+    ("n_rows", "max_bin", "n_bins"),
+    [(50, 256, 50), (900, 256, 128), (1600, 256, 200), (1600, 9, 9)],
 )
 def test_few_rows_get_few_bins_of_xgboost(n_rows, max_bin, n_bins):
     shape = {"grow_policy": "lossguide", "max_depth": 0, "min_child_weight": 0.0, "reg_lambda": 0.0}

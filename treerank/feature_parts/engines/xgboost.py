@@ -45,7 +45,7 @@ _SMALLEST = float(np.finfo(np.float32).tiny)
 _DENSE_ROWS = 4096
 #: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
 #: as to read its bins.
-_ROWS_PER_BIN, _FEW_BINS = 8, 64
+_ROWS_PER_BIN, _FEW_BINS = 8, 128
 _MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
 #: Arguments of XGBoostTrees that are passed to XGBoost.
 _SHARED = (*TREE_PARAMETERS, "device", "grow_policy", "multi_strategy", "tree_method")
@@ -114,8 +114,8 @@ class XGBoostTrees(BoostedTrees):
         Smallest gain of a split.
     max_bin : int, default=256
         Largest number of bins of a feature; fewer than 2048 rows get one for 8 rows, but at least
-        64. They are found from about 50,000 rows, or from all rows if there are categories; XGBoost
-        itself always reads all rows.
+        128. They are found from about 50,000 rows, or from all rows if there are categories;
+        XGBoost itself always reads all rows.
     tree_method : {"hist"}, default="hist"
         Only histograms are supported: other methods would need a copy of the data.
     device : str, default="cpu"
