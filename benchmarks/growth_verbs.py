@@ -122,19 +122,28 @@ def objectives(data, folder):
     return {name: partial(objective.derivatives, scores) for name, objective in made.items()}
 
 
-def files(data, folder):
-    """Data files and model files."""
+def saving(data, folder):
+    """Data files and a model file, written."""
     X, y, qid = data.X, data.y, data.qid
-    letor, parquet, model = (folder / name for name in ("data.txt", "data.parquet", "model"))
     ranker = data.fitted(HistogramTrees)
     return {
-        "write LETOR": lambda: write_letor(letor, X, y, qid),
-        "read LETOR": lambda: read_letor(letor, dtype=np.float32),
-        "read LETOR, sparse": lambda: read_letor(letor, dtype=np.float32, sparse=True),
-        "write Parquet": lambda: write_parquet(parquet, X, y, qid),
-        "read Parquet": lambda: read_parquet(parquet),
-        "save": lambda: ranker.save(model),
-        "load": lambda: load(model),
+        "write LETOR": lambda: write_letor(folder / "data.txt", X, y, qid),
+        "write Parquet": lambda: write_parquet(folder / "data.parquet", X, y, qid),
+        "save": lambda: ranker.save(folder / "model"),
+    }
+
+
+def reading(data, folder):
+    """The same files, read."""
+    for write in saving(data, folder).values():
+        write()
+    return {
+        "read LETOR": lambda: read_letor(folder / "data.txt", dtype=np.float32),
+        "read LETOR, sparse": lambda: read_letor(
+            folder / "data.txt", dtype=np.float32, sparse=True
+        ),
+        "read Parquet": lambda: read_parquet(folder / "data.parquet"),
+        "load": lambda: load(folder / "model"),
     }
 
 
@@ -151,5 +160,6 @@ def reports(data, folder):
 
 
 FAMILIES = {
-    each.__name__: each for each in (orders, fits, scoring, metrics, objectives, files, reports)
+    each.__name__: each
+    for each in (orders, fits, scoring, metrics, objectives, saving, reading, reports)
 }

@@ -49,11 +49,24 @@ def test_half_squared_error_gives_lightgbms_own_regression():
 def test_half_squared_error_gives_xgboosts_own_regression():
     import xgboost
 
-    params = {"tree_method": "hist", "base_score": 0, "nthread": 1}
-    own = xgboost.train(params, xgboost.QuantileDMatrix(X, TARGET), num_boost_round=15)
+    params = {"tree_method": "hist", "base_score": 0, "nthread": 1, "max_bin": 128}
+    data = xgboost.QuantileDMatrix(X, TARGET, max_bin=128)
+    own = xgboost.train(params, data, num_boost_round=15)
     np.testing.assert_allclose(
         fitted(XGBoostTrees).transform(X)[:, 0], own.inplace_predict(X), atol=1e-5
     )
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "max_bin", "n_bins"),
+    [(50, 256, 50), (900, 256, 128), (1600, 256, 200), (1600, 9, 9)],
+)
+def test_few_rows_get_few_bins_of_xgboost(n_rows, max_bin, n_bins):
+    shape = {"grow_policy": "lossguide", "max_depth": 0, "min_child_weight": 0.0, "reg_lambda": 0.0}
+    part = XGBoostTrees(n_estimators=1, max_bin=max_bin, n_jobs=1, **shape)
+    target = np.random.default_rng(0).normal(size=n_rows)
+    part.fit(np.arange(n_rows, dtype=float)[:, None], HalfSquare(target))
+    assert len(np.unique(part.transform(np.arange(n_rows)[:, None]))) == n_bins
 
 
 def test_the_objective_sees_the_scores_of_the_trees_so_far_and_the_count_from_zero(part_class):

@@ -32,8 +32,13 @@ KEYS = {
 def sorted_keys(order, key, nearly_sorted):
     """Sort the order in place, and return the keys in that order."""
     falling = np.empty(len(key))
-    sort_by_score(order, key, nearly_sorted, falling, np.empty(BINS * len(key) + 1, np.uint32))
+    sort_by_score(order, key, nearly_sorted, falling, *memory_of(len(key)))
     return falling
+
+
+def memory_of(n):
+    """Return working memory for the bins of n documents."""
+    return np.empty(n, np.uint32), np.empty(BINS * n, np.uint32)
 
 
 @pytest.mark.parametrize("nearly_sorted", [True, False])
@@ -88,7 +93,7 @@ def test_a_sort_does_no_more_than_it_must(steps, key, order, nearly_sorted, expe
 
 def test_bins_leave_to_sort_only_what_shares_one():
     order, falling, key = np.arange(5), np.empty(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
-    ranking._sort_by_bin(order, key, falling, np.empty(BINS * 5 + 1, np.uint32))
+    ranking._sort_by_bin(order, key, falling, *memory_of(5))
     # 19 of 20 bins have a width of 4 / 19, so that 3.9 and 4.0 share the first.
     assert falling.tolist() == [3.9, 4.0, 2.1, 1.0, 0.0]
     assert order.tolist() == [1, 3, 4, 2, 0]
@@ -122,6 +127,11 @@ def noisy_order(scores, names, iteration, *, smoothing=0.5, seed=0):
     x, names = np.array(scores, dtype=float), np.array(names, dtype=int)
     sort_queries(0, 1, x, names, np.array([0, n]), iteration, rule, order, falling)
     return order.tolist()
+
+
+def test_scores_that_are_no_numbers_write_nowhere_else():
+    scores = np.append(np.random.default_rng(0).normal(size=100), [np.nan, np.nan])
+    assert sorted(noisy_order(scores, np.arange(102), 0)) == list(range(102))
 
 
 @pytest.mark.parametrize("gap", [0, 1e-15, 1e-10, 1e-9, 1e-7])

@@ -243,14 +243,15 @@ def _row_texts(data):
     """Yield the lines of some rows at a time; check all before."""
     X = _as_sorted(data.X.tocsr()) if issparse(data.X) else _as_matrix(data.X)
     n_rows = X.shape[0]
-    labels, queries = _label_texts(data.y, n_rows), _query_texts(data.qid, n_rows)
+    labels, queries = check_labels(data.y, n_rows), _checked_queries(data.qid, n_rows)
     notes = [""] * n_rows if data.comments is None else _comment_texts(data.comments, n_rows)
     feature_texts = _sparse_texts if issparse(X) else _dense_texts
     n_at_once = min(_ROWS_AT_ONCE, 1 + _CELLS_AT_ONCE // max(1, X.shape[1]))
     for start in range(0, n_rows, n_at_once):
         part = slice(start, start + n_at_once)
+        texts = map(_label_text, labels[part].tolist()), map(str, queries[part].tolist())
         features = feature_texts(X[part])
-        yield map(_row_text, zip(labels[part], queries[part], features, notes[part], strict=True))
+        yield map(_row_text, zip(*texts, features, notes[part], strict=True))
 
 
 def _row_text(row):
@@ -312,22 +313,21 @@ def _checked_length(name, values, n_rows):
     return values
 
 
-def _label_texts(y, n_rows):
-    """Return the labels as text; refuse labels that are not finite."""
-    return [_without_point_zero(repr(label)) for label in check_labels(y, n_rows).tolist()]
+def _label_text(label):
+    return _without_point_zero(repr(label))
 
 
-def _query_texts(qid, n_rows):
-    """Return the query ids as text; refuse texts that the reader would not take for one id."""
-    tokens = [str(token) for token in check_ids("qid", qid, n_rows).tolist()]
-    for token in set(tokens):
+def _checked_queries(qid, n_rows):
+    """Return the query ids; refuse texts that the reader would not take for one id."""
+    queries = check_ids("qid", qid, n_rows)
+    for token in set(map(str, queries)):
         encoded = token.encode("utf-8", "surrogateescape")
         if "#" in token or encoded.split() != [encoded] or len(encoded) > LONGEST_QID:
             raise ValueError(
                 f"qid must be a word of at most {LONGEST_QID} bytes without spaces and '#'; got "
                 f"{reprlib.repr(token)}."
             )
-    return tokens
+    return queries
 
 
 def _comment_texts(comments, n_rows):

@@ -225,12 +225,12 @@ class PairProblem:
 
         Nothing is sorted if ranks do not matter.
         """
-        values = np.zeros((6, len(x)), np.float32 if single else np.float64)
+        size, dtype = (6, len(x)), np.float32 if single else np.float64
         near = np.zeros(self.groups.n_queries, np.int32)
         if not self.is_ranked:
-            return Ranks(self.last_order[0], near, *values)
+            return Ranks(self.last_order[0], near, *np.zeros(size, dtype))
         # A copy, so that objectives may be called from several threads at once.
-        ranks = Ranks(self.last_order[0].copy(), near, *values)
+        ranks = Ranks(self.last_order[0].copy(), near, *np.empty(size, dtype))
         wanted = self.pairs.top is not None, self.weight.looks_at_ties
         gain = self.weights_single.gain if single else self.weights.gain
         indptr, rule, falling = self.labels.indptr, self.rank_rule, np.empty(len(x))

@@ -34,6 +34,7 @@ from treerank.objectives.weights import PAIR_WEIGHTS
 KERNELS = (level_sums, hinges, listed_pairs, exact_pairs)
 #: Summing so many pairs takes as long as ranking a document.
 _PAIRS_PER_DOCUMENT = 8
+_NO_OFFSET = np.empty(0)
 
 
 class PairwiseObjective(PairProblem, Summable):
@@ -70,7 +71,8 @@ class PairwiseObjective(PairProblem, Summable):
 
     def checked(self) -> "PairwiseObjective":
         """Return the objective itself, once the weight has accepted the labels."""
-        assert len(self.make_weights().gain) == len(self.judgments.y)
+        weights = self.weights_single if fast_pairs.can_sum(self) else self.weights
+        assert len(weights.gain) == len(self.judgments.y)
         return self
 
     @property
@@ -104,8 +106,8 @@ class PairwiseObjective(PairProblem, Summable):
                 f"got shape {scores.shape}."
             )
         x, indptr = np.empty(len(scores)), self.labels.indptr
-        place = indptr, self.labels.row, self.sigma, self.offset
-        in_parts(place_scores, indptr, scores, *place, x)
+        offset = self.offset if self.target_margin == "label_gap" else _NO_OFFSET
+        in_parts(place_scores, indptr, scores, indptr, self.labels.row, self.sigma, offset, x)
         return x
 
     def _scattered(self, sums):

@@ -29,11 +29,12 @@ from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.reading_order import in_reading_order
-from treerank.feature_parts.rows import stored_as
+from treerank.feature_parts.rows import Rows, stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
 from treerank.objectives.base import name_of
 from treerank.parameters import NotNegative, Options, Rule
+from treerank.team import current_team
 
 if TYPE_CHECKING:
     import xgboost
@@ -45,6 +46,9 @@ _ZEROS = "treerank_zeros"
 _SMALLEST = float(np.finfo(np.float32).tiny)
 #: Rows of a sparse matrix that are converted to an array at a time.
 _DENSE_ROWS = 4096
+#: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
+#: as to read its bins.
+_ROWS_PER_BIN, _FEW_BINS = 8, 128
 _MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
 #: Arguments of XGBoostTrees that are passed to XGBoost.
 _SHARED = (*TREE_PARAMETERS, "device", "grow_policy", "multi_strategy", "tree_method")
@@ -112,8 +116,9 @@ class XGBoostTrees(BoostedTrees):
     min_split_gain : float, default=0.0
         Smallest gain of a split.
     max_bin : int, default=256
-        Largest number of bins of a feature. They are found from about 50,000 rows, or from all
-        rows if there are categories; XGBoost itself always reads all rows.
+        Largest number of bins of a feature; fewer than 2048 rows get one for 8 rows, but at least
+        128. They are found from about 50,000 rows, or from all rows if there are categories;
+        XGBoost itself always reads all rows.
     tree_method : {"hist"}, default="hist"
         Only histograms are supported: other methods would need a copy of the data.
     device : str, default="cpu"
@@ -211,7 +216,7 @@ class XGBoostTrees(BoostedTrees):
             "sparse": rows.is_sparse,
             "whole": whole,
             "names": (earlier and earlier.feature_names) or engine_names(rows.feature_names),
-            "max_bin": self.max_bin,
+            "max_bin": self.n_bins_for(rows),
             "n_threads": self.n_threads_for(rows),
             "seed": seed,
         }
@@ -237,6 +242,11 @@ class XGBoostTrees(BoostedTrees):
         booster.set_attr(**{_ZEROS: zeros})
         booster.set_param({"nthread": self.n_threads})  # there may be more rows to score
         return booster
+
+    def n_bins_for(self, rows: Rows) -> int:
+        """Return the largest number of bins of a feature: few for few rows of all workers."""
+        n_rows = sum(current_team().gather(len(rows)))
+        return min(self.max_bin, max(_FEW_BINS, n_rows // _ROWS_PER_BIN))
 
     def is_resumable(self) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
@@ -369,6 +379,7 @@ class XGBoostTrees(BoostedTrees):
         params = {_RENAMED.get(name, name): _legible(getattr(self, name)) for name in _SHARED}
         params |= {
             "num_target": derivatives.n_outputs,
+            "max_bin": self.n_bins_for(rows),
             "nthread": self.n_threads_for(rows),
             "disable_default_eval_metric": 1,
             "seed": task.seed

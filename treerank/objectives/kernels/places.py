@@ -48,9 +48,12 @@ def place_scores(
     offset: np.ndarray,
     x: np.ndarray,
 ) -> None:
-    """Fill ``x`` with sigma times the score of each place, less its offset."""
+    """Fill ``x`` with sigma times the score of each place, less its offset if there are any."""
     for t in range(indptr[first], indptr[last]):
-        x[t] = sigma * scores[row[t]] - offset[t]
+        x[t] = sigma * scores[row[t]]
+    if len(offset) > 0:
+        for t in range(indptr[first], indptr[last]):
+            x[t] -= offset[t]
 
 
 @njit(nogil=True)

@@ -80,13 +80,19 @@ class RankRule(NamedTuple):
 
 @register_jitable
 def sort_by_score(
-    order: np.ndarray, key: np.ndarray, nearly_sorted: bool, falling: np.ndarray, ends: np.ndarray
+    order: np.ndarray,
+    key: np.ndarray,
+    nearly_sorted: bool,
+    falling: np.ndarray,
+    bins: np.ndarray,
+    free: np.ndarray,
 ) -> None:
     """Sort ``order`` in place so that ``key[order]`` falls, and fill in ``falling = key[order]``.
 
     An order that is nearly right is sorted by insertion. Otherwise the documents are first put
-    into ``BINS`` times as many bins of equal width, for which ``ends`` is working memory. Keys that
-    are too uneven for that are sorted by Shell's sort.
+    into ``BINS`` times as many bins of equal width. ``bins``, with an entry for each document, and
+    ``free``, with one for each bin, are working memory. Keys that are too uneven for bins are
+    sorted by Shell's sort.
     """
     patience = PATIENCE * len(order)
     if nearly_sorted:
@@ -94,7 +100,7 @@ def sort_by_score(
             falling[rank] = key[order[rank]]
         if _insertion_sort(order, falling, 1, patience):
             return
-    _sort_by_bin(order, key, falling, ends)
+    _sort_by_bin(order, key, falling, bins, free)
     if _insertion_sort(order, falling, 1, patience):
         return
     gap = 1
@@ -106,9 +112,9 @@ def sort_by_score(
 
 
 @register_jitable
-def _sort_by_bin(order, key, falling, ends):
-    """Sort documents by bin, in any order within a bin."""
-    n = len(key)
+def _sort_by_bin(order, key, falling, bins, free):
+    """Sort documents by bin, in their own order within a bin."""
+    n, n_bins = len(key), BINS * len(key)
     top, bottom = -np.inf, np.inf
     for value in key:
         top, bottom = max(top, value), min(bottom, value)
@@ -116,19 +122,22 @@ def _sort_by_bin(order, key, falling, ends):
         for rank in range(n):
             falling[rank] = key[order[rank]]
         return
-    n_bins = BINS * n
     scale = (n_bins - 1) / (top - bottom)
-    for b in range(n_bins + 1):
-        ends[b] = 0
-    # Unsigned numbers need no check for places that are counted from the end.
-    for t in range(n):
-        ends[np.uint32((top - key[t]) * scale) + np.uint32(1)] += np.uint32(1)
+    for t in range(n):  # unsigned, so no check for places that are counted from the end
+        bins[t] = min(np.uint32(np.int32((top - key[t]) * scale)), np.uint32(n_bins - 1))
     for b in range(n_bins):
-        ends[b + 1] += ends[b]
+        free[b] = 0
     for t in range(n):
-        own = np.uint32((top - key[t]) * scale)
-        order[ends[own]], falling[ends[own]] = t, key[t]
-        ends[own] += np.uint32(1)
+        free[bins[t]] += np.uint32(1)
+    place = np.uint32(0)
+    for b in range(n_bins):  # counts become places
+        count = free[b]
+        free[b] = place
+        place += count
+    for t in range(n):
+        place = free[bins[t]]
+        order[place], falling[place] = t, key[t]
+        free[bins[t]] = place + np.uint32(1)
 
 
 @register_jitable
@@ -174,7 +183,7 @@ def value_kernel(
 ) -> Callable[..., Any]:
     """Make the kernel that fills in the values of the ranks of sorted queries as wanted.
 
-    In single precision, sums may be reordered.
+    In single precision, sums may be reordered. What is not wanted stays as it is.
     """
     fastmath = FASTMATH if single else False
 
@@ -193,6 +202,8 @@ def value_kernel(
             a, b = indptr[q], indptr[q + 1]
             order, inside = ranks.order[a:b], ranks.inside[a:b]
             values = ranks.above[a:b], ranks.below[a:b], ranks.within[a:b]
+            for column in values:
+                column[:] = 0
             # `inside` is used as working memory before it is filled.
             fill(order, falling[a:b], rule.discount, gain[a:b], *values, inside)
             if truncated:
@@ -240,12 +251,13 @@ def sort_queries(
     noisy, longest = rule.smoothing > 0, 0
     for q in range(first, last):
         longest = max(longest, indptr[q + 1] - indptr[q])
-    keys, ends = np.empty(longest), np.empty(BINS * longest + 1, np.uint32)
+    keys, bins = np.empty(longest), np.empty(longest, np.uint32)
+    free = np.empty(BINS * longest, np.uint32)
     for q in range(first, last):
         a, b = indptr[q], indptr[q + 1]
         key = keys[: b - a]
         _load_keys(key, x[a:b], names[a:b], iteration, rule)
-        sort_by_score(order[a:b], key, not noisy, falling[a:b], ends)
+        sort_by_score(order[a:b], key, not noisy, falling[a:b], bins, free)
         if noisy and a < b:
             _settle(order[a:b], falling[a:b], x[a:b], names[a:b], iteration, rule)
 
