@@ -21,6 +21,7 @@ from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.terms import terms_of
 from treerank.files.states import count, history, optional
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.positions import check_positions
 from treerank.metrics.registry import get_metric
 from treerank.metrics.relevance import Gain
 from treerank.objectives.base import Objective
@@ -122,13 +123,17 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             raise ValueError(f"The head must have {n_outputs} weights; got {n_weights}.")
         return self
 
-    def make_objective(self, y: ArrayLike, qid: ArrayLike | None = None) -> Objective:
+    def make_objective(
+        self, y: ArrayLike, qid: ArrayLike | None = None, *, position: ArrayLike | None = None
+    ) -> Objective:
         """Return the objective that ``fit`` would lower for these labels, in the order of rows."""
         self._check_settings()
         labels = self._labels_of(y)
         first = check_column("y", y if labels is None else next(iter(labels.values())))
         groups = QueryGroups.from_qid(qid, len(first))
-        data = TrainingSet(None, np.arange(len(first)), first, groups, labels=labels)
+        shown_at = check_positions(position, first)
+        rows = np.arange(len(first))
+        data = TrainingSet(None, rows, first, groups, labels=labels, position=shown_at)
         return self._make_objective(data, 0)
 
     def terms(self) -> Terms:
@@ -302,4 +307,4 @@ def _convex(objective: Any, data: TrainingSet) -> Objective:
     """Return the convex form of an objective, or the logistic loss of all pairs, queries alike."""
     if hasattr(objective, "convex"):
         return objective.convex()
-    return data.objective(0, loss="logistic", weight="query")
+    return replace(data, position=None).objective(0, loss="logistic", weight="query")

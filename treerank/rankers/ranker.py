@@ -111,6 +111,7 @@ class Ranker(Scoring):
         sample_weight: ByRow = None,
         query_weight: ByRow = None,
         given_pairs: ArrayLike | None = None,
+        position: ByRow = None,
         eval_set: Any = None,
         callbacks: Sequence[Listener] = (),
     ) -> Self:
@@ -143,6 +144,8 @@ class Ranker(Scoring):
         given_pairs : array-like of shape (n_pairs, 3) or (n_pairs, 4), default=None
             Your own pairs, instead of those of ``pairs``. The columns are row i, row j, the weight
             of the pair and the probability that i beats j, which is 1 if there is no such column.
+        position : array-like of shape (n_documents,), default=None
+            Position at which each document was shown, from 1. Then ``y`` are clicks, 0 or 1.
         eval_set : tuple (X, y) or (X, y, qid), or path, default=None
             Documents for early stopping and calibration, which are not trained on.
         callbacks : sequence of callables, default=()
@@ -158,14 +161,16 @@ class Ranker(Scoring):
         self._check_settings()
         listener = together([current_listener(), *check_callbacks(callbacks)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        others, reset = (sample_weight, query_weight, given_pairs), not self._continues()
+        others = sample_weight, query_weight, given_pairs, position
+        reset = not self._continues()
         X, y, qid = read_training_set(self, X, y, qid, *others, reset=reset)
         labels = self._labels_of(y, given_pairs)
         y = y if labels is None else next(iter(labels.values()))
         X, y = check_documents(self, X, y, reset=reset)
-        weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-        data = training_set(X, y, qid, **weights, given_pairs=given_pairs, labels=labels)
-        del y, qid, labels  # of many rows they are large
+        by_row = {"sample_weight": sample_weight, "query_weight": query_weight}
+        by_row["position"] = position
+        data = training_set(X, y, qid, **by_row, given_pairs=given_pairs, labels=labels)
+        del y, qid, labels, by_row  # of many rows they are large
         with listening(listener):
             return self.fit_training_set(data, eval_set=eval_set, seed=seed)
 

@@ -86,6 +86,6 @@ def _refuse_arrays(*arrays):
     """Refuse arrays next to batches."""
     if any(array is not None for array in arrays):
         raise ValueError(
-            "y, qid, weights and pairs must be None where X is Batches, which hold labels and "
-            "query ids."
+            "y, qid, weights, pairs and positions must be None where X is Batches, which hold "
+            "labels and query ids."
         )
