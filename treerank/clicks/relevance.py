@@ -185,8 +185,8 @@ class ClickRelevance(BaseEstimator):
         The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average.
         """
         check_is_fitted(self)
-        relevance = self.relevance_
-        return RankingData(self.X_, np.log2(1 + relevance / relevance.mean()), self.items_.query)
+        mean = np.sort(self.relevance_).mean()  # sorted, so that no order of rows changes a bit
+        return RankingData(self.X_, np.log2(1 + self.relevance_ / mean), self.items_.query)
 
     def _predicted_scores(
         self, rows: Rows, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
