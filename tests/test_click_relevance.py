@@ -82,7 +82,7 @@ def test_too_few_clicks_for_intervals_are_told_from_none():
 
 def test_a_position_without_a_click_has_no_propensity():
     log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 2, 1], [1, 2] * 2, [1, 0, 1, 0])
-    with pytest.raises(ValueError, match=r"click at each position .* got none at \[2\]\."):
+    with pytest.raises(ValueError, match=r"position must have a click .* got none at \[2\]\."):
         estimate_propensities(log)
 
 
@@ -156,6 +156,21 @@ def test_counts_tell_as_much_as_the_log(data, fitted):
     found = ClickRelevance(FEW_TREES, random_state=0)
     found.fit(log.counts(), (X, qid, np.arange(len(y))))
     assert (found.relevance_ == fitted.relevance_).all()
+
+
+def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything(data):
+    X, y, qid, log = data
+    found = ClickRelevance(random_state=0).fit(log, (X, qid, np.arange(len(y))))
+    name, session = np.random.default_rng(1).permutation(len(y)), log.session[::-1]
+    document, query = name[log.items.document[log.item]], -log.items.query[log.item]
+    columns = (query, document, log.position, log.clicked)
+    other = ClickLog.from_columns(session, *(column[::-1] for column in columns))
+    again = ClickRelevance(random_state=0).fit(other, (X, -qid, name))
+    place = np.argsort(np.argsort(name[found.items_.document]))
+    by_document = np.argsort(again.items_.document)
+    assert (again.relevance_[by_document][place] == found.relevance_).all()
+    assert (again.exposure_[by_document][place] == found.exposure_).all()
+    assert (again.propensities_ == found.propensities_).all()
 
 
 def cross_fits(seed=0):

@@ -1,5 +1,6 @@
 """Clicks: rankers learned from logs of clicks, models of clicks, and evaluation from logs."""
 
+from treerank.clicks.click_data import ClickData, count_data, session_data
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
@@ -23,11 +24,12 @@ from treerank.clicks.regression import regression_propensities
 from treerank.clicks.relevance import ClickRelevance
 from treerank.clicks.simulation import make_click_log, simulate_clicks
 from treerank.clicks.ubi import read_ubi
-from treerank.clicks.unbiased_pairs import JointPropensities, UnbiasedPairs, session_data
+from treerank.clicks.unbiased_pairs import JointPropensities, UnbiasedPairs
 
 __all__ = [
     "CLICK_MODELS",
     "ClickCounts",
+    "ClickData",
     "ClickLog",
     "ClickRelevance",
     "ClickShares",
@@ -39,6 +41,7 @@ __all__ = [
     "Preference",
     "PropensityIntervals",
     "UnbiasedPairs",
+    "count_data",
     "estimate_propensities",
     "evaluate_from_log",
     "interleaving_preference",

@@ -23,10 +23,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.checks import shown
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.cross_fits import left_out_scores, new_part
@@ -34,16 +36,19 @@ from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, estimate_propensities
 from treerank.clicks.session_checks import check_any_click
+from treerank.clicks.shown_documents import shown_documents
 from treerank.clicks.shrinkage import gamma_shape
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import Rows
+from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
+from treerank.rankers.training_set import TrainingSet
 
 
 @dataclass(eq=False, repr=False)
@@ -133,23 +138,45 @@ class ClickRelevance(BaseEstimator):
         check_parameters(self)
         counts = log.counts() if isinstance(log, ClickLog) else log
         check_any_click(counts.clicked)
-        shown = np.unique(counts.item)
+        counts = counts.of_items(np.unique(counts.item))
+        X = features_of(counts.items, features, query=query, document=document)
+        return self._fit(counts, X, check_features(self, X, reset=True))
+
+    def fit_training_set(self, data: TrainingSet, columns: Columns) -> Self:
+        """Estimate the relevance of the documents of clicks at positions.
+
+        Rows of a query with equal features are one document. ``columns`` are those of ``data.X``.
+        """
+        check_parameters(self)
+        self.columns_ = columns
+        rows, counts = shown_documents(data)
+        X = data.X[rows]
+        if issparse(X) and self._dense_reader() is not None:
+            raise TypeError(f"X must be dense for clicks={shown(self)}, which reads no other.")
+        return self._fit(counts, X, X)
+
+    def _fit(self, counts: ClickCounts, X: Any, numbers: Any) -> Self:
+        """Estimate the relevance of items, of which ``X`` and ``numbers`` are the features."""
+        self.items_, self.X_ = counts.items, X
+        groups = counts.canonical_order(numbers)
+        counts, queries = counts.of_items(groups.order), QueryGroups(None, groups.indptr)
         if self.propensities is None:
             self.propensities_ = estimate_propensities(counts)
         else:
             self.propensities_ = check_propensities(self.propensities, counts.n_slots)
         weights = self.propensities_, self.propensities_**self.correction
-        self.exposure_, smoothed = (
-            counts.by_item(counts.shown * weight[counts.slot])[shown] for weight in weights
+        exposure, smoothed = (
+            counts.by_item(counts.shown * weight[counts.slot]) for weight in weights
         )
-        clicks = counts.by_item(counts.clicked)[shown]
-        self.items_ = counts.items.taking(shown)
-        self.X_ = features_of(self.items_, features, query=query, document=document)
-        groups = QueryGroups.from_qid(self.items_.query)
-        scores = self._predicted_scores(clicks, smoothed, groups)
-        self.predicted_, self.relevance_, self.shapes_ = _corrected(
-            np.exp(scores), clicks, self.exposure_, groups.codes
+        clicks = counts.by_item(counts.clicked)
+        rows = Rows(numbers, groups.order, None, tuple(self.columns_.categories) or None)
+        scores = self._predicted_scores(rows, clicks, smoothed, queries)
+        predicted, relevance, self.shapes_ = _corrected(
+            np.exp(scores), clicks, exposure, queries.codes
         )
+        place = np.argsort(groups.order)
+        found = (each[place] for each in (exposure, predicted, relevance))
+        self.exposure_, self.predicted_, self.relevance_ = found
         return self
 
     def training_data(self) -> RankingData:
@@ -158,15 +185,13 @@ class ClickRelevance(BaseEstimator):
         The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average.
         """
         check_is_fitted(self)
-        relevance = self.relevance_
-        return RankingData(self.X_, np.log2(1 + relevance / relevance.mean()), self.items_.query)
+        mean = np.sort(self.relevance_).mean()  # sorted, so that no order of rows changes a bit
+        return RankingData(self.X_, np.log2(1 + self.relevance_ / mean), self.items_.query)
 
     def _predicted_scores(
-        self, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
+        self, rows: Rows, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
     ) -> np.ndarray:
         """Return the score of each item by fits that have not seen its query."""
-        numbers = check_features(self, self.X_, reset=True)
-        rows = Rows(numbers, None, None, tuple(self.columns_.categories) or None)
         rates = Judgments.of(clicks / exposure, groups, exposure)
         objective = ClickShares().bind(rates)
         rng = check_random_state(self.random_state)

@@ -17,15 +17,12 @@ pairs weigh by NDCG, too, propensities come from the losses alone.)
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import boxcox
 
 from treerank.checks import check_column, check_number
-from treerank.clicks.features import features_of
-from treerank.clicks.log import ClickLog
-from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.objectives.base import Derivatives, Priced
@@ -35,15 +32,13 @@ from treerank.objectives.losses import logistic
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.weighted_sum import Summable
 from treerank.objectives.weights import Weight
-from treerank.parameters import Rule, check_arguments, check_parameters
+from treerank.parameters import Rule, check_parameters
 from treerank.team import current_team
 
 #: Most sweeps over both kinds of propensities, and the change at which they end.
 _MAX_SWEEPS, _TOL = 100, 1e-12
 #: Least propensity.
 _LEAST = 1e-6
-#: Largest position: there is a sum for each two positions.
-_LAST_POSITION = 1000
 
 
 class JointPropensities(NamedTuple):
@@ -68,9 +63,9 @@ class JointPropensities(NamedTuple):
 class UnbiasedPairs:
     """Pairs of clicked and skipped documents, weighted by joint propensities, as in [1]_.
 
-    The queries of the objective are sessions. A label is the position of a document, from 1, with
-    a minus sign if it was not clicked; :func:`session_data` returns such labels. An ``eval_set``
-    has judged documents instead, since metrics of clicks would prefer the old ranking.
+    Labels are clicks, and queries are sessions; :func:`~treerank.clicks.click_data.session_data`
+    returns them with the positions of documents. An ``eval_set`` has judged documents instead,
+    since metrics of clicks would prefer the old ranking.
 
     Parameters
     ----------
@@ -86,7 +81,7 @@ class UnbiasedPairs:
 
     Examples
     --------
-    >>> from treerank import LightGBMTrees, TreeDirectRanker, make_objective
+    >>> from treerank import LightGBMTrees, TreeDirectRanker
     >>> from treerank.clicks import session_data, simulate_clicks
     >>> rng = np.random.default_rng(0)
     >>> X, qid, document = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10), np.arange(400)
@@ -94,24 +89,24 @@ class UnbiasedPairs:
     >>> log = simulate_clicks(y, qid, old, n_sessions=30, random_state=0)
     >>> data = session_data(log, (X, qid, document))
     >>> trees, loss = LightGBMTrees(n_estimators=20), UnbiasedPairs()
-    >>> ranker = TreeDirectRanker(trees, loss=loss, random_state=0).fit(*data)
+    >>> ranker = TreeDirectRanker(trees, loss=loss, random_state=0).fit(**data._asdict())
     >>> ranker.score(X, y, qid) > 0.9
     True
-    >>> objective = make_objective(data.y, data.qid, loss=loss)
-    >>> objective.propensities(ranker.predict(data.X)).clicked.round(1)[[0, 4, 9]]
+    >>> ranker.propensities_.round(1)[[0, 4, 9]]
     array([1. , 0.7, 0.4])
     """
 
     weight: Weight = "ndcg"
     correction: Annotated[float, Rule(check_number, above=0, at_most=1)] = 0.5
 
+    reads_positions: ClassVar[bool] = True
+
     def __post_init__(self) -> None:
         """Check the settings."""
         check_parameters(self)
 
     def bind(self, judgments: Judgments) -> "UnbiasedPairsObjective":
-        """Return the objective of sessions; refuse labels that are no positions."""
-        _check_positions(judgments.y)
+        """Return the objective of sessions."""
         if current_team().size > 1:
             raise ValueError("loss must not be UnbiasedPairs where several workers train.")
         return UnbiasedPairsObjective(self, judgments)
@@ -126,7 +121,7 @@ class UnbiasedPairsObjective(Summable):
     loss : UnbiasedPairs
         Settings.
     judgments : Judgments
-        Positions, with a minus sign where there was no click; sessions and weights.
+        Clicks, positions, sessions and weights.
     """
 
     loss: UnbiasedPairs
@@ -147,8 +142,12 @@ class UnbiasedPairsObjective(Summable):
         scores = np.asarray(scores, dtype=np.float64)
         return self._weighed(self._solved(scores)).derivatives(scores, iteration=iteration)
 
-    def propensities(self, scores: np.ndarray) -> JointPropensities:
-        """Return the propensities that these scores give."""
+    def propensities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the propensities of clicks that these scores give."""
+        return self.joint_propensities(scores).clicked
+
+    def joint_propensities(self, scores: np.ndarray) -> JointPropensities:
+        """Return the propensities of clicks and of skips that these scores give."""
         found = self._solved(check_column("scores", scores, len(self.judgments.y)))
         return JointPropensities(*(each / each[0] for each in found))
 
@@ -168,8 +167,7 @@ class UnbiasedPairsObjective(Summable):
     @cached_property
     def _pairs(self) -> PairwiseObjective:
         """The pairs of clicked and skipped documents, without propensities."""
-        whole = self.judgments.whole._replace(largest_label=1.0)
-        clicks = replace(self.judgments, y=(self.judgments.y > 0).astype(np.float64), whole=whole)
+        clicks = replace(self.judgments, position=None)
         pairs = bind_loss("logistic", clicks, PairSettings(self.loss.weight))
         assert isinstance(pairs, PairwiseObjective)
         return pairs
@@ -177,7 +175,8 @@ class UnbiasedPairsObjective(Summable):
     @cached_property
     def _place(self) -> np.ndarray:
         """Number of each row's position, from 0."""
-        return np.abs(self.judgments.y).astype(np.int64) - 1
+        assert self.judgments.position is not None
+        return self.judgments.position - 1
 
     @cached_property
     def _price(self) -> float:
@@ -216,51 +215,6 @@ class UnbiasedPairsObjective(Summable):
         clicked, skipped = (each[self._place] for each in propensities)
         weight = self.judgments.sample_weight / np.where(self.judgments.y > 0, clicked, skipped)
         return self._pairs.weighted(weight)
-
-
-@check_arguments
-def session_data(
-    log: ClickLog, features: Any, *, query: str = "query", document: str = "document"
-) -> RankingData:
-    """Return the impressions of a log as X, y and qid: features, positions and sessions.
-
-    Parameters
-    ----------
-    log : ClickLog
-        Sessions and their clicks.
-    features : data frame, path of a Parquet file, or tuple (X, query, document)
-        Features of each document of a query that the log shows.
-    query, document : str, default="query" and "document"
-        Columns of a data frame that are no features.
-
-    Returns
-    -------
-    RankingData
-        ``y`` is the position, from 1, with a minus sign where there was no click. Only
-        :class:`UnbiasedPairs` reads such labels; metrics do not.
-
-    Examples
-    --------
-    >>> log = ClickLog.from_columns(["s", "s"], ["q", "q"], ["a", "b"], [1, 2], [0, 1])
-    >>> session_data(log, ([[0.5], [0.7]], ["q", "q"], ["a", "b"])).y
-    array([-1.,  2.])
-    """
-    log = log.repeated()
-    shown = log.items.taking(log.item)
-    X = features_of(shown, features, query=query, document=document)
-    return RankingData(X, np.where(log.clicked, 1.0, -1.0) * log.position, log.session)
-
-
-def _check_positions(y: np.ndarray) -> None:
-    """Refuse labels that are no positions."""
-    position = np.abs(y)
-    wrong = (position != np.floor(position)) | (position < 1) | (position > _LAST_POSITION)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"y must be a position from 1 to {_LAST_POSITION:,} where there was a click, and minus "
-            f"that where there was none; got {float(y[row])!r} in row {row}."
-        )
 
 
 @njit

@@ -1,4 +1,4 @@
-"""Training set: documents, labels, queries and weights of a fit, checked and put in order.
+"""Training set: documents, labels, queries, weights, positions of a fit, checked and put in order.
 
 Rows of weight zero are left out first. The others are put in canonical order, which depends on
 their content alone, so neither a shuffle of the rows nor other names of the queries change the
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from treerank.checks import check_weight
 from treerank.inputs.canonical import ordered_queries, places_in_team
 from treerank.inputs.grouping import QueryGroups, check_constant_within
+from treerank.inputs.positions import check_positions
 from treerank.objectives.base import Objective
 from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments
@@ -45,6 +46,8 @@ class TrainingSet:
         All labels by name if there are several; ``y`` is the first of them.
     places : ndarray of shape (n_documents,) or None
         Place of each document in the training order of all workers, where there are several.
+    position : ndarray of int of shape (n_documents,) or None
+        Position, from 1, at which each document was shown; the labels are then clicks, 0 or 1.
     """
 
     X: Any
@@ -56,6 +59,7 @@ class TrainingSet:
     pairs: GivenPairs | None = None
     labels: dict[str, np.ndarray] | None = None
     places: np.ndarray | None = None
+    position: np.ndarray | None = None
 
     @property
     def features(self) -> Any:
@@ -68,9 +72,9 @@ class TrainingSet:
         return None if self.query_weight is None else self.groups.first_of(self.query_weight)
 
     def judgments(self, seed: int) -> Judgments:
-        """Return labels, queries and weights, as objectives take them."""
+        """Return labels, queries, weights and positions, as objectives take them."""
         weights = self.sample_weight, self.weight_of_queries
-        return Judgments.of(self.y, self.groups, *weights, seed, self.places)
+        return Judgments.of(self.y, self.groups, *weights, seed, self.places, self.position)
 
     def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
         """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""
@@ -103,6 +107,7 @@ class TrainingSet:
             None if self.pairs is None else self.pairs.taking(positions),
             self.labels and {name: y[positions] for name, y in self.labels.items()},
             None if self.places is None else self.places[positions],
+            None if self.position is None else self.position[positions],
         )
 
     def split_by_query(self, share: float, rng: np.random.RandomState) -> tuple[Self, Self]:
@@ -124,6 +129,7 @@ def training_set(
     query_weight: ArrayLike | None = None,
     given_pairs: ArrayLike | None = None,
     labels: dict[str, np.ndarray] | None = None,
+    position: ArrayLike | None = None,
 ) -> TrainingSet:
     """Check what is aligned with the rows of ``X``, and put it in training order.
 
@@ -143,6 +149,8 @@ def training_set(
         The user's own pairs, see :func:`treerank.objectives.factory.make_objective`.
     labels : dict from str to ndarray of shape (n_all_rows,), default=None
         All labels by name if there are several.
+    position : array-like of shape (n_all_rows,), default=None
+        Position at which each row was shown, from 1; ``y`` are then clicks, 0 or 1.
 
     Returns
     -------
@@ -168,6 +176,7 @@ def training_set(
         by_query,
         None if given_pairs is None else GivenPairs.from_table(given_pairs, groups),
         labels,
+        position=check_positions(position, y),
     )
     return _in_canonical_order(_without_idle_weights(as_given))
 
@@ -208,7 +217,7 @@ def _in_canonical_order(data: TrainingSet) -> TrainingSet:
     X = data.X if len(data.rows) == data.X.shape[0] else data.X[data.rows]
     weights = (data.sample_weight, data.query_weight, *_sums_over_pairs(data))
     others = list((data.labels or {}).values())[1:]
-    ordered, hashes = ordered_queries(X, data.groups, data.y, *weights, *others)
+    ordered, hashes = ordered_queries(X, data.groups, data.y, *weights, *others, data.position)
     taken = data.taking(ordered.order)
     pairs = taken.pairs
     if pairs is not None:

@@ -1,0 +1,57 @@
+"""Positions: where documents were shown, and whether they were clicked there."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_column
+
+#: Largest position: some objectives have a sum for each two positions.
+LAST_POSITION = 1000
+
+
+def check_positions(position: ArrayLike | None, y: np.ndarray) -> np.ndarray | None:
+    """Return the position of each document as a whole number; ``None`` stays ``None``.
+
+    Where positions are given, ``y`` are clicks. Anything else than 0 and 1 is refused.
+
+    Examples
+    --------
+    >>> check_positions([1, 2], np.array([0.0, 1.0]))
+    array([1, 2])
+    >>> check_positions([0, 1], np.array([0.0, 1.0]))
+    Traceback (most recent call last):
+    ...
+    ValueError: position must be a whole number from 1 to 1000; got 0.0 in row 0.
+    """
+    if position is None:
+        return None
+    found = check_column("position", position, len(y))
+    wrong = (found != np.floor(found)) | (found < 1) | (found > LAST_POSITION)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"position must be a whole number from 1 to {LAST_POSITION}; got "
+            f"{float(found[row])!r} in row {row}."
+        )
+    no_click = (y != 0) & (y != 1)
+    if no_click.any():
+        row = int(np.argmax(no_click))
+        raise ValueError(
+            f"y must be a click, 0 or 1, where position is given; got {float(y[row])!r} in row "
+            f"{row}."
+        )
+    return found.astype(np.int64)
+
+
+def check_any_click(clicks: np.ndarray) -> None:
+    """Refuse clicks that are all 0: nothing can be learned from them.
+
+    Examples
+    --------
+    >>> check_any_click(np.zeros(3))
+    Traceback (most recent call last):
+    ...
+    ValueError: y must be 1, a click, in some row where position is given; got none.
+    """
+    if not clicks.any():
+        raise ValueError("y must be 1, a click, in some row where position is given; got none.")
