@@ -3,13 +3,16 @@
 NDCG@10 of every test query, for several seeds; queries without a relevant document are left out.
 Sets are LETOR folds, ``clueweb09`` or an ``msrd.npz``, where folds 0 and 1 train, 2 validates and
 the others test. All rankers get the same trees and stop early on the validation part, except the
-best one, which stops on queries that it leaves out. Results go to a folder, and a second run
-measures only what is missing there. ``--costs`` times one fold instead: fits and predictions of the
+best one, which stops on queries that it leaves out. ``--refit`` gives all rankers the same labels:
+they learn from both parts, the best one at once, the others with as many trees as early stopping
+on the validation part keeps. Results go to a folder, and a second run measures only what is missing
+there. ``--costs`` times one fold instead: fits and predictions of the
 best ranker, of an LGBMRanker that stops early, and of one with as many trees as the best one keeps.
 """
 
 import argparse
 import functools
+import itertools
 import time
 from operator import itemgetter
 from pathlib import Path
@@ -19,7 +22,7 @@ import lightgbm
 import numpy as np
 import quality_rankers
 from bench_quality import NDCG_AT_10, folds_of
-from quality_rankers import PEERS, fit_ours
+from quality_rankers import PEERS, fit_ours, joined, refitted
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank import TreeDirectRanker
@@ -44,6 +47,11 @@ def fit_best(train, valid, seed):
     return ranker.fit(*train, eval_set=valid).predict
 
 
+def fit_best_to_all(train, valid, seed):
+    """Fit the best ranker to both parts."""
+    return fit_best(joined(train, valid), None, seed)
+
+
 def searched(fit):
     """Return a function that fits all candidates and keeps the best on the validation part."""
 
@@ -59,8 +67,11 @@ def searched(fit):
     return fit_candidates
 
 
-RANKERS = PEERS | {"TreeDirectRanker()": lambda *data: fit_ours({}, *data), "best": fit_best}
+STOPPED = PEERS | {"TreeDirectRanker()": lambda *data: fit_ours({}, *data)}
+RANKERS = STOPPED | {"best": fit_best}
 SEARCHED = {f"{label}, searched": searched(fit) for label, fit in PEERS.items()}
+REFITTED = {f"{label}, refitted": refitted(fit) for label, fit in STOPPED.items()}
+REFITTED["best, refitted"] = fit_best_to_all
 
 
 def parts_of(name, folder):
@@ -80,7 +91,7 @@ def measure(name, parts, label, seed):
     values, seconds = [], 0.0
     for train, valid, test in parts:
         start = time.process_time()
-        predict = (RANKERS | SEARCHED)[label](train, valid, seed)
+        predict = (RANKERS | SEARCHED | REFITTED)[label](train, valid, seed)
         seconds += time.process_time() - start
         values.append(NDCG_AT_10.per_query(test[1], predict(test[0]), test[2]))
     return np.append(np.concatenate(values), seconds)
@@ -135,14 +146,24 @@ def stored(arguments, name, label, seed):
     return np.load(path)
 
 
+def say_differences(found):
+    """Print the lead of each best ranker over all queries, given values by ranker and data set."""
+    pooled = {k: np.concatenate([v[:-1] for v in sets.values()]) for k, sets in found.items()}
+    kept = ~np.isnan(next(iter(pooled.values())))
+    for best, label in itertools.permutations(pooled, 2):
+        if best.startswith("best"):
+            a, b = pooled[best][kept], pooled[label][kept]
+            difference, p_value = bootstrap_interval(a - b), randomization_test(a, b).p_value
+            print(f"{best} - {label:34} {np.mean(a - b):+.4f} {difference}, p = {p_value:.4f}")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--results", type=Path)
     parser.add_argument("--sets", nargs="+", default=["mq2008", "ohsumed", "clueweb09"])
-    parser.add_argument(
-        "--rankers", nargs="+", default=list(RANKERS), choices=[*RANKERS, *SEARCHED]
-    )
+    parser.add_argument("--rankers", nargs="+", choices=[*RANKERS, *SEARCHED, *REFITTED])
+    parser.add_argument("--refit", action="store_true")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--costs", action="store_true")
     arguments = parser.parse_args()
@@ -152,22 +173,18 @@ def main():
             time_costs(name, parts_of(name, arguments.data))
         return
     arguments.results.mkdir(exist_ok=True)
-    found = {label: {} for label in arguments.rankers}
+    labels = arguments.rankers or list(REFITTED if arguments.refit else RANKERS)
+    found = {label: {} for label in labels}
     for name in arguments.sets:
-        for label in arguments.rankers:
+        for label in labels:
             seeds = [stored(arguments, name, label, seed) for seed in range(arguments.seeds)]
             found[label][name] = np.mean(seeds, axis=0)
             mean, seconds = np.nanmean(found[label][name][:-1]), found[label][name][-1]
-            print(f"{name:10} {label:24} {mean:.4f} {seconds:8.1f} s CPU", flush=True)
-    for label in arguments.rankers:
+            print(f"{name:10} {label:34} {mean:.4f} {seconds:8.1f} s CPU", flush=True)
+    for label in labels:
         means = [np.nanmean(values[:-1]) for values in found[label].values()]
-        print(f"mean       {label:24} {np.mean(means):.4f}")
-    pooled = {k: np.concatenate([v[:-1] for v in sets.values()]) for k, sets in found.items()}
-    kept = ~np.isnan(next(iter(pooled.values())))
-    for label in set(pooled) - {"best"} if "best" in pooled else ():
-        a, b = pooled["best"][kept], pooled[label][kept]
-        difference, test = bootstrap_interval(a - b), randomization_test(a, b)
-        print(f"best - {label:24} {np.mean(a - b):+.4f} {difference}, p = {test.p_value:.4f}")
+        print(f"mean       {label:34} {np.mean(means):.4f}")
+    say_differences(found)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,12 @@
 """Rankers of ``bench_quality.py``: ours and the engines' own, with the same trees.
 
 Each function fits a ranker, stops it early on the validation part, and returns its ``predict``.
+Without a validation part (None) it grows all trees. ``refitted`` makes a function that looks up the
+number of trees on the validation part, and then learns from this part, too.
 """
+
+from operator import attrgetter
+from unittest.mock import patch
 
 import catboost
 import lightgbm
@@ -23,6 +28,11 @@ def sorted_by_query(X, y, qid):
     return X[order], y[order], codes[order], np.bincount(codes)
 
 
+def patience(valid):
+    """Return the patience of early stopping, or None without a validation part."""
+    return None if valid is None else PATIENCE
+
+
 def fit_ours(settings, train, valid, seed):
     """Fit TreeDirectRanker with some settings."""
     settings = {"feature_part": "lightgbm"} | settings
@@ -31,7 +41,7 @@ def fit_ours(settings, train, valid, seed):
     part.set_params(
         n_estimators=TREES,
         learning_rate=RATE,
-        early_stopping_rounds=PATIENCE,
+        early_stopping_rounds=patience(valid),
         n_jobs=JOBS,
         **{leaves: LEAVES},
     )
@@ -43,7 +53,6 @@ def fit_ours(settings, train, valid, seed):
 def fit_lightgbm(train, valid, seed):
     """Fit LightGBM's lambdarank."""
     X, y, _, sizes = sorted_by_query(*train)
-    X_valid, y_valid, _, valid_sizes = sorted_by_query(*valid)
     ranker = lightgbm.LGBMRanker(
         n_estimators=TREES,
         learning_rate=RATE,
@@ -52,6 +61,9 @@ def fit_lightgbm(train, valid, seed):
         verbosity=-1,
         n_jobs=JOBS,
     )
+    if valid is None:
+        return ranker.fit(X, y, group=sizes).predict
+    X_valid, y_valid, _, valid_sizes = sorted_by_query(*valid)
     stop = lightgbm.early_stopping(PATIENCE, verbose=False)
     held_out = {"eval_set": [(X_valid, y_valid)], "eval_group": [valid_sizes], "eval_at": [10]}
     return ranker.fit(X, y, group=sizes, callbacks=[stop], **held_out).predict
@@ -60,12 +72,14 @@ def fit_lightgbm(train, valid, seed):
 def fit_xgboost(train, valid, seed):
     """Fit XGBoost's rank:ndcg."""
     X, y, qid, _ = sorted_by_query(*train)
-    X_valid, y_valid, valid_qid, _ = sorted_by_query(*valid)
     ranker = xgboost.XGBRanker(
         objective="rank:ndcg", n_estimators=TREES, learning_rate=RATE, random_state=seed,
         max_leaves=LEAVES, max_depth=0, grow_policy="lossguide", eval_metric="ndcg@10",
-        early_stopping_rounds=PATIENCE, n_jobs=JOBS,
+        early_stopping_rounds=patience(valid), n_jobs=JOBS,
     )  # fmt: skip
+    if valid is None:
+        return ranker.fit(X, y, qid=qid).predict
+    X_valid, y_valid, valid_qid, _ = sorted_by_query(*valid)
     ranker.fit(X, y, qid=qid, eval_set=[(X_valid, y_valid)], eval_qid=[valid_qid], verbose=False)
     return ranker.predict
 
@@ -74,14 +88,12 @@ def fit_catboost(train, valid, seed):
     """Fit CatBoost's YetiRank."""
     ranker = catboost.CatBoostRanker(
         loss_function="YetiRank", eval_metric="NDCG:top=10", iterations=TREES, random_seed=seed,
-        learning_rate=RATE, depth=DEPTH, early_stopping_rounds=PATIENCE, silent=True,
+        learning_rate=RATE, depth=DEPTH, early_stopping_rounds=patience(valid), silent=True,
         thread_count=JOBS, allow_writing_files=False,
     )  # fmt: skip
-    pools = [
-        catboost.Pool(X, y, group_id=qid)
-        for X, y, qid, _ in (sorted_by_query(*train), sorted_by_query(*valid))
-    ]
-    return ranker.fit(pools[0], eval_set=pools[1]).predict
+    parts = [sorted_by_query(*part) for part in (train, valid) if part is not None]
+    pools = [catboost.Pool(X, y, group_id=qid) for X, y, qid, _ in parts]
+    return ranker.fit(pools[0], eval_set=pools[1:] or None).predict
 
 
 PEERS = {
@@ -89,3 +101,27 @@ PEERS = {
     "XGBRanker rank:ndcg": fit_xgboost,
     "CatBoostRanker YetiRank": fit_catboost,
 }
+
+#: Number of trees that a fitted ranker keeps.
+N_TREES = {
+    lightgbm.LGBMRanker: attrgetter("best_iteration_"),
+    xgboost.XGBRanker: lambda ranker: ranker.best_iteration + 1,
+    catboost.CatBoostRanker: attrgetter("tree_count_"),
+    TreeDirectRanker: attrgetter("best_iteration_"),
+}
+
+
+def joined(*parts):
+    """Return the rows of several parts as one."""
+    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+
+def refitted(fit):
+    """Return a function that fits to both parts, with as many trees as early stopping keeps."""
+
+    def fit_to_all(train, valid, seed):
+        stopped = fit(train, valid, seed).__self__
+        with patch(f"{__name__}.TREES", N_TREES[type(stopped)](stopped)):
+            return fit(joined(train, valid), None, seed)
+
+    return fit_to_all
