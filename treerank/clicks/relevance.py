@@ -15,11 +15,28 @@ Few clicks are noise, so that labels made of clicks alone teach noise. Three ste
    posterior mean of :math:`m_i u_q v_i`. The spread of both factors is the most likely one, so
    many clicks outweigh the features, and few do not.
 
+Users who trust the old ranking click at position :math:`k` with probability
+:math:`\theta_k r + \varepsilon_k` [2]_. So a document has :math:`t_i = \sum_k n_{ik}
+\varepsilon_k` clicks that say nothing of its relevance, and :math:`c_i - t_i`, not below 0, takes
+the place of its clicks.
+
+The doubly robust estimate [3]_ corrects what was predicted by all clicks there are,
+
+.. math:: r_i = m_i + \frac{c_i - t_i - e_i m_i}{\max(e_i, \tau n_q)},
+
+with :math:`\tau = 10 / \sqrt N` for :math:`N` sessions, :math:`n_q` of them of the query. Its mean
+is right where the prediction or the exposure is. The posterior mean is of this kind, too: it adds
+to the exposure instead of clipping it.
+
 .. [1] Aouali, Brunel, Rohde and Korba (2023). Exponential smoothing for off-policy learning. ICML.
+.. [2] Vardasbi, Oosterhuis and de Rijke (2020). When inverse propensity scoring does not work:
+   affine corrections for unbiased learning to rank. CIKM.
+.. [3] Oosterhuis (2023). Doubly robust estimation for correcting position bias in click feedback
+   for unbiased learning to rank. ACM Transactions on Information Systems.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,7 +49,8 @@ from treerank.clicks.counts import ClickCounts
 from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
-from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.clicks.models.trust_bias import TrustBias
+from treerank.clicks.propensities import check_propensities, check_trust, estimate_propensities
 from treerank.clicks.session_checks import check_any_click
 from treerank.clicks.shrinkage import gamma_shape
 from treerank.datasets.ranking_data import RankingData
@@ -44,6 +62,11 @@ from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
+
+#: Least share of a query's sessions that examine a document, times the root of all sessions.
+_CLIP = 10.0
+#: Least weight of relevance at a position over that at the first one.
+_LEAST = 0.01
 
 
 @dataclass(eq=False, repr=False)
@@ -62,6 +85,12 @@ class ClickRelevance(BaseEstimator):
     correction : float, default=0.5
         Power of the propensities to which the feature part is fitted: 1 corrects positions in full,
         0 ignores them. Clicks then correct what it predicts, with propensities in full.
+    trust : bool or array-like of shape (n_positions,), default=False
+        Probability that a document is clicked for its position, whatever its relevance. Such clicks
+        are left out. True estimates it, and propensities with it, as the click model "trust_bias".
+    estimate : {"posterior", "doubly_robust"}, default="posterior"
+        How clicks correct what features predict. "doubly_robust" is unbiased where propensities are
+        known, and varies more.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -69,6 +98,8 @@ class ClickRelevance(BaseEstimator):
     ----------
     propensities_ : ndarray of shape (n_positions,)
         Probability that each position is examined.
+    trust_ : ndarray of shape (n_positions,)
+        Probability of a click for the position alone.
     X_ : data frame or array of shape (n_items, n_features)
         Features of each item that the log shows.
     items_ : Items
@@ -78,7 +109,8 @@ class ClickRelevance(BaseEstimator):
     predicted_ : ndarray of shape (n_items,)
         Relevance that the features of each item predict.
     relevance_ : ndarray of shape (n_items,)
-        Relevance of each item, given its clicks, too: its rate of clicks at the first position.
+        Relevance of each item, given its clicks, too: its rate of clicks at the first position,
+        without those by trust. A doubly robust estimate may be below 0.
     shapes_ : tuple of float
         Shapes of the distributions of the factors of queries and documents. The larger, the less
         clicks change.
@@ -103,6 +135,8 @@ class ClickRelevance(BaseEstimator):
     n_bags: Several = 5
     propensities: ArrayLike | None = None
     correction: Probability = 0.5
+    trust: ArrayLike | bool = False
+    estimate: Literal["posterior", "doubly_robust"] = "posterior"
     random_state: Seed = None
 
     @check_arguments
@@ -134,32 +168,56 @@ class ClickRelevance(BaseEstimator):
         counts = log.counts() if isinstance(log, ClickLog) else log
         check_any_click(counts.clicked)
         shown = np.unique(counts.item)
-        if self.propensities is None:
-            self.propensities_ = estimate_propensities(counts)
-        else:
-            self.propensities_ = check_propensities(self.propensities, counts.n_slots)
+        self.propensities_, self.trust_ = self._of_positions(counts)
         weights = self.propensities_, self.propensities_**self.correction
         self.exposure_, smoothed = (
             counts.by_item(counts.shown * weight[counts.slot])[shown] for weight in weights
         )
-        clicks = counts.by_item(counts.clicked)[shown]
+        clicks = counts.by_item(counts.clicked - counts.shown * self.trust_[counts.slot])[shown]
+        left = np.maximum(clicks, 0)
+        if not left.any():
+            raise ValueError("trust must leave some clicks; got one that explains all of them.")
         self.items_ = counts.items.taking(shown)
         self.X_ = features_of(self.items_, features, query=query, document=document)
         groups = QueryGroups.from_qid(self.items_.query)
-        scores = self._predicted_scores(clicks, smoothed, groups)
+        scores = self._predicted_scores(left, smoothed, groups)
         self.predicted_, self.relevance_, self.shapes_ = _corrected(
-            np.exp(scores), clicks, self.exposure_, groups.codes
+            np.exp(scores), left, self.exposure_, groups.codes
         )
+        if self.estimate == "doubly_robust":
+            first = counts.by_item(counts.shown * (counts.slot == 0))[shown]
+            sessions = np.bincount(groups.codes, first)[groups.codes]
+            n_sessions = counts.by_slot(counts.shown)[0]
+            least = sessions * min(1.0, _CLIP / np.sqrt(n_sessions))
+            self.relevance_ = _doubly_robust(self.predicted_, clicks, self.exposure_, least)
         return self
 
     def training_data(self) -> RankingData:
         """Return X, y and qid, from which any ranker learns.
 
-        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average.
+        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average. Where a
+        relevance is below 0, that of all documents of the query is raised: pairs weigh by
+        differences.
         """
         check_is_fitted(self)
-        relevance = self.relevance_
-        return RankingData(self.X_, np.log2(1 + relevance / relevance.mean()), self.items_.query)
+        groups = QueryGroups.from_qid(self.items_.query)
+        lowest = np.zeros(groups.n_queries)
+        np.minimum.at(lowest, groups.codes, self.relevance_)
+        gain = self.relevance_ - lowest[groups.codes]
+        return RankingData(self.X_, np.log2(1 + gain / gain.mean()), self.items_.query)
+
+    def _of_positions(self, counts: ClickCounts) -> tuple[np.ndarray, np.ndarray]:
+        """Return the propensity of each position, and the probability of a click by trust."""
+        if self.trust is True:
+            if self.propensities is not None:
+                raise ValueError("propensities must be None where trust is True, which tells both.")
+            model = TrustBias().fit(counts)
+            return np.maximum(model.examination_ / model.examination_[0], _LEAST), model.trust_
+        given = np.zeros(counts.n_slots) if self.trust is False else self.trust
+        trust = check_trust(given, counts.n_slots)
+        if self.propensities is None:
+            return estimate_propensities(counts), trust
+        return check_propensities(self.propensities, counts.n_slots), trust
 
     def _predicted_scores(
         self, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
@@ -191,3 +249,10 @@ def _corrected(
     expected, rate = expected * factor[query], predicted * factor[query]
     shape = gamma_shape(clicks, expected)
     return predicted, rate * (shape + clicks) / (shape + expected), (shape_of_queries, shape)
+
+
+def _doubly_robust(
+    predicted: np.ndarray, clicks: np.ndarray, exposure: np.ndarray, least: np.ndarray
+) -> np.ndarray:
+    """Return predicted rates, corrected by the clicks that were not predicted."""
+    return predicted + (clicks - exposure * predicted) / np.maximum(exposure, least)
