@@ -158,6 +158,21 @@ def test_counts_tell_as_much_as_the_log(data, fitted):
     assert (found.relevance_ == fitted.relevance_).all()
 
 
+def test_neither_names_of_queries_and_documents_nor_the_order_of_sessions_change_anything(data):
+    X, y, qid, log = data
+    found = ClickRelevance(random_state=0).fit(log, (X, qid, np.arange(len(y))))
+    name, session = np.random.default_rng(1).permutation(len(y)), log.session[::-1]
+    document, query = name[log.items.document[log.item]], -log.items.query[log.item]
+    columns = (query, document, log.position, log.clicked)
+    other = ClickLog.from_columns(session, *(column[::-1] for column in columns))
+    again = ClickRelevance(random_state=0).fit(other, (X, -qid, name))
+    place = np.argsort(np.argsort(name[found.items_.document]))
+    by_document = np.argsort(again.items_.document)
+    assert (again.relevance_[by_document][place] == found.relevance_).all()
+    assert (again.exposure_[by_document][place] == found.exposure_).all()
+    assert (again.propensities_ == found.propensities_).all()
+
+
 def cross_fits(seed=0):
     """Return features of few values, clicks of 20 queries, and their fits without some queries."""
     rng = np.random.default_rng(seed)

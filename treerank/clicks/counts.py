@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from treerank.clicks.items import Items
+from treerank.inputs.canonical import canonical_order, group_hashes, row_hashes
+from treerank.inputs.grouping import QueryGroups
 from treerank.lazy import load_object
 from treerank.parameters import Count, check_arguments
 
@@ -27,8 +29,8 @@ class ClickCounts:
         Number of the item, ascending.
     slot : ndarray of int32 of shape (n_counts,)
         Slot: for most purposes the position, counted from 0.
-    shown, clicked : ndarray of int32 of shape (n_counts,)
-        Number of impressions and of clicks.
+    shown, clicked : ndarray of int32 or float64 of shape (n_counts,)
+        Number of impressions and of clicks, or the sums of their weights.
     items : Items
         Query and document of each item.
     n_slots : int
@@ -96,6 +98,23 @@ class ClickCounts:
         is_new = np.diff(pair, prepend=-1) > 0
         items = ids.items(pair[is_new])
         return cls(_narrow(np.cumsum(is_new)) - 1, slot, shown, clicks, items, n_slots)
+
+    def of_items(self, items: np.ndarray) -> Self:
+        """Return the counts of some items alone, by their numbers; they are numbered anew."""
+        place = np.full(len(self.items), -1, dtype=np.int32)
+        place[items] = np.arange(len(items), dtype=np.int32)
+        kept = np.flatnonzero(place[self.item] >= 0)
+        rows = kept[np.lexsort((self.slot[kept], place[self.item[kept]]))]
+        numbers = self.slot[rows], self.shown[rows], self.clicked[rows]
+        return type(self)(place[self.item[rows]], *numbers, self.items.taking(items), self.n_slots)
+
+    def canonical_order(self, X: Any) -> QueryGroups:
+        """Sort items, all of them shown, by their features ``X`` and their counts alone."""
+        of_item = QueryGroups(None, np.append(0, np.cumsum(np.bincount(self.item))))
+        numbers = np.column_stack([self.slot, self.shown, self.clicked]).astype(np.float64)
+        counted = group_hashes(row_hashes(numbers), of_item)
+        queries = QueryGroups.from_qid(self.items.query)
+        return canonical_order(X, queries, self.by_item(self.clicked), counted)
 
     def by_item(self, values: np.ndarray) -> np.ndarray:
         """Sum values by item."""

@@ -40,10 +40,12 @@ from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.checks import shown
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.cross_fits import left_out_scores, new_part
@@ -52,16 +54,19 @@ from treerank.clicks.log import ClickLog
 from treerank.clicks.models.trust_bias import TrustBias
 from treerank.clicks.propensities import check_propensities, check_trust, estimate_propensities
 from treerank.clicks.session_checks import check_any_click
+from treerank.clicks.shown_documents import shown_documents
 from treerank.clicks.shrinkage import gamma_shape
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import Rows
+from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
+from treerank.rankers.training_set import TrainingSet
 
 #: Least share of a query's sessions that examine a document, times the root of all sessions.
 _CLIP = 10.0
@@ -167,29 +172,48 @@ class ClickRelevance(BaseEstimator):
         check_parameters(self)
         counts = log.counts() if isinstance(log, ClickLog) else log
         check_any_click(counts.clicked)
-        shown = np.unique(counts.item)
+        counts = counts.of_items(np.unique(counts.item))
+        X = features_of(counts.items, features, query=query, document=document)
+        return self._fit(counts, X, check_features(self, X, reset=True))
+
+    def fit_training_set(self, data: TrainingSet, columns: Columns) -> Self:
+        """Estimate the relevance of the documents of clicks at positions.
+
+        Rows of a query with equal features are one document. ``columns`` are those of ``data.X``.
+        """
+        check_parameters(self)
+        self.columns_ = columns
+        rows, counts = shown_documents(data)
+        X = data.X[rows]
+        if issparse(X) and self._dense_reader() is not None:
+            raise TypeError(f"X must be dense for clicks={shown(self)}, which reads no other.")
+        return self._fit(counts, X, X)
+
+    def _fit(self, counts: ClickCounts, X: Any, numbers: Any) -> Self:
+        """Estimate the relevance of items, of which ``X`` and ``numbers`` are the features."""
+        self.items_, self.X_ = counts.items, X
+        groups = counts.canonical_order(numbers)
+        counts, queries = counts.of_items(groups.order), QueryGroups(None, groups.indptr)
         self.propensities_, self.trust_ = self._of_positions(counts)
         weights = self.propensities_, self.propensities_**self.correction
-        self.exposure_, smoothed = (
-            counts.by_item(counts.shown * weight[counts.slot])[shown] for weight in weights
+        exposure, smoothed = (
+            counts.by_item(counts.shown * weight[counts.slot]) for weight in weights
         )
-        clicks = counts.by_item(counts.clicked - counts.shown * self.trust_[counts.slot])[shown]
+        clicks = counts.by_item(counts.clicked - counts.shown * self.trust_[counts.slot])
         left = np.maximum(clicks, 0)
         if not left.any():
             raise ValueError("trust must leave some clicks; got one that explains all of them.")
-        self.items_ = counts.items.taking(shown)
-        self.X_ = features_of(self.items_, features, query=query, document=document)
-        groups = QueryGroups.from_qid(self.items_.query)
-        scores = self._predicted_scores(left, smoothed, groups)
-        self.predicted_, self.relevance_, self.shapes_ = _corrected(
-            np.exp(scores), left, self.exposure_, groups.codes
+        rows = Rows(numbers, groups.order, None, tuple(self.columns_.categories) or None)
+        scores = self._predicted_scores(rows, left, smoothed, queries)
+        predicted, relevance, self.shapes_ = _corrected(
+            np.exp(scores), left, exposure, queries.codes
         )
         if self.estimate == "doubly_robust":
-            first = counts.by_item(counts.shown * (counts.slot == 0))[shown]
-            sessions = np.bincount(groups.codes, first)[groups.codes]
-            n_sessions = counts.by_slot(counts.shown)[0]
-            least = sessions * min(1.0, _CLIP / np.sqrt(n_sessions))
-            self.relevance_ = _doubly_robust(self.predicted_, clicks, self.exposure_, least)
+            least = _least_exposure(counts, queries.codes)
+            relevance = _doubly_robust(predicted, clicks, exposure, least)
+        place = np.argsort(groups.order)
+        found = (each[place] for each in (exposure, predicted, relevance))
+        self.exposure_, self.predicted_, self.relevance_ = found
         return self
 
     def training_data(self) -> RankingData:
@@ -220,11 +244,9 @@ class ClickRelevance(BaseEstimator):
         return check_propensities(self.propensities, counts.n_slots), trust
 
     def _predicted_scores(
-        self, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
+        self, rows: Rows, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
     ) -> np.ndarray:
         """Return the score of each item by fits that have not seen its query."""
-        numbers = check_features(self, self.X_, reset=True)
-        rows = Rows(numbers, None, None, tuple(self.columns_.categories) or None)
         rates = Judgments.of(clicks / exposure, groups, exposure)
         objective = ClickShares().bind(rates)
         rng = check_random_state(self.random_state)
@@ -256,3 +278,11 @@ def _doubly_robust(
 ) -> np.ndarray:
     """Return predicted rates, corrected by the clicks that were not predicted."""
     return predicted + (clicks - exposure * predicted) / np.maximum(exposure, least)
+
+
+def _least_exposure(counts: ClickCounts, query: np.ndarray) -> np.ndarray:
+    """Return the exposure to which lower ones are raised: a share of the sessions of the query."""
+    cell = query[counts.item] * counts.n_slots + counts.slot
+    shown_at = np.bincount(cell, counts.shown, minlength=(query.max() + 1) * counts.n_slots)
+    sessions = shown_at.reshape(-1, counts.n_slots).max(axis=1)
+    return np.asarray(sessions[query] * min(1.0, _CLIP / np.sqrt(sessions.sum())))

@@ -68,10 +68,7 @@ def ordered_queries(
 ) -> tuple[QueryGroups, np.ndarray]:
     """Return :func:`canonical_order` and the hash of each query, by which queries are sorted."""
     hashes = row_hashes(X, y, *weights)
-    # Row hashes are sums themselves. They are hashed once more, because otherwise two rows of a
-    # query could exchange a value without a change of their sum.
-    mixed = np.append(_mix(hashes)[groups.order], np.uint64(0))  # there may be no rows
-    sums = np.add.reduceat(mixed, groups.indptr[:-1])
+    sums = group_hashes(hashes, groups)
     queries = np.lexsort((groups.sizes, sums))
     starts = np.append(0, np.cumsum(groups.sizes[queries]))
     first = np.empty(groups.n_queries, dtype=np.int64)
@@ -116,6 +113,15 @@ def row_hashes(X: Any, *columns: np.ndarray | None) -> np.ndarray:
     for key, column in zip(_column_keys(X.shape[1], len(extra)), extra, strict=True):
         _add(_add_by_row, np.ascontiguousarray(column).reshape(-1, 1), np.array([key]), hashes)
     return hashes
+
+
+def group_hashes(hashes: np.ndarray, groups: QueryGroups) -> np.ndarray:
+    """Return a hash for each group of rows, from the hashes of the rows in any order."""
+    # Row hashes are sums themselves. They are hashed once more, because otherwise two rows of a
+    # query could exchange a value without a change of their sum.
+    mixed = np.append(_mix(hashes)[groups.order], np.uint64(0))  # there may be no rows
+    sums: np.ndarray = np.add.reduceat(mixed, groups.indptr[:-1])
+    return sums
 
 
 def _add(kernel, *arguments):
