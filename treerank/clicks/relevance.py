@@ -36,7 +36,7 @@ to the exposure instead of clipping it.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,9 +65,10 @@ from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.judgments import Judgments
-from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
+from treerank.parameters import Probability, Rule, Seed, Several, check_arguments, check_parameters
 from treerank.rankers.training_set import TrainingSet
 
+ESTIMATES = ("posterior", "doubly_robust")
 #: Least share of a query's sessions that examine a document, times the root of all sessions.
 _CLIP = 10.0
 #: Least weight of relevance at a position over that at the first one.
@@ -92,7 +93,8 @@ class ClickRelevance(BaseEstimator):
         0 ignores them. Clicks then correct what it predicts, with propensities in full.
     trust : bool or array-like of shape (n_positions,), default=False
         Probability that a document is clicked for its position, whatever its relevance. Such clicks
-        are left out. True estimates it, and propensities with it, as the click model "trust_bias".
+        are left out. True estimates it, and propensities with it, as the click model "trust_bias";
+        numbers need ``propensities``, too.
     estimate : {"posterior", "doubly_robust"}, default="posterior"
         How clicks correct what features predict. "doubly_robust" is unbiased where propensities are
         known, and varies more.
@@ -141,7 +143,7 @@ class ClickRelevance(BaseEstimator):
     propensities: ArrayLike | None = None
     correction: Probability = 0.5
     trust: ArrayLike | bool = False
-    estimate: Literal["posterior", "doubly_robust"] = "posterior"
+    estimate: Annotated[str, Rule.one_of(ESTIMATES)] = "posterior"
     random_state: Seed = None
 
     @check_arguments
@@ -237,11 +239,13 @@ class ClickRelevance(BaseEstimator):
                 raise ValueError("propensities must be None where trust is True, which tells both.")
             model = TrustBias().fit(counts)
             return np.maximum(model.examination_ / model.examination_[0], _LEAST), model.trust_
-        given = np.zeros(counts.n_slots) if self.trust is False else self.trust
-        trust = check_trust(given, counts.n_slots)
-        if self.propensities is None:
-            return estimate_propensities(counts), trust
-        return check_propensities(self.propensities, counts.n_slots), trust
+        if self.propensities is not None:
+            given = np.zeros(counts.n_slots) if self.trust is False else self.trust
+            trust = check_trust(given, counts.n_slots)
+            return check_propensities(self.propensities, counts.n_slots), trust
+        if self.trust is not False:
+            raise ValueError("propensities must be given where trust is.")
+        return estimate_propensities(counts), np.zeros(counts.n_slots)
 
     def _predicted_scores(
         self, rows: Rows, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
