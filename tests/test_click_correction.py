@@ -110,7 +110,7 @@ def test_labels_keep_the_differences_of_relevance_within_queries(world):
     found = fitted(world, trust=True, estimate="doubly_robust")
     assert found.relevance_.min() < 0
     slopes = []
-    X, y, qid = found.training_data()
+    _, y, qid = found.training_data()
     gain = 2**y - 1
     assert gain.mean() == pytest.approx(1.0)
     assert gain.min() == pytest.approx(0.0, abs=1e-12)
@@ -125,26 +125,17 @@ def test_labels_keep_the_differences_of_relevance_within_queries(world):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        (
-            {"trust": [1.0] * 10, "propensities": THETA},
-            r"trust must be at least 0 and below 1; got 1\.0 at position 1\.",
-        ),
-        (
-            {"trust": [0.1], "propensities": THETA},
-            r"trust must have an entry for each of 10 positions; got 1\.",
-        ),
-        (
-            {"trust": [0.99] * 10, "propensities": THETA},
-            r"trust must leave some clicks; got one that explains all",
-        ),
-        ({"trust": True, "propensities": THETA}, "propensities must be None where trust is True"),
-        ({"trust": TRUST}, r"propensities must be given where trust is\."),
+        ({"trust": [1.0] * 10}, r"trust must be at least 0 and below 1; got 1\.0 at position 1\."),
+        ({"trust": [0.1]}, r"trust must have an entry for each of 10 positions; got 1\."),
+        ({"trust": [0.99] * 10}, r"trust must leave some clicks; got one that explains all"),
+        ({"trust": True}, "propensities must be None where trust is True"),
+        ({"trust": TRUST, "propensities": None}, r"propensities must be given where trust is\."),
         ({"estimate": "ips"}, r"estimate must be .*; got 'ips'"),
     ],
 )
 def test_settings_that_say_nothing_are_refused(world, settings, message):
     with pytest.raises(ValueError, match=message):
-        fitted(world, **settings)
+        fitted(world, **({"propensities": THETA} | settings))
 
 
 def test_every_query_has_the_clip_of_its_own_sessions():
