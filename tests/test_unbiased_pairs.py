@@ -61,8 +61,8 @@ def test_the_order_of_rows_and_weights_of_all_sessions_change_no_propensity():
     data = {"qid": SESSION[shuffled], "position": POSITION[shuffled]}
     other = make_objective(Y[shuffled], **data, loss=UnbiasedPairs("uniform"))
     heavy = unbiased(query_weight=np.full(len(Y), 2.0))
-    found = unbiased().propensities(SCORES)
-    for same in (other.propensities(SCORES[shuffled]), heavy.propensities(SCORES)):
+    found = unbiased().joint_propensities(SCORES)
+    for same in (other.joint_propensities(SCORES[shuffled]), heavy.joint_propensities(SCORES)):
         assert same.clicked == pytest.approx(found.clicked)
         assert same.skipped == pytest.approx(found.skipped)
     assert heavy(SCORES)[0] == pytest.approx(2 * unbiased()(SCORES)[0])
@@ -86,7 +86,7 @@ def test_the_convex_form_keeps_the_propensities_of_equal_scores():
 
 def test_a_position_without_pairs_has_no_extreme_propensity():
     objective = make_objective([1, 0, 0], loss=UnbiasedPairs(), position=[1, 2, 3])
-    assert np.abs(np.log(objective.propensities(np.zeros(3)))).max() < 1
+    assert np.abs(np.log(objective.joint_propensities(np.zeros(3)))).max() < 1
 
 
 def test_sessions_without_a_click_teach_nothing():

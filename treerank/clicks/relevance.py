@@ -230,7 +230,8 @@ class ClickRelevance(BaseEstimator):
         lowest = np.zeros(groups.n_queries)
         np.minimum.at(lowest, groups.codes, self.relevance_)
         gain = self.relevance_ - lowest[groups.codes]
-        return RankingData(self.X_, np.log2(1 + gain / gain.mean()), self.items_.query)
+        mean = np.sort(gain).mean()  # sorted, so that no order of rows changes a bit
+        return RankingData(self.X_, np.log2(1 + gain / mean), self.items_.query)
 
     def _of_positions(self, counts: ClickCounts) -> tuple[np.ndarray, np.ndarray]:
         """Return the propensity of each position, and the probability of a click by trust."""

@@ -81,7 +81,7 @@ class UnbiasedPairs:
 
     Examples
     --------
-    >>> from treerank import LightGBMTrees, TreeDirectRanker, make_objective
+    >>> from treerank import LightGBMTrees, TreeDirectRanker
     >>> from treerank.clicks import session_data, simulate_clicks
     >>> rng = np.random.default_rng(0)
     >>> X, qid, document = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10), np.arange(400)
@@ -92,8 +92,7 @@ class UnbiasedPairs:
     >>> ranker = TreeDirectRanker(trees, loss=loss, random_state=0).fit(**data._asdict())
     >>> ranker.score(X, y, qid) > 0.9
     True
-    >>> objective = make_objective(data.y, data.qid, loss=loss, position=data.position)
-    >>> objective.propensities(ranker.predict(data.X)).clicked.round(1)[[0, 4, 9]]
+    >>> ranker.propensities_.round(1)[[0, 4, 9]]
     array([1. , 0.7, 0.4])
     """
 
@@ -143,8 +142,12 @@ class UnbiasedPairsObjective(Summable):
         scores = np.asarray(scores, dtype=np.float64)
         return self._weighed(self._solved(scores)).derivatives(scores, iteration=iteration)
 
-    def propensities(self, scores: np.ndarray) -> JointPropensities:
-        """Return the propensities that these scores give."""
+    def propensities(self, scores: np.ndarray) -> np.ndarray:
+        """Return the propensities of clicks that these scores give."""
+        return self.joint_propensities(scores).clicked
+
+    def joint_propensities(self, scores: np.ndarray) -> JointPropensities:
+        """Return the propensities of clicks and of skips that these scores give."""
         found = self._solved(check_column("scores", scores, len(self.judgments.y)))
         return JointPropensities(*(each / each[0] for each in found))
 

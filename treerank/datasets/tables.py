@@ -53,16 +53,30 @@ def take_columns(
     given = {"y": y, "qid": qid}
     if isinstance(X, str | Path):
         return tuple(_read(Path(X), given, needed, features, n_features))
+    X, (y, qid) = take_named(X, **given)
+    return X, y, qid
+
+
+def take_named(X: Any, **given: Any) -> tuple[Any, list[Any]]:
+    """Return a data frame without the columns that arguments name, and the values of arguments.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> X, (position,) = take_named(pl.DataFrame({"price": [9.5], "rank": [1]}), position="rank")
+    >>> X.columns, position.to_list()
+    (['price'], [1])
+    """
     named = {name: value for name, value in given.items() if isinstance(value, str)}
     if not named:
-        return X, y, qid
+        return X, list(given.values())
     frame: Any = as_frame(X)
     for name, column in named.items():
         if frame is None or column not in frame.columns:
             found = "an array" if frame is None else f"a data frame of {shown(frame.columns)}"
             raise ValueError(f"{name} must name a column of X; got {shown(column)} and {found}.")
     values = [frame[v].to_native() if isinstance(v, str) else v for v in given.values()]
-    return frame.drop(list(named.values())).to_native(), *values
+    return frame.drop(list(named.values())).to_native(), values
 
 
 def _read(path, given, needed, features, n_features):

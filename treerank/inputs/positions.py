@@ -41,3 +41,17 @@ def check_positions(position: ArrayLike | None, y: np.ndarray) -> np.ndarray | N
             f"{row}."
         )
     return found.astype(np.int64)
+
+
+def check_any_click(clicks: np.ndarray) -> None:
+    """Refuse clicks that are all 0: nothing can be learned from them.
+
+    Examples
+    --------
+    >>> check_any_click(np.zeros(3))
+    Traceback (most recent call last):
+    ...
+    ValueError: y must be 1, a click, in some row where position is given; got none.
+    """
+    if not clicks.any():
+        raise ValueError("y must be 1, a click, in some row where position is given; got none.")

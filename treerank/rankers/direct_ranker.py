@@ -31,6 +31,7 @@ from treerank.objectives.factory import (
     PairSettings,
     TargetMargin,
     get_loss,
+    reads_positions,
 )
 from treerank.objectives.losses import PairLoss
 from treerank.objectives.pairs import PairRule
@@ -164,6 +165,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             self.evals_result_ = {"validation": held_out.metric.added_to(self.evals_result_)}
         self.best_iteration_ = getattr(part, "best_iteration_", None)
         self.steepness_ = float(getattr(objective, "steepness", 1.0))
+        if data.position is not None and hasattr(objective, "propensities"):
+            self.propensities_ = objective.propensities(self._scores(data.features))
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
@@ -181,6 +184,9 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         part = self.feature_part
         part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
         return getattr(part, "accepts_batches", False)
+
+    def _reads_positions(self) -> bool:
+        return reads_positions(self.loss)
 
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "feature_part_")

@@ -70,6 +70,7 @@ class ForestRanker(Ranker):
     head_ = AntisymmetricHead(np.ones(1), "identity")
     columns_ = Columns()
     _learned: ClassVar = {}
+    _learns_from_clicks = False
 
     @property
     def n_features_in_(self) -> int:

@@ -22,6 +22,8 @@ from treerank.forests.forest import CategorySets, Forest
 from treerank.lazy import load_object
 
 _CLASS = "estimator class"
+#: Classes that are parameters of rankers, but no rankers and no feature parts.
+_SETTINGS = {"ClickRelevance": "treerank.clicks.relevance:ClickRelevance"}
 _FOREST = "trees of a forest"
 #: Largest number of features of a ranker whose scores are tried on loading.
 _MOST_FEATURES = 2**16
@@ -53,7 +55,9 @@ def read_model(
     content = read_archive(path)
     with one_error(f"path must hold a whole ranker that this version knows; {path} does not"):
         _check_class(content[_CLASS], rankers)
-        ranker = _restored(content, {**FEATURE_PART_CLASSES, **rankers, **(parts or {})})
+        ranker = _restored(
+            content, {**FEATURE_PART_CLASSES, **_SETTINGS, **rankers, **(parts or {})}
+        )
         if not parts:  # feature parts of the user's own may give any scores
             _check_scores(ranker)
     return ranker

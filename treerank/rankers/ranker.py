@@ -32,6 +32,7 @@ from treerank.metrics.registry import get_metric
 from treerank.parameters import Seed, check_parameters
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import Calibration, fit_steepness
+from treerank.rankers.clicked import Clicks, check_position, check_propensities, to_learn_from
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import EvalSet, HeldOut
 from treerank.rankers.labels import split_labels
@@ -54,8 +55,8 @@ class Ranker(Scoring):
     :class:`~treerank.rankers.held_out.HeldOut`, for early stopping. ``_scores(X)`` is that of
     :class:`~treerank.rankers.scoring.Scoring`.
 
-    A subclass may have ``tau``, ``metric``, ``calibration`` and ``random_state`` as parameters.
-    Otherwise the defaults here apply.
+    A subclass may have ``tau``, ``metric``, ``calibration``, ``clicks`` and ``random_state`` as
+    parameters. Otherwise the defaults here apply.
 
     Attributes
     ----------
@@ -67,12 +68,16 @@ class Ranker(Scoring):
     calibration : {"eval_set", None} or float
         Documents that pair probabilities are calibrated on: those of ``eval_set``, none, or a
         share of the queries, which is kept out of training.
+    clicks : ClickRelevance or None
+        What estimates relevance from clicks, if ``fit`` gets positions.
     random_state : int, RandomState instance or None
         Seed of all random numbers.
     head_ : AntisymmetricHead
         Compares two documents.
     steepness_ : float
         Factor from a difference of scores to the log odds of a pair.
+    propensities_ : ndarray of shape (n_positions,) or None
+        How likely each position is examined, over the first one, if ``fit`` got positions.
     columns_ : Columns
         The columns that are categories.
     n_features_in_ : int
@@ -93,14 +98,19 @@ class Ranker(Scoring):
     array([3, 1, 2])
     """
 
-    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__fit: ClassVar = {"qid": True, "position": True}
 
     #: Rules of the fitted attributes of a subclass: plain values, arrays, feature parts, rankers.
     _learned: ClassVar[dict[str, Rule]] = {}
 
     tau: Tau = "identity"
     calibration: Calibration = "eval_set"
+    clicks: Clicks = None
     random_state: Seed = None
+
+    #: Whether ``fit`` learns anything that clicks at positions could tell.
+    _learns_from_clicks = True
+    propensities_: np.ndarray | None = None
 
     def fit(
         self,
@@ -144,8 +154,10 @@ class Ranker(Scoring):
         given_pairs : array-like of shape (n_pairs, 3) or (n_pairs, 4), default=None
             Your own pairs, instead of those of ``pairs``. The columns are row i, row j, the weight
             of the pair and the probability that i beats j, which is 1 if there is no such column.
-        position : array-like of shape (n_documents,), default=None
-            Position at which each document was shown, from 1. Then ``y`` are clicks, 0 or 1.
+        position : array-like of shape (n_documents,) or str, default=None
+            Position at which each document was shown, from 1. Then ``y`` are clicks, 0 or 1, and a
+            row is an impression, or as many as its ``sample_weight`` says. Rows of a query with
+            equal features are one document. Text is the name of a column of ``X``.
         eval_set : tuple (X, y) or (X, y, qid), or path, default=None
             Documents for early stopping and calibration, which are not trained on.
         callbacks : sequence of callables, default=()
@@ -161,16 +173,17 @@ class Ranker(Scoring):
         self._check_settings()
         listener = together([current_listener(), *check_callbacks(callbacks)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        others = sample_weight, query_weight, given_pairs, position
-        reset = not self._continues()
-        X, y, qid = read_training_set(self, X, y, qid, *others, reset=reset)
+        others, reset = (sample_weight, query_weight, given_pairs), not self._continues()
+        X, y, qid, position = read_training_set(self, X, y, qid, position, *others, reset=reset)
         labels = self._labels_of(y, given_pairs)
+        check_position(self, position, labels, given_pairs)
         y = y if labels is None else next(iter(labels.values()))
         X, y = check_documents(self, X, y, reset=reset)
         by_row = {"sample_weight": sample_weight, "query_weight": query_weight}
         by_row["position"] = position
         data = training_set(X, y, qid, **by_row, given_pairs=given_pairs, labels=labels)
         del y, qid, labels, by_row  # of many rows they are large
+        data, self.propensities_ = to_learn_from(self, data, seed)
         with listening(listener):
             return self.fit_training_set(data, eval_set=eval_set, seed=seed)
 
@@ -209,6 +222,7 @@ class Ranker(Scoring):
             "feature_names": list(getattr(self, "feature_names_in_", ())) or None,
             "n_features": self.n_features_in_,
             "had_queries": self._had_queries,
+            "propensities": self.propensities_,
             "learned": {name: getattr(self, name) for name in self._learned},
         }
 
@@ -219,6 +233,7 @@ class Ranker(Scoring):
         check_number("steepness", state["steepness"], at_least=0)
         array("float64", "n_outputs")("The weight of the head", state["head"]["weight"], {})
         check_columns(names, state["categories"], n_features)
+        check_propensities("propensities", state.get("propensities"), {})
         check_state(state["learned"], self._learned, **self._sizes(n_features))
         self.head_ = AntisymmetricHead(**state["head"])
         self.steepness_ = state["steepness"]
@@ -227,6 +242,7 @@ class Ranker(Scoring):
             self.feature_names_in_ = np.array(names, dtype=object)
         self.n_features_in_ = n_features
         self._had_queries = bool(state["had_queries"])
+        self.propensities_ = state.get("propensities")  # files of early versions have none
         for name, value in state["learned"].items():
             setattr(self, name, value)
         return self
@@ -238,6 +254,10 @@ class Ranker(Scoring):
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         """Learn from the documents ``data.X[data.rows]``, of labels ``data.y``."""
         raise NotImplementedError
+
+    def _reads_positions(self) -> bool:
+        """Tell whether the loss is of clicks at positions."""
+        return False
 
     def _continues(self) -> bool:
         """Tell whether ``fit`` continues an earlier fit, with the same columns."""

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import shown
 from treerank.datasets.ranking_data import Batches
-from treerank.datasets.tables import take_columns
+from treerank.datasets.tables import take_columns, take_named
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.documents import check_batches, check_features, parts_of_eval_set
 from treerank.inputs.grouping import check_qid, joined_ids
@@ -18,24 +18,39 @@ _BOTH = ("y", "qid")
 
 
 def read_columns(
-    ranker: Any, X: Any, y: Any = None, qid: Any = None, *, needed: Collection[str] = _BOTH
+    ranker: Any,
+    X: Any,
+    y: Any = None,
+    qid: Any = None,
+    *,
+    needed: Collection[str] = _BOTH,
+    others: Collection[str] = (),
 ) -> tuple[Any, Any, Any]:
-    """Return features, labels and query ids for a fitted ranker, which knows its columns."""
+    """Return features, labels and query ids for a fitted ranker, which knows its columns.
+
+    Columns named by ``others`` stay among the features.
+    """
     names = getattr(ranker, "feature_names_in_", None)
-    features = None if names is None else list(names)
+    features = None if names is None else [*names, *others]
     n_features = getattr(ranker, "n_features_in_", None)
     return take_columns(X, y, qid, needed=needed, features=features, n_features=n_features)
 
 
 def read_training_set(
-    ranker: Any, X: Any, y: Any, qid: Any, *others: Any, reset: bool
-) -> tuple[Any, Any, Any]:
-    """Return features, labels and query ids for ``fit``; ``reset`` forgets the columns."""
+    ranker: Any, X: Any, y: Any, qid: Any, position: Any, *others: Any, reset: bool
+) -> tuple[Any, Any, Any, Any]:
+    """Return features, labels, queries and positions for ``fit``; ``reset`` forgets the columns."""
     if isinstance(X, Batches):
         _check_reads_batches(ranker)
-        _refuse_arrays(y, qid, *others)
-        return check_batches(ranker, X, reset=reset)
-    return take_columns(X, y, qid) if reset else read_columns(ranker, X, y, qid)
+        _refuse_arrays(y, qid, position, *others)
+        return *check_batches(ranker, X, reset=reset), None
+    if reset:
+        X, y, qid = take_columns(X, y, qid)
+    else:
+        named = [position] if isinstance(position, str) else []
+        X, y, qid = read_columns(ranker, X, y, qid, others=named)
+    X, (position,) = take_named(X, position=position)
+    return X, y, qid, position
 
 
 def read_eval_set(ranker: Any, eval_set: Any) -> tuple[Any, Any, Any]:

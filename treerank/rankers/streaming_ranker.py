@@ -23,7 +23,7 @@ class StreamingRanker(TreeDirectRanker):
         batch, or a network, which trains for one epoch on each.
     loss, weight, pairs, tau, sigma, target_margin, k, gain, threshold, smoothing, \
 query_normalization, per_level, label_weights, label_limits, metric, head_penalty, head_alpha, \
-calibration, warm_start, random_state
+calibration, clicks, warm_start, random_state
         The parameters of :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
 
     Examples

@@ -19,6 +19,7 @@ from treerank.objectives.pairs import PairRule
 from treerank.objectives.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
 from treerank.rankers.calibration import Calibration
+from treerank.rankers.clicked import Clicks
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.head import Tau
 
@@ -104,6 +105,10 @@ class TreeDirectRanker(DirectRanker):
         Documents that the steepness of ``predict_pair_proba`` is fitted to. "eval_set": those of
         ``eval_set`` if there is one. A float: this share of the queries, which is kept out of
         training. None, or "eval_set" without one: the steepness is that of the loss.
+    clicks : ClickRelevance, default=None
+        What estimates the relevance of documents if ``fit`` gets positions, such as
+        ``ClickRelevance(propensities=...)``, unless the ``loss`` reads positions. None is
+        ``ClickRelevance()``, see :class:`~treerank.clicks.relevance.ClickRelevance`.
     warm_start : bool, default=False
         Whether ``fit`` continues the last fit: new trees are added up to the number of trees of
         the feature part.
@@ -123,6 +128,8 @@ class TreeDirectRanker(DirectRanker):
         ``{"validation": {name of the metric: one value per iteration}}``, given an ``eval_set``.
     best_iteration_ : int
         Number of iterations that are kept.
+    propensities_ : ndarray of shape (n_positions,) or None
+        How likely each position is examined, over the first one, if ``fit`` got positions.
     columns_ : Columns
         The columns that are categories.
     n_features_in_ : int
@@ -167,6 +174,7 @@ class TreeDirectRanker(DirectRanker):
     head_penalty: HeadPenalty = "l2"
     head_alpha: NotNegative | None = None
     calibration: Calibration = "eval_set"
+    clicks: Clicks = None
     warm_start: bool = False
     random_state: Seed = None
 
