@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treerank import LightGBMTrees
+from treerank import LightGBMTrees, TreeDirectRanker
 from treerank.clicks import ClickRelevance, make_click_log, simulate_clicks
 from treerank.clicks import relevance as module
 
@@ -143,3 +143,16 @@ def test_every_query_has_the_clip_of_its_own_sessions():
     counts = log.counts()
     least = module._least_exposure(counts, np.unique(counts.items.query, return_inverse=True)[1])
     assert least == pytest.approx(np.full(len(counts.items), 30.0))  # all sessions: few in all
+
+
+def test_a_ranker_learns_from_relevance_that_is_corrected_in_every_way(world):
+    X, qid, relevance, log = world
+    row = log.items.document[log.item]
+    data = X[row], log.clicked.astype(float), qid[row]
+    clicks = ClickRelevance(FEW_TREES, trust=True, estimate="doubly_robust")
+    ranker = TreeDirectRanker(FEW_TREES, clicks=clicks, random_state=0)
+    ranker.fit(*data, position=log.position)
+    assert ranker.propensities_ == pytest.approx(THETA / THETA[0], abs=0.15)
+    naive = TreeDirectRanker(FEW_TREES, random_state=0).fit(*data)
+    y = np.searchsorted(np.unique(relevance), relevance)
+    assert ranker.score(X, y, qid) > naive.score(X, y, qid) + 0.01
