@@ -52,7 +52,7 @@ class PositionEffects(ListwiseLoss):
 
     Examples
     --------
-    >>> from treerank import LightGBMTrees, TreeDirectRanker, make_objective
+    >>> from treerank import LightGBMTrees, TreeDirectRanker
     >>> from treerank.clicks import session_data, simulate_clicks
     >>> rng = np.random.default_rng(0)
     >>> X, qid, document = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10), np.arange(400)
@@ -63,9 +63,8 @@ class PositionEffects(ListwiseLoss):
     >>> ranker = TreeDirectRanker(trees, loss=loss, random_state=0).fit(**data._asdict())
     >>> ranker.score(X, y, qid) > 0.9
     True
-    >>> objective = make_objective(data.y, data.qid, loss=loss, position=data.position)
-    >>> objective.propensities(ranker.predict(data.X)).round(1)[[0, 1, 4, 9]]
-    array([1. , 0.5, 0.2, 0.1])
+    >>> ranker.propensities_.round(1)[[0, 1, 9]]
+    array([1. , 0.5, 0.1])
     """
 
     penalty: Positive = 1.0
