@@ -221,15 +221,11 @@ class ClickRelevance(BaseEstimator):
     def training_data(self) -> RankingData:
         """Return X, y and qid, from which any ranker learns.
 
-        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average. Where a
-        relevance is below 0, that of all documents of the query is raised: pairs weigh by
-        differences.
+        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average. A relevance
+        below 0 has the label 0.
         """
         check_is_fitted(self)
-        groups = QueryGroups.from_qid(self.items_.query)
-        lowest = np.zeros(groups.n_queries)
-        np.minimum.at(lowest, groups.codes, self.relevance_)
-        gain = self.relevance_ - lowest[groups.codes]
+        gain = np.maximum(self.relevance_, 0)
         mean = np.sort(gain).mean()  # sorted, so that no order of rows changes a bit
         return RankingData(self.X_, np.log2(1 + gain / mean), self.items_.query)
 
