@@ -1,7 +1,8 @@
 """Do click models predict real clicks better than the click rates of positions?
 
     python benchmarks/bench_click_logs.py --open-bandit zr-obp/obd \
-        --clara2 naver-pyclick/examples/data/clara2/CLARA2SearchLog_beta
+        --clara2 naver-pyclick/examples/data/clara2/CLARA2SearchLog_beta \
+        --wscd PyClick/examples/data/trainSample PyClick/examples/data/testSample
 
 Five folds of sessions. The Open Bandit Dataset logs impressions one by one, so only models of
 positions can learn from it; an item is one of a campaign, whatever the policy that showed it.
@@ -10,6 +11,7 @@ Prints perplexities, and the gain in log likelihood of an impression with its er
 
 import argparse
 import csv
+import re
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +50,19 @@ def clara2(path):
                 rows += [[number, query, document, k, 0] for k, document in enumerate(shown, 1)]
         elif user == last_user and rest[0] in last:
             rows[last[rest[0]]][-1] = 1
+    return ClickLog.from_columns(*map(np.array, zip(*rows, strict=True)))
+
+
+def wscd(paths):
+    """Return the sessions of samples of Yandex's WSCD log: query, documents and clicked ones."""
+    rows, number = [], 0
+    for session in ";".join(path.read_text() for path in paths).replace("\n", ";").split(";"):
+        if "\t" in session:
+            query, shown, clicked = re.split("[\t:]", session)
+            clicked = [document.strip() for document in clicked.split(",")]
+            for k, document in enumerate(shown.strip().split(","), 1):
+                rows.append([number, query.strip(), document, k, document in clicked])
+            number += 1
     return ClickLog.from_columns(*map(np.array, zip(*rows, strict=True)))
 
 
@@ -110,6 +125,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--open-bandit", type=Path, help="folder obd of st-tech/zr-obp")
     parser.add_argument("--clara2", type=Path, help="CLARA2SearchLog_beta of naver/naver-pyclick")
+    parser.add_argument("--wscd", type=Path, nargs="+", help="samples in markovi/PyClick, 2014")
     parser.add_argument("--seed", type=int, default=0, help="of the folds")
     arguments = parser.parse_args()
     say_versions()
@@ -117,8 +133,10 @@ def main():
     if arguments.open_bandit:
         columns = open_bandit(arguments.open_bandit)
         of_counts(*columns, rng.permutation(len(columns[0])) % N_FOLDS)
-    if arguments.clara2:
-        log = clara2(arguments.clara2)
+    for read, path in (clara2, arguments.clara2), (wscd, arguments.wscd):
+        if path is None:
+            continue
+        log = read(path)
         print(log)
         of_sessions(log, rng.permutation(log.n_sessions) % N_FOLDS)
 
