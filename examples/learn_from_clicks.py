@@ -12,7 +12,7 @@ From the log of an old ranker to a better one, without a single label.
 import numpy as np
 
 from treerank import QueryKFold, TreeDirectRanker, make_web_search
-from treerank.clicks import ClickRelevance, evaluate_from_log, simulate_clicks
+from treerank.clicks import count_data, evaluate_from_log, simulate_clicks
 
 X, y, qid = make_web_search(150, documents_per_query=20, n_features=40, random_state=0)
 train, test = next(QueryKFold(3).split(X, y, qid))
@@ -21,12 +21,13 @@ log = simulate_clicks(y[train], qid[train], old[train], n_sessions=50, random_st
 print(log)
 
 # %%
-# ``ClickRelevance`` estimates how likely each position is examined, and then how relevant each
-# document is. Any ranker learns from that. ``ClickLog.from_table`` reads a log of your own.
+# Every ranker learns from clicks, given the positions at which documents were shown. It estimates
+# how likely each position is examined, then how relevant each document is, and learns from that.
+# ``ClickLog.from_table`` reads a log of your own.
 
-clicks = ClickRelevance(random_state=0).fit(log, (X[train], qid[train], document[: len(train)]))
-ranker = TreeDirectRanker(random_state=0).fit(*clicks.training_data())
-print("propensities:", clicks.propensities_.round(2))
+data = count_data(log, (X[train], qid[train], document[: len(train)]))
+ranker = TreeDirectRanker(random_state=0).fit(**data._asdict())
+print("propensities:", ranker.propensities_.round(2))
 
 # %%
 # Is it better than the old one? The log of other queries answers before any user sees it. It needs

@@ -78,7 +78,7 @@ def test_intervals_come_from_any_estimate_of_propensities():
 def test_bad_input_of_a_regression_is_named():
     log, features, _ = fixed_rankings(1.0, n_queries=5)
     never = log.with_clicks(log.clicked & (log.position < 5))
-    with pytest.raises(ValueError, match=r"click at each position .* got none at \[5\]\."):
+    with pytest.raises(ValueError, match=r"position must have a click .* got none at \[5\]\."):
         regression_propensities(never, features)
     with pytest.raises(ValueError, match="features must have a row for each document of the log"):
         regression_propensities(log, tuple(column[:1] for column in features))

@@ -82,7 +82,7 @@ def test_too_few_clicks_for_intervals_are_told_from_none():
 
 def test_a_position_without_a_click_has_no_propensity():
     log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 2, 1], [1, 2] * 2, [1, 0, 1, 0])
-    with pytest.raises(ValueError, match=r"click at each position .* got none at \[2\]\."):
+    with pytest.raises(ValueError, match=r"position must have a click .* got none at \[2\]\."):
         estimate_propensities(log)
 
 

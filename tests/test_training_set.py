@@ -50,6 +50,21 @@ def test_no_shuffle_of_rows_and_no_renaming_of_queries_changes_anything(given, s
     assert content(training_set(**changed)) == content(training_set(**given))
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_equal_documents_at_other_positions_are_other_rows(given, seed):
+    rng = np.random.default_rng(0)
+    rows = {"X": given["X"], "y": given["y"] > 1, "qid": given["qid"]}
+    rows["position"] = rng.integers(1, 9, size=N)
+    order = np.random.default_rng(seed).permutation(N)
+    data, again = (
+        training_set(**{name: column[taken] for name, column in rows.items()})
+        for taken in (np.arange(N), order)
+    )
+    assert data.position.tolist() == rows["position"][data.rows].tolist()
+    assert again.position.tolist() == data.position.tolist()
+    assert content(again) == content(data)
+
+
 def test_every_row_keeps_what_belongs_to_it(given):
     data = training_set(**given)
     for ours, name in [("y", "y"), ("sample_weight", "sample_weight")]:

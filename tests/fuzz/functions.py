@@ -148,6 +148,10 @@ def of_clicks():
             | {"noise": 0.1, "exploration": 0.2, "random_state": 0},
         ),
         "estimate_propensities": (clicks.estimate_propensities, {"log": shown, "monotone": True}),
+        "count_data": (
+            clicks.count_data,
+            {"log": shown, "features": features, "query": "query", "document": "document"},
+        ),
         "session_data": (
             clicks.session_data,
             {"log": shown, "features": features, "query": "query", "document": "document"},

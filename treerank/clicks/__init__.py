@@ -1,6 +1,6 @@
 """Clicks: rankers learned from logs of clicks, models of clicks, and evaluation from logs."""
 
-from treerank.clicks.click_data import SessionData, session_data
+from treerank.clicks.click_data import ClickData, count_data, session_data
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
@@ -30,6 +30,7 @@ from treerank.clicks.unbiased_pairs import JointPropensities, UnbiasedPairs
 __all__ = [
     "CLICK_MODELS",
     "ClickCounts",
+    "ClickData",
     "ClickLog",
     "ClickRelevance",
     "ClickShares",
@@ -41,8 +42,8 @@ __all__ = [
     "PositionEffects",
     "Preference",
     "PropensityIntervals",
-    "SessionData",
     "UnbiasedPairs",
+    "count_data",
     "estimate_propensities",
     "evaluate_from_log",
     "interleaving_preference",

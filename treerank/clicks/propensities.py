@@ -222,13 +222,13 @@ def check_clicked(counts: ClickCounts) -> None:
     >>> check_clicked(log.with_clicks(log.position == 1).counts())
     Traceback (most recent call last):
     ...
-    ValueError: log must have a click at each position to tell propensities; got none at \
+    ValueError: position must have a click wherever it is, to tell propensities; got none at \
 [2, 3, 4, 5]. Leave these positions out, or pass propensities.
     """
     without = np.flatnonzero(counts.by_slot(counts.clicked) == 0)
     if len(without):
         raise ValueError(
-            "log must have a click at each position to tell propensities; got none at "
+            "position must have a click wherever it is, to tell propensities; got none at "
             f"{shown((without + 1).tolist())}. Leave these positions out, or pass propensities."
         )
 

@@ -24,13 +24,13 @@ from treerank.inputs.documents import check_documents, naming, parts_of_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
-from treerank.objectives.factory import get_loss
+from treerank.objectives.factory import get_loss, reads_positions
 from treerank.objectives.pointwise import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.labels import split_labels
 
 #: Settings of the ranker and of its trees without which several workers would fit another model.
-_RANKER_SETTINGS = {"per_level": False, "warm_start": False}
+_RANKER_SETTINGS = {"per_level": False, "warm_start": False, "clicks": None}
 _TREE_SETTINGS = {"warm_start": False, "init_model": None}
 _SETTINGS_OF: dict[type, dict[str, Any]] = {
     XGBoostTrees: _TREE_SETTINGS | {"subsample": 1.0, "device": "cpu"},
@@ -201,6 +201,10 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
     if isinstance(get_loss(ranker.loss), HalfSquaredError):  # it needs the mean of all labels
         raise ValueError(
             f"loss must compare documents for several workers; got {shown(ranker.loss)}."
+        )
+    if reads_positions(ranker.loss):
+        raise ValueError(
+            f"loss must not read positions for several workers; got {shown(ranker.loss)}."
         )
     for owner, rules in ((part, _SETTINGS_OF[type(part)]), (ranker, _RANKER_SETTINGS)):
         for name, value in rules.items():

@@ -1,0 +1,394 @@
+"""Fits to clicks at positions: relevance first, unless the loss reads positions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import check_random_state
+
+from treerank import ForestRanker, LightGBMTrees, QueryKFold, TreeDirectRanker, load, read_batches
+from treerank.baselines import LambdaMART, RankSVM
+from treerank.clicks import (
+    ClickCounts,
+    ClickRelevance,
+    Items,
+    UnbiasedPairs,
+    count_data,
+    session_data,
+    simulate_clicks,
+)
+from treerank.clicks.shown_documents import shown_documents
+from treerank.datasets.parquet import write_parquet
+from treerank.distributed import fit as fit_by_workers
+from treerank.rankers.nested_ranker import NestedRanker
+from treerank.rankers.training_set import training_set
+
+FEW = LightGBMTrees(n_estimators=15, n_jobs=1)
+SEED = int(check_random_state(0).randint(2**31 - 1))  # what random_state=0 of a ranker draws
+
+
+def small(**settings):
+    """Return a ranker that learns fast, and estimates relevance fast."""
+    settings = {"clicks": ClickRelevance(FEW), "random_state": 0} | settings
+    return TreeDirectRanker(clone(FEW), **settings)
+
+
+def make_world(seed=0):
+    """Return judged documents, and impressions of them by an old ranker that knows nothing."""
+    rng = np.random.default_rng(seed)
+    X, qid = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
+    y = 2.0 * (X[:, 0] > 0.5) + (X[:, 0] > 1.5)
+    log = simulate_clicks(y, qid, X[:, 1], severity=1.0, exploration=0.5, random_state=seed)
+    impressions = session_data(log, (X, qid, np.arange(len(y))))._asdict()
+    return (X, y, qid), log, impressions | {"qid": log.items.query[log.item]}
+
+
+(X, Y, QID), LOG, ROWS = make_world()
+DOCUMENTS = X, QID, np.arange(len(Y))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return small().fit(**ROWS)
+
+
+def taken(rows, order):
+    return {name: column[order] for name, column in rows.items() if column is not None}
+
+
+def shuffled(rows, seed=1):
+    return taken(rows, np.random.default_rng(seed).permutation(len(rows["y"])))
+
+
+# -- laws ------------------------------------------------------------------------------------
+
+
+def test_a_fit_to_rows_is_that_to_the_relevance_of_their_log(fitted):
+    clicks = ClickRelevance(FEW, random_state=SEED).fit(LOG, DOCUMENTS)
+    ranker = TreeDirectRanker(FEW, random_state=0).fit(*clicks.training_data())
+    assert (ranker.predict(X) == fitted.predict(X)).all()
+    assert (clicks.propensities_ == fitted.propensities_).all()
+    assert "propensities_" not in vars(fitted.clicks)  # a copy was fitted
+    assert fitted.clicks.random_state is None
+
+
+def test_by_default_relevance_is_that_of_the_estimator_as_it_is():
+    rows = TreeDirectRanker(FEW, random_state=0).fit(**ROWS)
+    clicks = ClickRelevance(random_state=SEED).fit(LOG, DOCUMENTS)
+    ranker = TreeDirectRanker(FEW, random_state=0).fit(*clicks.training_data())
+    assert (ranker.predict(X) == rows.predict(X)).all()
+
+
+def test_neither_the_order_of_rows_nor_names_of_queries_change_the_model(fitted):
+    rows = shuffled(ROWS)
+    again = small().fit(**rows | {"qid": -rows["qid"]})
+    assert (again.predict(X) == fitted.predict(X)).all()
+    assert (again.propensities_ == fitted.propensities_).all()
+
+
+def test_a_weight_is_a_number_of_equal_impressions(fitted):
+    sums = count_data(LOG, DOCUMENTS)._asdict()
+    assert len(sums["y"]) < len(ROWS["y"]) / 2
+    assert (small().fit(**sums).predict(X) == fitted.predict(X)).all()
+    assert (small().fit(**shuffled(sums)).predict(X) == fitted.predict(X)).all()
+
+
+def test_the_number_of_threads_changes_nothing():
+    models = []
+    for n_jobs in (1, 2):
+        part = LightGBMTrees(n_estimators=15, n_jobs=n_jobs)
+        ranker = TreeDirectRanker(part, clicks=ClickRelevance(part), random_state=0)
+        models.append(ranker.fit(**ROWS).predict(X))
+    assert (models[0] == models[1]).all()
+
+
+def test_rows_of_weight_zero_play_no_part(fitted):
+    more = taken(ROWS, np.append(np.arange(len(ROWS["y"])), np.arange(50)))
+    more["y"][-50:], more["position"][-50:] = 1.0, 37
+    weight = np.repeat([1.0, 0.0], [len(ROWS["y"]), 50])
+    assert (small().fit(**more, sample_weight=weight).predict(X) == fitted.predict(X)).all()
+
+
+def test_weights_of_queries_are_those_of_the_documents(fitted):
+    weight = 1.0 + ROWS["qid"] % 3
+    ranker = small().fit(**ROWS, query_weight=weight)
+    clicks = ClickRelevance(FEW, random_state=SEED).fit(LOG, DOCUMENTS)
+    data = clicks.training_data()
+    other = TreeDirectRanker(FEW, random_state=0).fit(*data, query_weight=1.0 + data.qid % 3)
+    assert (ranker.predict(X) == other.predict(X)).all()
+    assert (ranker.predict(X) != fitted.predict(X)).any()
+
+
+def test_documents_are_told_apart_by_query_and_features():
+    X = np.array([[1.0, -0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 2.0]])
+    y, position = np.array([1.0, 0.0, 0.0, 1.0]), [1, 1, 3, 3]
+    rows, counts = shown_documents(training_set(X, y, [7, 7, 8, 8], position=position))
+    found = np.column_stack([X[rows[counts.item]], counts.slot, counts.shown, counts.clicked])
+    assert found[np.lexsort(found.T[[4, 2, 1]])].tolist() == [
+        [1.0, 0.0, 0.0, 2.0, 1.0],
+        [1.0, 0.0, 2.0, 1.0, 0.0],
+        [1.0, 2.0, 2.0, 1.0, 1.0],
+    ]
+    assert len(counts.items) == 3
+    alike = training_set(np.ones((2, 1)), np.array([1.0, 0.0]), [7, 8], position=[1, 1])
+    assert len(shown_documents(alike)[1].items) == 2
+
+
+def test_documents_that_differ_in_their_positions_alone_have_an_order():
+    items, ones, found = Items(np.array([3, 8]), np.array([0, 0])), np.ones(2), []
+    for slots in ([1, 4], [4, 1]):
+        counts = ClickCounts(np.arange(2), np.array(slots), ones, ones, items, 5)
+        order = counts.canonical_order(np.ones((2, 1))).order
+        found.append(counts.of_items(order).slot.tolist())
+    assert found[0] == found[1]
+
+
+def test_documents_with_equal_features_are_one():
+    rows = {"X": [[1.0], [1.0], [0.0], [0.0]] * 20, "position": [1, 2, 2, 1] * 20}
+    rows |= {"y": [1, 1, 0, 1] + [0] * 76, "qid": np.repeat(np.arange(10), 8)}
+    clicks = {}
+
+    class Noting(ClickRelevance):
+        def training_data(self):
+            clicks["n"] = len(self.relevance_)
+            return super().training_data()
+
+    TreeDirectRanker(FEW, clicks=Noting(FEW), random_state=0).fit(**rows)
+    assert clicks["n"] == 20  # two of each query
+
+
+# -- what is learned -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "ranker",
+    [
+        small(),
+        LambdaMART(n_estimators=15, random_state=0),
+        RankSVM(random_state=0),
+        NestedRanker(small(clicks=None), random_state=0),
+    ],
+    ids=lambda ranker: type(ranker).__name__,
+)
+def test_rankers_learn_relevance_and_not_the_old_ranking(ranker):
+    found = clone(ranker).fit(**ROWS)
+    naive = clone(ranker).set_params(**{"clicks": None} if "clicks" in ranker.get_params() else {})
+    naive.fit(ROWS["X"], ROWS["y"], ROWS["qid"])
+    old = [abs(np.corrcoef(each.predict(X), X[:, 1])[0, 1]) for each in (found, naive)]
+    assert old[0] < old[1] - 0.03
+    assert found.score(X, Y, QID) > naive.score(X, Y, QID) + 0.015
+    assert found.propensities_[[1, 4]] == pytest.approx([1 / 2, 1 / 5], abs=0.15)
+
+
+def test_judged_documents_stop_the_fit_and_calibrate_it(fitted):
+    (X_test, y_test, qid_test), _, _ = make_world(1)
+    part = LightGBMTrees(n_estimators=200, early_stopping_rounds=3, n_jobs=1)
+    ranker = TreeDirectRanker(part, clicks=ClickRelevance(FEW), random_state=0)
+    ranker.fit(**ROWS, eval_set=(X_test, y_test, qid_test))
+    assert ranker.best_iteration_ < 200
+    assert ranker.steepness_ != 1.0
+
+
+def test_propensities_that_are_given_are_those_of_the_fit(fitted):
+    given = np.linspace(1, 0.5, 10)
+    ranker = small().set_params(clicks__propensities=given).fit(**ROWS)
+    assert (ranker.propensities_ == given).all()
+    assert (ranker.predict(X) != fitted.predict(X)).any()
+
+
+def test_a_loss_that_reads_positions_gets_clicks_as_they_are():
+    data = session_data(LOG, DOCUMENTS)
+    ranker = TreeDirectRanker(FEW, loss=UnbiasedPairs(), random_state=0).fit(**data._asdict())
+    objective = ranker.make_objective(data.y, data.qid, position=data.position)
+    expected = objective.propensities(ranker.predict(data.X))
+    assert ranker.propensities_ == pytest.approx(expected)
+    assert ranker.propensities_[0] == 1 > ranker.propensities_[9] > 0
+    rows = shuffled(data._asdict())
+    again = TreeDirectRanker(FEW, loss=UnbiasedPairs(), random_state=0).fit(**rows)
+    assert (again.predict(X) == ranker.predict(X)).all()
+
+
+def test_positions_of_another_session_change_the_model():
+    data = session_data(LOG, DOCUMENTS)
+    changed = data._replace(position=np.where(data.qid == 3, 11 - data.position, data.position))
+    models = [
+        TreeDirectRanker(FEW, loss=UnbiasedPairs(), random_state=0).fit(**each._asdict())
+        for each in (data, changed)
+    ]
+    assert (models[0].predict(X) != models[1].predict(X)).any()
+
+
+@pytest.mark.parametrize("settings", [{}, {"clicks": None, "loss": UnbiasedPairs()}])
+def test_model_files_keep_propensities(tmp_path, settings):
+    ranker = small(**settings).fit(**ROWS)
+    ranker.save(tmp_path / "ranker.treerank")
+    found = load(tmp_path / "ranker.treerank")
+    assert (found.propensities_ == ranker.propensities_).all()
+    assert repr(found.clicks) == repr(ranker.clicks)
+    assert (found.predict(X) == ranker.predict(X)).all()
+
+
+def test_a_fit_to_labels_has_no_propensities():
+    ranker = small().fit(**ROWS).set_params(clicks=None).fit(X, Y, QID)
+    assert ranker.propensities_ is None
+
+
+# -- how data come in ------------------------------------------------------------------------
+
+
+def test_names_of_columns_stand_for_clicks_queries_and_positions(tmp_path, fitted):
+    frame = pd.DataFrame(ROWS["X"], columns=["a", "b", "c"])
+    frame = frame.assign(click=ROWS["y"], query=ROWS["qid"], place=ROWS["position"])
+    names = {"y": "click", "qid": "query", "position": "place"}
+    ranker = small(warm_start=True).fit(frame, **names)
+    assert list(ranker.feature_names_in_) == ["a", "b", "c"]
+    documents = pd.DataFrame(X, columns=["a", "b", "c"])
+    assert (ranker.predict(documents) == fitted.predict(X)).all()
+    path = tmp_path / "clicks.parquet"
+    frame.to_parquet(path)
+    assert (small().fit(path, **names).predict(documents) == fitted.predict(X)).all()
+    more = ranker.set_params(feature_part__n_estimators=20).fit(path, **names)  # knows its columns
+    assert more.best_iteration_ == 20
+    with pytest.raises(ValueError, match=r"position must name a column of X; got 'rank' and"):
+        small().fit(frame, "click", "query", position="rank")
+
+
+def test_a_sparse_matrix_is_the_matrix_that_it_stands_for(fitted):
+    ranker = small().fit(**ROWS | {"X": sparse.csr_matrix(ROWS["X"])})
+    assert ranker.predict(sparse.csr_matrix(X)) == pytest.approx(fitted.predict(X))
+    assert (ranker.propensities_ == fitted.propensities_).all()
+    needs_dense = small(clicks=ClickRelevance("mlp"))
+    with pytest.raises(TypeError, match=r"X must be dense for clicks=ClickRelevance.*'mlp'"):
+        needs_dense.fit(**ROWS | {"X": sparse.csr_matrix(ROWS["X"])})
+
+
+def test_columns_of_text_are_categories_of_both_fits():
+    def frame(X):
+        kind = np.array(list("cfaebd"))[np.digitize(X[:, 0], [-1.5, -0.5, 0, 0.5, 1.5])]
+        return pd.DataFrame({"kind": pd.Categorical(kind), "b": X[:, 1]})
+
+    ranker = small().fit(**ROWS | {"X": frame(ROWS["X"])})
+    clicks = ClickRelevance(FEW, random_state=SEED).fit(LOG, (frame(X), *DOCUMENTS[1:]))
+    other = TreeDirectRanker(FEW, random_state=0).fit(*clicks.training_data())
+    assert ranker.columns_.categories == {0: list("abcdef")}
+    seen = []
+
+    class Noting(LightGBMTrees):
+        def fit(self, X, objective, *, validation=None):
+            seen.append(X.categorical)
+            return super().fit(X, objective, validation=validation)
+
+    small(clicks=ClickRelevance(Noting(n_estimators=2))).fit(**ROWS | {"X": frame(ROWS["X"])})
+    assert seen == [(0,)] * 5
+    assert (ranker.predict(frame(X)) == other.predict(frame(X))).all()
+
+
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
+
+
+@pytest.mark.usefixtures("routing")
+def test_searches_and_cross_validation_route_positions_and_never_cut_queries(fitted):
+    data = {"X": ROWS["X"], "y": ROWS["y"]}
+    params = {"qid": ROWS["qid"], "position": ROWS["position"]}
+    found = cross_validate(small(), **data, cv=QueryKFold(2), params=params, return_estimator=True)
+    train, _ = next(QueryKFold(2).split(**data, groups=ROWS["qid"]))
+    alone = small().fit(**taken(ROWS, train))
+    assert (found["estimator"][0].predict(X) == alone.predict(X)).all()
+    search = GridSearchCV(small(), {"clicks__correction": [0.0, 0.5]}, cv=QueryKFold(2))
+    search.fit(**data, **params)
+    assert set(search.cv_results_["param_clicks__correction"]) == {0.0, 0.5}
+    assert search.best_estimator_.propensities_ is not None
+    pipeline = make_pipeline(StandardScaler(), small()).fit(**data, **params)
+    assert pipeline[-1].propensities_ == pytest.approx(fitted.propensities_)
+
+
+def test_sums_of_a_log_are_its_impressions():
+    data, every = count_data(LOG.counts(), DOCUMENTS), session_data(LOG, DOCUMENTS)
+    rows = np.repeat(np.arange(len(data.y)), data.sample_weight)
+    found = np.column_stack([data.X, data.y, data.position])[rows]
+    expected = np.column_stack([every.X, every.y, every.position])
+    assert (found[np.lexsort(found.T)] == expected[np.lexsort(expected.T)]).all()
+    query_of = dict(zip(X[:, 0].tolist(), QID.tolist(), strict=True))
+    assert [query_of[x] for x in data.X[:, 0].tolist()] == data.qid.tolist()
+
+
+# -- what is refused -------------------------------------------------------------------------
+
+
+def changed(name, row, value):
+    column = ROWS[name].astype(float)
+    column[row] = value
+    return {name: column}
+
+
+@pytest.mark.parametrize(
+    ("settings", "given", "message"),
+    [
+        ({}, changed("position", 3, 0), r"position must be a whole .* got 0\.0 in row 3"),
+        ({}, changed("position", 3, 1.5), r"position must be a whole .* got 1\.5 in row 3"),
+        ({}, changed("position", 3, 1001), r"position must be .* to 1000; got 1001\.0 in row 3"),
+        ({}, changed("position", 3, np.nan), "position must be finite; got nan in row 3"),
+        ({}, changed("position", 3, 12), r"position must have a click .* got none at \[11, 12\]"),
+        ({}, {"position": [1, 2]}, "position must have one entry per document; got 2 for"),
+        ({}, {"position": ["a"] * len(LOG.item)}, "position must be numbers"),
+        ({}, changed("y", 3, 2), r"y must be a click, 0 or 1, .* got 2\.0 in row 3"),
+        ({}, {"y": np.zeros(len(LOG.item))}, "y must be 1, a click, in some row .* got none"),
+        ({}, {"y": {"a": ROWS["y"], "b": ROWS["y"]}}, r"y must be a single column .*\['a', 'b'\]"),
+        ({}, {"given_pairs": [[0, 1]]}, "given_pairs must be None where position is given"),
+        ({}, {"position": None}, "clicks must be None where position is None; got ClickRel"),
+        ({"loss": UnbiasedPairs()}, {}, "clicks must be None for loss=UnbiasedPairs.*got ClickR"),
+        ({"clicks": 3}, {}, "clicks must be None or a ClickRelevance; got 3"),
+        ({"clicks": ClickRelevance}, {}, "clicks must be None or a ClickRelevance; got <class"),
+        ({"clicks": ClickRelevance(n_bags=1)}, {}, "n_bags must be a whole number of at least 2"),
+        (
+            {"clicks": ClickRelevance(propensities=[1.0])},
+            {},
+            "propensities must have an entry for each of 10 positions; got 1",
+        ),
+        (
+            {"clicks": None, "loss": UnbiasedPairs()},
+            {"position": None},
+            "position must be given for loss=UnbiasedPairs",
+        ),
+        (
+            {"clicks": None, "loss": UnbiasedPairs(), "calibration": 0.5},
+            {},
+            "calibration must be None or 'eval_set' for loss=UnbiasedPairs.* got 0.5",
+        ),
+    ],
+)
+def test_bad_input_is_refused_by_name_before_any_training(monkeypatch, settings, given, message):
+    def train(*_, **__):
+        raise AssertionError("Training has begun.")
+
+    monkeypatch.setattr(LightGBMTrees, "fit", train)
+    with pytest.raises((ValueError, TypeError), match=message):
+        small(**settings).fit(**ROWS | given)
+
+
+def test_documents_that_never_change_their_position_are_a_warning():
+    features = np.column_stack([ROWS["X"], ROWS["position"]])  # so they are other documents there
+    with pytest.warns(UserWarning, match="No document of a query was shown at two positions"):
+        ranker = small().fit(**ROWS | {"X": features})
+    assert ranker.propensities_.tolist() == [1.0] * 10
+
+
+def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
+    forest = ForestRanker(fitted.terms().forest)
+    with pytest.raises(ValueError, match="position must be None for ForestRanker, which does not"):
+        forest.fit(**ROWS)
+    write_parquet(tmp_path / "rows.parquet", X, Y, QID)
+    with pytest.raises(ValueError, match="positions must be None where X is Batches"):
+        small().fit(read_batches(tmp_path / "rows.parquet"), position=ROWS["position"])
+    reads = TreeDirectRanker("histogram", loss=UnbiasedPairs())
+    for ranker in (reads, small().set_params(feature_part="histogram")):
+        with pytest.raises(ValueError, match=r"(loss|clicks) must .* for several workers; got"):
+            fit_by_workers(ranker, X, Y, QID)
