@@ -7,7 +7,7 @@ import numpy as np
 import xgboost
 
 from treerank import LightGBMTrees, TreeDirectRanker
-from treerank.clicks import ClickRelevance, PositionEffects
+from treerank.clicks import ClickRelevance, PositionEffects, count_data
 
 #: All rankers have the same trees, and one thread, since other programs may run.
 TREES = {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 15, "n_jobs": 1}
@@ -66,12 +66,9 @@ def rankers(log, X, y, qid):
         return TreeDirectRanker(part, random_state=0).fit(X, y, qid).predict
 
     def effects():
-        rows = np.tile(np.arange(len(counts.item)), 2)  # the clicks of each count, then the skips
-        times = np.concatenate([counts.clicked, counts.shown - counts.clicked])
-        item, clicked = counts.item[rows], np.repeat([1.0, 0.0], len(counts.item))
-        sums = {"position": counts.slot[rows] + 1, "sample_weight": times.astype(float)}
+        data = count_data(log, (X, qid, np.arange(len(y))))
         ranker = TreeDirectRanker(part, loss=PositionEffects(), random_state=0)
-        return ranker.fit(X[shown[item]], clicked, counts.items.query[item], **sums).predict
+        return ranker.fit(**data._asdict()).predict
 
     def lgbm(**position):
         data = lightgbm.Dataset(*lists[:2], group=sizes, **position)

@@ -36,8 +36,10 @@ _MAX_STEPS, _LONGEST, _TOL = 100, 1.0, 1e-12
 class PositionEffects(ListwiseLoss):
     """Poisson loss of clicks whose logarithmic rate is a score plus an effect of the position.
 
-    Labels are clicks; :func:`~treerank.clicks.click_data.session_data` returns them with positions.
-    The effects play no part in prediction. The hessian is the exact diagonal.
+    Labels are clicks; :func:`~treerank.clicks.click_data.count_data` returns them with positions.
+    The effects play no part in prediction. Where the old ranking is a good one, losses that learn
+    from :class:`~treerank.clicks.relevance.ClickRelevance` rank better. The hessian is the exact
+    diagonal.
 
     Parameters
     ----------
@@ -53,12 +55,12 @@ class PositionEffects(ListwiseLoss):
     Examples
     --------
     >>> from treerank import LightGBMTrees, TreeDirectRanker
-    >>> from treerank.clicks import session_data, simulate_clicks
+    >>> from treerank.clicks import count_data, simulate_clicks
     >>> rng = np.random.default_rng(0)
     >>> X, qid, document = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10), np.arange(400)
     >>> y, old = 2 * (X[:, 0] > 1), X[:, 1]  # what is shown first is not what is relevant
     >>> log = simulate_clicks(y, qid, old, n_sessions=30, random_state=0)
-    >>> data = session_data(log, (X, qid, document))
+    >>> data = count_data(log, (X, qid, document))
     >>> trees, loss = LightGBMTrees(n_estimators=20), PositionEffects(penalty=0.01)
     >>> ranker = TreeDirectRanker(trees, loss=loss, random_state=0).fit(**data._asdict())
     >>> ranker.score(X, y, qid) > 0.9

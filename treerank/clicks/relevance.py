@@ -94,10 +94,10 @@ class ClickRelevance(BaseEstimator):
     trust : bool or array-like of shape (n_positions,), default=False
         Probability that a document is clicked for its position, whatever its relevance. Such clicks
         are left out. True estimates it, and propensities with it, as the click model "trust_bias";
-        numbers need ``propensities``, too.
+        numbers need ``propensities``, too. Where sessions are few, False ranks as well.
     estimate : {"posterior", "doubly_robust"}, default="posterior"
         How clicks correct what features predict. "doubly_robust" is unbiased where propensities are
-        known, and varies more.
+        known, but varies more and mostly ranks worse.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
