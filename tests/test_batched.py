@@ -110,7 +110,7 @@ def test_what_cannot_be_read_in_batches_is_refused():
         Batches(iter([]))
     with pytest.raises(TypeError, match="only rankers whose feature_part is trees of LightGBM"):
         TreeDirectRanker("mlp").fit(batches(X))
-    with pytest.raises(ValueError, match="y, qid, weights and pairs must be None where X is Batc"):
+    with pytest.raises(ValueError, match="pairs and positions must be None where X is Batc"):
         ranker().fit(batches(X), sample_weight=np.ones(N))
     with pytest.raises(ValueError, match="X must have rows; got no batch"):
         ranker().fit(Batches([]))

@@ -3,12 +3,23 @@
 import lightgbm
 import numpy as np
 import pytest
-from boosted_regression import HELD_OUT, PARTS, SMALL, TARGETS, Given, X, fitted, held_out_fit
+from boosted_regression import (
+    HELD_OUT,
+    PARTS,
+    SMALL,
+    TARGET,
+    TARGETS,
+    Given,
+    X,
+    fitted,
+    held_out_fit,
+)
 from sklearn.exceptions import NotFittedError
 
 from treerank.feature_parts.engines import lightgbm_boundary
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
 
 
 @pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
@@ -19,8 +30,22 @@ def part_class(request):
 @pytest.mark.parametrize(
     ("gradient", "hessian", "message"),
     [
-        (np.full(600, np.nan), np.ones(600), "gradient must be finite; got nan"),
-        (np.ones(600), np.full(600, np.inf), "hessian must be finite; got inf"),
+        (
+            np.full(600, np.nan),
+            np.ones(600),
+            "gradient must be finite .*; got nan from Given in it",
+        ),
+        (np.ones(600), np.full(600, np.inf), "hessian must be finite .*; got inf from Given"),
+        (
+            np.full(600, -1e150),
+            np.ones(600),
+            r"gradient must be finite .*; got -1e\+150 from Given",
+        ),
+        (
+            TARGET,
+            np.full(600, 1e150),
+            r"hessian must be .*; got 1e\+150 from Given in iteration 0\.",
+        ),
         (np.ones(600), -np.ones(600), "hessian must be non-negative"),
         (np.ones(600), np.zeros(600), "hessian must be non-negative, and positive somewhere"),
         (np.ones(599), np.ones(599), r"gradient must have shape \(600,\).*got \(599,\)"),
@@ -30,6 +55,44 @@ def part_class(request):
 def test_derivatives_no_tree_can_grow_from_are_refused(part_class, gradient, hessian, message):
     with pytest.raises(ValueError, match=message):
         part_class(**SMALL).fit(X, Given(gradient, hessian))
+
+
+@pytest.mark.parametrize("part_class", [*PARTS, HistogramTrees])
+@pytest.mark.parametrize("scale", [1e12, 1e39])
+def test_derivatives_split_trees_or_are_refused(part_class, scale):
+    """Engines take what is infinite in single precision, and grow trees without splits on it."""
+    steep = Given(TARGET * scale, np.full(600, scale))
+    if scale < 1e39:
+        assert np.std(part_class(**SMALL).fit(X, steep).transform(X)) > 0
+    else:
+        with pytest.raises(ValueError, match="gradient must be finite and at most"):
+            part_class(**SMALL).fit(X, steep)
+
+
+def test_xgboost_refuses_sums_whose_squares_are_infinite_in_single_precision():
+    steep = Given(1e18 + np.abs(TARGET) * 1e18, np.full(600, 1e18))
+    assert np.std(LightGBMTrees(**SMALL).fit(X, steep).transform(X)) > 0
+    with pytest.raises(ValueError, match=r"gradient must have sums of at most 1\.84e.* Given"):
+        XGBoostTrees(**SMALL).fit(X, steep)
+    with pytest.raises(ValueError, match="gradient must be finite and at most"):
+        XGBoostTrees(**SMALL).fit(X, Given(TARGET * 1e20, np.full(600, 1e20)))
+
+
+def test_large_weights_serve_xgboost_as_long_as_it_finds_splits():
+    steep = Given(TARGET * 1e17, np.full(600, 1e17))  # sums of all documents cancel
+    assert np.std(XGBoostTrees(**SMALL).fit(X, steep).transform(X)) > 0
+
+
+def test_a_loss_that_overflows_is_named_with_the_iteration():
+    class Growing(Given):
+        name = "growing"
+
+        def derivatives(self, scores, *, iteration=0):
+            return self.gradient * 1e20**iteration, self.hessian
+
+    found = r"got 1e\+40 from growing in iteration 2\. Lower learning_rate\?"
+    with pytest.raises(ValueError, match=found):
+        LightGBMTrees(**SMALL).fit(X, Growing(np.ones(600), np.ones(600)))
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,11 @@
 """What terminals get of the command line, what pipes get, and what signals end."""
 
+import os
 import re
 import signal
 import subprocess
 import sys
+import time
 
 import numba
 import pytest
@@ -119,3 +121,17 @@ def test_an_interrupt_exits_with_130_and_leaves_the_old_model(files, tmp_path):
         assert process.stderr.read() == "treerank: interrupted\n"
         assert process.wait(timeout=120) == 130
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b"old"]
+
+
+def test_an_interrupt_of_a_fit_by_several_workers_is_one_line_too(files, tmp_path):
+    """Ctrl-C reaches the workers as well, which may be importing modules."""
+    words = "fit", files.train, "-m", tmp_path / "new", *SMALL[2:], "--workers", 2
+    with start(*words, "--n-estimators", 10**7, start_new_session=True) as process:
+        for line in process.stderr:
+            if line.startswith("growing"):
+                break
+        time.sleep(1)
+        os.killpg(process.pid, signal.SIGINT)
+        assert process.stderr.read() == "treerank: interrupted\n"
+        assert process.wait(timeout=120) == 130
+    assert not list(tmp_path.iterdir())

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from command_line import SMALL, run
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -392,3 +393,30 @@ def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
     for ranker in (reads, small().set_params(feature_part="histogram")):
         with pytest.raises(ValueError, match=r"(loss|clicks) must .* for several workers; got"):
             fit_by_workers(ranker, X, Y, QID)
+
+
+def test_the_shell_fits_to_a_column_of_positions(tmp_path):
+    frame = pd.DataFrame(ROWS["X"], columns=["a", "b", "c"])
+    frame = frame.assign(click=ROWS["y"], query=ROWS["qid"], place=ROWS["position"])
+    frame.to_parquet(tmp_path / "clicks.parquet")
+    judged = pd.DataFrame(X, columns=["a", "b", "c"]).assign(click=Y, query=QID)
+    judged.to_parquet(tmp_path / "judged.parquet")
+    files = (
+        tmp_path / "clicks.parquet",
+        "-m",
+        tmp_path / "m",
+        "--valid",
+        tmp_path / "judged.parquet",
+    )
+    names = ["--label", "click", "--position", "place"]
+    result = run("fit", *files, *names, *SMALL)
+    assert result.exit_code == 0, result.stderr
+    part = LightGBMTrees(n_estimators=6, num_leaves=4, random_state=0, n_jobs=1)
+    expected = TreeDirectRanker(part, random_state=0).fit(**ROWS, eval_set=(X, Y, QID))
+    found = load(tmp_path / "m")
+    assert (found.predict(judged[["a", "b", "c"]]) == expected.predict(X)).all()
+    assert (found.propensities_ == expected.propensities_).all()
+    for option in (["--memory", "1GB"], ["--workers", 2]):
+        result = run("fit", *files, *names, *option)
+        assert result.exit_code == 2
+        assert "must come without --memory and --workers" in result.stderr

@@ -1,6 +1,7 @@
 """Several workers fit the model of one, bit for bit; what they cannot do is refused."""
 
 import ctypes
+import multiprocessing
 import os
 import pickle
 import re
@@ -24,7 +25,7 @@ from sklearn.base import clone
 from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
-from treerank.distributed import fit
+from treerank.distributed import fit, processes
 from treerank.distributed.collective import LostTeamError
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
 from treerank.distributed.id_hashes import id_hashes
@@ -259,6 +260,20 @@ def test_splits_of_another_version_of_lightgbm_are_refused():
         network()
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, LostTeamError])
+def test_an_error_or_an_interrupt_in_a_talk_of_lightgbm_is_raised_after_it(error):
+    class Broken(type(current_team())):
+        def total_of_own(self, parts):
+            raise error("no answer")
+
+    network, own = Network(Broken()), np.ones(8, dtype=np.uint8)
+    starts, sizes = (ctypes.c_int32 * 1)(0), (ctypes.c_int32 * 1)(8)
+    network.add_up(own.ctypes.data, 8, 8, starts, sizes, 1, own.ctypes.data)
+    assert not own.any()
+    with pytest.raises(error, match="no answer"):
+        network()
+
+
 def test_there_are_no_more_workers_than_queries(launcher):
     rows = QID < 2
     assert_same(TreeDirectRanker(TREES, random_state=0), launcher, 3, X[rows], Y[rows], QID[rows])
@@ -267,8 +282,26 @@ def test_there_are_no_more_workers_than_queries(launcher):
 def test_an_error_of_the_workers_is_raised(tmp_path):
     path = tmp_path / "valid.txt"
     write_letor(path, X[:, :4], Y, QID)
-    with Processes(2) as own, pytest.raises(ValueError, match="eval_set: X must have the columns"):
+    wrong = "eval_set: X must have the columns"
+    with Processes(2) as own, pytest.raises(ValueError, match=wrong) as caught:
         fit(TreeDirectRanker(TREES), X, Y, QID, eval_set=path, workers=own)
+    assert re.search("In a worker:\n.*fit_share.*ValueError", caught.value.__notes__[0], re.DOTALL)
+
+
+def test_an_early_end_of_a_file_in_a_worker_is_an_error_and_not_the_end_of_the_worker(monkeypatch):
+    def end_early(**task):
+        raise EOFError("the file ended too early")
+
+    monkeypatch.setattr(processes, "fit_share", end_early)
+    ours, theirs = multiprocessing.Pipe()
+    ours.send({})
+    thread = threading.Thread(target=processes.serve, args=(theirs, 1))
+    thread.start()
+    _, error = ours.recv()
+    assert isinstance(error, EOFError)
+    ours.close()
+    thread.join(60)
+    assert not thread.is_alive()
 
 
 @pytest.mark.parametrize("eval_set", [3, (X,), (X[:, :4], Y, QID), (X, Y[:3], QID)])
@@ -328,7 +361,7 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
 
 _FIT = """
 from treerank import TreeDirectRanker
-from treerank.distributed import fit
+from treerank.distributed import fit, processes
 from treerank.distributed.meeting import meeting_at
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
@@ -554,5 +587,5 @@ def test_a_team_does_not_wait_forever_for_a_worker_that_never_comes(monkeypatch)
 def test_a_fit_goes_on_where_nobody_hears_its_progress():
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
-        with telling_progress((silent.getsockname(), b"secret")):
+        with telling_progress((silent.getsockname(), "secret")):
             current_listener()(1, 2, {})

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives, extremes, rounded
+from treerank.team import current_team, working_in
 
 # Ten orders of magnitude: as plain float32, their sum in doubles depends on the order.
 VALUES = np.random.default_rng(0).lognormal(0, 5, 20_000) * np.resize([1, -1, 1], 20_000)
@@ -56,3 +57,16 @@ def test_the_objective_gets_a_copy_of_the_scores_that_it_may_keep():
     buffer[:] = 7
     assert not kept[0].any()
     assert derivatives.iteration == 6
+
+
+def test_what_is_infinite_at_another_worker_is_refused_here_too():
+    class Infinite:
+        n_outputs = 1
+
+        def derivatives(self, scores, *, iteration=0):
+            return scores - 1, np.ones_like(scores)
+
+    team = type(current_team())()
+    team.largest = lambda values: np.maximum(values, [np.inf, 1, 0])
+    with working_in(team), pytest.raises(ValueError, match=r"gradient .* got inf from Infinite"):
+        FixedPointDerivatives(Infinite(), 3)(np.zeros(3))

@@ -65,13 +65,13 @@ def test_a_lazy_package_lists_the_same_names_everywhere(package):
         n for n in source.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"
     ]
     imports = [line for block in blocks for line in block.body]
-    assert {f"{line.module}:{alias.name}" for line in imports for alias in line.names} == set(
-        table.values()
-    )
+    assert {f"{line.module}:{alias.name}" for line in imports for alias in line.names} == {
+        path.partition(" ")[0] for path in table.values()
+    }
     for line in imports:  # `as` the same name, or type checkers take it for private
         assert all(alias.asname == alias.name for alias in line.names)
     for name, path in table.items():
-        assert path.endswith(f":{name}")
+        assert path.partition(" ")[0].endswith(f":{name}")
         assert getattr(module, name) is load_object(path)
 
 
@@ -79,6 +79,30 @@ def test_an_unknown_name_is_refused_as_in_any_module():
     for package in map(importlib.import_module, LAZY):
         with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute"):
             package.LambdaMerge  # noqa: B018
+
+
+@pytest.mark.parametrize("package", LAZY)
+def test_without_extras_all_other_names_are_there_for_help_and_for_a_star(package):
+    code = (
+        "import pydoc; from importlib.machinery import PathFinder; find = PathFinder.find_spec; "
+        "extras = 'torch', 'xgboost', 'matplotlib', 'pyarrow'; "
+        "PathFinder.find_spec = lambda name, *rest: None if name in extras else find(name, *rest); "
+        f"from {package} import *; import {package} as package; "
+        "assert set(dir(package)) <= set(globals()); pydoc.render_doc(package); "
+        "print(*dir(package))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert not done.stderr
+    needing = {name for name, path in LAZY[package].items() if path.endswith("]")}
+    assert needing
+    assert set(done.stdout.split()) == LAZY[package].keys() - needing
+
+
+def test_modules_are_attributes_and_a_misspelled_name_brings_the_right_one():
+    code = "import treerank; print(treerank.clicks.__name__); treerank.LightGBMTree"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout == "treerank.clicks\n"
+    assert done.stderr.endswith("'LightGBMTree'. Did you mean: 'LightGBMTrees'?\n")
 
 
 @pytest.mark.parametrize("table", [RANKERS, BASELINES], ids=["rankers", "baselines"])

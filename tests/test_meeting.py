@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from threading import Event, Thread, Timer
@@ -11,6 +12,8 @@ import pytest
 
 from treerank.distributed.collective import LostTeamError
 from treerank.distributed.meeting import meeting_at, waiting_for_workers
+from treerank.distributed.progress_relay import hearing_progress, telling_progress
+from treerank.progress import current_listener, listening
 
 HOST = "127.0.0.1"
 
@@ -166,3 +169,33 @@ def test_who_does_not_know_the_secret_is_no_worker(said):
             stranger.sendall(said)
         with meeting_at(place) as team:
             assert (team.rank, team.size) == (0, 1)
+
+
+@pytest.mark.parametrize("said", [b"", b"\0\0"])
+def test_a_silent_stranger_delays_nobody(said, monkeypatch):
+    """Each server, that of the meeting and those of the workers, first hears a stranger."""
+    with ExitStack() as strangers:
+
+        def create_server(*args, create=socket.create_server, **options):
+            server = create(*args, **options)
+            stranger = socket.create_connection(server.getsockname()[:2])
+            strangers.enter_context(stranger).sendall(said)
+            return server
+
+        monkeypatch.setattr(socket, "create_server", create_server)
+        began = time.monotonic()
+        assert met(2, lambda team: team.gather(team.rank)) == [[0, 1], [0, 1]]
+        assert time.monotonic() - began < 10
+
+
+def test_a_silent_stranger_does_not_keep_a_worker_from_telling_how_far_it_is():
+    told = []
+    with (
+        listening(lambda *progress: told.append(progress)),
+        hearing_progress(HOST) as place,
+        socket.create_connection(place[0]),
+        telling_progress(place),
+    ):
+        current_listener()(1, 2, {"map": 0.5})
+        current_listener()(2, 2, "done")
+    assert told == [(1, 2, {"map": 0.5}), (2, 2, "done")]

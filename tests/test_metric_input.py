@@ -73,3 +73,23 @@ def test_a_cutoff_longer_than_any_list_is_refused(name):
 def test_wrong_types_are_type_errors(build):
     with pytest.raises(TypeError, match=r"must be .*; got"):
         build()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda y, scores: 0.0, lambda y, scores, qid, k: 0.0, lambda y, *, scores, qid: 0.0],
+)
+def test_a_function_of_other_arguments_is_refused_by_name(function):
+    with pytest.raises(
+        TypeError, match=r"metric must be a function of \(y, scores, qid\); got one"
+    ):
+        get_metric(function)
+
+
+@pytest.mark.parametrize("value", [None, "high", [0.5, 0.7]])
+def test_a_function_that_returns_no_number_is_named(value):
+    def first(y, scores, qid):
+        return value
+
+    with pytest.raises(TypeError, match=r"metric 'first' must return a number; got .*"):
+        get_metric(first)([0, 1], [0.1, 0.2])

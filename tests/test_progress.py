@@ -74,6 +74,25 @@ def test_callbacks_that_cannot_be_called_are_refused_before_training(data, callb
         TreeDirectRanker().fit(*data, callbacks=callbacks)
 
 
+def test_functions_of_other_arguments_are_refused_before_training(data):
+    done = []
+    ranker = RANKERS["LightGBM"](2).set_params(metric=lambda y, scores: 0.5)
+    wrong = r"metric must be a function of \(y, scores, qid\); got one of \(y, scores\)\."
+    with pytest.raises(TypeError, match=wrong):
+        ranker.fit(*data, eval_set=data, callbacks=[lambda *_: done.append(1)])
+    wrong = r"callbacks\[1\] must be a function of \(n_done, n_total, note\); got one of \(n\)\."
+    with pytest.raises(TypeError, match=wrong):
+        RANKERS["LightGBM"](2).fit(*data, callbacks=[lambda *_: done.append(1), lambda n: None])
+    with (
+        pytest.raises(TypeError, match="listener must be a function of"),
+        listening(lambda n: None),
+    ):
+        done.append(1)
+    with pytest.raises(TypeError, match=r"metric must be a function of \(scores\)"):
+        Progress(lambda y, scores, qid: 0.5, None)
+    assert not done
+
+
 def test_a_continued_fit_counts_on(data):
     told = []
     part = LightGBMTrees(2, warm_start=True)

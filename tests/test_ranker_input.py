@@ -5,12 +5,14 @@ import warnings
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from example_rankers import PARTS, every_part, ranking_data, some_ranker
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 
+from treerank.datasets.ranking_data import RankingData
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -103,6 +105,11 @@ ONES = np.ones(160)
         ({"X": np.ones((160, 2), "M8[s]")}, TypeError, "X must be numbers; got datetime64"),
         ({"X": np.ma.array(np.eye(160), mask=True)}, ValueError, "X must have no masked entries"),
         ({"X": ONES}, ValueError, "X: Expected 2D array"),
+        (
+            {"y": None},
+            ValueError,
+            r"y must be one label per row of X.* y is None.* fit\(\*data\)\.$",
+        ),
         ({"sample_weight": ["a"] * 160}, TypeError, "sample_weight must be numbers; got"),
         ({"sample_weight": ONES * 1e-30}, ValueError, "sample_weight must be 0 or from 1e-15"),
         ({"sample_weight": ONES * 1e30}, ValueError, "sample_weight must be 0 or from 1e-15"),
@@ -114,6 +121,26 @@ def test_bad_data_is_refused_before_any_training(data, changed, error, message):
     given = dict(zip(["X", "y", "qid"], data, strict=True)) | changed
     with pytest.raises(error, match=message):
         some_ranker().fit(**given)
+
+
+def test_an_eval_set_may_be_what_a_reader_returned(data):
+    ranker = some_ranker()
+    expected = ranker.fit(*data, eval_set=data).evals_result_
+    assert ranker.fit(*data, eval_set=RankingData(*data)).evals_result_ == expected
+    frame = pl.DataFrame({"X": [1.0], "y": [1.0], "qid": [1]})
+    with pytest.raises(ValueError, match=r"eval_set must be \(X, y\) or .*DataFrame"):
+        ranker.fit(*data, eval_set=frame.to_pandas())
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+def test_frames_that_are_not_in_memory_are_refused(data):
+    X, y, qid = data
+    lazy = pl.DataFrame(X, schema=[f"f{i}" for i in range(X.shape[1])]).lazy()
+    with pytest.raises(TypeError, match=r"X must be in memory; got .*LazyFrame.* Collect its rows"):
+        some_ranker().fit(lazy, y, qid)
+    ranker = some_ranker().fit(lazy.collect(), y, qid)
+    with pytest.raises(TypeError, match="X must be in memory"):
+        ranker.predict(lazy)
 
 
 def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted(data):

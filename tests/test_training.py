@@ -140,8 +140,10 @@ def test_batches_are_drawn_by_seed_and_epoch():
 
 @pytest.mark.parametrize("pull", [np.inf, np.nan])
 def test_a_gradient_that_is_not_finite_is_an_error(pull):
-    with pytest.raises(ValueError, match=r"learning_rate must be low enough.* got 0\.1"):
+    with pytest.raises(ValueError, match=r"gradient must be finite .* from Pull in iteration 0\.$"):
         weight_after_an_epoch(make_trainer(), Pull([2], pull), torch.ones(2, 1))
+    with pytest.raises(ValueError, match=r"learning_rate must be low enough.* got 0\.1"):
+        weight_after_an_epoch(make_trainer(), Pull([2], pull), torch.full((2, 1), torch.inf))
 
 
 @pytest.mark.parametrize(

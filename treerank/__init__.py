@@ -78,19 +78,19 @@ _EXPORTS = {
     "HistogramTrees": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "LightGBMTrees": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
     "Line": "treerank.feature_parts.linear.line:Line",
-    "Linear": "treerank.feature_parts.networks.linear:Linear",
-    "MLP": "treerank.feature_parts.networks.mlp:MLP",
+    "Linear": "treerank.feature_parts.networks.linear:Linear [torch]",
+    "MLP": "treerank.feature_parts.networks.mlp:MLP [torch]",
     "NDCG": "treerank.metrics.ndcg:NDCG",
     "NestedRanker": "treerank.rankers.nested_ranker:NestedRanker",
     "PairLoss": "treerank.objectives.losses:PairLoss",
     "PairWeight": "treerank.objectives.weights:PairWeight",
     "Pairs": "treerank.objectives.pairs:Pairs",
-    "Polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",
+    "Polynomial": "treerank.feature_parts.networks.polynomial:Polynomial [torch]",
     "QueryGroups": "treerank.inputs.grouping:QueryGroups",
     "QueryKFold": "treerank.model_selection:QueryKFold",
     "QueryShuffleSplit": "treerank.model_selection:QueryShuffleSplit",
     "Report": "treerank.reports.report:Report",
-    "SoftTrees": "treerank.feature_parts.soft_trees.part:SoftTrees",
+    "SoftTrees": "treerank.feature_parts.soft_trees.part:SoftTrees [torch]",
     "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",
     "StreamingTrees": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "TreeDirectRanker": "treerank.rankers.tree_direct_ranker:TreeDirectRanker",
@@ -105,7 +105,7 @@ _EXPORTS = {
     "read_batches": "treerank.datasets.formats:read_batches",
     "read_forest": "treerank.imports.reading:read_forest",
     "read_letor": "treerank.datasets.letor:read_letor",
-    "read_parquet": "treerank.datasets.parquet:read_parquet",
+    "read_parquet": "treerank.datasets.parquet:read_parquet [pyarrow]",
     "read_trec_qrels": "treerank.datasets.trec:read_trec_qrels",
     "read_trec_run": "treerank.datasets.trec:read_trec_run",
     "report": "treerank.reports.reporting:report",
@@ -113,13 +113,13 @@ _EXPORTS = {
     "show_progress": "treerank.progress_bar:show_progress",
     "weighted_sum": "treerank.objectives.weighted_sum:weighted_sum",
     "write_letor": "treerank.datasets.letor:write_letor",
-    "write_parquet": "treerank.datasets.parquet:write_parquet",
+    "write_parquet": "treerank.datasets.parquet:write_parquet [pyarrow]",
     "write_trec_qrels": "treerank.datasets.trec:write_trec_qrels",
     "write_trec_run": "treerank.datasets.trec:write_trec_run",
 }
 
 spin_briefly()  # before anything loads a runtime of threads
 __version__ = "0.1.0"
-__all__ = sorted(_EXPORTS)
 if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows
     __getattr__, __dir__ = lazy_names(__name__, _EXPORTS)
+    __all__ = __dir__()

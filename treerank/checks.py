@@ -4,6 +4,7 @@ Every check takes the name of the argument first and raises a ``ValueError`` (a 
 arrays that are not numbers). To add a check, write one sentence that says the rule.
 """
 
+import inspect
 import math
 import sys
 import warnings
@@ -230,6 +231,28 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     is_plain = value is None or isinstance(value, str | int | float | np.number)
     if not is_plain or isinstance(value, bool) or value not in allowed:
         raise ValueError(f"{name} must be one of {_sorted(allowed)}; got {shown(value)}.")
+
+
+def check_signature(name: str, function: Any, *arguments: str) -> None:
+    """Refuse a function that cannot be called with these arguments, named by what they are.
+
+    Examples
+    --------
+    >>> check_signature("metric", lambda scores, y, qid, k: 0.0, "y", "scores", "qid")
+    Traceback (most recent call last):
+    ...
+    TypeError: metric must be a function of (y, scores, qid); got one of (scores, y, qid, k).
+    """
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some functions in C have no signature
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError as error:
+        rule = f"{name} must be a function of ({', '.join(arguments)})"
+        taken = str(signature.replace(return_annotation=inspect.Signature.empty))
+        raise TypeError(f"{rule}; got one of {taken}.") from error
 
 
 def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -> np.ndarray:

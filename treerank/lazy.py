@@ -1,11 +1,14 @@
 """Lazy names: a table of ``name: "module:object"``, whose modules are imported when asked for.
 
-So a package may export what needs torch or xgboost without importing either.
+So a package may export what needs torch without importing it. Such an object is written
+``"module:object [torch]"``, with the package that it needs.
 """
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 #: The extra of this package that installs another package.
@@ -13,7 +16,7 @@ EXTRAS = {"torch": "torch", "xgboost": "xgboost", "matplotlib": "plots", "pyarro
 
 
 def load_object(path: str) -> Any:
-    """Return the object that ``"module:object"`` names.
+    """Return the object that ``"module:object"`` or ``"module:object [package]"`` names.
 
     Raises
     ------
@@ -25,9 +28,16 @@ def load_object(path: str) -> Any:
     >>> load_object("math:sqrt")(4.0)
     2.0
     """
-    module, _, name = path.partition(":")
+    module, name, _ = _parts(path)
     with naming_the_extra(name):
         return getattr(import_module(module), name)
+
+
+def _parts(path: str) -> tuple[str, str, str]:
+    """Return the module, the object, and the package it needs, or nothing."""
+    where, _, needed = path.partition(" [")
+    module, _, name = where.partition(":")
+    return module, name, needed.rstrip("]")
 
 
 @contextmanager
@@ -61,19 +71,28 @@ def lazy_names(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return ``__getattr__`` and ``__dir__`` of a package that exports the names of a table.
 
+    ``__dir__`` lists what can be imported here: ``help`` and ``import *`` ask for all of it.
+    Modules of the package are attributes, too.
+
     Examples
     --------
-    >>> get, names = lazy_names("example", {"sqrt": "math:sqrt"})
-    >>> get("sqrt")(4.0), names()
-    (2.0, ['sqrt'])
+    >>> get, names = lazy_names("json", {"sqrt": "math:sqrt", "Net": "net:Net [no_such_package]"})
+    >>> get("sqrt")(4.0), names(), get("tool").__name__
+    (2.0, ['sqrt'], 'json.tool')
     """
 
     def get(name: str) -> Any:
-        if name not in table:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return load_object(table[name])
+        if name in table:
+            return load_object(table[name])
+        if name.isidentifier() and name[0] != "_" and find_spec(f"{package}.{name}"):
+            return import_module(f"{package}.{name}")
+        # With the module, from which Python suggests a name that is spelled like this one.
+        wrong = f"module {package!r} has no attribute {name!r}"
+        raise AttributeError(wrong, name=name, obj=sys.modules[package])
 
     def names() -> list[str]:
-        return sorted(table)
+        needs = {name: _parts(path)[2] for name, path in table.items()}
+        missing = {needed for needed in set(needs.values()) if needed and not find_spec(needed)}
+        return sorted(name for name, needed in needs.items() if needed not in missing)
 
     return get, names

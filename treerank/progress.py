@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.checks import shown
+from treerank.checks import check_signature, shown
 
 #: The last value of each metric, by name, or a text.
 Note = Mapping[str, float] | str
@@ -59,6 +59,8 @@ def check_callbacks(callbacks: Any) -> Sequence[Listener]:
     """
     if not isinstance(callbacks, list | tuple) or not all(map(callable, callbacks)):
         raise TypeError(f"callbacks must be a list of functions; got {shown(callbacks)}.")
+    for number, callback in enumerate(callbacks):
+        check_signature(f"callbacks[{number}]", callback, "n_done", "n_total", "note")
     return callbacks
 
 
@@ -79,6 +81,7 @@ def listening(listener: Listener) -> Iterator[None]:
     ...     _ = Progress(None, None, total=2).record(1)
     1 of 2
     """
+    check_signature("listener", listener, "n_done", "n_total", "note")
     token = _LISTENER.set(listener)
     try:
         yield
@@ -120,6 +123,8 @@ class Progress:
         total: int | None = None,
         saver: Any = None,
     ):
+        if metric is not None:
+            check_signature("metric", metric, "scores")
         self.saver = saver
         self.metric, self.early_stopping_rounds, self.total = metric, early_stopping_rounds, total
         self.values: list[float] = []

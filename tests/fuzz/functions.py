@@ -134,6 +134,7 @@ def of_clicks():
     }
     n_items, n_slots = len(shown.items.query), shown.n_positions
     features = np.arange(n_items)[:, None], shown.items.query, shown.items.document
+    joined = {"log": shown, "features": features, "query": "query", "document": "document"}
     found = {
         "from_columns": (clicks.ClickLog.from_columns, columns),
         "make_click_log": (
@@ -148,14 +149,8 @@ def of_clicks():
             | {"noise": 0.1, "exploration": 0.2, "random_state": 0},
         ),
         "estimate_propensities": (clicks.estimate_propensities, {"log": shown, "monotone": True}),
-        "count_data": (
-            clicks.count_data,
-            {"log": shown, "features": features, "query": "query", "document": "document"},
-        ),
-        "session_data": (
-            clicks.session_data,
-            {"log": shown, "features": features, "query": "query", "document": "document"},
-        ),
+        "count_data": (clicks.count_data, joined),
+        "session_data": (clicks.session_data, joined),
         "regression_propensities": (
             clicks.regression_propensities,
             {"log": shown, "features": features, "feature_part": "line", "n_bags": 2}

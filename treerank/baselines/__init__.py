@@ -1,7 +1,8 @@
 """Baselines: the rankers of the literature.
 
 To add one, write its module and list it here, in ``BASELINES`` and among the imports for type
-checkers. A module is imported only when its ranker is asked for.
+checkers; ``[torch]`` says that its module imports torch. A module is imported only when its ranker
+is asked for.
 """
 
 from typing import TYPE_CHECKING
@@ -38,21 +39,21 @@ BASELINES = {
     "IESRRank": "treerank.baselines.linear.iesr_rank:IESRRank",
     "IESVMRank": "treerank.baselines.linear.iesvm_rank:IESVMRank",
     "LambdaMART": "treerank.baselines.boosted.lambdamart:LambdaMART",
-    "LambdaRank": "treerank.baselines.neural.lambdarank:LambdaRank",
+    "LambdaRank": "treerank.baselines.neural.lambdarank:LambdaRank [torch]",
     "LargeMarginPRank": "treerank.baselines.linear.large_margin_prank:LargeMarginPRank",
-    "ListNet": "treerank.baselines.neural.listnet:ListNet",
-    "ListNetStar": "treerank.baselines.neural.listnet_star:ListNetStar",
+    "ListNet": "treerank.baselines.neural.listnet:ListNet [torch]",
+    "ListNetStar": "treerank.baselines.neural.listnet_star:ListNetStar [torch]",
     "MART": "treerank.baselines.boosted.mart:MART",
     "PRank": "treerank.baselines.linear.prank:PRank",
     "QuadraticPRank": "treerank.baselines.linear.quadratic_prank:QuadraticPRank",
     "RankBoost": "treerank.baselines.stumps.rankboost:RankBoost",
-    "RankNet": "treerank.baselines.neural.ranknet:RankNet",
-    "RankNetStar": "treerank.baselines.neural.ranknet_star:RankNetStar",
-    "RankProp": "treerank.baselines.neural.rankprop:RankProp",
+    "RankNet": "treerank.baselines.neural.ranknet:RankNet [torch]",
+    "RankNetStar": "treerank.baselines.neural.ranknet_star:RankNetStar [torch]",
+    "RankProp": "treerank.baselines.neural.rankprop:RankProp [torch]",
     "RankSVM": "treerank.baselines.linear.ranksvm:RankSVM",
-    "SortNet": "treerank.baselines.sortnet.sortnet:SortNet",
+    "SortNet": "treerank.baselines.sortnet.sortnet:SortNet [torch]",
 }
 
-__all__ = sorted(BASELINES)
 if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows
     __getattr__, __dir__ = lazy_names(__name__, BASELINES)
+    __all__ = __dir__()

@@ -1,5 +1,6 @@
 """``treerank fit``: learn a ranker from a data file and write it to a model file."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,6 +26,7 @@ from treerank.cli.options import (
 )
 from treerank.cli.trees import make_trees
 from treerank.datasets.formats import format_names
+from treerank.datasets.tables import take_named
 from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part, reads_sparse
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs import PAIRS
@@ -47,6 +49,7 @@ _HELP = {
     "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN. Leaves of LightGBM "
     "then need hessians of 16 in all, not 20 documents.",
+    "position": "Column of a Parquet file with the position of each document; labels are clicks.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 
@@ -80,6 +83,7 @@ def fit(
     n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
     label: Label = None,
     query: Query = None,
+    position: Annotated[str | None, typer.Option(metavar="TEXT", help=_HELP["position"])] = None,
     random_state: RandomState = 0,
     n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
     memory: Memory = None,
@@ -112,6 +116,10 @@ def fit(
     if workers is not None:
         _refuse_beside_workers(feature_part, best, memory, sparse, cache, n_features)
         part.set_params(**_LEAVES_BY_WORKERS.get(feature_part, {}))
+    if position is not None and (memory, workers) != (None, None):
+        raise typer.BadParameter(
+            "must come without --memory and --workers.", param_hint="--position"
+        )
     if early_stopping_rounds is not None and valid is None:
         raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
     check_written(model, train, valid)
@@ -124,9 +132,11 @@ def fit(
     growing = reporter.counting(f"growing {steps} {'bags of ' if best else ''}trees", steps)
     if workers is None:
         reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
-        data, held_out = _read(reporter, train, valid, memory, n_features=n_features, **reading)
+        reading["n_features"] = n_features
+        data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
         with growing as show, listening(show):
-            ranker.fit(*(data if memory is None else [data]), eval_set=held_out)
+            documents = data if memory is None else [data]
+            ranker.fit(*documents, position=shown_at, eval_set=held_out)
     else:
         from treerank.distributed import fit as fit_by_workers
 
@@ -138,18 +148,25 @@ def fit(
 
 
 def _read(
-    reporter: Reporter, train: Path, valid: Path | None, memory: str | None, **options: Any
-) -> tuple[Any, Any]:
-    """Return the training data and the data held out, or both in batches."""
+    reporter: Reporter,
+    train: Path,
+    valid: Path | None,
+    memory: str | None,
+    position: str | None,
+    **options: Any,
+) -> tuple[Any, Any, Any]:
+    """Return the training data, the data held out, both maybe in batches, and positions."""
     if memory is not None:
         held_out = None if valid is None else in_batches(valid, memory, **options)
-        return in_batches(train, memory, **options), held_out
+        return in_batches(train, memory, **options), held_out, None
     data = read_data(reporter, train, **options)
+    X, (shown_at,) = take_named(data.X, position=position)
+    data = replace(data, X=X)
     if valid is None:
-        return data, None
+        return data, None, shown_at
     options.pop("n_features")
     width = width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
-    return data, tuple(read_data(reporter, valid, **width, **options))
+    return data, tuple(read_data(reporter, valid, **width, **options)), shown_at
 
 
 def _refuse_trees(feature_part, *sizes):

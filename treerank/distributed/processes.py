@@ -4,6 +4,9 @@ import contextlib
 import multiprocessing
 import os
 import pickle
+import signal
+import sys
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import wait
 from pathlib import Path
@@ -56,7 +59,8 @@ class Processes:
                 process = _CONTEXT.Process(
                     target=serve, args=(theirs, n_threads), daemon=True, name=f"worker {number}"
                 )
-                process.start()
+                with _held_interrupts():
+                    process.start()
                 theirs.close()
                 self._workers.append((process, ours))
         except BaseException:
@@ -108,19 +112,40 @@ class Processes:
         self._workers = []
 
 
+@contextlib.contextmanager
+def _held_interrupts() -> Iterator[None]:
+    """Hold back interrupts of this thread; a process that starts meanwhile never gets one.
+
+    So Ctrl-C does not make each worker print where it was; this process ends them.
+    """
+    if sys.platform == "win32":  # it cannot
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def serve(pipe: Any, n_threads: int) -> None:
     """Receive arguments of :func:`fit_share`, and send ``(ranker, None)`` or ``(None, error)``."""
     Thread(target=_end_with_parent, daemon=True).start()
     os.environ.setdefault("OMP_NUM_THREADS", str(n_threads))
     while True:
-        answer: tuple[Any, Any]
         try:
-            answer = (fit_share(**pipe.recv()), None)
+            task = pipe.recv_bytes()
         except EOFError:  # the process that has started this one is gone
             return
-        except Exception as error:
-            answer = (None, portable(error))
-        pipe.send(answer)
+        pipe.send(_answer_to(task))
+
+
+def _answer_to(task: bytes) -> tuple[Any, Any]:
+    """Return the ranker of a pickled task, or an error."""
+    try:
+        return fit_share(**pickle.loads(task)), None
+    except Exception as error:
+        return None, portable(error)
 
 
 def _end_with_parent() -> None:
@@ -132,11 +157,13 @@ def _end_with_parent() -> None:
 
 
 def portable(error: Exception) -> Exception:
-    """Return the error, or one with its text if it cannot be sent."""
+    """Return the error, or one with its text if it cannot be sent; a note says where it was."""
+    trace = "".join(traceback.format_exception(error))
     try:
         pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
+    except Exception:  # of any kind: classes say how their errors are pickled
+        error = RuntimeError(f"{type(error).__name__}: {error}")
+    error.add_note(f"In a worker:\n{trace}")
     return error
 
 

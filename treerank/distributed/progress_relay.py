@@ -4,18 +4,16 @@ import secrets
 import socket
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Listener
-from threading import Event, Thread
+from threading import Thread
 from typing import Any
 
-from treerank.progress import Listener as ProgressListener
-from treerank.progress import Note, current_listener, ignore_progress, listening
+from treerank.distributed.connections import REACH, Door, heard, tell
+from treerank.progress import Listener, Note, current_listener, ignore_progress, listening
 
 #: Seconds to wait for the last message, where a worker was lost.
 _PATIENCE = 5
 #: Where progress is told: an address and a secret.
-Place = tuple[Any, bytes]
+Place = tuple[Any, str]
 
 
 @contextmanager
@@ -38,25 +36,27 @@ def hearing_progress(host: str) -> Iterator[Place | None]:
     if listener is ignore_progress:
         yield None
         return
-    secret, is_done = secrets.token_bytes(), Event()
-    with Listener((host, 0), authkey=secret) as server:
-        thread = Thread(target=_hear, args=(server, listener, is_done), daemon=True)
+    secret, (is_over, end) = secrets.token_hex(), socket.socketpair()
+    with is_over, end, socket.create_server((host, 0)) as server:
+        address = server.getsockname()[:2]
+        door = Door(server, secret, is_over)
+        thread = Thread(target=_hear, args=(door, listener), daemon=True)
         thread.start()
         try:
-            yield server.address, secret
+            yield address, secret
         finally:
-            is_done.set()
-            with suppress(OSError):  # a connection ends the wait for one
-                socket.create_connection(server.address, _PATIENCE).close()
+            end.close()
             thread.join(_PATIENCE)
 
 
-def _hear(server: Listener, listener: ProgressListener, is_done: Event) -> None:
+def _hear(door: Door, listener: Listener) -> None:
     """Call the listener with the messages of one connection after the other."""
-    while not is_done.is_set():
-        with suppress(AuthenticationError, EOFError, OSError), server.accept() as connection:
-            while True:
-                listener(*connection.recv())
+    with suppress(OSError), door:  # the fit is over
+        while True:
+            connection, _ = door.next()
+            with suppress(OSError), connection:  # it is closed
+                while True:
+                    listener(*heard(connection))
 
 
 def telling_progress(place: Place | None) -> AbstractContextManager[Any]:
@@ -65,13 +65,16 @@ def telling_progress(place: Place | None) -> AbstractContextManager[Any]:
 
 
 @contextmanager
-def _telling(address: Any, secret: bytes) -> Iterator[None]:
-    def tell(n_done: int, n_total: int | None, note: Note) -> None:
+def _telling(address: Any, secret: str) -> Iterator[None]:
+    def tell_iteration(n_done: int, n_total: int | None, note: Note) -> None:
+        values = note if isinstance(note, str) else {name: float(note[name]) for name in note}
         with suppress(OSError):  # a fit does not end for want of a listener
-            connection.send((n_done, n_total, note))
+            tell(connection, [n_done, n_total, values])
 
     with ExitStack() as stack:
-        with suppress(AuthenticationError, EOFError, OSError):
-            connection = stack.enter_context(Client(address, authkey=secret))
-            stack.enter_context(listening(tell))
+        with suppress(OSError):
+            connection = stack.enter_context(socket.create_connection(address, REACH))
+            connection.settimeout(None)
+            tell(connection, [secret])
+            stack.enter_context(listening(tell_iteration))
         yield

@@ -235,6 +235,13 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
+def refuse_lazy(X: Any) -> None:
+    """Refuse a data frame whose rows are not in memory."""
+    is_array = isinstance(X, np.ndarray | list | tuple)
+    if not is_array and isinstance(nw.from_native(X, pass_through=True), nw.LazyFrame):
+        raise TypeError(f"X must be in memory; got {type(X)}. Collect its rows first.")
+
+
 def _codes(column, categories):
     """Return the code of each value; NaN for a value that is no category."""
     code_of = {category: float(code) for code, category in enumerate(categories)}

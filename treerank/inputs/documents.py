@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from treerank.checks import MAX_SHOWN, check_column, refuse_masked, shown
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import Columns, as_csr, as_frame
+from treerank.inputs.columns import Columns, as_csr, as_frame, refuse_lazy
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -112,6 +112,7 @@ def _reset_columns(estimator, batches):
 def _as_array(X):
     """Return an array; refuse masked entries and dates, which scikit-learn takes for numbers."""
     refuse_masked("X", X)
+    refuse_lazy(X)
     X = np.asarray(X)
     if X.dtype.kind in "mM":
         raise TypeError(f"X must be numbers; got {X.dtype}.")
@@ -154,6 +155,11 @@ def check_labels(y: ArrayLike, n_documents: int, name: str = "y") -> np.ndarray:
 
 def _check_column(name, y):
     """Return finite labels; a column of a matrix or of a data frame is a warning."""
+    if y is None:  # scikit-learn's checks look for the words in the middle
+        raise ValueError(
+            f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
+            f"target {name} is None. Data that a reader returned unpack, as in fit(*data)."
+        )
     refuse_masked(name, y)
     with naming(name):
         return check_column(name, column_or_1d(y, input_name=name, warn=True))
@@ -175,11 +181,15 @@ def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
 def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     """Return X, y and qid of an ``eval_set``; refuse what is no ``(X, y)`` or ``(X, y, qid)``.
 
+    What a reader of files returned unpacks as ``(X, y, qid)``.
+
     Examples
     --------
     >>> parts_of_eval_set(([[1.0]], [2]))
     ([[1.0]], [2], None)
     """
+    if hasattr(eval_set, "qid") and as_frame(eval_set) is None:
+        eval_set = tuple(eval_set)
     is_list = isinstance(eval_set, tuple | list)
     if not is_list or len(eval_set) not in (2, 3) or all(map(_is_set, eval_set)):
         size = f" of {len(eval_set)}" if is_list else ""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column
+from treerank.checks import check_column, check_signature, shown
 from treerank.inputs.grouping import QueryGroups
 
 
@@ -31,6 +31,10 @@ class FunctionMetric:
 
     function: Callable[[Any, Any, Any], float]
 
+    def __post_init__(self) -> None:
+        """Refuse a function of other arguments before anything is trained."""
+        check_signature("metric", self.function, "y", "scores", "qid")
+
     @property
     def name(self) -> str:
         """Name of the function."""
@@ -38,7 +42,13 @@ class FunctionMetric:
 
     def __call__(self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None) -> float:
         """Return the value of the function."""
-        return float(self.function(y, scores, qid))
+        value = self.function(y, scores, qid)
+        try:
+            return float(value)
+        except (TypeError, ValueError) as error:
+            raise TypeError(
+                f"metric {self.name!r} must return a number; got {shown(value)}."
+            ) from error
 
     def per_query(
         self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None

@@ -23,7 +23,8 @@ class Objective(Protocol):
 
     An objective may also have ``steepness`` (what turns a margin into log odds, 1 if absent),
     ``convex()`` (a convex objective over the same documents, which fits a head over several
-    outputs) and ``value(scores)`` (the value alone, where that costs less).
+    outputs), ``value(scores)`` (the value alone, where that costs less) and ``name`` (what errors
+    call it, its class if absent).
 
     Attributes
     ----------
@@ -69,6 +70,11 @@ def value_of(objective: Any, scores: np.ndarray) -> float:
     """Return the value of an objective, by its ``value`` if it has one, which costs less."""
     has_value = hasattr(objective, "value")
     return float(objective.value(scores) if has_value else objective(scores)[0])
+
+
+def name_of(objective: Any) -> str:
+    """Return what errors call an objective: its ``name``, or else its class."""
+    return str(getattr(objective, "name", type(objective).__name__))
 
 
 class SummableObjective(Objective, Protocol):

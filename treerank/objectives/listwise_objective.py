@@ -120,6 +120,11 @@ class ListwiseObjective(Summable):
         return PairwiseObjective(self.judgments, *fixed, 1.0, "unit", 0.0, None, typical_size)
 
     @property
+    def name(self) -> str:
+        """What errors call it: the class of its loss."""
+        return type(self.loss).__name__
+
+    @property
     def groups(self) -> QueryGroups:
         """Queries of the rows."""
         return self.judgments.groups

@@ -76,6 +76,11 @@ class PairProblem:
         return other
 
     @property
+    def name(self) -> str:
+        """What errors call it: the name of its loss."""
+        return str(getattr(self.loss.of_margin, "__name__", self.loss.of_margin))
+
+    @property
     def groups(self) -> QueryGroups:
         """Queries of the rows."""
         return self.judgments.groups

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Derivatives, Objective, Priced, convex_form
+from treerank.objectives.base import Derivatives, Objective, Priced, convex_form, name_of
 from treerank.objectives.weighted_sum import Summable
 
 
@@ -32,6 +32,11 @@ class Started(Summable):
 
     objective: Any
     start: np.ndarray
+
+    @property
+    def name(self) -> str:
+        """What errors call it: the name of the objective."""
+        return name_of(self.objective)
 
     @property
     def groups(self) -> QueryGroups:

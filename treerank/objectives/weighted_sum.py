@@ -12,7 +12,7 @@ import numpy as np
 
 from treerank.checks import check_number
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Derivatives, Priced
+from treerank.objectives.base import Derivatives, Priced, name_of
 
 
 class Summable:
@@ -51,6 +51,11 @@ class WeightedSum(Summable):
 
     terms: tuple[Any, ...]
     factors: tuple[float, ...]
+
+    @property
+    def name(self) -> str:
+        """What errors call it: the names of its terms."""
+        return " + ".join(map(name_of, self.terms))
 
     @property
     def groups(self) -> QueryGroups:

@@ -157,7 +157,8 @@ class Ranker(Scoring):
         position : array-like of shape (n_documents,) or str, default=None
             Position at which each document was shown, from 1. Then ``y`` are clicks, 0 or 1, and a
             row is an impression, or as many as its ``sample_weight`` says. Rows of a query with
-            equal features are one document. Text is the name of a column of ``X``.
+            equal features are one document. Text is the name of a column of ``X``. ``eval_set`` and
+            ``score`` need labels: metrics of clicks prefer the ranking that was shown.
         eval_set : tuple (X, y) or (X, y, qid), or path, default=None
             Documents for early stopping and calibration, which are not trained on.
         callbacks : sequence of callables, default=()

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_count, check_sequence, shown
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
-from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
+from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.engines.spinning import warn_of_spinning
@@ -133,6 +133,8 @@ class BoostedTrees(BaseEstimator):
     few_documents: ClassVar[int | None] = None
     #: Number of rows that the engine scores before a forest does; None if the engine scores all.
     rows_before_forest: ClassVar[int | None] = 10_000
+    #: Largest size of a gradient or a hessian that the engine can compute with.
+    largest_derivative: ClassVar[float] = LARGEST
     #: Whether X may be a sparse matrix.
     accepts_sparse: ClassVar[bool] = False
     #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
@@ -202,7 +204,8 @@ class BoostedTrees(BaseEstimator):
         whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
         validation_rows = validation and self._as_rows(validation[0], rows.shape[1])
-        derivatives = FixedPointDerivatives(objective, len(rows), start)
+        most = self.largest_derivative
+        derivatives = FixedPointDerivatives(objective, len(rows), start, most=most)
         seed = check_random_state(self.random_state).randint(2**30)
         task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole)
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
@@ -317,6 +320,8 @@ class BoostedTrees(BaseEstimator):
             check_is_fitted(earlier, msg=f"{name} must be fitted; got %(name)s.")
         try:
             booster = self.load_booster(getattr(earlier, "booster_", earlier))
+        except (ImportError, MemoryError):
+            raise
         except Exception as error:  # of many kinds: engines have their own
             raise ValueError(
                 f"{name} must be fitted trees of {type(self).__name__}; got {shown(earlier)}."

@@ -13,9 +13,11 @@ from math import frexp, inf, isfinite, ldexp
 import numpy as np
 
 from treerank.numerics.compiling import njit
-from treerank.objectives.base import Objective
+from treerank.objectives.base import Objective, name_of
 from treerank.team import current_team
 
+#: Largest number in single precision, which engines read.
+LARGEST = float(np.finfo(np.float32).max)
 _MANTISSA_BITS = 24
 _SMALLEST_EXPONENT = -126  # of a normal float32
 _SIGN = np.uint64(1 << 63)
@@ -35,6 +37,8 @@ class FixedPointDerivatives:
     places : ndarray of shape (n_documents,), default=None
         Which document of the objective each row of the engine is; ``None`` if they are in the same
         order.
+    most : float, default=LARGEST
+        Largest size of a derivative with which the engine can compute.
 
     Examples
     --------
@@ -53,12 +57,13 @@ class FixedPointDerivatives:
         n_documents: int,
         start: int = 0,
         places: np.ndarray | None = None,
+        most: float = LARGEST,
     ):
-        self.objective, self.places = objective, places
+        self.objective, self.places, self.most = objective, places, most
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
-        self.largest_hessian = 0.0
+        self.largest_gradient = self.largest_hessian = 0.0
 
     def __call__(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient and hessian as float32, rounded so that their sums are exact."""
@@ -71,23 +76,32 @@ class FixedPointDerivatives:
         (largest_gradient, _), (largest, negative) = extremes(gradient), extremes(hessian)
         found = current_team().largest(np.array([largest_gradient, largest, -negative]))
         largest_gradient, largest, below_zero = found.tolist()
-        if not isfinite(largest_gradient):
-            value = _first_infinite(gradient)
-            raise ValueError(f"gradient must be finite; got {value!r}. Lower learning_rate?")
-        if not isfinite(largest):
-            value = _first_infinite(hessian)
-            raise ValueError(f"hessian must be finite; got {value!r}. Lower learning_rate?")
+        self._refuse_too_large("gradient", gradient, largest_gradient)
+        self._refuse_too_large("hessian", hessian, largest)
         if below_zero > 0 or (largest == 0 and largest_gradient > 0):
             raise ValueError(
                 "hessian must be non-negative, and positive somewhere if the gradient is not zero; "
                 f"got a smallest one of {-below_zero!r} and a largest one of {largest!r}."
             )
         self.iteration += 1
+        self.largest_gradient = max(self.largest_gradient, largest_gradient)
         self.largest_hessian = max(self.largest_hessian, largest)
         gradient, hessian = rounded(gradient, largest_gradient), rounded(hessian, largest)
         if self.places is None:
             return gradient, hessian
         return gradient[self.places], hessian[self.places]
+
+    def _refuse_too_large(self, name: str, values: np.ndarray, largest: float) -> None:
+        """Refuse what is infinite in single precision: engines grow trees without splits on it."""
+        if largest <= self.most:
+            return
+        own = values[~(np.abs(values) <= self.most)]  # none if they are another worker's
+        hint = " Lower learning_rate?" if self.iteration > 0 else " Lower weights?"
+        raise ValueError(
+            f"{name} must be finite and at most {self.most:.3g} in size; got "
+            f"{float(own[0]) if len(own) else largest!r} from {name_of(self.objective)} in "
+            f"iteration {self.iteration}.{hint}"
+        )
 
     def _checked(self, name: str, values: np.ndarray) -> np.ndarray:
         values = np.ascontiguousarray(values, dtype=np.float64)
@@ -135,7 +149,3 @@ def _rounded(values, step):
     for i in range(len(values)):
         result[i] = np.rint(values[i] * per_step) * step
     return result
-
-
-def _first_infinite(values: np.ndarray) -> float:
-    return float(values[~np.isfinite(values)][0])

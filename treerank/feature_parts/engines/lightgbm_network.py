@@ -57,7 +57,7 @@ class Network:
     def __init__(self, team: Team):
         self.team = team
         self.params = {"tree_learner": "data", "num_machines": team.size} if team.size > 1 else {}
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     def __call__(self, env: Any = None) -> None:
         """Raise the error; as a callback of LightGBM, before a tree of zeros is kept."""
@@ -96,7 +96,7 @@ class Network:
         if self.error is None:
             try:
                 return ask(value)
-            except Exception as error:
+            except BaseException as error:  # an interrupt, too, would be lost in LightGBM
                 self.error = error
         return None
 

@@ -35,5 +35,7 @@ def in_reading_order(part: Any, task: GrowthTask, **needed: Any) -> GrowthTask:
     if categorical:
         raise ValueError(f"X must have no categories where it is Batches; got {len(categorical)}.")
     rows, usual = task.rows.as_read(), task.derivatives
-    derivatives = FixedPointDerivatives(usual.objective, len(rows), usual.iteration, rows.places)
+    derivatives = FixedPointDerivatives(
+        usual.objective, len(rows), usual.iteration, rows.places, usual.most
+    )
     return task._replace(rows=rows, derivatives=derivatives)

@@ -1,6 +1,7 @@
 """Feature part of trees grown by XGBoost."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,11 +26,13 @@ from treerank.feature_parts.engines.column_arguments import (
     monotone_signs,
 )
 from treerank.feature_parts.engines.engine_params import check_engine_params
+from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.reading_order import in_reading_order
 from treerank.feature_parts.rows import stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
+from treerank.objectives.base import name_of
 from treerank.parameters import NotNegative, Options, Rule
 
 if TYPE_CHECKING:
@@ -175,6 +178,8 @@ class XGBoostTrees(BoostedTrees):
 
     accepts_sparse = True
     accepts_batches = True
+    #: XGBoost squares gradients, and sums of them, in single precision.
+    largest_derivative = math.sqrt(LARGEST)
     #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each
     #: call and delay those of the other, so a second numba thread pays off later than elsewhere.
     few_documents = 500_000
@@ -226,6 +231,7 @@ class XGBoostTrees(BoostedTrees):
             verbose_eval=False,
             xgb_model=earlier,
         )
+        self._refuse_overflow(booster, derivatives)
         kept = progress.kept()
         booster = booster if kept is None else booster[:kept]
         booster.set_attr(**{_ZEROS: zeros})
@@ -334,6 +340,17 @@ class XGBoostTrees(BoostedTrees):
             return
         for start in range(0, values.shape[0], _DENSE_ROWS):
             yield stored_as(values[start : start + _DENSE_ROWS], sparse=False)
+
+    def _refuse_overflow(self, booster: "xgboost.Booster", derivatives: Any) -> None:
+        """Refuse sums of gradients whose squares are infinite: XGBoost finds no split in them."""
+        largest, most = derivatives.largest_gradient, self.largest_derivative
+        if largest * derivatives.shape[0] > most and not booster.get_score(
+            importance_type="weight"
+        ):
+            raise ValueError(
+                f"gradient must have sums of at most {most:.3g} for XGBoost to find splits; got "
+                f"gradients of {largest:.3g} from {name_of(derivatives.objective)}."
+            )
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)

@@ -19,7 +19,7 @@ import torch
 from treerank.checks import check_choice
 from treerank.feature_parts.networks.objective_function import ObjectiveFunction, score_gradient
 from treerank.numerics.threads import kernel_threads
-from treerank.objectives.base import Objective
+from treerank.objectives.base import Objective, name_of
 from treerank.objectives.batches import BATCHES
 
 #: Number of batches after the first from which the unit of an objective is computed.
@@ -197,10 +197,7 @@ class Trainer:
             error = ObjectiveFunction.apply(scores.detach(), batch.objective, iteration).item()
         gradient = score_gradient(scores, batch.objective, iteration)
         if not torch.isfinite(gradient).all():
-            raise ValueError(
-                "learning_rate must be low enough for scores to stay finite; "
-                f"got {self.schedule.learning_rate!r}."
-            )
+            self._refuse_infinity(scores, batch.objective, iteration)
         if not gradient.any():  # no pair in the batch: Adam's momentum must not move the weights
             return error
         self.optimizer.zero_grad()
@@ -209,6 +206,19 @@ class Trainer:
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.gradient_clip)
         self.optimizer.step()
         return error
+
+    def _refuse_infinity(self, scores, objective, iteration):
+        """Say what an infinite gradient comes from: from infinite scores, or from the objective."""
+        if not torch.isfinite(scores).all():
+            raise ValueError(
+                "learning_rate must be low enough for scores to stay finite; "
+                f"got {self.schedule.learning_rate!r}."
+            )
+        hint = " Lower learning_rate?" if iteration > 0 else ""
+        raise ValueError(
+            "gradient must be finite in single precision; got an infinite one from "
+            f"{name_of(objective)} in iteration {iteration}.{hint}"
+        )
 
     def _set_learning_rate(self, learning_rate):
         for group in self.optimizer.param_groups:

@@ -165,6 +165,22 @@ def fast_kernel(
     flags = valued, ties_matter, truncated, limited, narrow, weighted, normalized
 
     @register_jitable(**OPTIONS)
+    def load(columns, a, b, weights, ranks):
+        """Fill the columns that the pairs of a query read."""
+        _load(columns[4], weights.gain[a:b])
+        if weighted:
+            _load(columns[5], weights.document[a:b])
+        if ties_matter:
+            _load(columns[6], ranks.block[a:b])
+        if valued:
+            _load(columns[7], ranks.above[a:b])
+            _load(columns[8], ranks.below[a:b])
+            _load(columns[9], ranks.within[a:b])
+        if truncated:
+            _load(columns[10], ranks.inside[a:b])
+            _load(columns[11], ranks.inside_tie[a:b])
+
+    @register_jitable(**OPTIONS)
     def of_query(q, x, steepness, shift, labels, weights, ranks, targets):
         a, b = labels.indptr[q], labels.indptr[q + 1]
         size = _rounded_up(b - a)
@@ -177,21 +193,10 @@ def fast_kernel(
         targets.wide[q] = not _exponentials(x[a:b], steepness, e)
         if targets.wide[q]:
             return
+        load(columns, a, b, weights, ranks)
         gain, document, block = columns[4], columns[5], columns[6]
         above, below, within = columns[7], columns[8], columns[9]
         inside, inside_tie = columns[10], columns[11]
-        _load(gain, weights.gain[a:b])
-        if weighted:
-            _load(document, weights.document[a:b])
-        if valued:
-            _load(above, ranks.above[a:b])
-            _load(below, ranks.below[a:b])
-            _load(within, ranks.within[a:b])
-        if ties_matter:
-            _load(block, ranks.block[a:b])
-        if truncated:
-            _load(inside, ranks.inside[a:b])
-            _load(inside_tie, ranks.inside_tie[a:b])
         if limited:
             again = _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], b - a)
         filled = emptied = 0
@@ -238,10 +243,8 @@ def fast_kernel(
         if limited:
             _add_copies(G, again)
             _add_copies(H, again)
-        for t in range(b - a):
-            row = labels.row[a + t]
-            targets.gradient[row] = targets.gradient_factor[q] * G[t]
-            targets.hessian[row] = targets.hessian_factor[q] * H[t]
+        _scatter(labels.row[a:b], targets.gradient_factor[q], G, targets.gradient)
+        _scatter(labels.row[a:b], targets.hessian_factor[q], H, targets.hessian)
 
     @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
     def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
@@ -279,6 +282,13 @@ def _rounded_up(size):
 def _load(column, values):
     for t in range(len(values)):
         column[t] = values[t]
+
+
+@register_jitable
+def _scatter(rows, factor, column, values):
+    """Write a column times a factor to the values of its rows."""
+    for t in range(len(rows)):
+        values[rows[t]] = factor * column[t]
 
 
 @register_jitable
