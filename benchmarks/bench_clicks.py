@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from click_rankers import NAIVE, OURS, WAYS, drawn_clicks, rankers
+from click_rankers import EFFECTS, NAIVE, OURS, REMEDIES, WAYS, drawn_clicks, rankers
 from timing import say_versions
 
 from treerank import NDCG, make_web_search
@@ -110,6 +110,17 @@ def said(cells):
     print(f"{n_within}, and two errors below the best naive one in {n_below}")
 
 
+def said_of_some(cells, names):
+    """Print the mean of ours, and of each of some rankers with what it differs from ours."""
+    for (data, way, severity), values in cells.items():
+        cell = f"{data_sets.name_of(data):12} {way:10} {severity:8}"
+        print(f"{cell}  {OURS:36} {np.mean(values[OURS]):.4f}")
+        for name in names[1:]:
+            difference, error = verdict(values, name, [OURS])
+            mean = np.mean(values[name])
+            print(f"{cell}  {name:36} {mean:.4f}  {difference:+.4f} +- {error:.4f}")
+
+
 def drawn(cells, data):
     """Draw a panel for each way to click: NDCG@10 over the severity."""
     figure, axes = draw.panel_axes(len(WAYS))
@@ -133,13 +144,17 @@ def main():
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--plot", type=Path, help="folder of an SVG file for each data set")
+    others = (*NAIVE, *PEERS, *REMEDIES, EFFECTS)
+    parser.add_argument("--rankers", nargs="+", choices=others, help="compare only these with ours")
     arguments = parser.parse_args()
     say_versions("lightgbm", "xgboost")
-    names, cells = [OURS, *NAIVE, *PEERS, TRUTH, LOGGED], {}
+    names, cells = [OURS, *(arguments.rankers or (*NAIVE, *PEERS, TRUTH, LOGGED))], {}
     for cell in product(arguments.data, arguments.ways, arguments.severity):
         found = [measured(cell, seed, arguments.sessions, names) for seed in arguments.seeds]
         by_query = {name: [np.array(each[name]) for each in found] for name in names}
         cells[cell] = {name: _compared(values) for name, values in by_query.items()}
+    if arguments.rankers:
+        return said_of_some(cells, names)
     said(cells)
     for data in arguments.data if arguments.plot else ():
         draw.save(drawn(cells, data), arguments.plot / f"clicks-{data_sets.name_of(data)}.svg")

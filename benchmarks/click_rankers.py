@@ -1,11 +1,13 @@
 """Ways to click, and rankers that learn from clicks: what ``bench_clicks.py`` compares."""
 
+from functools import partial
+
 import lightgbm
 import numpy as np
 import xgboost
 
 from treerank import LightGBMTrees, TreeDirectRanker
-from treerank.clicks import ClickRelevance
+from treerank.clicks import ClickRelevance, PositionEffects, count_data
 
 #: All rankers have the same trees, and one thread, since other programs may run.
 TREES = {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 15, "n_jobs": 1}
@@ -15,6 +17,13 @@ NAIVE = (
     "TreeDirectRanker on clicks",
     "Poisson regression of click rates",
 )
+#: Further ways to correct clicks.
+REMEDIES = {
+    "ClickRelevance, trust left out": {"trust": True},
+    "ClickRelevance, doubly robust": {"estimate": "doubly_robust"},
+    "ClickRelevance, both": {"trust": True, "estimate": "doubly_robust"},
+}
+EFFECTS = "PositionEffects"
 #: Noise and trust; examination below a click over that without one. Users of the cascade mostly
 #: leave with a click; those who browse look further.
 WAYS = {
@@ -49,12 +58,17 @@ def rankers(log, X, y, qid):
     impressions = counts.by_item(counts.shown)
     rate = counts.by_item(counts.clicked) / impressions
 
-    def ours(propensities=None):
-        clicks = ClickRelevance(propensities=propensities, random_state=0)
+    def ours(**settings):
+        clicks = ClickRelevance(**settings, random_state=0)
         return direct(*clicks.fit(log, (X, qid, np.arange(len(y)))).training_data())
 
     def direct(X, y, qid):
         return TreeDirectRanker(part, random_state=0).fit(X, y, qid).predict
+
+    def effects():
+        data = count_data(log, (X, qid, np.arange(len(y))))
+        ranker = TreeDirectRanker(part, loss=PositionEffects(), random_state=0)
+        return ranker.fit(**data._asdict()).predict
 
     def lgbm(**position):
         data = lightgbm.Dataset(*lists[:2], group=sizes, **position)
@@ -75,7 +89,9 @@ def rankers(log, X, y, qid):
 
     return {
         OURS: ours,
-        NAIVE[0]: lambda: ours(np.ones(log.n_positions)),
+        NAIVE[0]: lambda: ours(propensities=np.ones(log.n_positions)),
+        **{name: partial(ours, **settings) for name, settings in REMEDIES.items()},
+        EFFECTS: effects,
         NAIVE[1]: lambda: direct(*lists),
         NAIVE[2]: poisson,
         "LightGBM": lgbm,

@@ -15,6 +15,7 @@ from treerank.clicks.interleaving import (
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.registry import CLICK_MODELS
+from treerank.clicks.position_effects import PositionEffects
 from treerank.clicks.propensities import (
     PropensityIntervals,
     estimate_propensities,
@@ -38,6 +39,7 @@ __all__ = [
     "Items",
     "JointPropensities",
     "LogEvaluation",
+    "PositionEffects",
     "Preference",
     "PropensityIntervals",
     "UnbiasedPairs",

@@ -179,10 +179,35 @@ def check_propensities(propensities: object, n_positions: int) -> np.ndarray:
             f"propensities must be above 0 and at most 1; got {float(given[place])!r} at position "
             f"{place + 1}."
         )
+    return _long_enough("propensities", given, n_positions)
+
+
+def check_trust(trust: object, n_positions: int) -> np.ndarray:
+    """Return given probabilities of clicks by trust; refuse what is below 0 or not below 1.
+
+    Examples
+    --------
+    >>> check_trust([0.2, 1.0], 2)
+    Traceback (most recent call last):
+    ...
+    ValueError: trust must be at least 0 and below 1; got 1.0 at position 2.
+    """
+    given = check_column("trust", trust)  # type: ignore[arg-type]
+    wrong = (given < 0) | (given >= 1)
+    if wrong.any():
+        place = int(np.argmax(wrong))
+        raise ValueError(
+            f"trust must be at least 0 and below 1; got {float(given[place])!r} at position "
+            f"{place + 1}."
+        )
+    return _long_enough("trust", given, n_positions)
+
+
+def _long_enough(name: str, given: np.ndarray, n_positions: int) -> np.ndarray:
+    """Return the numbers of the positions there are; refuse fewer."""
     if len(given) < n_positions:
         raise ValueError(
-            f"propensities must have an entry for each of {n_positions} positions; got "
-            f"{len(given)}."
+            f"{name} must have an entry for each of {n_positions} positions; got {len(given)}."
         )
     return given[:n_positions]
 

@@ -15,11 +15,28 @@ Few clicks are noise, so that labels made of clicks alone teach noise. Three ste
    posterior mean of :math:`m_i u_q v_i`. The spread of both factors is the most likely one, so
    many clicks outweigh the features, and few do not.
 
+Users who trust the old ranking click at position :math:`k` with probability
+:math:`\theta_k r + \varepsilon_k` [2]_. So a document has :math:`t_i = \sum_k n_{ik}
+\varepsilon_k` clicks that say nothing of its relevance, and :math:`c_i - t_i`, not below 0, takes
+the place of its clicks.
+
+The doubly robust estimate [3]_ corrects what was predicted by all clicks there are,
+
+.. math:: r_i = m_i + \frac{c_i - t_i - e_i m_i}{\max(e_i, \tau n_q)},
+
+with :math:`\tau = 10 / \sqrt N` for :math:`N` sessions, :math:`n_q` of them of the query. Its mean
+is right where the prediction or the exposure is. The posterior mean is of this kind, too: it adds
+to the exposure instead of clipping it.
+
 .. [1] Aouali, Brunel, Rohde and Korba (2023). Exponential smoothing for off-policy learning. ICML.
+.. [2] Vardasbi, Oosterhuis and de Rijke (2020). When inverse propensity scoring does not work:
+   affine corrections for unbiased learning to rank. CIKM.
+.. [3] Oosterhuis (2023). Doubly robust estimation for correcting position bias in click feedback
+   for unbiased learning to rank. ACM Transactions on Information Systems.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,7 +51,8 @@ from treerank.clicks.counts import ClickCounts
 from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
-from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.clicks.models.trust_bias import TrustBias
+from treerank.clicks.propensities import check_propensities, check_trust, estimate_propensities
 from treerank.clicks.session_checks import check_any_click
 from treerank.clicks.shown_documents import shown_documents
 from treerank.clicks.shrinkage import gamma_shape
@@ -47,8 +65,14 @@ from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.judgments import Judgments
-from treerank.parameters import Probability, Seed, Several, check_arguments, check_parameters
+from treerank.parameters import Probability, Rule, Seed, Several, check_arguments, check_parameters
 from treerank.rankers.training_set import TrainingSet
+
+ESTIMATES = ("posterior", "doubly_robust")
+#: Least share of a query's sessions that examine a document, times the root of all sessions.
+_CLIP = 10.0
+#: Least weight of relevance at a position over that at the first one.
+_LEAST = 0.01
 
 
 @dataclass(eq=False, repr=False)
@@ -67,6 +91,13 @@ class ClickRelevance(BaseEstimator):
     correction : float, default=0.5
         Power of the propensities to which the feature part is fitted: 1 corrects positions in full,
         0 ignores them. Clicks then correct what it predicts, with propensities in full.
+    trust : bool or array-like of shape (n_positions,), default=False
+        Probability that a document is clicked for its position, whatever its relevance. Such clicks
+        are left out. True estimates it, and propensities with it, as the click model "trust_bias";
+        numbers need ``propensities``, too. Where sessions are few, False ranks as well.
+    estimate : {"posterior", "doubly_robust"}, default="posterior"
+        How clicks correct what features predict. "doubly_robust" is unbiased where propensities are
+        known, but varies more and mostly ranks worse.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -74,6 +105,8 @@ class ClickRelevance(BaseEstimator):
     ----------
     propensities_ : ndarray of shape (n_positions,)
         Probability that each position is examined.
+    trust_ : ndarray of shape (n_positions,)
+        Probability of a click for the position alone.
     X_ : data frame or array of shape (n_items, n_features)
         Features of each item that the log shows.
     items_ : Items
@@ -83,7 +116,8 @@ class ClickRelevance(BaseEstimator):
     predicted_ : ndarray of shape (n_items,)
         Relevance that the features of each item predict.
     relevance_ : ndarray of shape (n_items,)
-        Relevance of each item, given its clicks, too: its rate of clicks at the first position.
+        Relevance of each item, given its clicks, too: its rate of clicks at the first position,
+        without those by trust. A doubly robust estimate may be below 0.
     shapes_ : tuple of float
         Shapes of the distributions of the factors of queries and documents. The larger, the less
         clicks change.
@@ -108,6 +142,8 @@ class ClickRelevance(BaseEstimator):
     n_bags: Several = 5
     propensities: ArrayLike | None = None
     correction: Probability = 0.5
+    trust: ArrayLike | bool = False
+    estimate: Annotated[str, Rule.one_of(ESTIMATES)] = "posterior"
     random_state: Seed = None
 
     @check_arguments
@@ -160,20 +196,23 @@ class ClickRelevance(BaseEstimator):
         self.items_, self.X_ = counts.items, X
         groups = counts.canonical_order(numbers)
         counts, queries = counts.of_items(groups.order), QueryGroups(None, groups.indptr)
-        if self.propensities is None:
-            self.propensities_ = estimate_propensities(counts)
-        else:
-            self.propensities_ = check_propensities(self.propensities, counts.n_slots)
+        self.propensities_, self.trust_ = self._of_positions(counts)
         weights = self.propensities_, self.propensities_**self.correction
         exposure, smoothed = (
             counts.by_item(counts.shown * weight[counts.slot]) for weight in weights
         )
-        clicks = counts.by_item(counts.clicked)
+        clicks = counts.by_item(counts.clicked - counts.shown * self.trust_[counts.slot])
+        left = np.maximum(clicks, 0)
+        if not left.any():
+            raise ValueError("trust must leave some clicks; got one that explains all of them.")
         rows = Rows(numbers, groups.order, None, tuple(self.columns_.categories) or None)
-        scores = self._predicted_scores(rows, clicks, smoothed, queries)
+        scores = self._predicted_scores(rows, left, smoothed, queries)
         predicted, relevance, self.shapes_ = _corrected(
-            np.exp(scores), clicks, exposure, queries.codes
+            np.exp(scores), left, exposure, queries.codes
         )
+        if self.estimate == "doubly_robust":
+            least = _least_exposure(counts, queries.codes)
+            relevance = _doubly_robust(predicted, clicks, exposure, least)
         place = np.argsort(groups.order)
         found = (each[place] for each in (exposure, predicted, relevance))
         self.exposure_, self.predicted_, self.relevance_ = found
@@ -182,11 +221,28 @@ class ClickRelevance(BaseEstimator):
     def training_data(self) -> RankingData:
         """Return X, y and qid, from which any ranker learns.
 
-        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average.
+        The gain 2^y - 1 of a label is proportional to the relevance, and 1 on average. A relevance
+        below 0 has the label 0.
         """
         check_is_fitted(self)
-        mean = np.sort(self.relevance_).mean()  # sorted, so that no order of rows changes a bit
-        return RankingData(self.X_, np.log2(1 + self.relevance_ / mean), self.items_.query)
+        gain = np.maximum(self.relevance_, 0)
+        mean = np.sort(gain).mean()  # sorted, so that no order of rows changes a bit
+        return RankingData(self.X_, np.log2(1 + gain / mean), self.items_.query)
+
+    def _of_positions(self, counts: ClickCounts) -> tuple[np.ndarray, np.ndarray]:
+        """Return the propensity of each position, and the probability of a click by trust."""
+        if self.trust is True:
+            if self.propensities is not None:
+                raise ValueError("propensities must be None where trust is True, which tells both.")
+            model = TrustBias().fit(counts)
+            return np.maximum(model.examination_ / model.examination_[0], _LEAST), model.trust_
+        if self.propensities is not None:
+            given = np.zeros(counts.n_slots) if self.trust is False else self.trust
+            trust = check_trust(given, counts.n_slots)
+            return check_propensities(self.propensities, counts.n_slots), trust
+        if self.trust is not False:
+            raise ValueError("propensities must be given where trust is.")
+        return estimate_propensities(counts), np.zeros(counts.n_slots)
 
     def _predicted_scores(
         self, rows: Rows, clicks: np.ndarray, exposure: np.ndarray, groups: QueryGroups
@@ -216,3 +272,18 @@ def _corrected(
     expected, rate = expected * factor[query], predicted * factor[query]
     shape = gamma_shape(clicks, expected)
     return predicted, rate * (shape + clicks) / (shape + expected), (shape_of_queries, shape)
+
+
+def _doubly_robust(
+    predicted: np.ndarray, clicks: np.ndarray, exposure: np.ndarray, least: np.ndarray
+) -> np.ndarray:
+    """Return predicted rates, corrected by the clicks that were not predicted."""
+    return predicted + (clicks - exposure * predicted) / np.maximum(exposure, least)
+
+
+def _least_exposure(counts: ClickCounts, query: np.ndarray) -> np.ndarray:
+    """Return the exposure to which lower ones are raised: a share of the sessions of the query."""
+    cell = query[counts.item] * counts.n_slots + counts.slot
+    shown_at = np.bincount(cell, counts.shown, minlength=(query.max() + 1) * counts.n_slots)
+    sessions = shown_at.reshape(-1, counts.n_slots).max(axis=1)
+    return np.asarray(sessions[query] * min(1.0, _CLIP / np.sqrt(sessions.sum())))
