@@ -88,7 +88,7 @@ def test_a_position_without_a_click_has_no_propensity():
 
 def test_documents_that_never_change_their_position_are_a_warning():
     log = ClickLog.from_columns([1, 1, 2, 2], [1] * 4, [1, 2, 1, 2], [1, 2] * 2, [1, 0, 1, 1])
-    with pytest.warns(UserWarning, match="No document of a query was shown at two positions"):
+    with pytest.warns(UserWarning, match="they are 0.0% of all impressions"):
         assert estimate_propensities(log).tolist() == [1.0, 1.0]
 
 

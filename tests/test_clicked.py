@@ -377,9 +377,14 @@ def test_bad_input_is_refused_by_name_before_any_training(monkeypatch, settings,
 
 def test_documents_that_never_change_their_position_are_a_warning():
     features = np.column_stack([ROWS["X"], ROWS["position"]])  # so they are other documents there
-    with pytest.warns(UserWarning, match="No document of a query was shown at two positions"):
+    with pytest.warns(UserWarning, match="they are 0.0% of all impressions"):
         ranker = small().fit(**ROWS | {"X": features})
     assert ranker.propensities_.tolist() == [1.0] * 10
+
+
+def test_sessions_instead_of_queries_are_a_warning():
+    with pytest.warns(UserWarning, match="If qid is the session, give the query instead"):
+        small().fit(**session_data(LOG, DOCUMENTS)._asdict())
 
 
 def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):

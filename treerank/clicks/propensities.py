@@ -24,6 +24,8 @@ from treerank.clicks.log import ClickLog
 from treerank.parameters import Level, Seed, Several, check_arguments
 
 _MAX_ITER, _TOL = 2000, 1e-7
+#: Least share of impressions whose documents change their positions, for propensities to be known.
+_MOVED = 0.1
 
 
 class PropensityIntervals(NamedTuple):
@@ -234,9 +236,12 @@ def check_clicked(counts: ClickCounts) -> None:
 
 
 def _warn_of_fixed_rankings(counts: ClickCounts) -> None:
-    """Warn where documents never change their position."""
-    if len(np.unique(counts.item)) == len(counts.item) and counts.n_slots > 1:
+    """Warn where hardly any document changes its position."""
+    moved = np.bincount(counts.item, minlength=len(counts.items)) > 1
+    share = (counts.shown * moved[counts.item]).sum() / counts.shown.sum()
+    if share < _MOVED and counts.n_slots > 1:
         warn_user(
-            "No document of a query was shown at two positions, so position and relevance cannot "
-            "be told apart: all propensities are 1. regression_propensities tells them by features."
+            "Only documents that one query showed at two positions tell position and relevance "
+            f"apart; they are {share:.1%} of all impressions. If qid is the session, give the "
+            "query instead. If rankings never change, see regression_propensities."
         )
