@@ -24,6 +24,8 @@ SETTINGS = tuple(
     for name in owner.__annotations__
     if not (name.startswith("_") or name.endswith("_"))
 )
+#: A setting and its value that play no part in fits to labels.
+OF_CLICKS = ("clicks", None)
 #: Marks an entry that one of two values lacks.
 ABSENT = object()
 #: Only the outermost names of what is absent are printed.
@@ -53,12 +55,13 @@ def parameters_of(ranker):
 
 
 def without_modules(value):
-    """Return a JSON value in which each class has its name alone."""
+    """Return a JSON value in which each class has its name alone, and nothing is of clicks."""
     if isinstance(value, list):
         return [without_modules(entry) for entry in value]
     if not isinstance(value, dict):
         return value
-    bare = {name: without_modules(entry) for name, entry in value.items()}
+    settings = (setting for setting in value.items() if setting != OF_CLICKS)
+    bare = {name: without_modules(entry) for name, entry in settings}
     return bare | ({"class": bare["class"].split(".")[-1]} if "class" in bare else {})
 
 
