@@ -183,9 +183,10 @@ class TreeDirectRanker(DirectRanker):
         """Return an unfitted ranker that ranks best, at several times the cost of the default.
 
         Its feature part is an ensemble of a line and of trees of three sizes, each fitted five
-        times to four fifths of the queries. The fits stop early on the other fifth, so ``eval_set``
-        is needed for pair probabilities only. The recipe is the same for all data. It gains most
-        where there are hundreds of queries, and less where there are thousands.
+        times to four fifths of the queries. The fits stop early on the other fifth. So give it all
+        judged queries: it learns nothing from an ``eval_set`` but the steepness of pair
+        probabilities. The recipe is the same for all data. It gains most where there are hundreds
+        of queries, and less where there are thousands.
 
         Parameters
         ----------
