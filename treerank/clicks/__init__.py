@@ -21,6 +21,7 @@ from treerank.clicks.propensities import (
     estimate_propensities,
     propensity_intervals,
 )
+from treerank.clicks.propensity_pairs import PropensityPairs
 from treerank.clicks.regression import regression_propensities
 from treerank.clicks.relevance import ClickRelevance
 from treerank.clicks.simulation import make_click_log, simulate_clicks
@@ -42,6 +43,7 @@ __all__ = [
     "PositionEffects",
     "Preference",
     "PropensityIntervals",
+    "PropensityPairs",
     "UnbiasedPairs",
     "count_data",
     "estimate_propensities",

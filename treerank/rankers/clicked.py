@@ -76,7 +76,8 @@ def to_learn_from(
         return data, None
     check_any_click(data.y)
     if ranker._reads_positions():
-        return data, None
+        known = getattr(ranker.loss, "propensities", None)
+        return data, None if known is None else np.array(known, dtype=np.float64)
     given = ranker.clicks or load_object("treerank.clicks.relevance:ClickRelevance")()
     found: Any = clone(given)
     if found.random_state is None:
