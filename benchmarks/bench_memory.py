@@ -16,10 +16,10 @@ PARTS = {"LightGBMTrees": "lightgbm", "XGBoostTrees": "xgboost"}
 PAIRS = {"LightGBMTrees": "LGBMRanker", "XGBoostTrees": "XGBRanker"}
 
 
-def make_data(n_rows, n_features, documents_per_query=120):
+def make_data(n_rows, n_features, dtype, documents_per_query=120):
     """Normal features; the label leans on a few of them. Made in place: no second copy."""
     rng = np.random.default_rng(0)
-    X = rng.standard_normal((n_rows, n_features))
+    X = rng.standard_normal((n_rows, n_features), dtype=dtype)
     y = np.digitize(X[:, :5].sum(axis=1) + 2 * rng.standard_normal(n_rows), [0, 2, 4, 6])
     return X, y, np.arange(n_rows) // documents_per_query
 
@@ -49,7 +49,8 @@ def fit(name, X, y, qid, n_trees):
 def peak_of(name, arguments):
     """Return the peak resident megabytes of a process that fits ``name``."""
     sizes = ["--rows", str(arguments.rows), "--features", str(arguments.features)]
-    command = [sys.executable, __file__, "--fit", name, "--trees", str(arguments.trees), *sizes]
+    sizes += ["--trees", str(arguments.trees), "--dtype", arguments.dtype]
+    command = [sys.executable, __file__, "--fit", name, *sizes]
     return float(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
 
 
@@ -58,10 +59,12 @@ def main():
     parser.add_argument("--rows", type=int, default=1_000_000)
     parser.add_argument("--features", type=int, default=136)
     parser.add_argument("--trees", type=int, default=5)
+    parser.add_argument("--dtype", choices=["float32", "float64"], default="float64")
     parser.add_argument("--fit", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.fit:
-        fit(arguments.fit, *make_data(arguments.rows, arguments.features), arguments.trees)
+        data = make_data(arguments.rows, arguments.features, arguments.dtype)
+        fit(arguments.fit, *data, arguments.trees)
         print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
         return
     say_versions("lightgbm", "xgboost")

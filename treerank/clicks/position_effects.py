@@ -34,7 +34,7 @@ _MAX_STEPS, _LONGEST, _TOL = 100, 1.0, 1e-12
 
 @dataclass(frozen=True)
 class PositionEffects(ListwiseLoss):
-    """Poisson loss of clicks whose logarithmic rate is a score plus an effect of the position.
+    """Poisson loss of clicks whose logarithmic rate is a score plus an effect of the position [1]_.
 
     Labels are clicks; :func:`~treerank.clicks.click_data.count_data` returns them with positions.
     The effects play no part in prediction. Where the old ranking is a good one, losses that learn

@@ -14,7 +14,6 @@ import numpy as np
 from numba import prange
 
 from treerank.numerics.compiling import kernel_for, register_jitable
-from treerank.numerics.fenwick import add, sum_below
 from treerank.objectives.kernels.level_sums import sums_in_closed_form
 from treerank.objectives.kernels.places import Sums
 from treerank.objectives.losses import hinge, squared_hinge
@@ -57,36 +56,44 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
     def over_sorted(x, shift, indptr, levels, weight, upper, g, h, value):
         for q in prange(len(indptr) - 1):
             a, b = indptr[q], indptr[q + 1]
-            g[a:b] = 0
-            h[a:b] = 0
-            value[q] = 0
             order = a + np.argsort(x[a:b])
-            middle = x[order[(b - a) // 2]] if b > a else 0.0
+            n, value[q] = b - a, 0
+            middle = x[order[n // 2]] if b > a else 0.0
+            # In this order for both sides: rows in any order would leave the cache.
+            place, level, owns = np.empty(n), np.empty(n, np.int32), np.empty((n, 2))
+            sums_of = np.zeros((n, 2))
+            for k in range(n):
+                t = order[k]
+                place[k], level[k] = x[t] - middle, levels[t] - levels[a]
+                owns[k, 0], owns[k, 1] = weight[t], upper[t]
+            top = level.max() if b > a else 0
             for side in (1, -1):
-                level = levels[a:b] - levels[a]
-                if side == -1:  # mirrored: the highest level comes first, as do low scores
-                    level, order = level.max() - level, order[::-1].copy()
-                size = level.max() + 2
-                trees = np.zeros(size), np.zeros(size), np.zeros(size)
-                reached = b - a
-                for n in range(b - a - 1, -1, -1):
-                    t = order[n]
-                    short = 1 - shift - side * (x[t] - middle)
-                    while reached > 0 and short + side * (x[order[reached - 1]] - middle) > 0:
+                trees = np.zeros((top + 2, 3))
+                reached = n
+                for m in range(n - 1, -1, -1):
+                    # mirrored: the highest level comes first, as do low scores
+                    k, own = (m, level[m]) if side == 1 else (n - 1 - m, top - level[n - 1 - m])
+                    short = 1 - shift - side * place[k]
+                    while reached > 0:
+                        j = reached - 1 if side == 1 else n - reached
+                        if not short + side * place[j] > 0:
+                            break
                         reached -= 1
-                        j = order[reached]
-                        w = weight[j] * (1.0 if side == 1 else upper[j])
-                        _add_moments(trees, level[j - a], w, side * (x[j] - middle))
-                    sums = _moments_below(trees, level[t - a])
+                        w = owns[j, 0] * (1.0 if side == 1 else owns[j, 1])
+                        its = level[j] if side == 1 else top - level[j]
+                        _add_moments(trees, its, w, side * place[j])
+                    sums = _moments_below(trees, own)
                     if adjacent:
-                        lower = _moments_below(trees, level[t - a] - 1)
+                        lower = _moments_below(trees, own - 1)
                         sums = sums[0] - lower[0], sums[1] - lower[1], sums[2] - lower[2]
                     price, slope, curvature = of_sums(short, sums)
-                    w = weight[t] * (upper[t] if side == 1 else 1.0)
-                    g[t] += side * w * slope
-                    h[t] += w * curvature
+                    w = owns[k, 0] * (owns[k, 1] if side == 1 else 1.0)
+                    sums_of[k, 0] += side * w * slope
+                    sums_of[k, 1] += w * curvature
                     if side == 1:
                         value[q] += w * price
+            for k in range(n):
+                g[order[k]], h[order[k]] = sums_of[k]
 
     return over_sorted
 
@@ -94,12 +101,21 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
 @register_jitable
 def _add_moments(trees, level, w, x):
     """Add a document of weight ``w`` at ``x`` to the sums of w, w x and w x^2."""
-    add(trees[0], level, w)
-    add(trees[1], level, w * x)
-    add(trees[2], level, w * x * x)
+    node = level + 1
+    while node < len(trees):
+        trees[node, 0] += w
+        trees[node, 1] += w * x
+        trees[node, 2] += w * x * x
+        node += node & -node
 
 
 @register_jitable
 def _moments_below(trees, level):
     """Return the sums over the documents of all lower levels."""
-    return sum_below(trees[0], level), sum_below(trees[1], level), sum_below(trees[2], level)
+    weight, first, second = 0.0, 0.0, 0.0
+    while level > 0:
+        weight += trees[level, 0]
+        first += trees[level, 1]
+        second += trees[level, 2]
+        level -= level & -level
+    return weight, first, second
