@@ -7,7 +7,7 @@ from timing import say_times, say_versions, time_in_turn
 
 from treerank.objectives import make_objective
 
-BARS = {"half_squared": 100, "exponential": 100, "hinge": 1000, "squared_hinge": 1000}
+BARS = {"half_squared": 100, "exponential": 100, "hinge": 250, "squared_hinge": 250}
 
 
 def main():

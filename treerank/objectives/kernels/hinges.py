@@ -16,6 +16,7 @@ from numba import prange
 from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.objectives.kernels.level_sums import sums_in_closed_form
 from treerank.objectives.kernels.places import Sums
+from treerank.objectives.kernels.ranking import BINS, sort_by_score
 from treerank.objectives.losses import hinge, squared_hinge
 
 if TYPE_CHECKING:
@@ -56,17 +57,19 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
     def over_sorted(x, shift, indptr, levels, weight, upper, g, h, value):
         for q in prange(len(indptr) - 1):
             a, b = indptr[q], indptr[q + 1]
-            order = a + np.argsort(x[a:b])
-            n, value[q] = b - a, 0
-            middle = x[order[n // 2]] if b > a else 0.0
+            n, value[q], top = b - a, 0, 0
             # In this order for both sides: rows in any order would leave the cache.
+            order, falling = np.arange(n), np.empty(n)
+            bins, free = np.empty(n, np.uint32), np.empty(BINS * n, np.uint32)
+            sort_by_score(order, x[a:b], False, falling, bins, free)
+            middle = falling[n // 2] if n > 0 else 0.0
             place, level, owns = np.empty(n), np.empty(n, np.int32), np.empty((n, 2))
             sums_of = np.zeros((n, 2))
             for k in range(n):
-                t = order[k]
+                t = a + order[n - 1 - k]
                 place[k], level[k] = x[t] - middle, levels[t] - levels[a]
                 owns[k, 0], owns[k, 1] = weight[t], upper[t]
-            top = level.max() if b > a else 0
+                top = max(top, level[k])
             for side in (1, -1):
                 trees = np.zeros((top + 2, 3))
                 reached = n
@@ -93,7 +96,8 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
                     if side == 1:
                         value[q] += w * price
             for k in range(n):
-                g[order[k]], h[order[k]] = sums_of[k]
+                t = a + order[n - 1 - k]
+                g[t], h[t] = sums_of[k, 0], sums_of[k, 1]
 
     return over_sorted
 
