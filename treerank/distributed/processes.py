@@ -8,6 +8,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
 from pathlib import Path
 from threading import Thread
@@ -121,6 +122,7 @@ def _held_interrupts() -> Iterator[None]:
     if sys.platform == "win32":  # it cannot
         yield
         return
+    resource_tracker.ensure_running()  # which lets interrupts through again when it begins
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
