@@ -266,7 +266,7 @@ def test_propensities_that_no_position_has_are_refused(data, propensities, messa
 def test_a_log_without_clicks_tells_no_relevance(data):
     X, y, qid, log = data
     without = log.with_clicks(np.zeros(len(log.item), dtype=bool))
-    with pytest.raises(ValueError, match="click must be 1 in some row of the log; got none"):
+    with pytest.raises(ValueError, match="click must be 1 in some row; got none"):
         ClickRelevance(propensities=np.ones(10)).fit(without, (X, qid, np.arange(len(y))))
 
 

@@ -341,7 +341,7 @@ def changed(name, row, value):
         ({}, {"position": [1, 2]}, "position must have one entry per document; got 2 for"),
         ({}, {"position": ["a"] * len(LOG.item)}, "position must be numbers"),
         ({}, changed("y", 3, 2), r"y must be a click, 0 or 1, .* got 2\.0 in row 3"),
-        ({}, {"y": np.zeros(len(LOG.item))}, "y must be 1, a click, in some row .* got none"),
+        ({}, {"y": np.zeros(len(LOG.item))}, "y must be 1 in some row; got none"),
         ({}, {"y": {"a": ROWS["y"], "b": ROWS["y"]}}, r"y must be a single column .*\['a', 'b'\]"),
         ({}, {"given_pairs": [[0, 1]]}, "given_pairs must be None where position is given"),
         ({}, {"position": None}, "clicks must be None where position is None; got ClickRel"),

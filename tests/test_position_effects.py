@@ -20,7 +20,6 @@ from treerank.clicks import (
     session_data,
     simulate_clicks,
 )
-from treerank.clicks import position_effects as module
 from treerank.objectives.batches import taken
 
 LOG = make_click_log(60, severity=1.0, random_state=0)
@@ -154,12 +153,3 @@ def test_feature_parts_learn_relevance_and_the_effects_and_not_the_old_ranking(n
 def test_a_penalty_that_is_not_above_0_is_refused(penalty):
     with pytest.raises(ValueError, match=r"penalty must be .* above 0; got"):
         PositionEffects(penalty)
-
-
-def test_several_workers_are_refused(monkeypatch):
-    class Team:
-        size = 2
-
-    monkeypatch.setattr(module, "current_team", Team)
-    with pytest.raises(ValueError, match="loss must not be PositionEffects where several workers"):
-        make_objective([1.0, 0.0], loss=PositionEffects(), position=[1, 2])

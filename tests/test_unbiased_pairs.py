@@ -6,7 +6,6 @@ import pytest
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, make_objective
 from treerank.clicks import UnbiasedPairs, make_click_log, session_data, simulate_clicks
-from treerank.clicks import unbiased_pairs as module
 from treerank.objectives.batches import taken
 
 LOG = make_click_log(60, severity=1.0, random_state=0)
@@ -148,12 +147,3 @@ def test_labels_that_are_no_clicks_are_refused():
 def test_a_correction_that_is_no_share_is_refused(correction):
     with pytest.raises(ValueError, match=r"correction must be .* above 0 and of at most 1; got"):
         UnbiasedPairs(correction=correction)
-
-
-def test_several_workers_are_refused(monkeypatch):
-    class Team:
-        size = 2
-
-    monkeypatch.setattr(module, "current_team", Team)
-    with pytest.raises(ValueError, match="loss must not be UnbiasedPairs where several workers"):
-        make_objective([1.0, 0.0], loss=UnbiasedPairs(), position=[1, 2])

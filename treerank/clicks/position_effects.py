@@ -26,7 +26,6 @@ from treerank.checks import check_column
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
 from treerank.parameters import Positive
-from treerank.team import current_team
 
 #: Most Newton steps to the effects, the length of the longest, and the length at which they end.
 _MAX_STEPS, _LONGEST, _TOL = 100, 1.0, 1e-12
@@ -75,8 +74,6 @@ class PositionEffects(ListwiseLoss):
 
     def bind(self, judgments: Judgments) -> "PositionEffectsObjective":
         """Return the objective of clicks at positions."""
-        if current_team().size > 1:
-            raise ValueError("loss must not be PositionEffects where several workers train.")
         return PositionEffectsObjective(self, judgments)
 
     def order(self, judgments: Judgments) -> np.ndarray:

@@ -174,14 +174,8 @@ def check_propensities(propensities: object, n_positions: int) -> np.ndarray:
     ValueError: propensities must be above 0 and at most 1; got 0.0 at position 2.
     """
     given = check_column("propensities", propensities)  # type: ignore[arg-type]
-    wrong = (given <= 0) | (given > 1)
-    if wrong.any():
-        place = int(np.argmax(wrong))
-        raise ValueError(
-            f"propensities must be above 0 and at most 1; got {float(given[place])!r} at position "
-            f"{place + 1}."
-        )
-    return _long_enough("propensities", given, n_positions)
+    in_range = (given > 0) & (given <= 1)
+    return _checked("propensities", given, in_range, "above 0 and at most 1", n_positions)
 
 
 def check_trust(trust: object, n_positions: int) -> np.ndarray:
@@ -195,18 +189,19 @@ def check_trust(trust: object, n_positions: int) -> np.ndarray:
     ValueError: trust must be at least 0 and below 1; got 1.0 at position 2.
     """
     given = check_column("trust", trust)  # type: ignore[arg-type]
-    wrong = (given < 0) | (given >= 1)
-    if wrong.any():
-        place = int(np.argmax(wrong))
+    in_range = (given >= 0) & (given < 1)
+    return _checked("trust", given, in_range, "at least 0 and below 1", n_positions)
+
+
+def _checked(
+    name: str, given: np.ndarray, in_range: np.ndarray, rule: str, n_positions: int
+) -> np.ndarray:
+    """Return the numbers of the positions there are; refuse one out of range, and fewer."""
+    if not in_range.all():
+        place = int(np.argmin(in_range))
         raise ValueError(
-            f"trust must be at least 0 and below 1; got {float(given[place])!r} at position "
-            f"{place + 1}."
+            f"{name} must be {rule}; got {float(given[place])!r} at position {place + 1}."
         )
-    return _long_enough("trust", given, n_positions)
-
-
-def _long_enough(name: str, given: np.ndarray, n_positions: int) -> np.ndarray:
-    """Return the numbers of the positions there are; refuse fewer."""
     if len(given) < n_positions:
         raise ValueError(
             f"{name} must have an entry for each of {n_positions} positions; got {len(given)}."

@@ -19,7 +19,6 @@ from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.weights import Weight
 from treerank.parameters import Rule, check_parameters
-from treerank.team import current_team
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,8 +72,6 @@ class PropensityPairs:
 
     def bind(self, judgments: Judgments) -> SummableObjective:
         """Return the logistic loss of the pairs of sessions, clicks weighted by propensities."""
-        if current_team().size > 1:
-            raise ValueError("loss must not be PropensityPairs where several workers train.")
         weights = judgments.sample_weight * self._weights_of(judgments)
         pairs = replace(judgments, sample_weight=weights, position=None)
         return bind_loss("logistic", pairs, PairSettings(self.weight))

@@ -53,7 +53,6 @@ from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.trust_bias import TrustBias
 from treerank.clicks.propensities import check_propensities, check_trust, estimate_propensities
-from treerank.clicks.session_checks import check_any_click
 from treerank.clicks.shown_documents import shown_documents
 from treerank.clicks.shrinkage import gamma_shape
 from treerank.datasets.ranking_data import RankingData
@@ -64,6 +63,7 @@ from treerank.feature_parts.rows import Rows
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
+from treerank.inputs.positions import check_any_click
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Rule, Seed, Several, check_arguments, check_parameters
 from treerank.rankers.training_set import TrainingSet
@@ -173,7 +173,7 @@ class ClickRelevance(BaseEstimator):
         """
         check_parameters(self)
         counts = log.counts() if isinstance(log, ClickLog) else log
-        check_any_click(counts.clicked)
+        check_any_click("click", counts.clicked)
         counts = counts.of_items(np.unique(counts.item))
         X = features_of(counts.items, features, query=query, document=document)
         return self._fit(counts, X, check_features(self, X, reset=True))

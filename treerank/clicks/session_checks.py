@@ -26,20 +26,6 @@ def check_clicks(click: object, first_row: int = 0) -> np.ndarray:
     return click == 1
 
 
-def check_any_click(clicked: np.ndarray) -> None:
-    """Refuse a log, or sums of it, without a click.
-
-    Examples
-    --------
-    >>> check_any_click(np.zeros(3))
-    Traceback (most recent call last):
-    ...
-    ValueError: click must be 1 in some row of the log; got none.
-    """
-    if not clicked.any():
-        raise ValueError("click must be 1 in some row of the log; got none.")
-
-
 def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:
     """Refuse a session of two queries.
 

@@ -33,7 +33,6 @@ from treerank.objectives.pairwise import PairwiseObjective
 from treerank.objectives.weighted_sum import Summable
 from treerank.objectives.weights import Weight
 from treerank.parameters import Rule, check_parameters
-from treerank.team import current_team
 
 #: Most sweeps over both kinds of propensities, and the change at which they end.
 _MAX_SWEEPS, _TOL = 100, 1e-12
@@ -107,8 +106,6 @@ class UnbiasedPairs:
 
     def bind(self, judgments: Judgments) -> "UnbiasedPairsObjective":
         """Return the objective of sessions."""
-        if current_team().size > 1:
-            raise ValueError("loss must not be UnbiasedPairs where several workers train.")
         return UnbiasedPairsObjective(self, judgments)
 
 

@@ -43,15 +43,15 @@ def check_positions(position: ArrayLike | None, y: np.ndarray) -> np.ndarray | N
     return found.astype(np.int64)
 
 
-def check_any_click(clicks: np.ndarray) -> None:
-    """Refuse clicks that are all 0: nothing can be learned from them.
+def check_any_click(name: str, clicks: np.ndarray) -> None:
+    """Refuse clicks, or sums of them, that are all 0: nothing can be learned from them.
 
     Examples
     --------
-    >>> check_any_click(np.zeros(3))
+    >>> check_any_click("click", np.zeros(3))
     Traceback (most recent call last):
     ...
-    ValueError: y must be 1, a click, in some row where position is given; got none.
+    ValueError: click must be 1 in some row; got none.
     """
     if not clicks.any():
-        raise ValueError("y must be 1, a click, in some row where position is given; got none.")
+        raise ValueError(f"{name} must be 1 in some row; got none.")

@@ -36,6 +36,7 @@ from treerank.objectives.weights import (
     get_pair_weight,
 )
 from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters
+from treerank.team import current_team
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
@@ -262,6 +263,10 @@ def _check_reads(found: Any, loss: Any, position: np.ndarray | None) -> None:
     if reads_positions(found) and position is None:
         raise ValueError(
             f"position must be given for loss={shown(loss)}, which learns from clicks."
+        )
+    if reads_positions(found) and current_team().size > 1:
+        raise ValueError(
+            f"loss must not read positions where several workers train; got {shown(loss)}."
         )
     if not reads_positions(found) and position is not None:
         raise ValueError(

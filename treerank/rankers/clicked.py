@@ -74,7 +74,7 @@ def to_learn_from(
     """
     if data.position is None:
         return data, None
-    check_any_click(data.y)
+    check_any_click("y", data.y)
     if ranker._reads_positions():
         known = getattr(ranker.loss, "propensities", None)
         return data, None if known is None else np.array(known, dtype=np.float64)

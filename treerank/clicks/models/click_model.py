@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.log import ClickLog
-from treerank.clicks.session_checks import check_any_click
 from treerank.clicks.shrinkage import gamma_shape
+from treerank.inputs.positions import check_any_click
 from treerank.parameters import Count, Positive, Seed, check_arguments, check_parameters
 
 #: Share of successes and number of trials that the prior of a rate other than an attraction is
@@ -74,7 +74,7 @@ class ClickModel(BaseEstimator, ABC):
     @check_arguments
     def fit(self, log: ClickLog) -> Self:
         """Fit the model to a log."""
-        check_any_click(log.clicked)
+        check_any_click("click", log.clicked)
         distinct = log.distinct()
         self._begin(distinct.counts())
         self._fit(distinct)

@@ -8,7 +8,7 @@ import numpy as np
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.slots import SlotModel
-from treerank.clicks.session_checks import check_any_click
+from treerank.inputs.positions import check_any_click
 from treerank.parameters import check_arguments
 
 
@@ -50,7 +50,7 @@ class PositionBased(SlotModel):
         """Fit the model to a log, or to its sums by item and position."""
         if isinstance(log, ClickLog):
             return super().fit(log)
-        check_any_click(log.clicked)
+        check_any_click("click", log.clicked)
         self._begin(log)
         self._fit_counts(log)
         self.examination_ = self.slots_.copy()

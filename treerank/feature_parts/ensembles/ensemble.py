@@ -14,7 +14,6 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count
 from treerank.feature_parts.base import FeaturePart, Validation
 from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.ensembles.member_weights import fit_member_weights
@@ -30,7 +29,7 @@ from treerank.feature_parts.rows import as_rows
 from treerank.files.states import Rule, array, history, size
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import taken
-from treerank.parameters import Seed
+from treerank.parameters import Seed, Several
 from treerank.progress import Progress, current_listener, ignore_progress, listening
 from treerank.terms.terms import Terms, total
 
@@ -101,7 +100,7 @@ class Ensemble(PartList):
 
     parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
     _: KW_ONLY
-    n_bags: int = 5
+    n_bags: Several = 5
     random_state: Seed = None
 
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -110,7 +109,6 @@ class Ensemble(PartList):
         The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
         """
         self._check_parts()
-        check_count("n_bags", self.n_bags, at_least=2, at_most=2**31 - 1)
         rows = as_rows(X, sparse=reads_sparse(self))
         rng = check_random_state(self.random_state)
         bags = deal_bags(objective.groups, self.n_bags, rng)
