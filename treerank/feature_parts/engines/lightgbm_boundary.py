@@ -10,7 +10,10 @@ Two private parts of LightGBM are used, because its public interface has nothing
   ``engine_params``; if a later version moves it, everything else works.
 """
 
+import os
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import lightgbm
@@ -20,12 +23,18 @@ from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import shown
 from treerank.feature_parts.engines.bin_sample import ZERO, nonzero_columns, rows_of_team
+from treerank.feature_parts.engines.lightgbm_bins import Template, UnknownFormat
 from treerank.feature_parts.rows import Rows
+from treerank.files.scratch import ScratchFolder
+from treerank.numerics.threads import in_threads
 from treerank.progress import Progress
 from treerank.team import current_team
 
 _QUIET = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False}
 _BATCH = 16_384
+#: Rows from which on it takes less time to bin them ourselves, and rows to compare our bins by.
+_MANY, _FEW = 2048, 64
+_SPECIAL = (np.nan, 0.0, -0.0, np.inf, -np.inf, -1.0)
 _KEPT_PARAMETERS = ("num_threads", "verbosity")
 
 
@@ -73,6 +82,22 @@ class ReadSequence(lightgbm.Sequence):
         return len(self.rows)
 
 
+class FewRowsSequence(RowSequence):
+    """Rows of which LightGBM gets the sample for bins, and the given values of the last rows only.
+
+    It takes a row without values for one of zeros in the most frequent bins.
+    """
+
+    def __init__(self, rows: Rows, last: np.ndarray):
+        super().__init__(rows)
+        self.last = last.astype(np.float64)
+        self.batch_size = len(rows) - len(last)
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """Return the last rows, or those before, without values."""
+        return self.last if index.start else np.empty((index.stop, 0))
+
+
 class BatchedDataset(lightgbm.Dataset):
     """A dataset of LightGBM that reads the sample of rows for its bins in batches."""
 
@@ -94,17 +119,29 @@ class BatchedDataset(lightgbm.Dataset):
         values, numbers = nonzero_columns(batches, len(indices), sequence.rows.shape[1])
         if not any(map(len, values)):  # LightGBM makes no bins of zeros alone
             values[0], numbers[0] = np.ones(1), np.zeros(1, np.int32)
+        sort = partial(_sort, dtype=sequence.rows.dtype)
+        in_threads(int((self.params or {}).get("num_threads", 1)), sort, values)
         return values, numbers
 
 
 def make_dataset(
-    rows: Rows, *, whole: bool = False, reference: lightgbm.Dataset | None = None, **options: Any
+    rows: Rows,
+    *,
+    params: dict[str, Any] | None = None,
+    whole: bool = False,
+    reference: lightgbm.Dataset | None = None,
+    **options: Any,
 ) -> lightgbm.Dataset:
-    """Return a dataset of the rows; ``whole`` copies them, which a continued fit needs.
+    """Return a dataset of the rows, which LightGBM reads in bins if it has the ``params``.
 
-    Sparse rows are copied, too, because LightGBM reads only dense rows in batches. A worker without
-    rows gets a row of zeros, because LightGBM refuses an empty dataset.
+    ``whole`` copies the rows, which a continued fit needs. Sparse rows are copied, too, because
+    LightGBM reads only dense rows in batches. A worker without rows gets a row of zeros, because
+    LightGBM refuses an empty dataset.
     """
+    if params is not None and reference is None and not whole and _can_bin(rows, params):
+        binned = _binned_dataset(rows, params, **options)
+        if binned is not None:
+            return binned
     if len(rows) == 0:
         rows = Rows(np.zeros((1, rows.shape[1])))
     if rows.is_batched:
@@ -119,6 +156,56 @@ def make_dataset(
         reference=reference,
         **options,
     )
+
+
+def _can_bin(rows: Rows, params: dict[str, Any]) -> bool:
+    """Tell whether to bin rows ourselves: many rows in memory, of which a file can hold all."""
+    is_dense = not rows.is_batched and not rows.is_sparse and rows.dtype.kind == "f"
+    is_usual = params["max_bin"] < 256 and "linear_tree" not in params
+    return is_dense and is_usual and len(rows) >= _MANY and hasattr(os, "memfd_create")
+
+
+def _sort(values: np.ndarray, dtype: np.dtype) -> None:
+    """Sort values of the sample, which LightGBM itself would do, more slowly.
+
+    Missing values would have another place than LightGBM leaves them at.
+    """
+    if not np.isnan(values).any():
+        single = dtype == np.float32
+        values[:] = np.sort(values.astype(np.float32 if single else np.float64))
+
+
+def _binned_dataset(rows: Rows, params: dict[str, Any], **options: Any) -> lightgbm.Dataset | None:
+    """Return the dataset that LightGBM would make of the rows, from bins of ours; None if not.
+
+    See :mod:`treerank.feature_parts.engines.lightgbm_bins`.
+    """
+    few = _few_rows(rows)
+    try:
+        content = _file_of(FewRowsSequence(rows, few), params, **options)
+        with Template.read(content, few).file_of(rows) as path:
+            return BatchedDataset(path, params=params, **options).construct()
+    except (UnknownFormat, lightgbm.basic.LightGBMError, OSError):
+        return None
+
+
+def _few_rows(rows: Rows) -> np.ndarray:
+    """Return rows for LightGBM's file, some of them with special values."""
+    few = rows.take(np.arange(_FEW) * (len(rows) // _FEW)).array()
+    few[: len(_SPECIAL)] = np.array(_SPECIAL)[:, None]
+    return few
+
+
+def _file_of(sequence: FewRowsSequence, params: dict[str, Any], **options: Any) -> bytes:
+    """Return LightGBM's file of the last rows, whose bins are those of all rows."""
+    label = np.zeros(len(sequence), dtype=np.float32)
+    data = BatchedDataset(sequence, label=label, params=params, **options).construct()
+    last = BatchedDataset(None, params=params, reference=data)
+    last.used_indices = list(range(sequence.batch_size, len(sequence)))
+    with ScratchFolder() as folder:
+        path = os.path.join(folder, "few.bin")
+        last.save_binary(path)
+        return Path(path).read_bytes()
 
 
 def make_reference(rows: Rows, params: dict[str, Any], **options: Any) -> lightgbm.Dataset | None:
