@@ -119,7 +119,7 @@ class Template:
         try:
             template = cls(*_read(content, len(values)))
             written = template._write(Rows(values), lambda size: np.zeros(size, np.uint8))
-        except (ValueError, struct.error) as error:
+        except (LookupError, StopIteration, ValueError) as error:
             raise UnknownFormat from error
         if written.tobytes() != content:
             raise UnknownFormat
@@ -129,7 +129,7 @@ class Template:
     def file_of(self, rows: Rows) -> Iterator[str]:
         """Write the file of all rows, which is in memory, and return its path."""
         with open(os.memfd_create("treerank-bins"), "wb+") as file:
-            self._write(rows, lambda size: np.memmap(file, np.uint8, "w+", shape=(size,)))
+            self._write(rows, lambda n: np.asarray(np.memmap(file, np.uint8, "w+", shape=(n,))))
             yield f"/proc/self/fd/{file.fileno()}"
 
     def _write(self, rows: Rows, allocate: Callable[[int], np.ndarray]) -> np.ndarray:
@@ -291,8 +291,9 @@ def _tables(features, dtype):
         bounds[f, : len(feature.bounds)] = feature.bounds
         numbers[f, : len(feature.numbers)] = feature.numbers
         numbers[f, -1] = feature.missing
-    rounded = bounds.astype(dtype)
-    down = np.nextafter(rounded, dtype.type(-np.inf))
+    with np.errstate(over="ignore"):
+        rounded = bounds.astype(dtype)
+        down = np.nextafter(rounded, dtype.type(-np.inf))
     return np.where(rounded > bounds, down, rounded), numbers
 
 

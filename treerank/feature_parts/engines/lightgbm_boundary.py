@@ -32,8 +32,9 @@ from treerank.team import current_team
 
 _QUIET = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False}
 _BATCH = 16_384
-#: Rows from which on it takes less time to bin them ourselves, and rows to compare our bins by.
-_MANY, _FEW = 2048, 64
+#: Numbers of rows and of values from which on it takes less time to bin them ourselves.
+_MANY_ROWS, _MANY_CELLS = 2048, 2**18
+_FEW = 64
 _SPECIAL = (np.nan, 0.0, -0.0, np.inf, -np.inf, -1.0)
 _KEPT_PARAMETERS = ("num_threads", "verbosity")
 
@@ -153,6 +154,7 @@ def make_dataset(
     return BatchedDataset(
         data,
         label=np.zeros(len(rows), dtype=np.float32),  # required, but only the objective has labels
+        params=params,
         reference=reference,
         **options,
     )
@@ -161,8 +163,9 @@ def make_dataset(
 def _can_bin(rows: Rows, params: dict[str, Any]) -> bool:
     """Tell whether to bin rows ourselves: many rows in memory, of which a file can hold all."""
     is_dense = not rows.is_batched and not rows.is_sparse and rows.dtype.kind == "f"
-    is_usual = params["max_bin"] < 256 and "linear_tree" not in params
-    return is_dense and is_usual and len(rows) >= _MANY and hasattr(os, "memfd_create")
+    is_usual = params.get("max_bin", 255) < 256 and "linear_tree" not in params
+    is_large = len(rows) >= _MANY_ROWS and len(rows) * rows.shape[1] >= _MANY_CELLS
+    return is_dense and is_usual and is_large and hasattr(os, "memfd_create")
 
 
 def _sort(values: np.ndarray, dtype: np.dtype) -> None:
