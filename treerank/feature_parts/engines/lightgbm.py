@@ -186,13 +186,13 @@ class LightGBMTrees(BoostedTrees):
             "categorical_feature": list(self._categorical_columns(rows)) or "auto",
         }
         reference = make_reference(rows, params, **options)
-        whole = earlier is not None
-        data = make_dataset(rows, params=params, whole=whole, reference=reference, **options)
+        options |= {"params": params, "whole": earlier is not None}
+        data = make_dataset(rows, reference=reference, **options)
         held_out = None
         if validation_rows is rows:  # LightGBM knows their scores
             held_out = [data]
         elif validation_rows is not None:
-            held_out = [make_dataset(validation_rows, whole=whole, reference=data)]
+            held_out = [make_dataset(validation_rows, reference=data, **options)]
 
         def objective(scores, _):
             return [for_dataset(each) for each in derivatives(scores[: len(rows)])]

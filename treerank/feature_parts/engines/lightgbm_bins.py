@@ -117,7 +117,7 @@ class Template:
     def read(cls, content: bytes, values: np.ndarray) -> "Template":
         """Return the template; refuse a file that is not what we write for the same rows."""
         try:
-            template = cls(*_read(content, len(values)))
+            template = cls(*_read(content, values.shape))
             written = template._write(Rows(values), lambda size: np.zeros(size, np.uint8))
         except (LookupError, StopIteration, ValueError) as error:
             raise UnknownFormat from error
@@ -135,7 +135,7 @@ class Template:
     def _write(self, rows: Rows, allocate: Callable[[int], np.ndarray]) -> np.ndarray:
         """Return the file of some rows as an array of bytes."""
         parts = self._parts(rows)
-        sizes = [_padded(p.size(len(rows)) if isinstance(p, Store) else len(p)) for p in parts]
+        sizes = [_size(part, len(rows)) for part in parts]
         ends = np.cumsum(sizes)
         file = allocate(int(ends[-1]))
         places = [file[end - size : end] for size, end in zip(sizes, ends, strict=True)]
@@ -154,16 +154,15 @@ class Template:
         """Return the parts of the file, the dense stores still without numbers."""
         n_rows = len(rows)
         before, after = self.header
-        labels = bytes(4 * n_rows)
-        n_bytes = _padded(len(labels)) + 3 * 8
+        labels = bytes(_padded(4 * n_rows))
         parts: list[bytes | Store] = [before, _words(n_rows), after]
-        parts += [_words(n_bytes, n_rows, 0, 0), labels]
+        parts += [_words(3 * 8 + len(labels), n_rows, 0, 0), labels]
         stores = [store for group in self.groups for store in group.stores if store.is_sparse]
         sparse = iter(_sparse_bytes(rows, stores))
         for group in self.groups:
             found = [next(sparse) if store.is_sparse else store for store in group.stores]
-            sizes = [_padded(p.size(n_rows) if isinstance(p, Store) else len(p)) for p in found]
-            parts += [_words(len(group.definition) + sum(sizes)), group.definition, *found]
+            size = len(group.definition) + sum(_size(part, n_rows) for part in found)
+            parts += [_words(size), group.definition, *found]
         return parts
 
 
@@ -190,22 +189,24 @@ class _Reader:
         return found
 
 
-def _read(content: bytes, n_rows: int) -> tuple[tuple[bytes, bytes], list[Group]]:
+def _read(content: bytes, shape: tuple[int, ...]) -> tuple[tuple[bytes, bytes], list[Group]]:
     """Return the header, divided at the number of rows, and the groups."""
     reader = _Reader(content, _TOKEN)
-    n_bytes, found = reader.words(2)
+    n_bytes, n_rows, n_features, n_columns, *_, has_values = reader.words(11)
     end = _TOKEN + 8 + n_bytes
-    n_features, n_columns, *_, has_values = reader.words(9)
-    if found != n_rows or has_values:
+    if (n_rows, n_columns) != shape or has_values:
         raise UnknownFormat
     reader.padded("<i4", n_columns)
     (n_groups,) = reader.words(1)
-    columns = iter(reader.padded("<i4", n_features).tolist())
+    columns = reader.padded("<i4", n_features).tolist()
+    if not set(columns) <= set(range(n_columns)):
+        raise UnknownFormat
     reader.at = end
     (n_bytes,) = reader.words(1)
     reader.at += n_bytes
     header = content[: _TOKEN + 8], content[_TOKEN + 16 : end]
-    return header, [_read_group(reader, columns) for _ in range(n_groups)]
+    left = iter(columns)
+    return header, [_read_group(reader, left) for _ in range(n_groups)]
 
 
 def _read_group(reader, columns):
@@ -334,6 +335,11 @@ def _encoded(places, numbers):
     steps[at], steps[-1] = distances - 255 * n_more, 0
     values[at] = numbers
     return b"".join(_padded_bytes(part) for part in (_words(n), steps.tobytes(), values.tobytes()))
+
+
+def _size(part: bytes | Store, n_rows: int) -> int:
+    """Return the number of bytes in the file of a part."""
+    return _padded(part.size(n_rows)) if isinstance(part, Store) else len(part)
 
 
 def _words(*numbers: int) -> bytes:

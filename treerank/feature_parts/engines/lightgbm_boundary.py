@@ -125,6 +125,18 @@ class BatchedDataset(lightgbm.Dataset):
         return values, numbers
 
 
+class BinnedDataset(BatchedDataset):
+    """A dataset of LightGBM that is read from a file with the bins of all rows.
+
+    Attributes
+    ----------
+    template : Template
+        How the file stores rows.
+    """
+
+    template: Template
+
+
 def make_dataset(
     rows: Rows,
     *,
@@ -133,14 +145,14 @@ def make_dataset(
     reference: lightgbm.Dataset | None = None,
     **options: Any,
 ) -> lightgbm.Dataset:
-    """Return a dataset of the rows, which LightGBM reads in bins if it has the ``params``.
+    """Return a dataset of the rows; ``whole`` copies them, which a continued fit needs.
 
-    ``whole`` copies the rows, which a continued fit needs. Sparse rows are copied, too, because
+    With ``params``, LightGBM gets many rows in bins. Otherwise sparse rows are copied, too, because
     LightGBM reads only dense rows in batches. A worker without rows gets a row of zeros, because
     LightGBM refuses an empty dataset.
     """
-    if params is not None and reference is None and not whole and _can_bin(rows, params):
-        binned = _binned_dataset(rows, params, **options)
+    if params is not None and not whole:
+        binned = _binned_dataset(rows, params, reference, **options)
         if binned is not None:
             return binned
     if len(rows) == 0:
@@ -160,14 +172,6 @@ def make_dataset(
     )
 
 
-def _can_bin(rows: Rows, params: dict[str, Any]) -> bool:
-    """Tell whether to bin rows ourselves: many rows in memory, of which a file can hold all."""
-    is_dense = not rows.is_batched and not rows.is_sparse and rows.dtype.kind == "f"
-    is_usual = params.get("max_bin", 255) < 256 and "linear_tree" not in params
-    is_large = len(rows) >= _MANY_ROWS and len(rows) * rows.shape[1] >= _MANY_CELLS
-    return is_dense and is_usual and is_large and hasattr(os, "memfd_create")
-
-
 def _sort(values: np.ndarray, dtype: np.dtype) -> None:
     """Sort values of the sample, which LightGBM itself would do, more slowly.
 
@@ -178,37 +182,47 @@ def _sort(values: np.ndarray, dtype: np.dtype) -> None:
         values[:] = np.sort(values.astype(np.float32 if single else np.float64))
 
 
-def _binned_dataset(rows: Rows, params: dict[str, Any], **options: Any) -> lightgbm.Dataset | None:
+def _binned_dataset(
+    rows: Rows, params: dict[str, Any], reference: lightgbm.Dataset | None, **options: Any
+) -> BinnedDataset | None:
     """Return the dataset that LightGBM would make of the rows, from bins of ours; None if not.
 
     See :mod:`treerank.feature_parts.engines.lightgbm_bins`.
     """
-    few = _few_rows(rows)
+    if not _can_bin(rows, params) or not isinstance(reference, BinnedDataset | None):
+        return None
     try:
-        content = _file_of(FewRowsSequence(rows, few), params, **options)
-        with Template.read(content, few).file_of(rows) as path:
-            return BatchedDataset(path, params=params, **options).construct()
+        template = reference.template if reference else _template(rows, params, **options)
+        with template.file_of(rows) as path:
+            dataset = BinnedDataset(path, params=params, reference=reference, **options)
+            dataset.template = template
+            dataset.construct()
+            return dataset
     except (UnknownFormat, lightgbm.basic.LightGBMError, OSError):
         return None
 
 
-def _few_rows(rows: Rows) -> np.ndarray:
-    """Return rows for LightGBM's file, some of them with special values."""
+def _can_bin(rows: Rows, params: dict[str, Any]) -> bool:
+    """Tell whether to bin rows ourselves: many rows in memory, of which a file can hold all."""
+    is_dense = not rows.is_batched and not rows.is_sparse and rows.dtype in (np.float32, np.float64)
+    is_usual = params.get("max_bin", 255) < 256 and "linear_tree" not in params
+    is_large = len(rows) >= _MANY_ROWS and len(rows) * rows.shape[1] >= _MANY_CELLS
+    return is_dense and is_usual and is_large and hasattr(os, "memfd_create")
+
+
+def _template(rows: Rows, params: dict[str, Any], **options: Any) -> Template:
+    """Return how LightGBM stores the rows, some of which it gets, with some special values."""
     few = rows.take(np.arange(_FEW) * (len(rows) // _FEW)).array()
     few[: len(_SPECIAL)] = np.array(_SPECIAL)[:, None]
-    return few
-
-
-def _file_of(sequence: FewRowsSequence, params: dict[str, Any], **options: Any) -> bytes:
-    """Return LightGBM's file of the last rows, whose bins are those of all rows."""
-    label = np.zeros(len(sequence), dtype=np.float32)
+    label = np.zeros(len(rows), dtype=np.float32)
+    sequence = FewRowsSequence(rows, few)
     data = BatchedDataset(sequence, label=label, params=params, **options).construct()
     last = BatchedDataset(None, params=params, reference=data)
-    last.used_indices = list(range(sequence.batch_size, len(sequence)))
+    last.used_indices = list(range(sequence.batch_size, len(rows)))
     with ScratchFolder() as folder:
         path = os.path.join(folder, "few.bin")
         last.save_binary(path)
-        return Path(path).read_bytes()
+        return Template.read(Path(path).read_bytes(), few)
 
 
 def make_reference(rows: Rows, params: dict[str, Any], **options: Any) -> lightgbm.Dataset | None:
