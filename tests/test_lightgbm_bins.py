@@ -11,7 +11,8 @@ from scipy.sparse import csr_matrix
 from treerank import TreeDirectRanker
 from treerank.feature_parts.engines import lightgbm_boundary
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.lightgbm_bins import Template, UnknownFormat
+from treerank.feature_parts.engines.lightgbm_bins import Template
+from treerank.feature_parts.engines.lightgbm_format import UnknownFormat
 from treerank.feature_parts.rows import Rows
 
 N = 3001

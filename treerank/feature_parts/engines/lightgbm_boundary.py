@@ -23,7 +23,8 @@ from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import shown
 from treerank.feature_parts.engines.bin_sample import ZERO, nonzero_columns, rows_of_team
-from treerank.feature_parts.engines.lightgbm_bins import Template, UnknownFormat
+from treerank.feature_parts.engines.lightgbm_bins import Template
+from treerank.feature_parts.engines.lightgbm_format import UnknownFormat
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import ScratchFolder
 from treerank.numerics.threads import in_threads
