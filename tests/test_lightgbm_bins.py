@@ -77,6 +77,11 @@ def with_gaps():
     return X
 
 
+def two_or_missing():
+    """Return columns whose bundles depend on where LightGBM leaves missing values in its sample."""
+    return np.column_stack([some(np.full((N, 9), 2.0), 0.03, np.nan), drawn(3)])
+
+
 SHAPES = {
     "numbers": drawn(),
     "special numbers": with_specials(),
@@ -89,6 +94,7 @@ SHAPES = {
     "bundles of many bins": one_of_many(20, 60),
     "conflicts": conflicting(),
     "gaps": with_gaps(),
+    "two or missing": two_or_missing(),
     "all of it": np.column_stack([with_specials(), conflicting(), one_of_many(9, 3), drawn(3)]),
     "zeros": np.zeros((N, 2)),
 }
