@@ -324,6 +324,13 @@ def test_lightgbm_reads_values_where_there_are_no_files(monkeypatch, binned, mis
     assert binned == [None]
 
 
+def test_lightgbm_may_draw_the_sample_itself(monkeypatch, binned):
+    ours = fitted(drawn())
+    monkeypatch.delattr(lightgbm_boundary.BatchedDataset, "_Dataset__sample")
+    assert same_trees(ours, fitted(drawn()))
+    assert None not in binned
+
+
 def test_few_rows_are_left_to_lightgbm(monkeypatch, binned):
     monkeypatch.setattr(lightgbm_boundary, "_MANY_CELLS", 8 * N + 1)
     fitted(drawn())

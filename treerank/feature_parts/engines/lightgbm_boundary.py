@@ -8,6 +8,9 @@ Two private parts of LightGBM are used, because its public interface has nothing
 - ``lightgbm.basic._ConfigAliases`` is the only list of LightGBM's parameters. It is needed to
   refuse unknown ``engine_params``, which LightGBM itself ignores. It is imported only if there are
   ``engine_params``; if a later version moves it, everything else works.
+
+Many rows are handed over in LightGBM's file format, which it does not document, either. If a later
+version has another format, LightGBM reads the values of the rows.
 """
 
 import os
@@ -85,9 +88,9 @@ class ReadSequence(lightgbm.Sequence):
 
 
 class FewRowsSequence(RowSequence):
-    """Rows of which LightGBM gets the sample for bins, and the given values of the last rows only.
+    """Rows of which LightGBM gets the sample for bins, and other values for the last rows.
 
-    It takes a row without values for one of zeros in the most frequent bins.
+    The rows before have no values. LightGBM puts them into the most frequent bins.
     """
 
     def __init__(self, rows: Rows, last: np.ndarray):
@@ -96,7 +99,9 @@ class FewRowsSequence(RowSequence):
         self.batch_size = len(rows) - len(last)
 
     def __getitem__(self, index: Any) -> np.ndarray:
-        """Return the last rows, or those before, without values."""
+        """Return one row, the last rows, or those before them without values."""
+        if not isinstance(index, slice):
+            return super().__getitem__(index)
         return self.last if index.start else np.empty((index.stop, 0))
 
 
