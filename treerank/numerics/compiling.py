@@ -35,7 +35,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.dispatcher import Dispatcher
-from numba.core.runtime.nrt import _nrt
+from numba.core.runtime._nrt_python import c_helpers
 from numba.core.typed_passes import AnnotateTypes
 from numba.parfors.parfor import Parfor
 
@@ -157,7 +157,7 @@ class KernelCache(FunctionCache):
 
 @cache
 def _name_runtime():
-    for name, address in _nrt.c_helpers.items():
+    for name, address in c_helpers.items():
         add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
 
