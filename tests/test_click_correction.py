@@ -123,6 +123,9 @@ def test_gains_of_labels_differ_as_relevance_does_unless_it_is_below_0(world):
         ({"trust": [1.0] * 10}, r"trust must be at least 0 and below 1; got 1\.0 at position 1\."),
         ({"trust": [0.1]}, r"trust must have an entry for each of 10 positions; got 1\."),
         ({"trust": [0.99] * 10}, r"trust must leave some clicks; got one that explains all"),
+        ({"trust": 0.1}, r"trust must be True, False or one probability for each.*; got 0\.1\."),
+        ({"trust": "auto"}, "trust must be True, False or one probability .*; got 'auto'"),
+        ({"trust": None}, "trust must be True, False or one probability .*; got None"),
         ({"trust": True}, "propensities must be None where trust is True"),
         ({"trust": TRUST, "propensities": None}, r"propensities must be given where trust is\."),
         ({"estimate": "ips"}, r"estimate must be .*; got 'ips'"),
@@ -131,6 +134,12 @@ def test_gains_of_labels_differ_as_relevance_does_unless_it_is_below_0(world):
 def test_settings_that_say_nothing_are_refused(world, settings, message):
     with pytest.raises(ValueError, match=message):
         fitted(world, **({"propensities": THETA} | settings))
+
+
+def test_truth_values_of_numpy_are_truth_values(world):
+    for is_trusted in (False, True):
+        expected, found = (fitted(world, trust=kind(is_trusted)) for kind in (bool, np.bool_))
+        assert (found.relevance_ == expected.relevance_).all()
 
 
 def test_every_query_has_the_clip_of_its_own_sessions():

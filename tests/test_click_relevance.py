@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 
 from treerank import NDCG, LightGBMTrees, TreeDirectRanker, make_objective
 from treerank.clicks import (
@@ -78,6 +79,17 @@ def test_too_few_clicks_for_intervals_are_told_from_none():
     rare[at_last[1:]] = False
     with pytest.raises(ValueError, match=r"log must have enough clicks for intervals.* at \[5\]"):
         propensity_intervals(log.with_clicks(rare), random_state=0)
+
+
+def test_intervals_need_sessions_of_the_full_length():
+    log = make_click_log(300, random_state=0)
+    long = np.flatnonzero(log.clicked & (log.position == 5))[0]
+    session = log.session[long]
+    kept = (log.position < 5) | (log.session == session)
+    columns = log.session, log.query[log.session], log.items.document[log.item], log.position
+    rare = ClickLog.from_columns(*(column[kept] for column in (*columns, log.clicked)))
+    with pytest.raises(ValueError, match="log must have enough sessions of 5 documents for int"):
+        propensity_intervals(rare, random_state=0)
 
 
 def test_a_position_without_a_click_has_no_propensity():
@@ -290,9 +302,18 @@ def test_features_of_a_parquet_file_are_found(data, fitted, tmp_path):
     assert found.relevance_ == pytest.approx(fitted.relevance_)
 
 
+@pytest.mark.parametrize("form", [sparse.csr_matrix, sparse.coo_matrix])
+def test_features_may_be_a_sparse_matrix(data, fitted, form):
+    X, y, qid, log = data
+    found = ClickRelevance(FEW_TREES, random_state=0).fit(log, (form(X), qid, np.arange(len(y))))
+    assert found.relevance_ == pytest.approx(fitted.relevance_)
+
+
 @pytest.mark.parametrize(
     ("features", "message"),
     [
+        (([[1.0]], [[0]], [0]), r"features: query must be one-dimensional; got shape \(1, 1\)"),
+        (([[1.0]], [0], 0), r"features: document must be one-dimensional; got shape \(\)"),
         (([[1.0]], [0], [0]), r"got none for \(0, 1\), and 599 are missing in all\."),
         (([[1.0]] * 2, [0, 0], [0, 0]), r"one row for each document .* got \(0, 0\) twice\."),
         (pd.DataFrame({"query": [0]}), r"must have the columns \['query', 'document'\]; got"),

@@ -18,6 +18,7 @@ from treerank.clicks import (
     ClickCounts,
     ClickRelevance,
     Items,
+    PositionEffects,
     UnbiasedPairs,
     count_data,
     session_data,
@@ -337,7 +338,7 @@ def changed(name, row, value):
         ({}, changed("position", 3, 1.5), r"position must be a whole .* got 1\.5 in row 3"),
         ({}, changed("position", 3, 1001), r"position must be .* to 1000; got 1001\.0 in row 3"),
         ({}, changed("position", 3, np.nan), "position must be finite; got nan in row 3"),
-        ({}, changed("position", 3, 12), r"position must have a click .* got none at \[11, 12\]"),
+        ({}, changed("position", 3, 12), r"position must have a click .* got none at \[12\]\."),
         ({}, {"position": [1, 2]}, "position must have one entry per document; got 2 for"),
         ({}, {"position": ["a"] * len(LOG.item)}, "position must be numbers"),
         ({}, changed("y", 3, 2), r"y must be a click, 0 or 1, .* got 2\.0 in row 3"),
@@ -385,6 +386,24 @@ def test_documents_that_never_change_their_position_are_a_warning():
 def test_sessions_instead_of_queries_are_a_warning():
     with pytest.warns(UserWarning, match="If qid is the session, give the query instead"):
         small().fit(**session_data(LOG, DOCUMENTS)._asdict())
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"clicks": ClickRelevance(FEW, trust=True)},
+        {"clicks": None, "loss": PositionEffects()},
+        {"clicks": None, "loss": UnbiasedPairs()},
+    ],
+)
+def test_a_position_that_shows_nothing_has_no_propensity(settings):
+    place = ROWS["position"]
+    dense, gap = (small(**settings).fit(**ROWS | {"position": k}) for k in (place, place * 2 + 1))
+    assert gap.score(X, Y, QID) == pytest.approx(dense.score(X, Y, QID), abs=0.02)
+    assert len(gap.propensities_) == 21
+    assert gap.propensities_[2::2] == pytest.approx(dense.propensities_, abs=0.02)
+    assert np.isnan(np.delete(gap.propensities_, np.s_[2::2])).all()
 
 
 def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):

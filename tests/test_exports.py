@@ -15,6 +15,8 @@ from treerank import (
     TreeDirectRanker,
     XGBoostTrees,
     make_web_search,
+    read_letor,
+    write_letor,
 )
 from treerank.baselines import SortNet
 from treerank.exports import export
@@ -202,6 +204,10 @@ def test_what_cannot_be_exported_is_refused(data, tmp_path):
         export(ranker, path, format="word")
     with pytest.raises(ValueError, match="allow must be one of"):
         export(ranker, path, format="c", allow=["everything"])
+    with pytest.raises(TypeError, match="allow must be a sequence; got 'missing'"):
+        export(ranker, path, format="c", allow="missing")
+    with pytest.raises(ValueError, match=r"check must be X, .* or \(X, y, qid\); got 4 parts"):
+        export(ranker, path, format="c", check=(*data, data[0]))
     with pytest.raises(FileNotFoundError):
         export(ranker, tmp_path / "none" / "model", format="c")
     network = TreeDirectRanker(MLP((2,), n_epochs=1), random_state=0).fit(*data)
@@ -219,6 +225,13 @@ def test_what_cannot_be_exported_is_refused(data, tmp_path):
     with pytest.raises(ValueError, match="has no categories; got some in column 3"):
         converted("solr", Terms(categories), NAMES)
     assert not path.exists()
+
+
+def test_what_a_reader_returned_is_checked(ranker, data, tmp_path):
+    write_letor(tmp_path / "data.txt", *data)
+    read = read_letor(tmp_path / "data.txt")
+    reports = [export(ranker, tmp_path / "m", format="solr", check=each) for each in (read, data)]
+    assert reports[0] == reports[1]
 
 
 def test_names_of_columns_are_the_names_of_features(data, tmp_path):

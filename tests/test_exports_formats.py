@@ -18,7 +18,7 @@ from treerank.exports.formats import FORMATS
 from treerank.exports.onnx import _trees
 from treerank.forests.scoring import forest_scores
 from treerank.terms.linear import LinearTerm
-from treerank.terms.terms import Terms
+from treerank.terms.terms import Terms, no_trees
 
 NAMES = ["a", "b", "c", "d"]
 drawn = settings(deadline=None, derandomize=True, max_examples=25)
@@ -67,17 +67,31 @@ def test_xgboost_scores_its_files_as_expected(seed):
         np.testing.assert_array_equal(scores, conversion.scores(X)[1])
 
 
-@given(seed=seeds)
-@drawn
-def test_onnxruntime_scores_the_graph_as_expected(seed):
+def onnx_scores(content, X):
     onnxruntime = pytest.importorskip("onnxruntime")
-    forest, X = drawn_case(seed, "exact")
-    conversion, content = written("onnx", forest, X)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(content, options, providers=["CPUExecutionProvider"])
-    scores = session.run(None, {"X": X})[0][:, 0]
-    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+    return session.run(None, {"X": X})[0][:, 0]
+
+
+@given(seed=seeds)
+@drawn
+def test_onnxruntime_scores_the_graph_as_expected(seed):
+    forest, X = drawn_case(seed, "exact")
+    conversion, content = written("onnx", forest, X)
+    np.testing.assert_array_equal(onnx_scores(content, X), conversion.scores(X)[1])
+
+
+@pytest.mark.parametrize("line", [None, LinearTerm(np.zeros(4), np.zeros(4))])
+def test_programs_read_a_model_that_scores_all_documents_alike(line):
+    X, nothing = np.random.default_rng(0).normal(size=(10, 4)), Terms(no_trees(4), line)
+    content = {name: content_of(converted(name, nothing, NAMES, X)) for name in FORMATS}
+    np.testing.assert_array_equal(onnx_scores(content["onnx"], X), np.zeros(10))
+    booster = lightgbm.Booster(model_str=content["lightgbm"].decode())
+    np.testing.assert_array_equal(booster.predict(X, raw_score=True), np.zeros(10))
+    assert len(json.loads(content["solr"])["params"]["trees"]) == 1
+    assert content["pmml"].count(b"<Segment ") == 1
 
 
 def test_a_tree_of_one_leaf_becomes_a_split_of_two_leaves_for_onnxruntime():

@@ -1,7 +1,7 @@
 """Counts: how often each item was shown and clicked in each slot, such as a position."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -108,6 +108,11 @@ class ClickCounts:
         numbers = self.slot[rows], self.shown[rows], self.clicked[rows]
         return type(self)(place[self.item[rows]], *numbers, self.items.taking(items), self.n_slots)
 
+    def without_gaps(self) -> tuple[Self, np.ndarray]:
+        """Return the counts with the slots that were shown counted anew, and these slots."""
+        slots, slot = np.unique(self.slot, return_inverse=True)
+        return replace(self, slot=_narrow(slot), n_slots=len(slots)), slots
+
     def canonical_order(self, X: Any) -> QueryGroups:
         """Sort items, all of them shown, by their features ``X`` and their counts alone."""
         of_item = QueryGroups(None, np.append(0, np.cumsum(np.bincount(self.item))))
@@ -123,6 +128,19 @@ class ClickCounts:
     def by_slot(self, values: np.ndarray) -> np.ndarray:
         """Sum values by slot."""
         return np.bincount(self.slot, values, minlength=self.n_slots)
+
+
+def spread(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
+    """Return values of ascending slots at their places, and NaN at slots that were not shown.
+
+    Examples
+    --------
+    >>> spread(np.array([1.0, 0.5]), np.array([0, 2]))
+    array([1. , nan, 0.5])
+    """
+    found = np.full(slots[-1] + 1, np.nan)
+    found[slots] = values
+    return found
 
 
 def summed(key: np.ndarray, clicked: np.ndarray, times: np.ndarray | None = None) -> Sums:

@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from treerank.checks import shown
 from treerank.clicks.items import Items
 from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import check_ids, naming
 from treerank.lazy import load_object
 
 
@@ -51,13 +53,16 @@ def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
     """Return features, and the items of their rows."""
     if isinstance(features, tuple) and len(features) == 3:
         X, *ids = features
+        X = X.tocsr() if issparse(X) else X
         X = X if as_frame(X) is not None or hasattr(X, "shape") else np.asarray(X)
+        with naming("features"):
+            ids = list(map(check_ids, ("query", "document"), ids))
         lengths = [X.shape[0], *map(len, ids)]
         if min(lengths) < max(lengths):
             raise ValueError(
                 f"features must have equally many rows of X, query and document; got {lengths}."
             )
-        return X, _unique_items(*map(np.asarray, ids))
+        return X, _unique_items(*ids)
     if isinstance(features, str | Path):
         read = load_object("treerank.datasets.parquet:read_parquet")
         X, _, qid = read(features, label=None, query=query)

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from treerank.checks import check_column
+from treerank.clicks.counts import spread
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
 from treerank.parameters import Positive
@@ -110,9 +111,7 @@ class PositionEffectsObjective(ListwiseObjective):
         """Return the rate of clicks of each position over that of the first, at given scores."""
         scores = check_column("scores", scores, len(self.judgments.y))
         effects = self.solved(scores)[0]
-        found = np.full(self.positions[-1], np.nan)
-        found[self.positions - 1] = np.exp(effects - effects[0])
-        return found
+        return spread(np.exp(effects - effects[0]), self.positions - 1)
 
     def solved(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the effects, and how far each moves by one expected click less at its position."""

@@ -19,7 +19,7 @@ from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_column, shown, warn_user
-from treerank.clicks.counts import ClickCounts
+from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
 from treerank.parameters import Level, Seed, Several, check_arguments
 
@@ -65,7 +65,7 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     Returns
     -------
     ndarray of shape (n_positions,)
-        Propensities; the first is 1.
+        Propensities; the first is 1. Those of positions that show nothing are NaN.
 
     Examples
     --------
@@ -75,6 +75,7 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     """
     counts = log.counts() if isinstance(log, ClickLog) else log
     check_clicked(counts)
+    counts, positions = counts.without_gaps()
     _warn_of_fixed_rankings(counts)
     clicks_of_item = counts.by_item(counts.clicked)
     clicks = counts.by_slot(counts.clicked)
@@ -90,7 +91,8 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
         propensities = new
         if change < _TOL:
             break
-    return falling(propensities, clicks) if monotone else propensities
+    found = falling(propensities, clicks) if monotone else propensities
+    return spread(found, positions)
 
 
 def falling(propensities: np.ndarray, clicks: np.ndarray) -> np.ndarray:
@@ -160,6 +162,11 @@ def _of_resample(log: ClickLog, estimate: Any, rng: np.random.RandomState) -> np
             "log must have enough clicks for intervals: one that was drawn from its sessions has "
             f"no propensities ({error})"
         ) from error
+    if drawn.n_positions < log.n_positions:
+        raise ValueError(
+            f"log must have enough sessions of {log.n_positions} documents for intervals: one that "
+            "was drawn from its sessions has none."
+        )
     return found
 
 
@@ -210,7 +217,7 @@ def _checked(
 
 
 def check_clicked(counts: ClickCounts) -> None:
-    """Refuse positions without a click.
+    """Refuse positions that show documents, none of which is clicked.
 
     Examples
     --------
@@ -222,7 +229,8 @@ def check_clicked(counts: ClickCounts) -> None:
     ValueError: position must have a click wherever it is, to tell propensities; got none at \
 [2, 3, 4, 5]. Leave these positions out, or pass propensities.
     """
-    without = np.flatnonzero(counts.by_slot(counts.clicked) == 0)
+    is_shown, clicks = counts.by_slot(counts.shown) > 0, counts.by_slot(counts.clicked)
+    without = np.flatnonzero(is_shown & (clicks == 0))
     if len(without):
         raise ValueError(
             "position must have a click wherever it is, to tell propensities; got none at "

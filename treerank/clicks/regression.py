@@ -23,7 +23,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from treerank.clicks.click_shares import ClickShares
-from treerank.clicks.counts import ClickCounts
+from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.cross_fits import left_out_scores
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
@@ -76,7 +76,7 @@ def regression_propensities(
     Returns
     -------
     ndarray of shape (n_positions,)
-        Propensities; the first is 1.
+        Propensities; the first is 1. Those of positions that show nothing are NaN.
 
     Examples
     --------
@@ -90,6 +90,7 @@ def regression_propensities(
     """
     counts = log.counts() if isinstance(log, ClickLog) else log
     check_clicked(counts)
+    counts, slots = counts.without_gaps()
     shown, item = np.unique(counts.item, return_inverse=True)
     X = features_of(counts.items.taking(shown), features, query=query, document=document)
     positions, impressions = QueryGroups.from_qid(counts.slot), counts.shown.astype(np.float64)
@@ -101,7 +102,8 @@ def regression_propensities(
     attracted = np.exp(left_out_scores(feature_part, rows, objective, bags, rng))
     clicks = counts.by_slot(counts.clicked)
     propensities = clicks / counts.by_slot(counts.shown * attracted)
-    return falling(propensities, clicks) if monotone else propensities / propensities[0]
+    found = falling(propensities, clicks) if monotone else propensities / propensities[0]
+    return spread(found, slots)
 
 
 def _by_slot(rows: np.ndarray, counts: ClickCounts) -> np.ndarray:

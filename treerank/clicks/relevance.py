@@ -47,7 +47,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import shown
 from treerank.clicks.click_shares import ClickShares
-from treerank.clicks.counts import ClickCounts
+from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
@@ -73,6 +73,13 @@ ESTIMATES = ("posterior", "doubly_robust")
 _CLIP = 10.0
 #: Least weight of relevance at a position over that at the first one.
 _LEAST = 0.01
+
+
+def _check_trust(name: str, value: Any) -> None:
+    if np.ndim(value) != 1 and not isinstance(value, bool | np.bool_):
+        raise ValueError(
+            f"{name} must be True, False or one probability for each position; got {shown(value)}."
+        )
 
 
 @dataclass(eq=False, repr=False)
@@ -104,7 +111,7 @@ class ClickRelevance(BaseEstimator):
     Attributes
     ----------
     propensities_ : ndarray of shape (n_positions,)
-        Probability that each position is examined.
+        Probability that each position is examined; NaN for positions that show nothing.
     trust_ : ndarray of shape (n_positions,)
         Probability of a click for the position alone.
     X_ : data frame or array of shape (n_items, n_features)
@@ -142,7 +149,7 @@ class ClickRelevance(BaseEstimator):
     n_bags: Several = 5
     propensities: ArrayLike | None = None
     correction: Probability = 0.5
-    trust: ArrayLike | bool = False
+    trust: Annotated[ArrayLike | bool, Rule(_check_trust)] = False
     estimate: Annotated[str, Rule.one_of(ESTIMATES)] = "posterior"
     random_state: Seed = None
 
@@ -231,16 +238,19 @@ class ClickRelevance(BaseEstimator):
 
     def _of_positions(self, counts: ClickCounts) -> tuple[np.ndarray, np.ndarray]:
         """Return the propensity of each position, and the probability of a click by trust."""
-        if self.trust is True:
+        is_given = np.ndim(self.trust) > 0
+        if not is_given and self.trust:
             if self.propensities is not None:
                 raise ValueError("propensities must be None where trust is True, which tells both.")
-            model = TrustBias().fit(counts)
-            return np.maximum(model.examination_ / model.examination_[0], _LEAST), model.trust_
+            shown_counts, slots = counts.without_gaps()
+            model = TrustBias().fit(shown_counts)
+            weight = np.maximum(model.examination_ / model.examination_[0], _LEAST)
+            return spread(weight, slots), spread(model.trust_, slots)
         if self.propensities is not None:
-            given = np.zeros(counts.n_slots) if self.trust is False else self.trust
+            given = self.trust if is_given else np.zeros(counts.n_slots)
             trust = check_trust(given, counts.n_slots)
             return check_propensities(self.propensities, counts.n_slots), trust
-        if self.trust is not False:
+        if is_given:
             raise ValueError("propensities must be given where trust is.")
         return estimate_propensities(counts), np.zeros(counts.n_slots)
 

@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import boxcox
 
 from treerank.checks import check_column, check_number
+from treerank.clicks.counts import spread
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit
 from treerank.objectives.base import Derivatives, Priced
@@ -46,7 +47,7 @@ class JointPropensities(NamedTuple):
     Attributes
     ----------
     clicked, skipped : ndarray of shape (n_positions,)
-        Propensity of each position, over that of the first one.
+        Propensity of each position, over that of the first one; NaN where nothing was shown.
 
     Examples
     --------
@@ -146,7 +147,9 @@ class UnbiasedPairsObjective(Summable):
     def joint_propensities(self, scores: np.ndarray) -> JointPropensities:
         """Return the propensities of clicks and of skips that these scores give."""
         found = self._solved(check_column("scores", scores, len(self.judgments.y)))
-        return JointPropensities(*(each / each[0] for each in found))
+        places = np.unique(self._place)
+        clicked, skipped = (spread(each[places] / each[places[0]], places) for each in found)
+        return JointPropensities(clicked, skipped)
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "UnbiasedPairsObjective":
         """Return the objective of the given rows alone, whose sessions are ``groups``."""

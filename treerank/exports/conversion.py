@@ -1,7 +1,7 @@
 """Conversion: a model in the words of a format, and what its program then evaluates."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -168,6 +168,8 @@ def converted(name: str, terms: Terms, names: list[str], X: Any = None) -> Conve
     target = format_named(name)
     if "network" in terms.kinds and not {"network"} & {*target.adds, *target.lone}:
         terms = terms.with_lines()
+    if terms.line is not None and not len(terms.line.features):
+        terms = replace(terms, line=None)
     kinds = terms.kinds
     if len(kinds) == 1 and kinds[0] in target.lone and len(terms.networks) < 2:
         term = terms.line or terms.networks[0]
@@ -188,7 +190,8 @@ def _forest_conversion(
     if consumer is None:
         written = Written(forest, forest.threshold, names, *others)
         return ForestConversion(target, terms, written, None, forest)
-    forest = with_constant_tree(forest)
+    is_nothing = forest.n_trees == 0 and not any(others)  # most programs read no empty sum
+    forest = with_constant_tree(forest, always=is_nothing)
     thresholds = adapted_thresholds(forest, consumer.comparison, X)
     rounded = consumer.rounded(forest)
     read = consumer.evaluated(rounded, thresholds)

@@ -13,14 +13,20 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
-from treerank.checks import check_choice, warn_user
+from treerank.checks import check_choice, check_sequence, warn_user
 from treerank.exports.conversion import Conversion, converted
 from treerank.exports.folding import folded_inputs
 from treerank.exports.formats import format_named
 from treerank.exports.inputs import columns_of
 from treerank.exports.report import ExportReport, compare_scores
 from treerank.files.replaced import check_output, replaced_file
-from treerank.inputs.documents import check_features, check_fitted, check_labels, naming
+from treerank.inputs.documents import (
+    check_features,
+    check_fitted,
+    check_labels,
+    naming,
+    unpacked,
+)
 from treerank.inputs.grouping import QueryGroups
 from treerank.rankers.reading import scores_of
 from treerank.terms.terms import Terms
@@ -50,8 +56,8 @@ def export(
     format : str
         Name of the format, see :data:`treerank.exports.formats.FORMATS`.
     check : X, (X, y) or (X, y, qid), default=None
-        Documents that the other program must rank as the ranker does. Formats whose program
-        scores some documents differently need them.
+        Documents that the other program must rank as the ranker does; what a reader of files
+        returned will do. Formats whose program scores some documents differently need them.
     allow : collection of {"missing", "rounding", "order", "unchecked"}, default=()
         Differences that are warned of instead of refused: documents with missing values, values
         that are rounded over a threshold, pairs of documents that change their order since sums
@@ -75,6 +81,7 @@ def export(
     """
     check_fitted("ranker", ranker)
     format_named(format)
+    check_sequence("allow", allow)
     for reason in allow:
         check_reason(reason)
     check_output(path)
@@ -117,7 +124,11 @@ class _Documents(NamedTuple):
 
 
 def _documents(ranker: Any, check: Any) -> _Documents:
-    X, y, qid = (*check, None, None)[:3] if isinstance(check, tuple) else (check, None, None)
+    check = unpacked(check)
+    parts = check if isinstance(check, tuple) else (check,)
+    if len(parts) not in (1, 2, 3):
+        raise ValueError(f"check must be X, (X, y) or (X, y, qid); got {len(parts)} parts.")
+    X, y, qid = (*parts, None, None)[:3]
     if isinstance(ranker, Pipeline):
         scores = ranker.predict(X)
         X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")

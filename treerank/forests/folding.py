@@ -117,12 +117,12 @@ def _joined_sets(forests: Sequence[Forest]) -> CategorySets | None:
     )
 
 
-def with_constant_tree(forest: Forest) -> Forest:
+def with_constant_tree(forest: Forest, *, always: bool = False) -> Forest:
     """Return a forest of one output whose constant is 0, and a first tree of one leaf if needed.
 
-    The scores stay as they are, bit for bit.
+    The scores stay as they are, bit for bit. With ``always`` there is such a tree, maybe of 0.
     """
-    if forest.constant[0] == 0:
+    if forest.constant[0] == 0 and not always:
         return forest
     added = {"feature": -1, "threshold": 0.0, "left": -1, "right": -1, "missing_left": False}
     arrays: dict[str, Any] = {}

@@ -188,8 +188,7 @@ def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     >>> parts_of_eval_set(([[1.0]], [2]))
     ([[1.0]], [2], None)
     """
-    if hasattr(eval_set, "qid") and as_frame(eval_set) is None:
-        eval_set = tuple(eval_set)
+    eval_set = unpacked(eval_set)
     is_list = isinstance(eval_set, tuple | list)
     if not is_list or len(eval_set) not in (2, 3) or all(map(_is_set, eval_set)):
         size = f" of {len(eval_set)}" if is_list else ""
@@ -199,6 +198,12 @@ def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
         )
     X, y, qid = (*eval_set, None)[:3]
     return X, y, qid
+
+
+def unpacked(given: Any) -> Any:
+    """Return what a reader of files returned as ``(X, y, qid)``, and anything else as it is."""
+    is_read = hasattr(given, "qid") and as_frame(given) is None
+    return tuple(given) if is_read else given
 
 
 def _is_set(part: Any) -> bool:

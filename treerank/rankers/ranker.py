@@ -77,7 +77,8 @@ class Ranker(Scoring):
     steepness_ : float
         Factor from a difference of scores to the log odds of a pair.
     propensities_ : ndarray of shape (n_positions,) or None
-        How likely each position is examined, over the first one, if ``fit`` got positions.
+        How likely each position is examined, over the first one, if ``fit`` got positions. That of
+        a position without documents is NaN.
     columns_ : Columns
         The columns that are categories.
     n_features_in_ : int

@@ -129,7 +129,8 @@ class TreeDirectRanker(DirectRanker):
     best_iteration_ : int
         Number of iterations that are kept.
     propensities_ : ndarray of shape (n_positions,) or None
-        How likely each position is examined, over the first one, if ``fit`` got positions.
+        How likely each position is examined, over the first one, if ``fit`` got positions. That of
+        a position without documents is NaN.
     columns_ : Columns
         The columns that are categories.
     n_features_in_ : int
