@@ -1,7 +1,8 @@
 """How long does a user wait before training starts? The import, and the first fit.
 
-Every figure is the median over fresh processes, started in turn. Compile caches are warm: the first
-round, which fills them, is not counted. ``--compile`` measures fits in a cache that is empty.
+Every figure is the median over fresh processes, started in turn. Compile caches are warm, and so is
+that of Python's own bytecode, as after an installation: the first round, which fills them, is not
+counted. ``--compile`` measures fits in a cache that is empty.
 """
 
 import argparse
@@ -48,7 +49,8 @@ def seconds(before, timed):
     """Return wall and CPU seconds of a statement in a fresh process."""
     script = TIMED.format(before=before, timed=timed)
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    storing = os.environ | {"PYTHONDONTWRITEBYTECODE": ""}  # some machines for tests set it
+    done = subprocess.run(command, check=True, capture_output=True, text=True, env=storing)
     return [float(word) for word in done.stdout.split()]
 
 
@@ -87,7 +89,7 @@ def main():
         print(f"{name:40} {wall:6.3f} s wall {cpu:6.3f} s CPU")
     reference, ours = (medians[name] for name in IMPORTS)
     wall, cpu = ours / reference
-    print(f"import: {wall:.2f}x by wall, {cpu:.2f}x by CPU time (bar: <= 1.3)")
+    print(f"import: {wall:.2f}x by wall, {cpu:.2f}x by CPU time (bar: <= 1.2)")
     print(f"first fit: {medians['first fit'][0]:.2f} s (bar: <= 0.5 s)")
 
 

@@ -82,6 +82,26 @@ for name in sys.argv[1:]:
     print(np.float32(globals()[name](x[0] if name == "pull" else x)).tobytes().hex())
 """
 
+#: A stored kernel, and then one that numba has to compile.
+LOADING = """
+import sys
+import numba
+import numpy as np
+from treerank.numerics.compiling import njit
+
+
+@njit
+def halves(x):
+    found = np.sort(x)
+    for i in range(len(found)):
+        found[i] /= 2
+    return found
+
+
+print(halves(np.array([4.0, 2.0])), "numba.np.linalg" in sys.modules)
+print(numba.njit(lambda x: np.sort(x) + np.ones(2))(halves(np.array([2.0, 4.0]))))
+"""
+
 
 def run(script, folder, *words):
     """Run a script in a process that stores its kernels in a folder; return its lines."""
@@ -105,6 +125,14 @@ def test_a_kernel_gives_the_same_bits_compiled_and_from_disk_in_any_order(tmp_pa
     assert run([script], tmp_path / "two", "pull_all", "pull_each") == compiled[:2]
     assert run([script], tmp_path / "three", "pull") == compiled[2:]
     assert run([script], tmp_path / "three", "pull_each", "pull") == compiled[1:]
+
+
+def test_a_stored_kernel_needs_nothing_that_only_a_compiler_does(tmp_path):
+    script = tmp_path / "kernels.py"
+    script.write_text(LOADING)
+    compiled, loaded = (run([script], tmp_path / "stored") for _ in range(2))
+    assert compiled == ["[1. 2.] True", "[2. 3.]"]
+    assert loaded == ["[1. 2.] False", "[2. 3.]"]
 
 
 def test_numba_has_the_step_that_gives_kernels_their_own_copies():

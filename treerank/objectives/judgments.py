@@ -71,7 +71,7 @@ class Judgments:
         Weight of each query.
     keys : ndarray of shape (n_documents,) or None
         A number for each document, which keys whatever is drawn for it at random; ``None`` is the
-        number of its row.
+        number of its row, of which the first is ``first_row``.
     whole : Whole
         What there is to know of the queries of all workers.
     seed : int
@@ -94,6 +94,7 @@ class Judgments:
     whole: Whole
     seed: int = 0
     position: np.ndarray | None = None
+    first_row: int = 0
 
     @classmethod
     def checked(
@@ -155,9 +156,26 @@ class Judgments:
             None if self.position is None else self.position[rows],
         )
 
+    def of_queries(self, first: int, last: int) -> "Judgments":
+        """Return views of the judgments of some queries, of rows that are sorted by query."""
+        start, stop = self.groups.indptr[[first, last]].tolist()
+        own = slice(start, stop)
+        return replace(
+            self,
+            y=self.y[own],
+            groups=QueryGroups(None, self.groups.indptr[first : last + 1] - start),
+            sample_weight=self.sample_weight[own],
+            query_weight=self.query_weight[first:last],
+            keys=None if self.keys is None else self.keys[own],
+            position=None if self.position is None else self.position[own],
+            first_row=self.first_row + start,
+        )
+
     def keys_of(self, rows: np.ndarray) -> np.ndarray:
         """Return the keys of some rows."""
-        return np.asarray(rows) if self.keys is None else self.keys[rows]
+        if self.keys is not None:
+            return self.keys[rows]
+        return np.asarray(rows) + self.first_row if self.first_row else np.asarray(rows)
 
     def labeled(self, y: np.ndarray) -> "Judgments":
         """Return the same documents with other labels."""

@@ -6,9 +6,9 @@ The kernels of :mod:`treerank.objectives.kernels` work on places. Each of them r
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -23,9 +23,6 @@ from treerank.objectives.normalization import query_factors
 from treerank.objectives.pairs import GivenPairs, Pairs
 from treerank.objectives.position_values import no_values
 from treerank.objectives.weights import PairWeight, WeightOptions
-
-#: What is cached and depends on labels and queries alone.
-_OF_LABELS = ("labels", "n_pairs", "last_order")
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,12 +65,6 @@ class PairProblem:
     smoothing: float
     query_normalization: str | None
     typical_size: float
-
-    def weighted(self, sample_weight: np.ndarray) -> Self:
-        """Return the same pairs with other weights of documents; what labels alone say is kept."""
-        other = replace(self, judgments=replace(self.judgments, sample_weight=sample_weight))
-        other.__dict__.update({name: getattr(self, name) for name in _OF_LABELS})
-        return other
 
     @property
     def name(self) -> str:

@@ -32,8 +32,12 @@ from treerank.objectives.weights import PAIR_WEIGHTS
 
 #: Kernels that compute the value too; the last one can sum everything.
 KERNELS = (level_sums, hinges, listed_pairs, exact_pairs)
+#: What is cached and depends on labels and queries alone.
+_OF_LABELS = ("labels", "n_pairs", "last_order")
 #: Summing so many pairs takes as long as ranking a document.
 _PAIRS_PER_DOCUMENT = 8
+#: Documents whose derivatives are computed at a time: what is needed meanwhile stays in the cache.
+_BLOCK = 131_072
 _NO_OFFSET = np.empty(0)
 
 
@@ -49,31 +53,62 @@ class PairwiseObjective(PairProblem, Summable):
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian, in double precision."""
         scores = check_column("scores", scores, len(self.judgments.y))
-        with threads_for(self._worth_in_documents):
+        with self._threads_for([self]):
             sums = self._kernel.sums(self, self._placed(scores), iteration)
             factor = self.factors(sums.mass)
             return float(np.sum(factor * sums.values)), *self._scattered(sums)
 
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian, as fast as the loss allows."""
-        with threads_for(self._worth_in_documents):
-            if fast_pairs.can_sum(self):
-                return fast_pairs.derivatives(self, self._placed(scores), iteration)
-            return self._scattered(self._kernel.sums(self, self._placed(scores), iteration))
+        scores = self._of_documents(scores)
+        with self._threads_for(self.blocks):
+            if not fast_pairs.can_sum(self):
+                return self._scattered(self._kernel.sums(self, self._placed(scores), iteration))
+            gradient, hessian = (np.empty(len(self.judgments.y)) for _ in range(2))
+            start = 0
+            for block in self.blocks:
+                own = slice(start, start := start + len(block.judgments.y))
+                x = block._placed(scores[own])
+                fast_pairs.derivatives(block, x, iteration, gradient[own], hessian[own])
+            return gradient, hessian
 
     def value(self, scores: np.ndarray) -> float:
         """Return the value alone, as fast as the loss allows."""
         if not logistic_values.can_sum(self):
             return self(scores)[0]
-        with threads_for(self._worth_in_documents):
-            values = logistic_values.values(self, self._placed(scores))
+        with self._threads_for([self]):
+            values = logistic_values.values(self, self._placed(self._of_documents(scores)))
             return float(np.sum(self.factors(self.fixed_mass) * values))
 
     def checked(self) -> "PairwiseObjective":
         """Return the objective itself, once the weight has accepted the labels."""
-        weights = self.weights_single if fast_pairs.can_sum(self) else self.weights
-        assert len(weights.gain) == len(self.judgments.y)
+        for block in self.blocks:
+            weights = block.weights_single if fast_pairs.can_sum(self) else block.weights
+            assert len(weights.gain) == len(block.judgments.y)
         return self
+
+    @property
+    def blocks(self) -> list["PairwiseObjective"]:
+        """Objectives of some queries each, which are computed one after the other; or itself."""
+        return self._blocks or [self]
+
+    @cached_property
+    def _blocks(self):
+        queries = self.groups.blocks(_BLOCK)
+        is_sorted = self.groups.permutation is None
+        if len(queries) == 1 or not is_sorted or not fast_pairs.can_sum(self):
+            return []
+        blocks = [replace(self, judgments=self.judgments.of_queries(*each)) for each in queries]
+        for block in blocks:  # so that all have the same kernel
+            block.__dict__["is_unweighted"] = self.is_unweighted
+        return blocks
+
+    def weighted(self, sample_weight: np.ndarray) -> "PairwiseObjective":
+        """Return the same pairs with other weights of documents; what labels alone say is kept."""
+        other = replace(self, judgments=replace(self.judgments, sample_weight=sample_weight))
+        for block, known in zip(other.blocks, self.blocks, strict=True):
+            block.__dict__.update({name: getattr(known, name) for name in _OF_LABELS})
+        return other
 
     @property
     def steepness(self) -> float:
@@ -98,13 +133,16 @@ class PairwiseObjective(PairProblem, Summable):
     def _kernel(self):
         return next(kernel for kernel in KERNELS if kernel.can_sum(self))
 
-    def _placed(self, scores):
+    def _of_documents(self, scores):
         scores = np.ascontiguousarray(scores, dtype=np.float64)
         if scores.shape != self.judgments.y.shape:
             raise ValueError(
                 f"scores must have one entry per document, {len(self.judgments.y)}; "
                 f"got shape {scores.shape}."
             )
+        return scores
+
+    def _placed(self, scores):
         x, indptr = np.empty(len(scores)), self.labels.indptr
         offset = self.offset if self.target_margin == "label_gap" else _NO_OFFSET
         in_parts(place_scores, indptr, scores, indptr, self.labels.row, self.sigma, offset, x)
@@ -119,7 +157,7 @@ class PairwiseObjective(PairProblem, Summable):
         )
         return gradient, hessian
 
-    @cached_property
-    def _worth_in_documents(self):
-        """Number of documents that would take as long to rank as the pairs here to be summed."""
-        return max(len(self.judgments.y), self.n_pairs / _PAIRS_PER_DOCUMENT)
+    def _threads_for(self, problems):
+        """Return a context with as many threads as pay for the pairs of some problems."""
+        n_pairs = sum(problem.n_pairs for problem in problems)
+        return threads_for(max(len(self.judgments.y), n_pairs / _PAIRS_PER_DOCUMENT))

@@ -24,7 +24,7 @@ from treerank.team import current_team
 with naming_the_extra("XGBoostTrees"):
     import xgboost
 
-_BATCH = 65_536
+_BATCH = 16_384
 
 
 class RowIterator(xgboost.DataIter):

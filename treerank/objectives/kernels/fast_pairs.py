@@ -69,12 +69,15 @@ def can_sum(problem: "PairProblem") -> bool:
 
 
 def derivatives(
-    problem: "PairProblem", x: np.ndarray, iteration: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return gradient and hessian of each row, in single precision where scores allow."""
+    problem: "PairProblem",
+    x: np.ndarray,
+    iteration: int,
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+) -> None:
+    """Fill in gradient and hessian of each row, in single precision where scores allow."""
     shape, labels, n_queries = problem.loss.shape, problem.labels, problem.groups.n_queries
     assert shape is not None
-    gradient, hessian = np.empty(len(x)), np.empty(len(x))
     mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
     constants = -shape.gradient_factor, shape.hessian_factor
     # Factors that depend on the sum of the weights follow when the kernel has found it.
@@ -97,7 +100,6 @@ def derivatives(
         factors, codes = problem.slope_factors(mass, *constants), problem.groups.codes
         gradient *= factors[0][codes]
         hessian *= factors[1][codes]
-    return gradient, hessian
 
 
 def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
