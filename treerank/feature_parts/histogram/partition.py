@@ -32,8 +32,9 @@ def partition_rows(
     """
     n_chunks = (len(rows) + _CHUNK - 1) // _CHUNK
     if n_chunks == 1:  # starting threads would take longer
-        n = _partition(rows, bins, goes_left, spare[: len(rows)])
-        _join(spare[: len(rows)], n, rows, np.int64(0), n)
+        chunk = spare[: len(rows)]
+        n = _partition(rows, bins, goes_left, chunk)
+        _join(chunk, n, rows, np.int64(0), n)
         return n
     before = np.zeros(n_chunks + 1, dtype=np.int64)
     for step in range(2):  # one parallel loop for both steps, so that it is compiled once

@@ -58,10 +58,14 @@ def find_leaves(forest: Forest, X: np.ndarray) -> np.ndarray:
 
 @njit(error_model="numpy", nogil=True)
 def _add_scores(X, scorer, values, scores):
-    codes, left, byte, bits = _buffers(scorer)
+    n_columns, memory = len(scorer.columns), _memory(scorer)
+    codes = memory[:n_columns]
+    byte = memory[n_columns]
+    bits = memory[n_columns + 1]
+    left = memory[n_columns + 2 :]
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
-        _code(X[begin : begin + n], scorer, codes)
+        _code(X, begin, n, scorer, codes)
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
@@ -72,10 +76,14 @@ def _add_scores(X, scorer, values, scores):
 
 @njit(error_model="numpy", nogil=True)
 def _find_leaves(X, scorer, leaves):
-    codes, left, byte, bits = _buffers(scorer)
+    n_columns, memory = len(scorer.columns), _memory(scorer)
+    codes = memory[:n_columns]
+    byte = memory[n_columns]
+    bits = memory[n_columns + 1]
+    left = memory[n_columns + 2 :]
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
-        _code(X[begin : begin + n], scorer, codes)
+        _code(X, begin, n, scorer, codes)
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
@@ -84,30 +92,30 @@ def _find_leaves(X, scorer, leaves):
 
 
 @register_jitable(error_model="numpy")
-def _buffers(scorer):
-    """Return memory for codes, for the leaves of a tree, and for the first byte left of them."""
-    n_columns, n_most = len(scorer.columns), 0
+def _memory(scorer):
+    """Return memory for codes, for the first byte of leaves left, its bits, and all leaves."""
+    n_most = 0
     for tree in range(len(scorer.leaf_starts) - 1):
         n_most = max(n_most, scorer.leaf_starts[tree + 1] - scorer.leaf_starts[tree])
-    memory = np.empty((n_columns + 2 + (n_most + 7) // 8, _LANES), dtype=np.uint8)
-    return memory[:n_columns], memory[n_columns + 2 :], memory[n_columns], memory[n_columns + 1]
+    return np.empty((len(scorer.columns) + 2 + (n_most + 7) // 8, _LANES), dtype=np.uint8)
 
 
 @register_jitable(error_model="numpy")
-def _code(X, scorer, codes):
-    """Write the codes of some documents for all columns."""
-    x, below = np.empty(len(X)), np.empty(len(X), dtype=np.uint64)
+def _code(X, begin, n, scorer, codes):
+    """Write the codes of ``n`` documents for all columns."""
+    x = np.empty(n)
+    below = np.empty(n, dtype=np.uint64)
     for c in range(len(codes)):
         column = scorer.columns[c]
         thresholds = scorer.thresholds[column.begin : column.end]
-        for i in range(len(X)):
-            x[i] = X[i, column.feature]
+        for i in range(n):
+            x[i] = X[begin + i, column.feature]
         _count_below(x, thresholds, below)
         if column.set < 0:
-            for i in range(len(X)):
+            for i in range(n):
                 codes[c, i] = below[i] if x[i] == x[i] else _BYTE
         else:
-            for i in range(len(X)):
+            for i in range(n):
                 known = below[i] < column.n_codes and thresholds[below[i]] == x[i]
                 place = below[i] if known else np.uint64(column.n_codes)
                 codes[c, i] = 1 - scorer.is_left[column.set, place]
@@ -119,7 +127,8 @@ def _count_below(x, thresholds, below):
 
     The number of thresholds is a power of two, and the last one is infinite.
     """
-    below[:] = 0
+    for i in range(np.uint64(len(x))):
+        below[i] = 0
     step = np.uint64(len(thresholds)) >> np.uint64(1)
     while step > 0:
         for i in range(np.uint64(len(x))):
@@ -137,9 +146,11 @@ def _remove_leaves(codes, scorer, tree, left, byte, bits):
     words = scorer.words[scorer.word_starts[tree] : scorer.word_starts[tree + 1]]
     for w in range(np.uint64(len(words))):
         word = words[w]
-        row, of_byte = codes[word >> np.uint64(32)], left[(word >> np.uint64(24)) & _BYTE]
+        row = codes[word >> np.uint64(32)]
+        of_byte = left[(word >> np.uint64(24)) & _BYTE]
         _clear_bits(row, np.uint8(word), np.uint8(word >> 8), np.uint8(word >> 16), of_byte)
-    byte[:], bits[:] = 0, 0
+    for i in range(_LANES):
+        byte[i] = bits[i] = 0
     for b in range(n_bytes - 1, -1, -1):
         _keep_first(left[b], np.uint8(b), byte, bits)
 
