@@ -105,7 +105,7 @@ def grow(
     return GrownTree(nodes[:n].copy(), goes_left[:n].copy())
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", makes_arrays=False)
 def _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left, pair):
     """Grow the tree; return the number of its nodes.
 
@@ -329,7 +329,7 @@ def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
         goes_left[node, place.n_values] = split.missing_left
     of_parent = rows[parent.begin : parent.end]
     bins = binned.columns[split.place]
-    n_left = partition_rows(of_parent, bins, goes_left[node], buffers.rows)
+    n_left = partition_rows(of_parent, bins, goes_left[node], buffers.rows, buffers.before)
     left.begin, left.end = parent.begin, parent.begin + n_left
     right.begin, right.end = parent.begin + n_left, parent.end
     left.gradient, left.hessian, left.count = split.gradient, split.hessian, split.count
@@ -358,5 +358,6 @@ def _bound(parent, left, right, rules, sign):
 
 
 #: Steps that Python takes between the sums of a team.
-_keep_best_now, _split_next_now = map(njit(error_model="numpy"), (_keep_best, _split_next))
-_search_now = njit(parallel=True, error_model="numpy")(_search)
+_compiled = njit(error_model="numpy", makes_arrays=False)
+_keep_best_now, _split_next_now = map(_compiled, (_keep_best, _split_next))
+_search_now = njit(parallel=True, error_model="numpy", makes_arrays=False)(_search)

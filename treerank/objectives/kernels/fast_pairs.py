@@ -180,7 +180,7 @@ def fast_kernel(
             _load(columns, 10, ranks.inside, a, b)
             _load(columns, 11, ranks.inside_tie, a, b)
 
-    @register_jitable(**OPTIONS)
+    @register_jitable(_nrt=True, **OPTIONS)  # it makes an array, other than its kernel
     def of_query(q, x, middle, steepness, shift, labels, weights, ranks, targets):
         a, b = labels.indptr[q], labels.indptr[q + 1]
         size = _rounded_up(b - a)
@@ -251,7 +251,7 @@ def fast_kernel(
         _scatter(labels.row, a, b, targets.gradient_factor[q], G, targets.gradient)
         _scatter(labels.row, a, b, targets.hessian_factor[q], H, targets.hessian)
 
-    @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
+    @kernel_for(of_upset, of_pair, *flags, nogil=True, makes_arrays=False, **OPTIONS)
     def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
         for q in range(first, last):
             middle, reach = _range_of(x, labels.indptr[q], labels.indptr[q + 1])

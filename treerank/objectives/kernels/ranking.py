@@ -197,6 +197,7 @@ def value_kernel(
         single,
         nogil=True,
         error_model="numpy",
+        makes_arrays=False,
         fastmath=fastmath,
     )
     def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
