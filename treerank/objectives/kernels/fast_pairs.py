@@ -266,7 +266,7 @@ def fast_kernel(
 def _range_of(x, a, b):
     """Return the middle of the scores of a query, and how far the highest is above it."""
     top, bottom = -np.inf, np.inf
-    for t in range(a, b):
+    for t in range(np.uint64(a), np.uint64(b)):
         if x[t] > top:
             top = x[t]
         if x[t] < bottom:
@@ -278,9 +278,10 @@ def _range_of(x, a, b):
 @register_jitable(error_model="numpy")
 def _exponentials(x, a, b, steepness, middle, e):
     """Fill ``e`` with exp(steepness * (x - middle)), which must be within single precision."""
-    for t in range(b - a):
+    start = np.uint64(a)
+    for t in range(np.uint64(b - a)):
         # An entry of the table times a short series: faster than math.exp.
-        z = steepness * (x[a + t] - middle)
+        z = steepness * (x[start + t] - middle)
         nearest = np.int64(z * STEPS + (HALF_RANGE * STEPS + 0.5))
         r = z - (nearest * (1 / STEPS) - HALF_RANGE)
         series = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120)))))
@@ -302,15 +303,17 @@ def _clear(columns, length):
 @register_jitable
 def _load(columns, k, values, a, b):
     """Fill a column with the values of a query; to cut out its part would compile for longer."""
-    for t in range(b - a):
-        columns[k, t] = values[a + t]
+    start = np.uint64(a)  # unsigned places need no check, which would stop vectorization
+    for t in range(np.uint64(b - a)):
+        columns[k, t] = values[start + t]
 
 
 @register_jitable
 def _scatter(rows, a, b, factor, column, values):
     """Write a column times a factor to the values of the rows of a query."""
-    for t in range(b - a):
-        values[rows[a + t]] = factor * column[t]
+    start = np.uint64(a)
+    for t in range(np.uint64(b - a)):
+        values[rows[start + t]] = factor * column[t]
 
 
 @register_jitable

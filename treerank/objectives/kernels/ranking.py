@@ -283,12 +283,13 @@ def sort_queries(
 @register_jitable
 def _load_keys(key, a, x, names, state, smoothing):
     """Fill in scores, plus numbers that are nearly the noise of this iteration."""
+    start = np.uint64(a)  # unsigned places need no check, which would stop vectorization
     if smoothing > 0:
-        for t in range(len(key)):
-            key[t] = x[a + t] + smoothing * near_gumbel(state, names[a + t])
+        for t in range(np.uint64(len(key))):
+            key[t] = x[start + t] + smoothing * near_gumbel(state, names[start + t])
     else:
-        for t in range(len(key)):
-            key[t] = x[a + t]
+        for t in range(np.uint64(len(key))):
+            key[t] = x[start + t]
 
 
 @register_jitable
