@@ -65,7 +65,7 @@ def _add_scores(X, scorer, values, scores):
     left = memory[n_columns + 2 :]
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
-        _code(X, begin, n, scorer, codes)
+        _code(X[begin : begin + n], scorer, codes)
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
@@ -83,7 +83,7 @@ def _find_leaves(X, scorer, leaves):
     left = memory[n_columns + 2 :]
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
-        _code(X, begin, n, scorer, codes)
+        _code(X[begin : begin + n], scorer, codes)
         for tree in range(len(scorer.leaf_starts) - 1):
             _remove_leaves(codes, scorer, tree, left, byte, bits)
             for i in range(n):
@@ -101,21 +101,21 @@ def _memory(scorer):
 
 
 @register_jitable(error_model="numpy")
-def _code(X, begin, n, scorer, codes):
-    """Write the codes of ``n`` documents for all columns."""
-    x = np.empty(n)
-    below = np.empty(n, dtype=np.uint64)
+def _code(X, scorer, codes):
+    """Write the codes of some documents for all columns."""
+    x = np.empty(len(X))
+    below = np.empty(len(X), dtype=np.uint64)
     for c in range(len(codes)):
         column = scorer.columns[c]
         thresholds = scorer.thresholds[column.begin : column.end]
-        for i in range(n):
-            x[i] = X[begin + i, column.feature]
+        for i in range(len(X)):
+            x[i] = X[i, column.feature]
         _count_below(x, thresholds, below)
         if column.set < 0:
-            for i in range(n):
+            for i in range(len(X)):
                 codes[c, i] = below[i] if x[i] == x[i] else _BYTE
         else:
-            for i in range(n):
+            for i in range(len(X)):
                 known = below[i] < column.n_codes and thresholds[below[i]] == x[i]
                 place = below[i] if known else np.uint64(column.n_codes)
                 codes[c, i] = 1 - scorer.is_left[column.set, place]
@@ -127,8 +127,7 @@ def _count_below(x, thresholds, below):
 
     The number of thresholds is a power of two, and the last one is infinite.
     """
-    for i in range(np.uint64(len(x))):
-        below[i] = 0
+    below[:] = 0
     step = np.uint64(len(thresholds)) >> np.uint64(1)
     while step > 0:
         for i in range(np.uint64(len(x))):
@@ -146,11 +145,9 @@ def _remove_leaves(codes, scorer, tree, left, byte, bits):
     words = scorer.words[scorer.word_starts[tree] : scorer.word_starts[tree + 1]]
     for w in range(np.uint64(len(words))):
         word = words[w]
-        row = codes[word >> np.uint64(32)]
-        of_byte = left[(word >> np.uint64(24)) & _BYTE]
+        row, of_byte = codes[word >> np.uint64(32)], left[(word >> np.uint64(24)) & _BYTE]
         _clear_bits(row, np.uint8(word), np.uint8(word >> 8), np.uint8(word >> 16), of_byte)
-    for i in range(_LANES):
-        byte[i] = bits[i] = 0
+    byte[:], bits[:] = 0, 0
     for b in range(n_bytes - 1, -1, -1):
         _keep_first(left[b], np.uint8(b), byte, bits)
 
