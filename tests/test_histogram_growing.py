@@ -12,7 +12,7 @@ from treerank.feature_parts.histogram.buffers import TreeLimits, make_buffers
 from treerank.feature_parts.histogram.growing import NODE, grow
 from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
 from treerank.feature_parts.histogram.packed_derivatives import add_up, layout_of, pack
-from treerank.feature_parts.histogram.partition import partition_rows
+from treerank.feature_parts.histogram.partition import n_chunks_of, partition_rows
 from treerank.feature_parts.histogram.splits import Rules, _may_gain, _score_cuts
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import njit
@@ -281,7 +281,7 @@ def test_rows_are_partitioned_by_side_and_keep_their_order(n):
     rows = RNG.permutation(n).astype(np.uint32)
     left = goes_left[bins[rows]] == 1
     expected = np.concatenate([rows[left], rows[~left]])
-    spare = np.empty(n, dtype=np.uint32)
-    n_left = partition_rows(rows, bins, goes_left, spare)
+    spare, before = np.empty(n, dtype=np.uint32), np.zeros(n_chunks_of(n) + 1, dtype=np.int64)
+    n_left = partition_rows(rows, bins, goes_left, spare, before)
     assert n_left == left.sum()
     np.testing.assert_array_equal(rows, expected)

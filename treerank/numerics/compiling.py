@@ -61,7 +61,7 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     function : callable, default=None
         The function, if the decorator is used without parentheses.
     **options
-        Options of ``numba.njit``.
+        Options of :func:`kernel_for`.
 
     Returns
     -------
@@ -80,7 +80,9 @@ def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     return decorate if function is None else decorate(function)
 
 
-def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+def kernel_for(
+    *parts: Any, makes_arrays: bool = True, **options: Any
+) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator for a kernel that uses given functions and flags as constants.
 
     numba numbers the stored kernels that have the same name. Two processes that compile such
@@ -93,6 +95,9 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     ----------
     *parts : callable or bool
         Functions and flags that the kernel uses.
+    makes_arrays : bool, default=True
+        Whether the kernel or what it calls makes new arrays. If not, it counts no references to
+        arrays, which saves up to a fifth of the time to compile.
     **options
         Options of ``numba.njit``.
 
@@ -110,6 +115,7 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
     >>> root(4.0)
     2.0
     """
+    options |= {} if makes_arrays else {"_nrt": False}
     names = [getattr(part, "__qualname__", repr(part)) for part in parts]
     is_nameable = not any(isinstance(part, Dispatcher) for part in parts)
 

@@ -125,11 +125,13 @@ def _fill(values, order, bounds, places, words):
 @njit(error_model="numpy", nogil=True)
 def _pack(first, last, X, order, bounds, places, words, missing):
     """Write the words, and which places have missing values in each chunk of rows."""
-    near_values, near_bins = np.empty(_CHUNK), np.empty(_CHUNK, dtype=np.uint64)
+    near_values = np.empty(_CHUNK)
+    near_bins = np.empty(_CHUNK, dtype=np.uint64)
     for chunk in range(first, last):
         begin = chunk * _CHUNK
         n = min(_CHUNK, len(words) - begin)
-        values, bins = near_values[:n], near_bins[:n]
+        values = near_values[:n]
+        bins = near_bins[:n]
         words[begin : begin + n] = 0
         for p in range(len(places)):
             place = places[p]

@@ -7,6 +7,7 @@ import numpy as np
 
 from treerank.feature_parts.histogram.binned import WIDTH
 from treerank.feature_parts.histogram.histograms import BATCH, N_BINS, STRIDE
+from treerank.feature_parts.histogram.partition import n_chunks_of
 from treerank.feature_parts.histogram.splits import SPLIT
 from treerank.team import current_team
 
@@ -33,15 +34,17 @@ class Buffers(NamedTuple):
         Copies of the data of a batch of documents.
     rows : ndarray of uint32
         Copy of the rows of a leaf while they are partitioned.
+    before : ndarray of int64, shape (n_chunks + 1,)
+        How many rows of a leaf that go left come before each chunk.
     sums : ndarray of shape (n_blocks, 4, 256)
         Running sums of a feature, and the gain of its cuts.
     splits : ndarray of SPLIT, shape (n_blocks, 2)
         Best split of each of two leaves in each block.
     sets : ndarray of uint8, shape (n_blocks, 2, 256)
         The bins that this split sends left, if it is by category.
-    ordered : ndarray of int64, shape (n_blocks, STRIDE * n_words), or None
-        Sums of the categories of a feature in their order. Without categories it is None, and the
-        search for sets of them is not even compiled.
+    ordered : ndarray of int64, shape (n_blocks, STRIDE * (n_words + 1)), or None
+        Sums of the categories of a feature in their order, and their numbers. Without categories
+        it is None, and the search for sets of them is not even compiled.
     """
 
     histograms: np.ndarray
@@ -49,6 +52,7 @@ class Buffers(NamedTuple):
     bins: np.ndarray
     words: np.ndarray
     rows: np.ndarray
+    before: np.ndarray
     sums: np.ndarray
     splits: np.ndarray
     sets: np.ndarray
@@ -78,10 +82,11 @@ def make_buffers(
         np.empty((n_tasks, -(-n_blocks // n_tasks), BATCH), dtype=np.uint64),
         np.empty((n_tasks, BATCH * n_words), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
+        np.zeros(n_chunks_of(n_rows) + 1, dtype=np.int64),
         np.empty((n_own, 4, N_BINS)),
         np.empty((n_own, 2), dtype=SPLIT),
         np.zeros((n_own, 2, N_BINS), dtype=np.uint8),
-        np.empty((n_own, STRIDE * n_words), dtype=np.int64) if has_categories else None,
+        np.empty((n_own, STRIDE * (n_words + 1)), dtype=np.int64) if has_categories else None,
     )
 
 

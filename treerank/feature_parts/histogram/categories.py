@@ -11,6 +11,7 @@ References
 
 import numpy as np
 
+from treerank.feature_parts.histogram.histograms import STRIDE
 from treerank.feature_parts.histogram.packed_derivatives import Layout, add_up
 from treerank.feature_parts.histogram.splits import Rules, best_cut
 from treerank.numerics.compiling import register_jitable
@@ -31,13 +32,15 @@ def best_set(
     """Write the best set of bins to ``split`` if it is better; return whether it is.
 
     ``goes_left`` is then 1 for the bins of the set. ``rules.cat_smooth`` dampens the Newton steps
-    that bins are sorted by. A bin without documents goes right. ``ordered`` is memory, and None if
-    no feature has categories: then nothing else of this function is compiled.
+    that bins are sorted by. A bin without documents goes right. ``ordered`` is memory for the words
+    of sorted bins and, behind them, for their numbers. It is None if no feature has categories:
+    then nothing else of this function is compiled.
     """
     if ordered is None:
         return False
     add_up(words, n_bins, layout, sums)
-    order, n = _sorted_bins(sums, n_bins, rules.cat_smooth)
+    order = ordered[STRIDE * layout.n_words :]
+    n = _sort_bins(sums, n_bins, rules.cat_smooth, order)
     for i in range(n * layout.n_words):
         ordered[i] = words[order[i // layout.n_words] * layout.n_words + i % layout.n_words]
     add_up(ordered, n, layout, sums)
@@ -51,9 +54,9 @@ def best_set(
 
 
 @register_jitable(error_model="numpy")
-def _sorted_bins(sums, n_bins, smooth):
-    """Sort the bins that have documents by dampened Newton step; return them and their number."""
-    order, steps, n = np.empty(n_bins, dtype=np.int64), np.empty(n_bins), 0
+def _sort_bins(sums, n_bins, smooth, order):
+    """Sort the bins that have documents by dampened Newton step; return their number."""
+    steps, n = sums[3], 0  # the memory for gains
     g, h, count = 0.0, 0.0, 0.0
     for b in range(n_bins):
         if sums[2, b] > count:
@@ -64,4 +67,4 @@ def _sorted_bins(sums, n_bins, smooth):
             order[place], steps[place] = b, step
             n += 1
         g, h, count = sums[0, b], sums[1, b], sums[2, b]
-    return order, n
+    return n

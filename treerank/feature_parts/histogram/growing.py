@@ -105,17 +105,22 @@ def grow(
     return GrownTree(nodes[:n].copy(), goes_left[:n].copy())
 
 
-@njit(error_model="numpy")
+@njit(error_model="numpy", makes_arrays=False)
 def _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left, pair):
-    """Grow the tree; return the number of its nodes."""
+    """Grow the tree; return the number of its nodes.
+
+    Arrays are in no tuples but those of the arguments: numba compiles much code for others.
+    """
     n_nodes = np.int64(1)  # a literal 1 has another type for numba
     while True:
         if _is_worth_a_search(nodes, n_nodes, pair, rules, limits):
-            both, into = _FILL | _CUT, buffers.histograms[nodes[pair[0]].slot]
+            into = buffers.histograms[nodes[pair[0]].slot]
+            both = _FILL | _CUT
             _search(both, binned, words, layout, rules, limits, rows, buffers, nodes, pair, into)
             _keep_best(buffers, nodes, pair, best, goes_left, rules)
-        tree = nodes, n_nodes, best, goes_left, pair
-        n_more = _split_next(binned, rules, limits, rows, buffers, *tree)
+        n_more = _split_next(
+            binned, rules, limits, rows, buffers, nodes, n_nodes, best, goes_left, pair
+        )
         if n_more == 0:
             return n_nodes
         n_nodes += n_more
@@ -163,14 +168,14 @@ def _proposals(team, buffers, first_place):
 @register_jitable(error_model="numpy")
 def _split_next(binned, rules, limits, rows, buffers, nodes, n_nodes, best, goes_left, pair):
     """Split the next leaf, whose leaves are the next pair; return how many nodes there are more."""
-    node = _next_leaf(nodes[:n_nodes], best, limits.level_by_level)
-    if node < 0 or n_nodes == len(nodes):
-        return 0
-    _split(binned, nodes, best[node], node, n_nodes, goes_left, rows, buffers, rules)
-    right_is_small = np.int64(nodes[n_nodes].count > nodes[n_nodes + 1].count)
-    pair[0], pair[1] = n_nodes + right_is_small, n_nodes + 1 - right_is_small
-    nodes[pair[0]].slot, nodes[pair[1]].slot = (n_nodes + 1) // 2, nodes[node].slot
-    return 2
+    node, n_more = _next_leaf(nodes, n_nodes, best, limits.level_by_level), 0
+    if node >= 0 and n_nodes < len(nodes):
+        _split(binned, nodes, best[node], node, n_nodes, goes_left, rows, buffers, rules)
+        right_is_small = np.int64(nodes[n_nodes].count > nodes[n_nodes + 1].count)
+        pair[0], pair[1] = n_nodes + right_is_small, n_nodes + 1 - right_is_small
+        nodes[pair[0]].slot, nodes[pair[1]].slot = (n_nodes + 1) // 2, nodes[node].slot
+        n_more = 2
+    return n_more
 
 
 @njit(error_model="numpy")
@@ -208,10 +213,10 @@ def _may_split(node, rules, max_depth):
 
 
 @register_jitable
-def _next_leaf(nodes, best, level_by_level):
+def _next_leaf(nodes, n_nodes, best, level_by_level):
     """Return the leaf to split next, the first among equals, or -1 if no split gains."""
     chosen = -1
-    for i in range(len(nodes)):
+    for i in range(n_nodes):
         if nodes[i].place >= 0 or best[i].gain == -np.inf:
             continue
         if chosen >= 0 and level_by_level and nodes[i].depth != nodes[chosen].depth:
@@ -260,12 +265,13 @@ def _search_block(places, layout, rules, limits, buffers, nodes, pair, block, be
             if child == 1:
                 subtract(histogram, buffers.histograms[nodes[pair[0]].slot, block])
             if _may_split(leaf, rules, limits.max_depth):
-                eight = places[block * WIDTH : (block + 1) * WIDTH]
-                sums, is_left = buffers.sums[block], buffers.sets[block, child]
+                sums = buffers.sums[block]
                 split = buffers.splits[block, child]
-                into = sums, split, is_left, _of_block(buffers.ordered, block)
-                _search_leaf(eight, layout, rules, histogram, leaf, *into)
-                split.place += block * WIDTH
+                is_left = buffers.sets[block, child]
+                ordered = _of_block(buffers.ordered, block)
+                _search_leaf(
+                    places, block, layout, rules, histogram, leaf, sums, split, is_left, ordered
+                )
 
 
 @register_jitable(error_model="numpy")
@@ -275,22 +281,23 @@ def _of_block(memory, block):
 
 
 @register_jitable(error_model="numpy")
-def _search_leaf(places, layout, rules, histogram, leaf, sums, split, goes_left, ordered):
+def _search_leaf(places, block, layout, rules, histogram, leaf, sums, split, goes_left, ordered):
     """Write the best split of a leaf by a feature of one block."""
     no_extra = 0.0 * leaf.hessian  # a literal 0.0 would be compiled once more
     for j in range(WIDTH):
-        place = places[j]
+        place = places[block * WIDTH + j]
         if place.usable:
             words = histogram[j * STRIDE * layout.n_words :]
             if place.is_category:
                 n_bins = place.n_values + place.has_missing
-                best = sums, split, goes_left, ordered
-                better = best_set(words, n_bins, layout, leaf, rules, *best)
+                better = best_set(
+                    words, n_bins, layout, leaf, rules, sums, split, goes_left, ordered
+                )
             else:
                 add_up(words, place.n_values, layout, sums)
                 better = best_cut(sums, place.n_values, leaf, rules, place.sign, no_extra, split)
             if better:
-                split.place = j
+                split.place = block * WIDTH + j
 
 
 @register_jitable(error_model="numpy")
@@ -320,8 +327,9 @@ def _split(binned, nodes, split, node, first, goes_left, rows, buffers, rules):
         for b in range(N_BINS):
             goes_left[node, b] = b <= split.bin
         goes_left[node, place.n_values] = split.missing_left
-    of_parent, bins = rows[parent.begin : parent.end], binned.columns[split.place]
-    n_left = partition_rows(of_parent, bins, goes_left[node], buffers.rows)
+    of_parent = rows[parent.begin : parent.end]
+    bins = binned.columns[split.place]
+    n_left = partition_rows(of_parent, bins, goes_left[node], buffers.rows, buffers.before)
     left.begin, left.end = parent.begin, parent.begin + n_left
     right.begin, right.end = parent.begin + n_left, parent.end
     left.gradient, left.hessian, left.count = split.gradient, split.hessian, split.count
@@ -350,5 +358,6 @@ def _bound(parent, left, right, rules, sign):
 
 
 #: Steps that Python takes between the sums of a team.
-_keep_best_now, _split_next_now = map(njit(error_model="numpy"), (_keep_best, _split_next))
-_search_now = njit(parallel=True, error_model="numpy")(_search)
+_compiled = njit(error_model="numpy", makes_arrays=False)
+_keep_best_now, _split_next_now = map(_compiled, (_keep_best, _split_next))
+_search_now = njit(parallel=True, error_model="numpy", makes_arrays=False)(_search)

@@ -15,7 +15,11 @@ _CHUNK = 8192
 
 @register_jitable(error_model="numpy")
 def partition_rows(
-    rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray, spare: np.ndarray
+    rows: np.ndarray,
+    bins: np.ndarray,
+    goes_left: np.ndarray,
+    spare: np.ndarray,
+    before: np.ndarray,
 ) -> int:
     """Partition ``rows`` in place; return how many go left.
 
@@ -29,18 +33,27 @@ def partition_rows(
         1 for bins that go left.
     spare : ndarray of uint32
         Memory for at least as many rows.
+    before : ndarray of int64
+        Memory for at least ``n_chunks_of(len(rows)) + 1`` numbers, the first of which is 0.
     """
-    n_chunks = (len(rows) + _CHUNK - 1) // _CHUNK
+    n_chunks = n_chunks_of(len(rows))
     if n_chunks == 1:  # starting threads would take longer
-        n = _partition(rows, bins, goes_left, spare[: len(rows)])
-        _join(spare[: len(rows)], n, rows, np.int64(0), n)
+        chunk = spare[: len(rows)]
+        n = _partition(rows, bins, goes_left, chunk)
+        _join(chunk, n, rows, np.int64(0), n)
         return n
-    before = np.zeros(n_chunks + 1, dtype=np.int64)
+    ends = before[: n_chunks + 1]
     for step in range(2):  # one parallel loop for both steps, so that it is compiled once
-        _partition_or_join_chunks(step, rows, bins, goes_left, spare, before)
+        _partition_or_join_chunks(step, rows, bins, goes_left, spare, ends)
         for c in range(n_chunks if step == 0 else 0):
             before[c + 1] += before[c]
     return before[n_chunks]
+
+
+@register_jitable
+def n_chunks_of(n_rows: int) -> int:
+    """Return in how many chunks rows are partitioned."""
+    return (n_rows + _CHUNK - 1) // _CHUNK
 
 
 @register_jitable(error_model="numpy")

@@ -58,7 +58,11 @@ def find_leaves(forest: Forest, X: np.ndarray) -> np.ndarray:
 
 @njit(error_model="numpy", nogil=True)
 def _add_scores(X, scorer, values, scores):
-    codes, left, byte, bits = _buffers(scorer)
+    n_columns, memory = len(scorer.columns), _memory(scorer)
+    codes = memory[:n_columns]
+    byte = memory[n_columns]
+    bits = memory[n_columns + 1]
+    left = memory[n_columns + 2 :]
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
         _code(X[begin : begin + n], scorer, codes)
@@ -72,7 +76,11 @@ def _add_scores(X, scorer, values, scores):
 
 @njit(error_model="numpy", nogil=True)
 def _find_leaves(X, scorer, leaves):
-    codes, left, byte, bits = _buffers(scorer)
+    n_columns, memory = len(scorer.columns), _memory(scorer)
+    codes = memory[:n_columns]
+    byte = memory[n_columns]
+    bits = memory[n_columns + 1]
+    left = memory[n_columns + 2 :]
     for begin in range(0, len(X), _LANES):
         n = min(_LANES, len(X) - begin)
         _code(X[begin : begin + n], scorer, codes)
@@ -84,19 +92,19 @@ def _find_leaves(X, scorer, leaves):
 
 
 @register_jitable(error_model="numpy")
-def _buffers(scorer):
-    """Return memory for codes, for the leaves of a tree, and for the first byte left of them."""
-    n_columns, n_most = len(scorer.columns), 0
+def _memory(scorer):
+    """Return memory for codes, for the first byte of leaves left, its bits, and all leaves."""
+    n_most = 0
     for tree in range(len(scorer.leaf_starts) - 1):
         n_most = max(n_most, scorer.leaf_starts[tree + 1] - scorer.leaf_starts[tree])
-    memory = np.empty((n_columns + 2 + (n_most + 7) // 8, _LANES), dtype=np.uint8)
-    return memory[:n_columns], memory[n_columns + 2 :], memory[n_columns], memory[n_columns + 1]
+    return np.empty((len(scorer.columns) + 2 + (n_most + 7) // 8, _LANES), dtype=np.uint8)
 
 
 @register_jitable(error_model="numpy")
 def _code(X, scorer, codes):
     """Write the codes of some documents for all columns."""
-    x, below = np.empty(len(X)), np.empty(len(X), dtype=np.uint64)
+    x = np.empty(len(X))
+    below = np.empty(len(X), dtype=np.uint64)
     for c in range(len(codes)):
         column = scorer.columns[c]
         thresholds = scorer.thresholds[column.begin : column.end]

@@ -119,7 +119,9 @@ def _may_gain(sums, n_cuts, g, h, n, leaf, rules, extra, least):
     Both are multiplied by the denominators, because divisions take most of the time of
     :func:`_score_cuts`. Rounding errors are smaller than what ``_CLOSE`` and ``_TINY`` leave.
     """
-    gradients, hessians, counts = sums[0], sums[1], sums[2]
+    gradients = sums[0]
+    hessians = sums[1]
+    counts = sums[2]
     fewest, lightest = rules.min_child_samples, rules.min_child_weight
     alpha, penalty = rules.reg_alpha, rules.reg_lambda + extra
     least *= _CLOSE
@@ -144,7 +146,10 @@ def _score_cuts(sums, n_cuts, g, h, n, leaf, rules, extra):
     ``g``, ``h`` and ``n`` are the sums over the documents without a value if these go left, else
     0.
     """
-    gradients, hessians, counts, gains = sums[0], sums[1], sums[2], sums[3]
+    gradients = sums[0]
+    hessians = sums[1]
+    counts = sums[2]
+    gains = sums[3]
     fewest, lightest = rules.min_child_samples, rules.min_child_weight
     alpha, penalty = rules.reg_alpha, rules.reg_lambda + extra
     for b in range(n_cuts):

@@ -169,36 +169,41 @@ def fast_kernel(
     @register_jitable(**OPTIONS)
     def load(columns, a, b, weights, ranks):
         """Fill the columns that the pairs of a query read."""
-        _load(columns[4], weights.gain[a:b])
+        _load(columns, 4, weights.gain, a, b)
         if weighted:
-            _load(columns[5], weights.document[a:b])
+            _load(columns, 5, weights.document, a, b)
         if ties_matter:
-            _load(columns[6], ranks.block[a:b])
+            _load(columns, 6, ranks.block, a, b)
         if valued:
-            _load(columns[7], ranks.above[a:b])
-            _load(columns[8], ranks.below[a:b])
-            _load(columns[9], ranks.within[a:b])
+            _load(columns, 7, ranks.above, a, b)
+            _load(columns, 8, ranks.below, a, b)
+            _load(columns, 9, ranks.within, a, b)
         if truncated:
-            _load(columns[10], ranks.inside[a:b])
-            _load(columns[11], ranks.inside_tie[a:b])
+            _load(columns, 10, ranks.inside, a, b)
+            _load(columns, 11, ranks.inside_tie, a, b)
 
-    @register_jitable(**OPTIONS)
-    def of_query(q, x, steepness, shift, labels, weights, ranks, targets):
+    @register_jitable(_nrt=True, **OPTIONS)  # it makes an array, other than its kernel
+    def of_query(q, x, middle, steepness, shift, labels, weights, ranks, targets):
         a, b = labels.indptr[q], labels.indptr[q + 1]
         size = _rounded_up(b - a)
         length = 2 * size if limited else size
         columns = np.empty((12, WIDTH if narrow else length), np.float32)
-        for column in columns:
-            for t in range(length):
-                column[t] = 0
-        e, partner, G, H = columns[0], columns[1], columns[2], columns[3]
-        targets.wide[q] = not _exponentials(x[a:b], steepness, e)
-        if targets.wide[q]:
-            return
+        _clear(columns, length)
+        # One array per line: numba compiles much code for tuples of arrays.
+        e = columns[0]
+        partner = columns[1]
+        G = columns[2]
+        H = columns[3]
+        _exponentials(x, a, b, steepness, middle, e)
         load(columns, a, b, weights, ranks)
-        gain, document, block = columns[4], columns[5], columns[6]
-        above, below, within = columns[7], columns[8], columns[9]
-        inside, inside_tie = columns[10], columns[11]
+        gain = columns[4]
+        document = columns[5]
+        block = columns[6]
+        above = columns[7]
+        below = columns[8]
+        within = columns[9]
+        inside = columns[10]
+        inside_tie = columns[11]
         if limited:
             again = _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], b - a)
         filled = emptied = 0
@@ -245,34 +250,44 @@ def fast_kernel(
         if limited:
             _add_copies(G, again)
             _add_copies(H, again)
-        _scatter(labels.row[a:b], targets.gradient_factor[q], G, targets.gradient)
-        _scatter(labels.row[a:b], targets.hessian_factor[q], H, targets.hessian)
+        _scatter(labels.row, a, b, targets.gradient_factor[q], G, targets.gradient)
+        _scatter(labels.row, a, b, targets.hessian_factor[q], H, targets.hessian)
 
-    @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
+    @kernel_for(of_upset, of_pair, *flags, nogil=True, makes_arrays=False, **OPTIONS)
     def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
         for q in range(first, last):
-            of_query(q, x, steepness, shift, labels, weights, ranks, targets)
+            middle, reach = _range_of(x, labels.indptr[q], labels.indptr[q + 1])
+            targets.wide[q] = not steepness * reach <= HALF_RANGE
+            if not targets.wide[q]:
+                of_query(q, x, middle, steepness, shift, labels, weights, ranks, targets)
 
     return over_runs
 
 
-@register_jitable(error_model="numpy")
-def _exponentials(x, steepness, e):
-    """Fill ``e`` with exp(steepness * x), centered; tell whether single precision can hold it."""
+@register_jitable
+def _range_of(x, a, b):
+    """Return the middle of the scores of a query, and how far the highest is above it."""
     top, bottom = -np.inf, np.inf
-    for t in range(len(x)):
-        top, bottom = max(top, x[t]), min(bottom, x[t])
+    for t in range(np.uint64(a), np.uint64(b)):
+        if x[t] > top:
+            top = x[t]
+        if x[t] < bottom:
+            bottom = x[t]
     middle = (top + bottom) / 2
-    if not steepness * (top - middle) <= HALF_RANGE:
-        return False
-    for t in range(len(x)):
+    return middle, top - middle
+
+
+@register_jitable(error_model="numpy")
+def _exponentials(x, a, b, steepness, middle, e):
+    """Fill ``e`` with exp(steepness * (x - middle)), which must be within single precision."""
+    start = np.uint64(a)
+    for t in range(np.uint64(b - a)):
         # An entry of the table times a short series: faster than math.exp.
-        z = steepness * (x[t] - middle)
-        nearest = int(z * STEPS + (HALF_RANGE * STEPS + 0.5))
+        z = steepness * (x[start + t] - middle)
+        nearest = np.int64(z * STEPS + (HALF_RANGE * STEPS + 0.5))
         r = z - (nearest * (1 / STEPS) - HALF_RANGE)
         series = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120)))))
         e[t] = POWERS[nearest] * series
-    return True
 
 
 @register_jitable
@@ -281,16 +296,26 @@ def _rounded_up(size):
 
 
 @register_jitable
-def _load(column, values):
-    for t in range(len(values)):
-        column[t] = values[t]
+def _clear(columns, length):
+    for k in range(len(columns)):
+        for t in range(length):
+            columns[k, t] = 0
 
 
 @register_jitable
-def _scatter(rows, factor, column, values):
-    """Write a column times a factor to the values of its rows."""
-    for t in range(len(rows)):
-        values[rows[t]] = factor * column[t]
+def _load(columns, k, values, a, b):
+    """Fill a column with the values of a query; to cut out its part would compile for longer."""
+    start = np.uint64(a)  # unsigned places need no check, which would stop vectorization
+    for t in range(np.uint64(b - a)):
+        columns[k, t] = values[start + t]
+
+
+@register_jitable
+def _scatter(rows, a, b, factor, column, values):
+    """Write a column times a factor to the values of the rows of a query."""
+    start = np.uint64(a)
+    for t in range(np.uint64(b - a)):
+        values[rows[start + t]] = factor * column[t]
 
 
 @register_jitable
@@ -300,7 +325,7 @@ def _set_partners(partner, e, filled, high, emptied, low):
         partner[t] = e[t]
     for t in range(emptied, low):
         partner[t] = 0
-    return max(filled, high), max(emptied, low)
+    return high if filled < high else filled, low if emptied < low else emptied
 
 
 @register_jitable

@@ -37,7 +37,7 @@ class Sums(NamedTuple):
     hessian_factor: float = 1.0
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def place_scores(
     first: int,
     last: int,
@@ -56,7 +56,7 @@ def place_scores(
             x[t] -= offset[t]
 
 
-@njit(nogil=True)
+@njit(nogil=True, makes_arrays=False)
 def scatter(
     first: int,
     last: int,

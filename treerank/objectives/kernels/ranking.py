@@ -94,15 +94,16 @@ def sort_by_score(
     ``free``, with one for each bin, are working memory. Keys that are too uneven for bins are
     sorted by Shell's sort.
     """
-    patience = PATIENCE * len(order)
-    if nearly_sorted:
-        for rank in range(len(order)):
-            falling[rank] = key[order[rank]]
+    patience, by_bin = PATIENCE * len(order), not nearly_sorted
+    while True:
+        if not (by_bin and _sort_by_bin(order, key, falling, bins, free)):
+            for rank in range(len(order)):
+                falling[rank] = key[order[rank]]
         if _insertion_sort(order, falling, 1, patience):
             return
-    _sort_by_bin(order, key, falling, bins, free)
-    if _insertion_sort(order, falling, 1, patience):
-        return
+        if by_bin:
+            break
+        by_bin = True
     gap = 1
     while gap < len(order) // 3:
         gap = 3 * gap + 1
@@ -113,15 +114,16 @@ def sort_by_score(
 
 @register_jitable
 def _sort_by_bin(order, key, falling, bins, free):
-    """Sort documents by bin, in their own order within a bin."""
+    """Sort documents by bin, in their own order within a bin, if the keys allow; return whether."""
     n, n_bins = len(key), BINS * len(key)
     top, bottom = -np.inf, np.inf
     for value in key:
-        top, bottom = max(top, value), min(bottom, value)
+        if value > top:
+            top = value
+        if value < bottom:
+            bottom = value
     if not SMALLEST_SPREAD < top - bottom < np.inf:
-        for rank in range(n):
-            falling[rank] = key[order[rank]]
-        return
+        return False
     scale = (n_bins - 1) / (top - bottom)
     for t in range(n):  # unsigned, so no check for places that are counted from the end
         bins[t] = min(np.uint32(np.int32((top - key[t]) * scale)), np.uint32(n_bins - 1))
@@ -138,6 +140,7 @@ def _sort_by_bin(order, key, falling, bins, free):
         place = free[bins[t]]
         order[place], falling[place] = t, key[t]
         free[bins[t]] = place + np.uint32(1)
+    return True
 
 
 @register_jitable
@@ -194,31 +197,42 @@ def value_kernel(
         single,
         nogil=True,
         error_model="numpy",
+        makes_arrays=False,
         fastmath=fastmath,
     )
     def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
         # `near` is that of `ranks`: the compiler drops what is stored at a single place of a tuple.
         for q in range(first, last):
             a, b = indptr[q], indptr[q + 1]
-            order, inside = ranks.order[a:b], ranks.inside[a:b]
-            values = ranks.above[a:b], ranks.below[a:b], ranks.within[a:b]
-            for column in values:
-                column[:] = 0
+            # One array per line: numba compiles much code for tuples of arrays.
+            order = ranks.order[a:b]
+            own = falling[a:b]
+            above = ranks.above[a:b]
+            below = ranks.below[a:b]
+            within = ranks.within[a:b]
+            inside = ranks.inside[a:b]
+            _clear(above, below, within)
             # `inside` is used as working memory before it is filled.
-            fill(order, falling[a:b], rule.discount, gain[a:b], *values, inside)
+            fill(order, own, rule.discount, gain[a:b], above, below, within, inside)
             if truncated:
-                chance_in_top(order, falling[a:b], rule.top, inside, ranks.inside_tie[a:b])
+                chance_in_top(order, own, rule.top, inside, ranks.inside_tie[a:b])
             if weighs_ties:
-                number_blocks(order, falling[a:b], ranks.block[a:b])
-            near[q] = _count_near(falling[a:b], rule.reach)
+                number_blocks(order, own, ranks.block[a:b])
+            near[q] = _count_near(own, rule.reach)
 
     return value_queries
 
 
 @register_jitable
+def _clear(above, below, within):
+    for t in range(len(above)):
+        above[t] = below[t] = within[t] = 0
+
+
+@register_jitable
 def _count_near(falling, reach):
     """Count the documents within reach, and those that tie with the last one that is."""
-    near = min(reach, len(falling))
+    near = reach if reach < len(falling) else len(falling)
     while 0 < near < len(falling) and falling[near] == falling[near - 1]:
         near += 1
     return near
@@ -248,46 +262,49 @@ def sort_queries(
     falling: np.ndarray,
 ) -> None:
     """Sort queries by their scores plus the noise of this iteration; fill in the sorted scores."""
-    noisy, longest = rule.smoothing > 0, 0
+    smoothing, longest = rule.smoothing, 0
     for q in range(first, last):
-        longest = max(longest, indptr[q + 1] - indptr[q])
+        if indptr[q + 1] - indptr[q] > longest:
+            longest = indptr[q + 1] - indptr[q]
+    state = stream(rule.seed, iteration)
     keys, bins = np.empty(longest), np.empty(longest, np.uint32)
     free = np.empty(BINS * longest, np.uint32)
     for q in range(first, last):
         a, b = indptr[q], indptr[q + 1]
+        own_order = order[a:b]
+        own_falling = falling[a:b]
         key = keys[: b - a]
-        _load_keys(key, x[a:b], names[a:b], iteration, rule)
-        sort_by_score(order[a:b], key, not noisy, falling[a:b], bins, free)
-        if noisy and a < b:
-            _settle(order[a:b], falling[a:b], x[a:b], names[a:b], iteration, rule)
+        _load_keys(key, a, x, names, state, smoothing)
+        sort_by_score(own_order, key, smoothing == 0, own_falling, bins, free)
+        if smoothing > 0 and a < b:
+            _settle(own_order, own_falling, a, x, names, state, smoothing)
 
 
 @register_jitable
-def _load_keys(key, x, names, iteration, rule):
+def _load_keys(key, a, x, names, state, smoothing):
     """Fill in scores, plus numbers that are nearly the noise of this iteration."""
-    if rule.smoothing > 0:
-        state = stream(rule.seed, iteration)
-        for t in range(len(x)):
-            key[t] = x[t] + rule.smoothing * near_gumbel(state, names[t])
+    start = np.uint64(a)  # unsigned places need no check, which would stop vectorization
+    if smoothing > 0:
+        for t in range(np.uint64(len(key))):
+            key[t] = x[start + t] + smoothing * near_gumbel(state, names[start + t])
     else:
-        for t in range(len(x)):
-            key[t] = x[t]
+        for t in range(np.uint64(len(key))):
+            key[t] = x[start + t]
 
 
 @register_jitable
-def _settle(order, falling, x, names, iteration, rule):
+def _settle(order, falling, a, x, names, state, smoothing):
     """Sort keys that are too close to tell their order by what they are exactly."""
     largest = max(abs(falling[0]), abs(falling[-1]))
-    error = rule.smoothing * GUMBEL_ERROR + ROUNDING * (largest + rule.smoothing)
-    state, before, any_close = stream(rule.seed, iteration), np.inf, False
+    error = smoothing * GUMBEL_ERROR + ROUNDING * (largest + smoothing)
+    before, any_close = np.inf, False
     for rank in range(len(order)):
         value = falling[rank]
         if not before - value > 2 * error:
             any_close = True
             for close in (rank - 1, rank):
-                document = order[close]
-                noise = gumbel(state, names[document])
-                falling[close] = x[document] + rule.smoothing * noise
+                place = a + order[close]
+                falling[close] = x[place] + smoothing * gumbel(state, names[place])
         before = value
     if any_close:
         _insertion_sort(order, falling, 1, len(order) * len(order))
