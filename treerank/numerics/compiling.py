@@ -49,6 +49,9 @@ except PackageNotFoundError:  # run from its source without an installation
     _VERSION = "source"
 #: How the names of variables begin that numba fills in as soon as a function is compiled.
 _ENVIRONMENT = "_ZN08NumbaEnv"
+#: Options of a function that makes no arrays. It counts no references to those it is given, which
+#: takes as long as ranking if done for each slice of each query.
+UNCOUNTED: dict[str, Any] = {"_nrt": False}
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:

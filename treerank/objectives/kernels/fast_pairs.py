@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.compiling import UNCOUNTED, kernel_for, register_jitable
+from treerank.numerics.extent import extent
 from treerank.numerics.threads import in_parts
 from treerank.objectives.kernels import exact_pairs
 from treerank.objectives.kernels.ranking import FASTMATH
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 #: Places that are read at a time, so that no loop over single places remains.
 LANES = np.uint64(16)
+ONE = np.uint64(1)
 #: Half the range of scores for which single precision can hold e and its reciprocal.
 HALF_RANGE = 40.0
 #: Steps of 1 in the table of exponentials from -HALF_RANGE to HALF_RANGE.
@@ -164,7 +166,7 @@ def fast_kernel(
     one, none = np.float32(1), np.float32(0)
     flags = valued, ties_matter, truncated, limited, narrow, weighted, normalized
 
-    @register_jitable(**OPTIONS)
+    @register_jitable(**OPTIONS, **UNCOUNTED)
     def load(columns, a, b, weights, ranks):
         """Fill the columns that the pairs of a query read."""
         _load(columns[4], weights.gain[a:b])
@@ -180,25 +182,23 @@ def fast_kernel(
             _load(columns[10], ranks.inside[a:b])
             _load(columns[11], ranks.inside_tie[a:b])
 
-    @register_jitable(**OPTIONS)
-    def of_query(q, x, steepness, shift, labels, weights, ranks, targets):
+    @register_jitable(**OPTIONS, **UNCOUNTED)
+    def of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets):
         a, b = labels.indptr[q], labels.indptr[q + 1]
         size = _rounded_up(b - a)
-        length = 2 * size if limited else size
-        columns = np.empty((12, WIDTH if narrow else length), np.float32)
-        for column in columns:
-            for t in range(length):
-                column[t] = 0
         e, partner, G, H = columns[0], columns[1], columns[2], columns[3]
         targets.wide[q] = not _exponentials(x[a:b], steepness, e)
         if targets.wide[q]:
             return
+        for t in range(2 * size if limited else size):
+            partner[t] = G[t] = H[t] = 0
         load(columns, a, b, weights, ranks)
         gain, document, block = columns[4], columns[5], columns[6]
         above, below, within = columns[7], columns[8], columns[9]
         inside, inside_tie = columns[10], columns[11]
+        again, places = working[0, : b - a + 1], working[1]
         if limited:
-            again = _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], b - a)
+            _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, places)
         filled = emptied = 0
         total = np.float64(0)
         for i in range(b - a):
@@ -248,18 +248,21 @@ def fast_kernel(
 
     @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
     def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
+        longest = _rounded_up(_longest(labels.indptr, first, last))
+        length = 2 * longest if limited else longest
+        # All 0: what stands behind a query counts nothing, but must be finite.
+        columns = np.zeros((12, WIDTH if narrow else length), np.float32)
+        working = np.empty((2, longest + ONE if limited else 0), np.int64)
         for q in range(first, last):
-            of_query(q, x, steepness, shift, labels, weights, ranks, targets)
+            of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets)
 
     return over_runs
 
 
-@register_jitable(error_model="numpy")
+@register_jitable(error_model="numpy", **UNCOUNTED)
 def _exponentials(x, steepness, e):
     """Fill ``e`` with exp(steepness * x), centered; tell whether single precision can hold it."""
-    top, bottom = -np.inf, np.inf
-    for t in range(len(x)):
-        top, bottom = max(top, x[t]), min(bottom, x[t])
+    bottom, top = extent(x)
     middle = (top + bottom) / 2
     if not steepness * (top - middle) <= HALF_RANGE:
         return False
@@ -273,55 +276,66 @@ def _exponentials(x, steepness, e):
     return True
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
+def _longest(indptr, first, last):
+    longest = 0
+    for q in range(first, last):
+        longest = max(longest, indptr[q + 1] - indptr[q])
+    return longest
+
+
+@register_jitable(**UNCOUNTED)
 def _rounded_up(size):
     return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def _load(column, values):
     for t in range(len(values)):
         column[t] = values[t]
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def _scatter(rows, factor, column, values):
     """Write a column times a factor to the values of its rows."""
     for t in range(len(rows)):
-        values[rows[t]] = factor * column[t]
+        values[np.uint64(rows[t])] = factor * column[t]
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def _set_partners(partner, e, filled, high, emptied, low):
     """Make places ``low`` to ``high`` the partners; both only grow from call to call."""
-    for t in range(filled, high):
+    for t in range(np.uint64(filled), np.uint64(high)):
         partner[t] = e[t]
-    for t in range(emptied, low):
+    for t in range(np.uint64(emptied), np.uint64(low)):
         partner[t] = 0
     return max(filled, high), max(emptied, low)
 
 
-@register_jitable
-def _copy_top(columns, size, chosen, n):
+@register_jitable(**UNCOUNTED)
+def _copy_top(columns, size, chosen, again, places):
     """Copy the chosen places to the places from ``size`` on, in their order.
 
-    Return for each place the place behind the copies of all chosen ones before it.
+    Fill in for each place the place behind the copies of all chosen ones before it. ``places`` is
+    working memory.
     """
-    again = np.zeros(n + 1, np.int64)
+    for t in range(len(again)):
+        again[t] = 0
     for t in chosen:
         again[t + 1] = 1
-    places = np.flatnonzero(again[1:])
     again[0] = size
-    for t in range(n):
+    n_chosen = 0
+    for t in range(len(again) - 1):
+        places[n_chosen] = t
+        n_chosen += again[t + 1]
         again[t + 1] += again[t]
     for column in columns:
         copy = column[size:]
-        for t in range(len(places)):
+        for t in range(n_chosen):
             copy[t] = column[places[t]]
-    return again
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def _add_copies(sums, again):
     """Add the sums of the copies to those of the places they were copied from."""
     for t in range(len(again) - 1):

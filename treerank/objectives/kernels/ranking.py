@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from treerank.numerics.compiling import kernel_for, njit, register_jitable
+from treerank.numerics.compiling import UNCOUNTED, kernel_for, njit, register_jitable
+from treerank.numerics.extent import extent
 from treerank.numerics.random_keys import GUMBEL_ERROR, gumbel, near_gumbel, stream
 from treerank.numerics.ties import end_of_block
 
@@ -78,7 +79,7 @@ class RankRule(NamedTuple):
     seed: int
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def sort_by_score(
     order: np.ndarray,
     key: np.ndarray,
@@ -111,13 +112,11 @@ def sort_by_score(
         gap //= 3
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def _sort_by_bin(order, key, falling, bins, free):
     """Sort documents by bin, in their own order within a bin."""
     n, n_bins = len(key), BINS * len(key)
-    top, bottom = -np.inf, np.inf
-    for value in key:
-        top, bottom = max(top, value), min(bottom, value)
+    bottom, top = extent(key)
     if not SMALLEST_SPREAD < top - bottom < np.inf:
         for rank in range(n):
             falling[rank] = key[order[rank]]
@@ -140,7 +139,7 @@ def _sort_by_bin(order, key, falling, bins, free):
         free[bins[t]] = place + np.uint32(1)
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def _insertion_sort(order, falling, gap, patience):
     """Sort each of ``gap`` interleaved sequences; tell whether ``patience`` moves were enough."""
     for t in range(gap, len(order)):
@@ -155,7 +154,7 @@ def _insertion_sort(order, falling, gap, patience):
     return True
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def chance_in_top(
     order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
 ) -> None:
@@ -195,6 +194,7 @@ def value_kernel(
         nogil=True,
         error_model="numpy",
         fastmath=fastmath,
+        **UNCOUNTED,
     )
     def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
         # `near` is that of `ranks`: the compiler drops what is stored at a single place of a tuple.
@@ -215,7 +215,7 @@ def value_kernel(
     return value_queries
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def _count_near(falling, reach):
     """Count the documents within reach, and those that tie with the last one that is."""
     near = min(reach, len(falling))
@@ -224,7 +224,7 @@ def _count_near(falling, reach):
     return near
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> None:
     """Fill in for each document where its block of equal scores begins."""
     start = 0
@@ -248,21 +248,27 @@ def sort_queries(
     falling: np.ndarray,
 ) -> None:
     """Sort queries by their scores plus the noise of this iteration; fill in the sorted scores."""
-    noisy, longest = rule.smoothing > 0, 0
+    longest = 0
     for q in range(first, last):
         longest = max(longest, indptr[q + 1] - indptr[q])
     keys, bins = np.empty(longest), np.empty(longest, np.uint32)
-    free = np.empty(BINS * longest, np.uint32)
+    working = keys, bins, np.empty(BINS * longest, np.uint32)
     for q in range(first, last):
-        a, b = indptr[q], indptr[q + 1]
-        key = keys[: b - a]
-        _load_keys(key, x[a:b], names[a:b], iteration, rule)
-        sort_by_score(order[a:b], key, not noisy, falling[a:b], bins, free)
-        if noisy and a < b:
-            _settle(order[a:b], falling[a:b], x[a:b], names[a:b], iteration, rule)
+        own = slice(indptr[q], indptr[q + 1])
+        _sort_query(x[own], names[own], iteration, rule, order[own], falling[own], working)
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
+def _sort_query(x, names, iteration, rule, order, falling, working):
+    keys, bins, free = working
+    key, noisy = keys[: len(x)], rule.smoothing > 0
+    _load_keys(key, x, names, iteration, rule)
+    sort_by_score(order, key, not noisy, falling, bins, free)
+    if noisy and len(x) > 0:
+        _settle(order, falling, x, names, iteration, rule)
+
+
+@register_jitable(**UNCOUNTED)
 def _load_keys(key, x, names, iteration, rule):
     """Fill in scores, plus numbers that are nearly the noise of this iteration."""
     if rule.smoothing > 0:
@@ -274,7 +280,7 @@ def _load_keys(key, x, names, iteration, rule):
             key[t] = x[t]
 
 
-@register_jitable
+@register_jitable(**UNCOUNTED)
 def _settle(order, falling, x, names, iteration, rule):
     """Sort keys that are too close to tell their order by what they are exactly."""
     largest = max(abs(falling[0]), abs(falling[-1]))
