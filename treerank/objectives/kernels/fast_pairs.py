@@ -29,15 +29,14 @@ if TYPE_CHECKING:
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
 #: Places that are read at a time, so that no loop over single places remains.
 LANES = np.uint64(16)
-ONE = np.uint64(1)
 #: Half the range of scores for which single precision can hold e and its reciprocal.
 HALF_RANGE = 40.0
 #: Steps of 1 in the table of exponentials from -HALF_RANGE to HALF_RANGE.
 STEPS = 8
 POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
 #: Length of the columns of queries that fit. The compiler knows it, so it need not check for every
-#: document that columns do not overlap. Powers of two would cause conflicts in the cache.
-WIDTH = 1104
+#: document that columns do not overlap. See :func:`_width`.
+WIDTH = 1280
 #: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
 
@@ -196,13 +195,14 @@ def fast_kernel(
         gain, document, block = columns[4], columns[5], columns[6]
         above, below, within = columns[7], columns[8], columns[9]
         inside, inside_tie = columns[10], columns[11]
-        again, places = working[0, : b - a + 1], working[1]
+        again, chosen = working[0, : b - a + 1], working[1]
         if limited:
-            _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, places)
+            _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, chosen)
+        lows, highs = labels.low[a:b], labels.high[a:b]
         filled = emptied = 0
         total = np.float64(0)
         for i in range(b - a):
-            low, high = labels.low[a + i], labels.high[a + i]
+            low, high = lows[i], highs[i]
             if low == high:
                 continue
             if filled < high or emptied < low:
@@ -243,16 +243,14 @@ def fast_kernel(
         if limited:
             _add_copies(G, again)
             _add_copies(H, again)
-        _scatter(labels.row[a:b], targets.gradient_factor[q], G, targets.gradient)
-        _scatter(labels.row[a:b], targets.hessian_factor[q], H, targets.hessian)
+        _scatter(labels.row[a:b], q, G, H, targets)
 
     @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
     def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
-        longest = _rounded_up(_longest(labels.indptr, first, last))
-        length = 2 * longest if limited else longest
-        # All 0: what stands behind a query counts nothing, but must be finite.
-        columns = np.zeros((12, WIDTH if narrow else length), np.float32)
-        working = np.empty((2, longest + ONE if limited else 0), np.int64)
+        longest = _longest(labels.indptr, first, last)
+        width = WIDTH if narrow else _width(2 * longest if limited else longest)
+        columns = np.zeros((12, width), np.float32)
+        working = np.empty((2, longest + 1 if limited else 0), np.int64)
         for q in range(first, last):
             of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets)
 
@@ -285,21 +283,35 @@ def _longest(indptr, first, last):
 
 
 @register_jitable(**UNCOUNTED)
+def _width(length):
+    """Return a length of columns, of which each is a quarter of a page from the next in the cache.
+
+    Where columns are a few lines apart, a load waits for the store to another column.
+    """
+    return (length + 31) // 1024 * 1024 + 1280
+
+
+@register_jitable(**UNCOUNTED)
 def _rounded_up(size):
     return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
 
 
 @register_jitable(**UNCOUNTED)
 def _load(column, values):
+    """Fill in values, and 0 for the rest of the last vector."""
     for t in range(len(values)):
         column[t] = values[t]
+    for t in range(len(values), _rounded_up(len(values))):
+        column[t] = 0
 
 
 @register_jitable(**UNCOUNTED)
-def _scatter(rows, factor, column, values):
-    """Write a column times a factor to the values of its rows."""
+def _scatter(rows, q, G, H, targets):
+    """Write the columns of sums times their factors to the derivatives of the rows."""
+    gradient_factor, hessian_factor = targets.gradient_factor[q], targets.hessian_factor[q]
     for t in range(len(rows)):
-        values[np.uint64(rows[t])] = factor * column[t]
+        targets.gradient[np.uint64(rows[t])] = gradient_factor * G[t]
+        targets.hessian[np.uint64(rows[t])] = hessian_factor * H[t]
 
 
 @register_jitable(**UNCOUNTED)
@@ -313,26 +325,28 @@ def _set_partners(partner, e, filled, high, emptied, low):
 
 
 @register_jitable(**UNCOUNTED)
-def _copy_top(columns, size, chosen, again, places):
-    """Copy the chosen places to the places from ``size`` on, in their order.
+def _copy_top(columns, size, top, again, chosen):
+    """Copy the places of the top to the places from ``size`` on, in their order.
 
-    Fill in for each place the place behind the copies of all chosen ones before it. ``places`` is
-    working memory.
+    Fill in for each place the place behind the copies of those before it. ``chosen`` is working
+    memory.
     """
     for t in range(len(again)):
         again[t] = 0
-    for t in chosen:
+    for t in top:
         again[t + 1] = 1
     again[0] = size
     n_chosen = 0
     for t in range(len(again) - 1):
-        places[n_chosen] = t
+        chosen[n_chosen] = t
         n_chosen += again[t + 1]
         again[t + 1] += again[t]
     for column in columns:
         copy = column[size:]
         for t in range(n_chosen):
-            copy[t] = column[places[t]]
+            copy[t] = column[chosen[t]]
+        for t in range(n_chosen, _rounded_up(n_chosen)):
+            copy[t] = 0
 
 
 @register_jitable(**UNCOUNTED)
