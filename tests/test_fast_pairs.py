@@ -132,3 +132,21 @@ def test_working_memory_is_that_of_a_block(monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 26 * len(y)  # of which gradient and hessian are 16
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+def test_a_query_of_infinite_gains_changes_no_other():
+    # Longer than the next, which begins where it was, and its gains are infinite as float32.
+    y = np.append(np.linspace(1e38, 1e39, 30), [0.0, 1.0, 2.0])
+    scores, qid = np.linspace(0, 1, 33), np.repeat([0, 1], [30, 3])
+    both = make_objective(y, qid, weight="label_gap").derivatives(scores)
+    alone = make_objective(y[30:], weight="label_gap").derivatives(scores[30:])
+    assert not np.isfinite(both[0][:30]).all()
+    np.testing.assert_array_equal(np.array(both)[:, 30:], alone)
+
+
+@pytest.mark.parametrize("length", [1, 16, 1104, 2032, 2033, 4096, 10**6])
+def test_columns_of_their_own_length_are_a_quarter_of_a_page_apart(length):
+    width = int(fast_pairs._width(length))
+    assert width >= int(fast_pairs._rounded_up(length + 31))
+    assert width % 1024 == 256

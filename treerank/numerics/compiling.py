@@ -51,6 +51,8 @@ except PackageNotFoundError:  # run from its source without an installation
     _VERSION = "source"
 #: How the names of variables begin that numba fills in as soon as a function is compiled.
 _ENVIRONMENT = "_ZN08NumbaEnv"
+#: numba counts no references to arrays in such functions, nor in those that they call.
+UNCOUNTED = {"_nrt": False}
 
 
 def njit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -115,7 +117,7 @@ def kernel_for(
     >>> root(4.0)
     2.0
     """
-    options |= {} if makes_arrays else {"_nrt": False}
+    options |= {} if makes_arrays else UNCOUNTED
     names = [getattr(part, "__qualname__", repr(part)) for part in parts]
     is_nameable = not any(isinstance(part, Dispatcher) for part in parts)
 
@@ -204,13 +206,17 @@ def _alone_in(folder: str) -> Iterator[None]:
         os.close(lock)
 
 
-def register_jitable(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+def register_jitable(
+    function: Callable[..., Any] | None = None, *, makes_arrays: bool = True, **options: Any
+) -> Any:
     """Let kernels call a Python function, which is compiled into each of them.
 
     Parameters
     ----------
     function : callable, default=None
         The function, if the decorator is used without parentheses.
+    makes_arrays : bool, default=True
+        As in :func:`kernel_for`, whatever its callers do.
     **options
         Options of ``numba.njit``.
 
@@ -232,6 +238,7 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
     """
     # Without the code by which Python would call the compiled function.
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
+    options |= {} if makes_arrays else UNCOUNTED
     decorate = extending.register_jitable(**options)
     return decorate if function is None else decorate(function)
 

@@ -19,6 +19,15 @@ def end_of_block(start: int, falling: np.ndarray) -> int:
 
 
 @register_jitable
+def has_ties(falling: np.ndarray) -> bool:
+    """Tell whether two neighbors are equal, in a loop that vectorizes."""
+    n_equal = 0
+    for t in range(1, len(falling)):
+        n_equal += falling[t] == falling[t - 1]
+    return n_equal > 0
+
+
+@register_jitable
 def mean_of(values: np.ndarray, start: int, end: int) -> float:
     """Return the mean of ``values[start:end]``."""
     if end == start + 1:  # most blocks have one document and need no division
@@ -30,10 +39,11 @@ def mean_of(values: np.ndarray, start: int, end: int) -> float:
 
 
 @register_jitable
-def mean_gap(values: np.ndarray, start: int, end: int) -> float:
-    """Return the mean difference of two entries of ``values[start:end]``, which must fall."""
+def mean_and_gap(values: np.ndarray, start: int, end: int) -> tuple[float, float]:
+    """Return the mean of several falling ``values[start:end]``, and that of their differences."""
     size = end - start
-    total = 0.0
+    total, spread = 0.0, 0.0
     for t in range(size):
-        total += values[start + t] * (size - 1 - 2 * t)
-    return 2 * total / (size * (size - 1))
+        total += values[start + t]
+        spread += values[start + t] * (size - 1 - 2 * t)
+    return total / size, 2 * spread / (size * (size - 1))

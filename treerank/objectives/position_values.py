@@ -14,7 +14,7 @@ To add a metric, write its function here and list it in :mod:`treerank.objective
 import numpy as np
 
 from treerank.numerics.compiling import register_jitable
-from treerank.numerics.ties import end_of_block, mean_gap, mean_of
+from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of
 
 
 @register_jitable
@@ -45,14 +45,17 @@ def ndcg_values(
     """Fill in the mean discount of each block of ties, and the mean gap of its discounts."""
     for rank in range(len(order)):
         above[order[rank]] = discount[rank]
-    for start in range(len(order) - 1):
-        opens = start == 0 or falling[start] != falling[start - 1]
-        if opens and falling[start] == falling[start + 1]:
-            end = end_of_block(start, falling)
-            mean, gap = mean_of(discount, start, end), mean_gap(discount, start, end)
+    if not has_ties(falling):
+        return
+    start = 0
+    while start < len(order):
+        end = end_of_block(start, falling)
+        if end > start + 1:
+            mean, gap = mean_and_gap(discount, start, end)
             for rank in range(start, end):
                 above[order[rank]] = mean
                 within[order[rank]] = gap
+        start = end
 
 
 @register_jitable
@@ -211,8 +214,9 @@ def err_values(
             scratch[rank] = reach * discount[rank] + gained
             gained += reach * stop * discount[rank]
             reach *= 1 - stop
-        mean = mean_of(scratch, start, end)
-        gap = mean_gap(scratch, start, end) if end > start + 1 else 0.0
+        mean, gap = scratch[start], 0.0
+        if end > start + 1:
+            mean, gap = mean_and_gap(scratch, start, end)
         for rank in range(start, end):
             document = order[rank]
             above[document], within[document] = mean, gap

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.extent import extent
 from treerank.numerics.threads import in_parts
 from treerank.objectives.kernels import exact_pairs
 from treerank.objectives.kernels.ranking import FASTMATH
@@ -34,8 +35,8 @@ HALF_RANGE = 40.0
 STEPS = 8
 POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
 #: Length of the columns of queries that fit. The compiler knows it, so it need not check for every
-#: document that columns do not overlap. Powers of two would cause conflicts in the cache.
-WIDTH = 1104
+#: document that columns do not overlap. See :func:`_width`.
+WIDTH = 1280
 #: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
 
@@ -182,19 +183,20 @@ def fast_kernel(
             _load(columns, 10, ranks.inside, a, b)
             _load(columns, 11, ranks.inside_tie, a, b)
 
-    @register_jitable(_nrt=True, **OPTIONS)  # it makes an array, other than its kernel
-    def of_query(q, x, middle, steepness, shift, labels, weights, ranks, targets):
+    @register_jitable(makes_arrays=False, **OPTIONS)
+    def of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets):
         a, b = labels.indptr[q], labels.indptr[q + 1]
         size = _rounded_up(b - a)
-        length = 2 * size if limited else size
-        columns = np.empty((12, WIDTH if narrow else length), np.float32)
-        _clear(columns, length)
         # One array per line: numba compiles much code for tuples of arrays.
         e = columns[0]
         partner = columns[1]
         G = columns[2]
         H = columns[3]
-        _exponentials(x, a, b, steepness, middle, e)
+        targets.wide[q] = not _exponentials(x[a:b], steepness, e)
+        if targets.wide[q]:
+            return
+        for t in range(2 * size if limited else size):
+            partner[t] = G[t] = H[t] = 0
         load(columns, a, b, weights, ranks)
         gain = columns[4]
         document = columns[5]
@@ -204,12 +206,15 @@ def fast_kernel(
         within = columns[9]
         inside = columns[10]
         inside_tie = columns[11]
+        again = working[0, : b - a + 1]
+        chosen = working[1]
         if limited:
-            again = _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], b - a)
+            _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, chosen)
+        lows, highs = labels.low[a:b], labels.high[a:b]
         filled = emptied = 0
         total = np.float64(0)
         for i in range(b - a):
-            low, high = labels.low[a + i], labels.high[a + i]
+            low, high = lows[i], highs[i]
             if low == high:
                 continue
             if filled < high or emptied < low:
@@ -250,44 +255,53 @@ def fast_kernel(
         if limited:
             _add_copies(G, again)
             _add_copies(H, again)
-        _scatter(labels.row, a, b, targets.gradient_factor[q], G, targets.gradient)
-        _scatter(labels.row, a, b, targets.hessian_factor[q], H, targets.hessian)
+        _scatter(labels.row, a, b, q, G, H, targets)
 
-    @kernel_for(of_upset, of_pair, *flags, nogil=True, makes_arrays=False, **OPTIONS)
+    @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
     def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
+        longest = _longest(labels.indptr, first, last)
+        width = WIDTH if narrow else _width(2 * longest if limited else longest)
+        columns = np.zeros((12, width), np.float32)
+        working = np.empty((2, longest + 1 if limited else 0), np.int64)
         for q in range(first, last):
-            middle, reach = _range_of(x, labels.indptr[q], labels.indptr[q + 1])
-            targets.wide[q] = not steepness * reach <= HALF_RANGE
-            if not targets.wide[q]:
-                of_query(q, x, middle, steepness, shift, labels, weights, ranks, targets)
+            of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets)
 
     return over_runs
 
 
-@register_jitable
-def _range_of(x, a, b):
-    """Return the middle of the scores of a query, and how far the highest is above it."""
-    top, bottom = -np.inf, np.inf
-    for t in range(np.uint64(a), np.uint64(b)):
-        if x[t] > top:
-            top = x[t]
-        if x[t] < bottom:
-            bottom = x[t]
-    middle = (top + bottom) / 2
-    return middle, top - middle
-
-
 @register_jitable(error_model="numpy")
-def _exponentials(x, a, b, steepness, middle, e):
-    """Fill ``e`` with exp(steepness * (x - middle)), which must be within single precision."""
-    start = np.uint64(a)
-    for t in range(np.uint64(b - a)):
+def _exponentials(x, steepness, e):
+    """Fill ``e`` with exp(steepness * x), centered; tell whether single precision can hold it."""
+    bottom, top = extent(x)
+    middle = (top + bottom) / 2
+    if not steepness * (top - middle) <= HALF_RANGE:
+        return False
+    for t in range(len(x)):
         # An entry of the table times a short series: faster than math.exp.
-        z = steepness * (x[start + t] - middle)
+        z = steepness * (x[t] - middle)
         nearest = np.int64(z * STEPS + (HALF_RANGE * STEPS + 0.5))
         r = z - (nearest * (1 / STEPS) - HALF_RANGE)
         series = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120)))))
         e[t] = POWERS[nearest] * series
+    return True
+
+
+@register_jitable
+def _longest(indptr, first, last):
+    longest = 0
+    for q in range(first, last):
+        if indptr[q + 1] - indptr[q] > longest:
+            longest = indptr[q + 1] - indptr[q]
+    return longest
+
+
+@register_jitable
+def _width(length):
+    """Return a length of columns, of which each is a quarter of a page from the next in the cache.
+
+    Where columns are a few lines apart, a load waits for the store to another column.
+    """
+    return (length + 31) // 1024 * 1024 + 1280
 
 
 @register_jitable
@@ -296,56 +310,59 @@ def _rounded_up(size):
 
 
 @register_jitable
-def _clear(columns, length):
-    for k in range(len(columns)):
-        for t in range(length):
-            columns[k, t] = 0
-
-
-@register_jitable
 def _load(columns, k, values, a, b):
-    """Fill a column with the values of a query; to cut out its part would compile for longer."""
-    start = np.uint64(a)  # unsigned places need no check, which would stop vectorization
-    for t in range(np.uint64(b - a)):
+    """Fill a column with the values of a query, and 0 for the rest of the last vector."""
+    start, size = np.uint64(a), np.uint64(b - a)  # unsigned places need no check: loops vectorize
+    for t in range(size):
         columns[k, t] = values[start + t]
+    for t in range(size, _rounded_up(size)):
+        columns[k, t] = 0
 
 
 @register_jitable
-def _scatter(rows, a, b, factor, column, values):
-    """Write a column times a factor to the values of the rows of a query."""
+def _scatter(rows, a, b, q, G, H, targets):
+    """Write the columns of sums times their factors to the derivatives of the rows."""
     start = np.uint64(a)
+    gradient_factor, hessian_factor = targets.gradient_factor[q], targets.hessian_factor[q]
     for t in range(np.uint64(b - a)):
-        values[rows[start + t]] = factor * column[t]
+        row = np.uint64(rows[start + t])
+        targets.gradient[row] = gradient_factor * G[t]
+        targets.hessian[row] = hessian_factor * H[t]
 
 
 @register_jitable
 def _set_partners(partner, e, filled, high, emptied, low):
     """Make places ``low`` to ``high`` the partners; both only grow from call to call."""
-    for t in range(filled, high):
+    for t in range(np.uint64(filled), np.uint64(high)):
         partner[t] = e[t]
-    for t in range(emptied, low):
+    for t in range(np.uint64(emptied), np.uint64(low)):
         partner[t] = 0
     return high if filled < high else filled, low if emptied < low else emptied
 
 
 @register_jitable
-def _copy_top(columns, size, chosen, n):
-    """Copy the chosen places to the places from ``size`` on, in their order.
+def _copy_top(columns, size, top, again, chosen):
+    """Copy the places of the top to the places from ``size`` on, in their order.
 
-    Return for each place the place behind the copies of all chosen ones before it.
+    Fill in for each place the place behind the copies of those before it. ``chosen`` is working
+    memory.
     """
-    again = np.zeros(n + 1, np.int64)
-    for t in chosen:
+    for t in range(len(again)):
+        again[t] = 0
+    for t in top:
         again[t + 1] = 1
-    places = np.flatnonzero(again[1:])
     again[0] = size
-    for t in range(n):
+    n_chosen = 0
+    for t in range(len(again) - 1):
+        chosen[n_chosen] = t
+        n_chosen += again[t + 1]
         again[t + 1] += again[t]
     for column in columns:
         copy = column[size:]
-        for t in range(len(places)):
-            copy[t] = column[places[t]]
-    return again
+        for t in range(n_chosen):
+            copy[t] = column[chosen[t]]
+        for t in range(n_chosen, _rounded_up(n_chosen)):
+            copy[t] = 0
 
 
 @register_jitable

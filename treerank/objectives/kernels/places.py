@@ -49,8 +49,9 @@ def place_scores(
     x: np.ndarray,
 ) -> None:
     """Fill ``x`` with sigma times the score of each place, less its offset if there are any."""
+    # Unsigned rows need no check for places that are counted from the end.
     for t in range(indptr[first], indptr[last]):
-        x[t] = sigma * scores[row[t]]
+        x[t] = sigma * scores[np.uint64(row[t])]
     if len(offset) > 0:
         for t in range(indptr[first], indptr[last]):
             x[t] -= offset[t]

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
+from treerank.numerics.extent import extent
 from treerank.numerics.random_keys import GUMBEL_ERROR, gumbel, near_gumbel, stream
 from treerank.numerics.ties import end_of_block
 
@@ -116,12 +117,7 @@ def sort_by_score(
 def _sort_by_bin(order, key, falling, bins, free):
     """Sort documents by bin, in their own order within a bin, if the keys allow; return whether."""
     n, n_bins = len(key), BINS * len(key)
-    top, bottom = -np.inf, np.inf
-    for value in key:
-        if value > top:
-            top = value
-        if value < bottom:
-            bottom = value
+    bottom, top = extent(key)
     if not SMALLEST_SPREAD < top - bottom < np.inf:
         return False
     scale = (n_bins - 1) / (top - bottom)
@@ -262,7 +258,7 @@ def sort_queries(
     falling: np.ndarray,
 ) -> None:
     """Sort queries by their scores plus the noise of this iteration; fill in the sorted scores."""
-    smoothing, longest = rule.smoothing, 0
+    longest = 0
     for q in range(first, last):
         if indptr[q + 1] - indptr[q] > longest:
             longest = indptr[q + 1] - indptr[q]
@@ -271,13 +267,18 @@ def sort_queries(
     free = np.empty(BINS * longest, np.uint32)
     for q in range(first, last):
         a, b = indptr[q], indptr[q + 1]
-        own_order = order[a:b]
-        own_falling = falling[a:b]
-        key = keys[: b - a]
-        _load_keys(key, a, x, names, state, smoothing)
-        sort_by_score(own_order, key, smoothing == 0, own_falling, bins, free)
-        if smoothing > 0 and a < b:
-            _settle(own_order, own_falling, a, x, names, state, smoothing)
+        _sort_query(a, b, x, names, state, rule.smoothing, order, falling, keys, bins, free)
+
+
+@register_jitable(makes_arrays=False)
+def _sort_query(a, b, x, names, state, smoothing, order, falling, keys, bins, free):
+    own_order = order[a:b]
+    own_falling = falling[a:b]
+    key = keys[: b - a]
+    _load_keys(key, a, x, names, state, smoothing)
+    sort_by_score(own_order, key, smoothing == 0, own_falling, bins, free)
+    if smoothing > 0 and a < b:
+        _settle(own_order, own_falling, a, x, names, state, smoothing)
 
 
 @register_jitable
