@@ -102,6 +102,12 @@ print(halves(np.array([4.0, 2.0])), "numba.np.linalg" in sys.modules)
 print(numba.njit(lambda x: np.sort(x) + np.ones(2))(halves(np.array([2.0, 4.0]))))
 """
 
+UNKNOWN_NUMBA = """
+from treerank.numerics import compiler_shortcuts
+
+compiler_shortcuts._KNOWN = (0, 0), (0, 0)
+"""
+
 
 def run(script, folder, *words):
     """Run a script in a process that stores its kernels in a folder; return its lines."""
@@ -133,6 +139,8 @@ def test_a_stored_kernel_needs_nothing_that_only_a_compiler_does(tmp_path):
     compiled, loaded = (run([script], tmp_path / "stored") for _ in range(2))
     assert compiled == ["[1. 2.] True", "[2. 3.]"]
     assert loaded == ["[1. 2.] False", "[2. 3.]"]
+    script.write_text(UNKNOWN_NUMBA + LOADING)
+    assert run([script], tmp_path / "other") == run([script], tmp_path / "other") == compiled
 
 
 def test_numba_has_the_step_that_gives_kernels_their_own_copies():

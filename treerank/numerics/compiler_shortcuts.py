@@ -23,9 +23,14 @@ from numba.core.lowering import BaseLower
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.targetconfig import TargetConfig
 
-#: First version of numba that is known to have these steps, and the first that is not.
+#: First version of numba whose inner parts are known to be these, and the first that is not.
 _KNOWN = (0, 61), (0, 69)
 _process_all, _make_entry_for_c = PostProcessor.run, BaseLower.create_cfunc_wrapper
+
+
+def is_known_numba() -> bool:
+    """Tell whether the inner parts of the installed numba are known."""
+    return _KNOWN[0] <= version_info.short < _KNOWN[1]
 
 
 def _values(config):
@@ -64,7 +69,7 @@ _SHORTCUTS: tuple[tuple[Any, str, Any], ...] = (
 @contextmanager
 def shortcuts() -> Iterator[None]:
     """Leave the steps out inside the block, which must hold numba's lock for compilers."""
-    if not _KNOWN[0] <= version_info.short < _KNOWN[1]:
+    if not is_known_numba():
         yield
         return
     before = [getattr(owner, name) for owner, name, _ in _SHORTCUTS]

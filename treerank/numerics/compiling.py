@@ -35,12 +35,11 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.dispatcher import Dispatcher
-from numba.core.runtime._nrt_python import c_helpers
 from numba.core.typed_passes import AnnotateTypes
 from numba.parfors.parfor import Parfor
 
 from treerank.numerics import machine_code
-from treerank.numerics.compiler_shortcuts import shortcuts
+from treerank.numerics.compiler_shortcuts import is_known_numba, shortcuts
 
 if sys.platform != "win32":
     import fcntl
@@ -153,11 +152,14 @@ class KernelCache(FunctionCache):
 
     Before numba loads its first one, it imports all that it can compile, and compiles its own
     runtime: .2 s, and 30 MB of which most are the compiler's code. A kernel contains what it needs
-    of both. What remains are functions in C, whose addresses are told here.
+    of both. What remains are functions in C, whose addresses are told here. Versions of numba that
+    are not known load kernels in their own way.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the kernel for some types, None if it is not stored."""
+        if not is_known_numba():
+            return super().load_overload(sig, target_context)
         _name_runtime()
         with self._guard_against_spurious_io_errors():
             return self._load_overload(sig, target_context)
@@ -165,6 +167,8 @@ class KernelCache(FunctionCache):
 
 @cache
 def _name_runtime():
+    from numba.core.runtime._nrt_python import c_helpers
+
     for name, address in c_helpers.items():
         add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
 
