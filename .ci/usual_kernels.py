@@ -52,7 +52,7 @@ def fit_trees(X, y, qid):
         ranker.predict(table), ranker.predict(table[:40]), ranker.predict(table[:1])
         ranker.score(table, y, qid), ranker.rank(table, qid)
     for type_ in (np.float32, np.float64):  # enough rows to bin them for LightGBM
-        many = np.tile(X, (3, 1)).astype(type_), np.tile(y, 3), np.tile(qid, 3)
+        many = np.tile(X, (8, 1)).astype(type_), np.tile(y, 8), np.tile(qid, 8)
         TreeDirectRanker(LightGBMTrees(5)).fit(*many)
     for part in BOOSTERS:
         rows = {"eval_set": (X[n:], y[n:], qid[n:])}

@@ -92,7 +92,7 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
     Parameters
     ----------
     kernel : callable
-        It handles the queries ``first`` to ``last``.
+        It handles the queries ``first`` to ``last``, or is several of them by :func:`in_turn`.
     ends : ndarray of shape (n_queries + 1,) or int
         Where each query begins, and where the last one ends: parts have about as many documents.
         A number if all are equally long.
@@ -126,6 +126,26 @@ def in_parts(kernel: Callable[..., None], ends: np.ndarray | int, *arguments: An
         wait(calls)  # after an error, too, nobody writes to the arrays any more
     for call in calls:
         call.result()
+
+
+def in_turn(*calls: tuple[Any, ...]) -> Callable[[int, int], None]:
+    """Return a kernel for :func:`in_parts` that calls several, so that threads meet only once.
+
+    Examples
+    --------
+    >>> x = np.zeros(4, dtype=int)
+    >>> def add(first, last, y):
+    ...     x[first:last] += y
+    >>> in_parts(in_turn((add, 1), (add, 2)), 4)
+    >>> x
+    array([3, 3, 3, 3])
+    """
+
+    def call_all(first: int, last: int) -> None:
+        for kernel, *arguments in calls:
+            kernel(first, last, *arguments)
+
+    return call_all
 
 
 def in_threads(n_threads: int, function: Callable[..., Any], *columns: Iterable[Any]) -> list[Any]:

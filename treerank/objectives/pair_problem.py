@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.numerics.threads import in_parts
+from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.kernels.label_order import LabelOrder
-from treerank.objectives.kernels.places import Weights
+from treerank.objectives.kernels.places import Weights, place_scores
 from treerank.objectives.kernels.ranking import RankRule, Ranks, sort_queries, value_kernel
 from treerank.objectives.losses import PairLoss
 from treerank.objectives.normalization import query_factors
 from treerank.objectives.pairs import GivenPairs, Pairs
 from treerank.objectives.position_values import no_values
 from treerank.objectives.weights import PairWeight, WeightOptions
+
+_NO_OFFSET = np.empty(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,6 +202,12 @@ class PairProblem:
         n_top = min(top or 0, self.groups.n_documents)  # which fits into 64 bits
         return RankRule(discount, n_top, reach, self.smoothing, self.judgments.seed)
 
+    def placing(self, scores: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
+        """Return empty scores of places, and the kernel that fills them in, with its arguments."""
+        x, labels = np.empty(len(scores)), self.labels
+        offset = self.offset if self.target_margin == "label_gap" else _NO_OFFSET
+        return x, (place_scores, scores, labels.indptr, labels.row, self.sigma, offset, x)
+
     @cached_property
     def keys(self) -> np.ndarray:
         """Key of the document at each place."""
@@ -211,23 +219,33 @@ class PairProblem:
         first = self.groups.indptr[:-1].repeat(self.groups.sizes)
         return [(np.arange(len(first)) - first).astype(np.int32)]
 
-    def ranked(self, x: np.ndarray, iteration: int, *, single: bool = False) -> Ranks:
-        """Return the values of the present ranks, in single precision if wanted.
+    def ranking(
+        self, x: np.ndarray, iteration: int, *, single: bool = False
+    ) -> tuple[Ranks, list[tuple[Any, ...]]]:
+        """Return empty values of ranks, and the kernels that fill them in, with their arguments.
 
-        Nothing is sorted if ranks do not matter.
+        No kernel is needed if ranks do not matter.
         """
         size, dtype = (6, len(x)), np.float32 if single else np.float64
         near = np.zeros(self.groups.n_queries, np.int32)
         if not self.is_ranked:
-            return Ranks(self.last_order[0], near, *np.zeros(size, dtype))
+            return Ranks(self.last_order[0], near, *np.zeros(size, dtype)), []
         # A copy, so that objectives may be called from several threads at once.
         ranks = Ranks(self.last_order[0].copy(), near, *np.empty(size, dtype))
         wanted = self.pairs.top is not None, self.weight.looks_at_ties
         gain = self.weights_single.gain if single else self.weights.gain
         indptr, rule, falling = self.labels.indptr, self.rank_rule, np.empty(len(x))
         noise = self.keys, indptr, iteration, rule
-        in_parts(sort_queries, indptr, x, *noise, ranks.order, falling)
         kernel = value_kernel(self.fills_values, *wanted, single)
-        in_parts(kernel, indptr, falling, gain, indptr, rule, ranks, near)
-        self.last_order[0] = ranks.order
+        return ranks, [
+            (sort_queries, x, *noise, ranks.order, falling),
+            (kernel, falling, gain, indptr, rule, ranks, near),
+        ]
+
+    def ranked(self, x: np.ndarray, iteration: int) -> Ranks:
+        """Return the values of the present ranks."""
+        ranks, calls = self.ranking(x, iteration)
+        if calls:
+            in_parts(in_turn(*calls), self.labels.indptr)
+            self.last_order[0] = ranks.order
         return ranks

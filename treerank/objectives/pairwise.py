@@ -13,7 +13,7 @@ import numpy as np
 
 from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
-from treerank.numerics.threads import in_parts, threads_for
+from treerank.numerics.threads import in_parts, in_turn, threads_for
 from treerank.objectives.base import Derivatives, Priced
 from treerank.objectives.kernels import (
     exact_pairs,
@@ -23,7 +23,7 @@ from treerank.objectives.kernels import (
     listed_pairs,
     logistic_values,
 )
-from treerank.objectives.kernels.places import place_scores, scatter
+from treerank.objectives.kernels.places import scatter
 from treerank.objectives.losses import PAIR_LOSSES
 from treerank.objectives.pair_problem import PairProblem
 from treerank.objectives.pairs import GivenPairs, Pairs
@@ -38,7 +38,6 @@ _OF_LABELS = ("labels", "n_pairs", "last_order")
 _PAIRS_PER_DOCUMENT = 8
 #: Documents whose derivatives are computed at a time: what is needed meanwhile stays in the cache.
 _BLOCK = 131_072
-_NO_OFFSET = np.empty(0)
 
 
 class PairwiseObjective(PairProblem, Summable):
@@ -68,8 +67,7 @@ class PairwiseObjective(PairProblem, Summable):
             start = 0
             for block in self.blocks:
                 own = slice(start, start := start + len(block.judgments.y))
-                x = block._placed(scores[own])
-                fast_pairs.derivatives(block, x, iteration, gradient[own], hessian[own])
+                fast_pairs.derivatives(block, scores[own], iteration, gradient[own], hessian[own])
             return gradient, hessian
 
     def value(self, scores: np.ndarray) -> float:
@@ -143,9 +141,8 @@ class PairwiseObjective(PairProblem, Summable):
         return scores
 
     def _placed(self, scores):
-        x, indptr = np.empty(len(scores)), self.labels.indptr
-        offset = self.offset if self.target_margin == "label_gap" else _NO_OFFSET
-        in_parts(place_scores, indptr, scores, indptr, self.labels.row, self.sigma, offset, x)
+        x, placing = self.placing(scores)
+        in_parts(in_turn(placing), self.labels.indptr)
         return x
 
     def _scattered(self, sums):

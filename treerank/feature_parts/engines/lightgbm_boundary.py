@@ -37,7 +37,7 @@ from treerank.team import current_team
 _QUIET = {"verbosity": -1, "num_threads": 1, "feature_pre_filter": False}
 _BATCH = 16_384
 #: Numbers of rows and of values from which on it takes less time to bin them ourselves.
-_MANY_ROWS, _MANY_CELLS = 2048, 2**18
+_MANY_ROWS, _MANY_CELLS = 2048, 2**20
 _FEW = 64
 _SPECIAL = (np.nan, 0.0, -0.0, np.inf, -np.inf, -1.0)
 _KEPT_PARAMETERS = ("num_threads", "verbosity")

@@ -19,7 +19,7 @@ import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.extent import extent
-from treerank.numerics.threads import in_parts
+from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.kernels import exact_pairs
 from treerank.objectives.kernels.ranking import FASTMATH
 
@@ -71,12 +71,13 @@ def can_sum(problem: "PairProblem") -> bool:
 
 def derivatives(
     problem: "PairProblem",
-    x: np.ndarray,
+    scores: np.ndarray,
     iteration: int,
     gradient: np.ndarray,
     hessian: np.ndarray,
 ) -> None:
     """Fill in gradient and hessian of each row, in single precision where scores allow."""
+    x, placing = problem.placing(scores)
     shape, labels, n_queries = problem.loss.shape, problem.labels, problem.groups.n_queries
     assert shape is not None
     mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
@@ -89,9 +90,12 @@ def derivatives(
         known = problem.fixed_mass if problem.is_separable else mass
         factors = problem.slope_factors(known, *constants)
     shift = np.float32(np.exp(shape.steepness * problem.shift))
-    places = labels, problem.weights_single, problem.ranked(x, iteration, single=True)
+    ranks, ranking = problem.ranking(x, iteration, single=True)
     targets = Targets(factors[0], factors[1], gradient, hessian, mass, wide)
-    in_parts(kernel_of(problem), labels.indptr, x, shape.steepness, shift, *places, targets)
+    places = labels, problem.weights_single, ranks
+    pairs = kernel_of(problem), x, shape.steepness, shift, *places, targets
+    in_parts(in_turn(placing, *ranking, pairs), labels.indptr)
+    problem.last_order[0] = ranks.order
     if wide.any():
         found = _of_wide(problem, np.flatnonzero(wide), x, iteration, mass)
         for q, *sums in found:
