@@ -59,7 +59,7 @@ def interpreted(monkeypatch):
     for module, names in (
         (level_sums, ["_gather"]),
         (hinges, ["_add_moments", "_moments_below", "sort_by_score"]),
-        (ranking, ["_sort_by_bin", "_insertion_sort"]),
+        (ranking, ["_sort_by_bin", "_insert", "_insert_by_gap"]),
     ):
         monkeypatch.setattr(module, "np", CountingNumpy())
         for name in names:

@@ -57,18 +57,23 @@ def test_the_order_falls_from_any_start(name, nearly_sorted):
 def steps(monkeypatch):
     """What a sort does: "bins", and the gap of every insertion sort."""
     done = []
-    throw, insert = ranking._sort_by_bin, ranking._insertion_sort
+    throw, insert, by_gap = ranking._sort_by_bin, ranking._insert, ranking._insert_by_gap
 
     def recording_throw(*arguments):
         done.append("bins")
         return throw(*arguments)
 
-    def recording_insert(order, falling, gap, patience):
+    def recording_insert(*arguments):
+        done.append("insertion")
+        return insert(*arguments)
+
+    def recording_gap(order, falling, gap):
         done.append(gap)
-        return insert(order, falling, gap, patience)
+        return by_gap(order, falling, gap)
 
     monkeypatch.setattr(ranking, "_sort_by_bin", recording_throw)
-    monkeypatch.setattr(ranking, "_insertion_sort", recording_insert)
+    monkeypatch.setattr(ranking, "_insert", recording_insert)
+    monkeypatch.setattr(ranking, "_insert_by_gap", recording_gap)
     return done
 
 
@@ -79,11 +84,11 @@ _UNEVEN = np.append(1e9, _EVEN)
 @pytest.mark.parametrize(
     ("key", "order", "nearly_sorted", "expected"),
     [
-        (_EVEN, np.append([58, 59], np.arange(58)[::-1]), True, [1]),
-        (np.zeros(60), np.arange(60), True, [1]),
-        (_EVEN, np.arange(60), True, [1, "bins", 1]),
-        (_EVEN, np.arange(60), False, ["bins", 1]),
-        (_UNEVEN, np.arange(61), False, ["bins", 1, 40, 13, 4, 1]),
+        (_EVEN, np.append([58, 59], np.arange(58)[::-1]), True, ["insertion"]),
+        (np.zeros(60), np.arange(60), True, ["insertion"]),
+        (_EVEN, np.arange(60), True, ["insertion", "bins", "insertion"]),
+        (_EVEN, np.arange(60), False, ["bins", "insertion"]),
+        (_UNEVEN, np.arange(61), False, ["bins", "insertion", 40, 13, 4, 1]),
     ],
 )
 def test_a_sort_does_no_more_than_it_must(steps, key, order, nearly_sorted, expected):
@@ -92,17 +97,16 @@ def test_a_sort_does_no_more_than_it_must(steps, key, order, nearly_sorted, expe
 
 
 def test_bins_leave_to_sort_only_what_shares_one():
-    order, falling, key = np.arange(5), np.empty(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
-    ranking._sort_by_bin(order, key, falling, *memory_of(5))
+    order, key = np.arange(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
+    ranking._sort_by_bin(order, key, *memory_of(5))
     # 19 of 20 bins have a width of 4 / 19, so that 3.9 and 4.0 share the first.
-    assert falling.tolist() == [3.9, 4.0, 2.1, 1.0, 0.0]
     assert order.tolist() == [1, 3, 4, 2, 0]
 
 
 def test_an_insertion_sort_moves_no_more_than_patience_allows():
     for patience, lasts in ((3, True), (2, False)):
-        order, falling = np.arange(3), np.array([1.0, 2.0, 3.0])
-        assert ranking._insertion_sort(order, falling, 1, patience) is lasts
+        order, falling = np.arange(3), np.empty(3)
+        assert ranking._insert(order, np.array([1.0, 2.0, 3.0]), falling, patience) is lasts
 
 
 @pytest.mark.parametrize("top", [1, 2, 3, 6])

@@ -47,3 +47,28 @@ def mean_and_gap(values: np.ndarray, start: int, end: int) -> tuple[float, float
         total += values[start + t]
         spread += values[start + t] * (size - 1 - 2 * t)
     return total / size, 2 * spread / (size * (size - 1))
+
+
+@register_jitable(fastmath={"contract"})
+def means_and_gaps(values: np.ndarray, falling: np.ndarray, working: np.ndarray) -> None:
+    """Fill in :func:`mean_and_gap` of each block, in the first two of three rows of ``working``.
+
+    There are no branches: where a block ends is hard to foresee for a processor, and a wrong guess
+    takes as long as five documents do here.
+    """
+    mean, gap, size = working[0], working[1], working[2]
+    block, before = np.int64(-1), np.nan
+    # Sums over the block so far: of values, of their differences, and of ones.
+    total, spread, count = 0.0, 0.0, 0.0
+    for t in range(len(falling)):
+        stays = 1.0 if falling[t] == before else 0.0
+        block += falling[t] != before
+        spread = stays * spread + stays * (total - count * values[t])
+        total = stays * total + values[t]
+        count = stays * count + 1
+        place, before = np.uint64(block), falling[t]  # unsigned: not counted from the end
+        mean[place], gap[place], size[place] = total, spread, count
+    for t in range(block + 1):
+        others = max(size[t] - 1, 1.0)
+        share = 1 / (size[t] * others)
+        mean[t], gap[t] = mean[t] * others * share, 2 * gap[t] * share

@@ -193,6 +193,11 @@ class PairProblem:
         """Whether the ranks of the documents matter."""
         return self.pairs.top is not None or self.weight.values is not None
 
+    @property
+    def is_two_sided(self) -> bool:
+        """Whether it matters to the weight which document of a pair stands above."""
+        return self.weight.two_sided and not self.weight.is_fixed
+
     @cached_property
     def rank_rule(self) -> RankRule:
         """What turns scores into ranks, and ranks into values."""
@@ -232,7 +237,7 @@ class PairProblem:
             return Ranks(self.last_order[0], near, *np.zeros(size, dtype)), []
         # A copy, so that objectives may be called from several threads at once.
         ranks = Ranks(self.last_order[0].copy(), near, *np.empty(size, dtype))
-        wanted = self.pairs.top is not None, self.weight.looks_at_ties
+        wanted = self.pairs.top is not None, self.is_two_sided
         gain = self.weights_single.gain if single else self.weights.gain
         indptr, rule, falling = self.labels.indptr, self.rank_rule, np.empty(len(x))
         noise = self.keys, indptr, iteration, rule

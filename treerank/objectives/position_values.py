@@ -6,7 +6,7 @@ document ``i`` stands above ``j``, and ``below_j - below_i`` if it stands below;
 that does not apply is never the larger of the two. A third number, ``within``, is the change if
 the two have equal scores. All numbers are 0 at first. They are expectations over random
 tie-breaking: exact for NDCG, MAP and MRR; for ERR every document of a tied block is replaced by
-the mean of the block.
+the mean of the block. ``working`` is memory for three numbers per document.
 
 To add a metric, write its function here and list it in :mod:`treerank.objectives.weights`.
 """
@@ -14,7 +14,13 @@ To add a metric, write its function here and list it in :mod:`treerank.objective
 import numpy as np
 
 from treerank.numerics.compiling import register_jitable
-from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of
+from treerank.numerics.ties import (
+    end_of_block,
+    has_ties,
+    mean_and_gap,
+    mean_of,
+    means_and_gaps,
+)
 
 
 @register_jitable
@@ -26,7 +32,7 @@ def no_values(
     above: np.ndarray,
     below: np.ndarray,
     within: np.ndarray,
-    scratch: np.ndarray,
+    working: np.ndarray,
 ) -> None:
     """Leave everything at 0: for weights that do not depend on ranks."""
 
@@ -40,22 +46,20 @@ def ndcg_values(
     above: np.ndarray,
     below: np.ndarray,
     within: np.ndarray,
-    scratch: np.ndarray,
+    working: np.ndarray,
 ) -> None:
     """Fill in the mean discount of each block of ties, and the mean gap of its discounts."""
-    for rank in range(len(order)):
-        above[order[rank]] = discount[rank]
     if not has_ties(falling):
+        for rank in range(len(order)):
+            above[np.uint64(order[rank])] = discount[rank]
         return
-    start = 0
-    while start < len(order):
-        end = end_of_block(start, falling)
-        if end > start + 1:
-            mean, gap = mean_and_gap(discount, start, end)
-            for rank in range(start, end):
-                above[order[rank]] = mean
-                within[order[rank]] = gap
-        start = end
+    means_and_gaps(discount, falling, working)
+    block, before = np.int64(-1), np.nan
+    for rank in range(len(order)):
+        block += falling[rank] != before
+        before = falling[rank]
+        place, document = np.uint64(block), np.uint64(order[rank])  # not counted from the end
+        above[document], within[document] = working[0, place], working[1, place]
 
 
 @register_jitable
@@ -67,7 +71,7 @@ def map_values(
     above: np.ndarray,
     below: np.ndarray,
     within: np.ndarray,
-    scratch: np.ndarray,
+    working: np.ndarray,
 ) -> None:
     """Fill in the expected precision at the document, less the gains of all documents above."""
     start, seen, gained = 0, 0.0, 0.0
@@ -129,7 +133,7 @@ def mrr_values(
     above: np.ndarray,
     below: np.ndarray,
     within: np.ndarray,
-    scratch: np.ndarray,
+    working: np.ndarray,
 ) -> None:
     """Fill in the values for MRR: only the first two relevant documents and those above matter."""
     n = len(order)
@@ -199,9 +203,10 @@ def err_values(
     above: np.ndarray,
     below: np.ndarray,
     within: np.ndarray,
-    scratch: np.ndarray,
+    working: np.ndarray,
 ) -> None:
     """Fill in the probability that the reader comes so far, over the rank, plus the ERR above."""
+    worth = working[0]
     start, reach, gained = 0, 1.0, 0.0
     while start < len(order):
         end = end_of_block(start, falling)
@@ -211,12 +216,12 @@ def err_values(
         if end > start + 1:
             stop /= end - start
         for rank in range(start, end):
-            scratch[rank] = reach * discount[rank] + gained
+            worth[rank] = reach * discount[rank] + gained
             gained += reach * stop * discount[rank]
             reach *= 1 - stop
-        mean, gap = scratch[start], 0.0
+        mean, gap = worth[start], 0.0
         if end > start + 1:
-            mean, gap = mean_and_gap(scratch, start, end)
+            mean, gap = mean_and_gap(worth, start, end)
         for rank in range(start, end):
             document = order[rank]
             above[document], within[document] = mean, gap

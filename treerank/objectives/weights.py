@@ -146,8 +146,8 @@ class PairWeight:
         Discount of a rank.
     normalized : bool
         Whether the weights of every query have the same sum.
-    looks_at_ties : bool
-        Whether ``of_pair`` uses ``tied``.
+    two_sided : bool
+        Whether ``of_pair`` uses ``below`` or ``tied``, which are filled in only then.
     separates : bool
         Whether the weight is the gain of the upper document alone.
 
@@ -162,7 +162,7 @@ class PairWeight:
     values: Callable[..., Any] | None = None
     discount: str = "reciprocal"
     normalized: bool = False
-    looks_at_ties: bool = False
+    two_sided: bool = True
     separates: bool = False
 
     @property
@@ -176,10 +176,12 @@ PAIR_WEIGHTS = {
     "query": PairWeight(_all_ones, _upper, normalized=True, separates=True),
     "label": PairWeight(_labels, _upper, separates=True),
     "label_gap": PairWeight(_label_steps, _gap),
-    "ndcg": PairWeight(_over_ideal_dcg, _ndcg_change, ndcg_values, discount="ndcg"),
-    "map": PairWeight(_over_relevant, _swap_change, map_values, looks_at_ties=True),
-    "mrr": PairWeight(_relevant, _swap_change, mrr_values, looks_at_ties=True),
-    "err": PairWeight(_stop_probability, _err_change, err_values, looks_at_ties=True),
+    "ndcg": PairWeight(
+        _over_ideal_dcg, _ndcg_change, ndcg_values, discount="ndcg", two_sided=False
+    ),
+    "map": PairWeight(_over_relevant, _swap_change, map_values),
+    "mrr": PairWeight(_relevant, _swap_change, mrr_values),
+    "err": PairWeight(_stop_probability, _err_change, err_values),
 }
 
 

@@ -21,7 +21,7 @@ from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.extent import extent
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.kernels import exact_pairs
-from treerank.objectives.kernels.ranking import FASTMATH
+from treerank.objectives.kernels.ranking import FASTMATH, longest_query
 
 if TYPE_CHECKING:
     from treerank.objectives.pair_problem import PairProblem
@@ -36,7 +36,7 @@ STEPS = 8
 POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
 #: Length of the columns of queries that fit. The compiler knows it, so it need not check for every
 #: document that columns do not overlap. See :func:`_width`.
-WIDTH = 1280
+WIDTH = 1392
 #: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
 
@@ -116,7 +116,7 @@ def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
         problem.loss.shape.of_upset,
         problem.weight.of_pair,
         problem.weight.values is not None,
-        problem.weight.looks_at_ties,
+        problem.is_two_sided,
         problem.pairs.top is not None,
         limited=limited,
         narrow=is_narrow(whole.longest, limited),
@@ -156,7 +156,7 @@ def fast_kernel(
     of_upset: Callable[..., Any],
     of_pair: Callable[..., Any],
     valued: bool,
-    ties_matter: bool,
+    two_sided: bool,
     truncated: bool,
     *,
     limited: bool,
@@ -169,23 +169,30 @@ def fast_kernel(
     The kernel fills the :class:`Targets`.
     """
     one, none = np.float32(1), np.float32(0)
-    flags = valued, ties_matter, truncated, limited, narrow, weighted, normalized
+    flags = valued, two_sided, truncated, limited, narrow, weighted, normalized
 
     @register_jitable(**OPTIONS)
     def load(columns, a, b, weights, ranks):
-        """Fill the columns that the pairs of a query read."""
-        _load(columns, 4, weights.gain, a, b)
-        if weighted:
-            _load(columns, 5, weights.document, a, b)
-        if ties_matter:
-            _load(columns, 6, ranks.block, a, b)
-        if valued:
-            _load(columns, 7, ranks.above, a, b)
-            _load(columns, 8, ranks.below, a, b)
-            _load(columns, 9, ranks.within, a, b)
-        if truncated:
-            _load(columns, 10, ranks.inside, a, b)
-            _load(columns, 11, ranks.inside_tie, a, b)
+        """Fill the columns that the pairs of a query read.
+
+        Behind its documents stands what earlier queries left, which counts for nothing if finite.
+        """
+        start = np.uint64(a)  # unsigned places need no check: the loop vectorizes
+        for t in range(np.uint64(b - a)):
+            columns[4, t] = weights.gain[start + t]
+            if weighted:
+                columns[5, t] = weights.document[start + t]
+            if valued:
+                columns[6, t] = ranks.above[start + t]
+                columns[7, t] = ranks.within[start + t]
+            if two_sided:
+                columns[8, t] = ranks.below[start + t]
+                columns[9, t] = ranks.block[start + t]
+            if truncated:
+                columns[10, t] = ranks.inside[start + t]
+                columns[11, t] = ranks.inside_tie[start + t]
+        for t in range(np.uint64(b - a), _rounded_up(b - a)):
+            columns[4, t] = 0
 
     @register_jitable(makes_arrays=False, **OPTIONS)
     def of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets):
@@ -204,10 +211,10 @@ def fast_kernel(
         load(columns, a, b, weights, ranks)
         gain = columns[4]
         document = columns[5]
-        block = columns[6]
-        above = columns[7]
+        above = columns[6]
+        within = columns[7]
         below = columns[8]
-        within = columns[9]
+        block = columns[9]
         inside = columns[10]
         inside_tie = columns[11]
         again = working[0, : b - a + 1]
@@ -263,7 +270,7 @@ def fast_kernel(
 
     @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
     def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
-        longest = _longest(labels.indptr, first, last)
+        longest = longest_query(labels.indptr, first, last)
         width = WIDTH if narrow else _width(2 * longest if limited else longest)
         columns = np.zeros((12, width), np.float32)
         working = np.empty((2, longest + 1 if limited else 0), np.int64)
@@ -291,36 +298,17 @@ def _exponentials(x, steepness, e):
 
 
 @register_jitable
-def _longest(indptr, first, last):
-    longest = 0
-    for q in range(first, last):
-        if indptr[q + 1] - indptr[q] > longest:
-            longest = indptr[q + 1] - indptr[q]
-    return longest
-
-
-@register_jitable
 def _width(length):
-    """Return a length of columns, of which each is a quarter of a page from the next in the cache.
+    """Return a length of columns that differs from ``WIDTH`` by whole pages, with two vectors more.
 
-    Where columns are a few lines apart, a load waits for the store to another column.
+    Where columns lie whole pages from each other, a load waits for the store to another column.
     """
-    return (length + 31) // 1024 * 1024 + 1280
+    return (length + 31 + 1023 - WIDTH % 1024) // 1024 * 1024 + WIDTH % 1024
 
 
 @register_jitable
 def _rounded_up(size):
     return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
-
-
-@register_jitable
-def _load(columns, k, values, a, b):
-    """Fill a column with the values of a query, and 0 for the rest of the last vector."""
-    start, size = np.uint64(a), np.uint64(b - a)  # unsigned places need no check: loops vectorize
-    for t in range(size):
-        columns[k, t] = values[start + t]
-    for t in range(size, _rounded_up(size)):
-        columns[k, t] = 0
 
 
 @register_jitable

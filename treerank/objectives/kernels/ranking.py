@@ -95,26 +95,23 @@ def sort_by_score(
     ``free``, with one for each bin, are working memory. Keys that are too uneven for bins are
     sorted by Shell's sort.
     """
-    patience, by_bin = PATIENCE * len(order), not nearly_sorted
-    while True:
-        if not (by_bin and _sort_by_bin(order, key, falling, bins, free)):
-            for rank in range(len(order)):
-                falling[rank] = key[order[rank]]
-        if _insertion_sort(order, falling, 1, patience):
-            return
-        if by_bin:
-            break
-        by_bin = True
+    patience = PATIENCE * len(order)
+    if nearly_sorted and _insert(order, key, falling, patience):
+        return
+    if _sort_by_bin(order, key, bins, free) and _insert(order, key, falling, patience):
+        return
+    for rank in range(len(order)):
+        falling[rank] = key[np.uint64(order[rank])]
     gap = 1
     while gap < len(order) // 3:
         gap = 3 * gap + 1
-    while gap > 0:  # Shell's sort: the same insertion with falling gaps, in place
-        _insertion_sort(order, falling, gap, len(order) * len(order))
+    while gap > 0:
+        _insert_by_gap(order, falling, gap)
         gap //= 3
 
 
 @register_jitable
-def _sort_by_bin(order, key, falling, bins, free):
+def _sort_by_bin(order, key, bins, free):
     """Sort documents by bin, in their own order within a bin, if the keys allow; return whether."""
     n, n_bins = len(key), BINS * len(key)
     bottom, top = extent(key)
@@ -134,24 +131,37 @@ def _sort_by_bin(order, key, falling, bins, free):
         place += count
     for t in range(n):
         place = free[bins[t]]
-        order[place], falling[place] = t, key[t]
+        order[place] = t
         free[bins[t]] = place + np.uint32(1)
     return True
 
 
 @register_jitable
-def _insertion_sort(order, falling, gap, patience):
-    """Sort each of ``gap`` interleaved sequences; tell whether ``patience`` moves were enough."""
+def _insert(order, key, falling, patience):
+    """Sort by insertion, and fill in sorted keys; tell whether ``patience`` moves were enough."""
+    for t in range(len(order)):
+        document, place = order[t], np.uint64(t)  # unsigned places need no check
+        value = key[np.uint64(document)]
+        while place > 0 and falling[place - np.uint64(1)] < value:
+            above = place - np.uint64(1)
+            order[place], falling[place] = order[above], falling[above]
+            place = above
+        order[place], falling[place] = document, value
+        patience -= t - np.int64(place)
+        if patience < 0:
+            return False
+    return True
+
+
+@register_jitable
+def _insert_by_gap(order, falling, gap):
+    """Sort each of ``gap`` interleaved sequences of keys by insertion."""
     for t in range(gap, len(order)):
         document, value, place = order[t], falling[t], t - gap
         while place >= 0 and falling[place] < value:
             order[place + gap], falling[place + gap] = order[place], falling[place]
             place -= gap
-            patience -= 1
         order[place + gap], falling[place + gap] = document, value
-        if patience < 0:
-            return False
-    return True
 
 
 @register_jitable
@@ -178,7 +188,7 @@ def chance_in_top(
 
 @functools.cache
 def value_kernel(
-    fill: Callable[..., Any], truncated: bool, weighs_ties: bool, single: bool
+    fill: Callable[..., Any], truncated: bool, two_sided: bool, single: bool
 ) -> Callable[..., Any]:
     """Make the kernel that fills in the values of the ranks of sorted queries as wanted.
 
@@ -186,43 +196,58 @@ def value_kernel(
     """
     fastmath = FASTMATH if single else False
 
+    @register_jitable(makes_arrays=False, error_model="numpy", fastmath=fastmath)
+    def value_query(q, falling, gain, indptr, rule, ranks, near, working):
+        # `near` is that of `ranks`: the compiler drops what is stored at a single place of a tuple.
+        a, b = indptr[q], indptr[q + 1]
+        # One array per line: numba compiles much code for tuples of arrays.
+        order = ranks.order[a:b]
+        own = falling[a:b]
+        above = ranks.above[a:b]
+        below = ranks.below[a:b]
+        within = ranks.within[a:b]
+        _clear(above)
+        _clear(within)
+        if two_sided:
+            _clear(below)
+        fill(order, own, rule.discount, gain[a:b], above, below, within, working)
+        if truncated:
+            chance_in_top(order, own, rule.top, ranks.inside[a:b], ranks.inside_tie[a:b])
+        if two_sided:
+            number_blocks(order, own, ranks.block[a:b])
+        near[q] = _count_near(own, rule.reach)
+
     @kernel_for(
         fill,
         truncated,
-        weighs_ties,
+        two_sided,
         single,
         nogil=True,
         error_model="numpy",
-        makes_arrays=False,
         fastmath=fastmath,
     )
     def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
-        # `near` is that of `ranks`: the compiler drops what is stored at a single place of a tuple.
+        working = np.empty((3, longest_query(indptr, first, last)))
         for q in range(first, last):
-            a, b = indptr[q], indptr[q + 1]
-            # One array per line: numba compiles much code for tuples of arrays.
-            order = ranks.order[a:b]
-            own = falling[a:b]
-            above = ranks.above[a:b]
-            below = ranks.below[a:b]
-            within = ranks.within[a:b]
-            inside = ranks.inside[a:b]
-            _clear(above, below, within)
-            # `inside` is used as working memory before it is filled.
-            fill(order, own, rule.discount, gain[a:b], above, below, within, inside)
-            if truncated:
-                chance_in_top(order, own, rule.top, inside, ranks.inside_tie[a:b])
-            if weighs_ties:
-                number_blocks(order, own, ranks.block[a:b])
-            near[q] = _count_near(own, rule.reach)
+            value_query(q, falling, gain, indptr, rule, ranks, near, working)
 
     return value_queries
 
 
 @register_jitable
-def _clear(above, below, within):
-    for t in range(len(above)):
-        above[t] = below[t] = within[t] = 0
+def longest_query(indptr: np.ndarray, first: int, last: int) -> int:
+    """Return the number of documents of the longest of some queries."""
+    longest = 0
+    for q in range(first, last):
+        if indptr[q + 1] - indptr[q] > longest:
+            longest = indptr[q + 1] - indptr[q]
+    return longest
+
+
+@register_jitable
+def _clear(values):
+    for t in range(len(values)):
+        values[t] = 0
 
 
 @register_jitable
@@ -258,10 +283,7 @@ def sort_queries(
     falling: np.ndarray,
 ) -> None:
     """Sort queries by their scores plus the noise of this iteration; fill in the sorted scores."""
-    longest = 0
-    for q in range(first, last):
-        if indptr[q + 1] - indptr[q] > longest:
-            longest = indptr[q + 1] - indptr[q]
+    longest = longest_query(indptr, first, last)
     state = stream(rule.seed, iteration)
     keys, bins = np.empty(longest), np.empty(longest, np.uint32)
     free = np.empty(BINS * longest, np.uint32)
@@ -274,23 +296,15 @@ def sort_queries(
 def _sort_query(a, b, x, names, state, smoothing, order, falling, keys, bins, free):
     own_order = order[a:b]
     own_falling = falling[a:b]
-    key = keys[: b - a]
-    _load_keys(key, a, x, names, state, smoothing)
+    key = x[a:b]
+    if smoothing > 0:
+        key = keys[: b - a]
+        start = np.uint64(a)  # unsigned places need no check, which would stop vectorization
+        for t in range(np.uint64(b - a)):
+            key[t] = x[start + t] + smoothing * near_gumbel(state, names[start + t])
     sort_by_score(own_order, key, smoothing == 0, own_falling, bins, free)
     if smoothing > 0 and a < b:
         _settle(own_order, own_falling, a, x, names, state, smoothing)
-
-
-@register_jitable
-def _load_keys(key, a, x, names, state, smoothing):
-    """Fill in scores, plus numbers that are nearly the noise of this iteration."""
-    start = np.uint64(a)  # unsigned places need no check, which would stop vectorization
-    if smoothing > 0:
-        for t in range(np.uint64(len(key))):
-            key[t] = x[start + t] + smoothing * near_gumbel(state, names[start + t])
-    else:
-        for t in range(np.uint64(len(key))):
-            key[t] = x[start + t]
 
 
 @register_jitable
@@ -308,4 +322,4 @@ def _settle(order, falling, a, x, names, state, smoothing):
                 falling[close] = x[place] + smoothing * gumbel(state, names[place])
         before = value
     if any_close:
-        _insertion_sort(order, falling, 1, len(order) * len(order))
+        _insert_by_gap(order, falling, 1)

@@ -1,0 +1,29 @@
+"""Blocks of ties: what is found for all at once is what is found for each."""
+
+import numpy as np
+import pytest
+
+from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, means_and_gaps
+
+SIZES = {
+    "none": [],
+    "no ties": [1] * 7,
+    "one block": [9],
+    "some of each": [1, 3, 1, 1, 2, 40, 1],
+    "far below": [1] * 100_000 + [2, 1, 3],
+}
+
+
+@pytest.mark.parametrize("sizes", SIZES.values(), ids=SIZES)
+def test_all_blocks_at_once_have_the_means_and_gaps_of_each(sizes):
+    falling = -np.repeat(np.arange(len(sizes)), sizes).astype(float)
+    values = 1 / np.log2(2.0 + np.arange(len(falling)))
+    working = np.full((3, len(falling)), np.nan)
+    means_and_gaps(values, falling, working)
+    start = 0
+    for block, size in enumerate(sizes):
+        assert end_of_block(start, falling) == start + size
+        expected = mean_and_gap(values, start, start + size) if size > 1 else (values[start], 0)
+        np.testing.assert_allclose(working[:2, block], expected, rtol=1e-9)
+        start += size
+    assert has_ties(falling) == (max(sizes, default=1) > 1)
