@@ -41,6 +41,36 @@ WIDTH = 1392
 ENOUGH = 8
 
 
+class Traits(NamedTuple):
+    """What a kernel is compiled for.
+
+    Attributes
+    ----------
+    valued : bool
+        Whether weights depend on ranks.
+    two_sided : bool
+        Whether it matters to weights which document of a pair stands above.
+    truncated : bool
+        Whether only pairs with a document near the top count.
+    limited : bool
+        Whether the top is copied.
+    narrow : bool
+        Whether all queries fit into columns of fixed length.
+    weighted : bool
+        Whether documents have weights.
+    normalized : bool
+        Whether factors of queries depend on weights that scores change.
+    """
+
+    valued: bool
+    two_sided: bool
+    truncated: bool
+    limited: bool
+    narrow: bool
+    weighted: bool
+    normalized: bool
+
+
 class Targets(NamedTuple):
     """What the kernel fills in, and the factors of each query.
 
@@ -112,17 +142,16 @@ def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
     whole = problem.judgments.whole
     limited = pays_to_copy_top(whole.n_squared, whole.n_documents, problem.rank_rule.reach)
     assert problem.loss.shape is not None
-    return fast_kernel(
-        problem.loss.shape.of_upset,
-        problem.weight.of_pair,
-        problem.weight.values is not None,
-        problem.is_two_sided,
-        problem.pairs.top is not None,
+    traits = Traits(
+        valued=not problem.weight.is_fixed,
+        two_sided=problem.is_two_sided,
+        truncated=problem.pairs.top is not None,
         limited=limited,
         narrow=is_narrow(whole.longest, limited),
         weighted=not problem.is_unweighted,
         normalized=is_normalized(problem),
     )
+    return fast_kernel(problem.loss.shape.of_upset, problem.weight.of_pair, traits)
 
 
 def is_normalized(problem: "PairProblem") -> bool:
@@ -153,30 +182,73 @@ def is_narrow(longest: int, limited: bool) -> bool:
 
 @functools.cache
 def fast_kernel(
-    of_upset: Callable[..., Any],
-    of_pair: Callable[..., Any],
-    valued: bool,
-    two_sided: bool,
-    truncated: bool,
-    *,
-    limited: bool,
-    narrow: bool,
-    weighted: bool,
-    normalized: bool,
+    of_upset: Callable[..., Any], of_pair: Callable[..., Any], traits: Traits
 ) -> Callable[..., Any]:
-    """Make the kernel for a loss that has a shape.
+    """Make the kernel for a loss that has a shape, which fills the :class:`Targets`."""
+    load, of_document = _loader(traits), _summer(of_upset, of_pair, traits)
+    limited, narrow = traits.limited, traits.narrow
 
-    The kernel fills the :class:`Targets`.
+    @register_jitable(makes_arrays=False, **OPTIONS)
+    def of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets):
+        a, b = labels.indptr[q], labels.indptr[q + 1]
+        size = _rounded_up(b - a)
+        # One array per line: numba compiles much code for tuples of arrays.
+        e = columns[0]
+        partner = columns[1]
+        G = columns[2]
+        H = columns[3]
+        targets.wide[q] = not _exponentials(x[a:b], steepness, e)
+        if targets.wide[q]:
+            return
+        for t in range(2 * size if limited else size):
+            partner[t] = G[t] = H[t] = 0
+        load(columns, a, b, weights, ranks)
+        again = working[0, : b - a + 1]
+        if limited:
+            _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, working[1])
+        lows, highs = labels.low[a:b], labels.high[a:b]
+        filled = emptied = 0
+        total = np.float64(0)
+        for i in range(b - a):
+            low, high = lows[i], highs[i]
+            if low == high:
+                continue
+            if filled < high or emptied < low:
+                if limited:
+                    before = again[filled], again[high], again[emptied], again[low]
+                    _set_partners(partner, e, *before)
+                filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
+            if limited and again[i] == again[i + 1]:
+                low, high = again[low], again[high]
+            total += of_document(columns, i, low, high, shift)
+        targets.mass[q] = total
+        if limited:
+            _add_copies(G, again)
+            _add_copies(H, again)
+        _scatter(labels.row, a, b, q, G, H, targets)
+
+    @kernel_for(of_upset, of_pair, *traits, nogil=True, **OPTIONS)
+    def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
+        longest = longest_query(labels.indptr, first, last)
+        width = WIDTH if narrow else _width(2 * longest if limited else longest)
+        columns = np.zeros((12, width), np.float32)
+        working = np.empty((2, longest + 1 if limited else 0), np.int64)
+        for q in range(first, last):
+            of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets)
+
+    return over_runs
+
+
+def _loader(traits):
+    """Make the function that fills the columns that the pairs of a query read.
+
+    Behind its documents stands what earlier queries left, which counts for nothing if finite.
     """
-    one, none = np.float32(1), np.float32(0)
-    flags = valued, two_sided, truncated, limited, narrow, weighted, normalized
+    valued, two_sided = traits.valued, traits.two_sided
+    truncated, weighted = traits.truncated, traits.weighted
 
     @register_jitable(**OPTIONS)
     def load(columns, a, b, weights, ranks):
-        """Fill the columns that the pairs of a query read.
-
-        Behind its documents stands what earlier queries left, which counts for nothing if finite.
-        """
         start = np.uint64(a)  # unsigned places need no check: the loop vectorizes
         for t in range(np.uint64(b - a)):
             columns[4, t] = weights.gain[start + t]
@@ -194,21 +266,20 @@ def fast_kernel(
         for t in range(np.uint64(b - a), _rounded_up(b - a)):
             columns[4, t] = 0
 
+    return load
+
+
+def _summer(of_upset, of_pair, traits):
+    """Make the function that adds up the pairs of a document and returns their weight."""
+    truncated, weighted, normalized = traits.truncated, traits.weighted, traits.normalized
+    one, none = np.float32(1), np.float32(0)
+
     @register_jitable(makes_arrays=False, **OPTIONS)
-    def of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets):
-        a, b = labels.indptr[q], labels.indptr[q + 1]
-        size = _rounded_up(b - a)
-        # One array per line: numba compiles much code for tuples of arrays.
-        e = columns[0]
+    def of_document(columns, i, low, high, shift):
+        e_i, slope_i, curvature_i, mass_i = columns[0, i] * shift, none, none, none
         partner = columns[1]
         G = columns[2]
         H = columns[3]
-        targets.wide[q] = not _exponentials(x[a:b], steepness, e)
-        if targets.wide[q]:
-            return
-        for t in range(2 * size if limited else size):
-            partner[t] = G[t] = H[t] = 0
-        load(columns, a, b, weights, ranks)
         gain = columns[4]
         document = columns[5]
         above = columns[6]
@@ -217,67 +288,33 @@ def fast_kernel(
         block = columns[9]
         inside = columns[10]
         inside_tie = columns[11]
-        again = working[0, : b - a + 1]
-        chosen = working[1]
-        if limited:
-            _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, chosen)
-        lows, highs = labels.low[a:b], labels.high[a:b]
-        filled = emptied = 0
-        total = np.float64(0)
-        for i in range(b - a):
-            low, high = lows[i], highs[i]
-            if low == high:
-                continue
-            if filled < high or emptied < low:
-                if limited:
-                    before = again[filled], again[high], again[emptied], again[low]
-                    _set_partners(partner, e, *before)
-                filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
-            if limited and again[i] == again[i + 1]:
-                low, high = again[low], again[high]
-            e_i, slope_i, curvature_i, mass_i = e[i] * shift, none, none, none
-            # Read before the loop, which otherwise must check that it does not change them.
-            gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
-            block_i, document_i = block[i], document[i]
-            inside_i, inside_tie_i = inside[i], inside_tie[i]
-            # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
-            # unsigned j needs no check for negative places, which would stop vectorization.
-            for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
-                r = one / (e_i + partner[j])
-                slope, curvature = of_upset(partner[j] * r, e_i * r)
-                tied = block_i == block[j]
-                places = above_i, above[j], below_i, below[j], within_i
-                w = of_pair(gain_i, gain[j], *places, tied)
-                if truncated:
-                    # Equal: both inside, both outside, or of the block across the edge.
-                    w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
-                if weighted:
-                    w *= document_i * document[j]
-                G[j] += slope * w
-                H[j] += curvature * w
-                slope_i += slope * w
-                curvature_i += curvature * w
-                if normalized:
-                    mass_i += w if partner[j] > 0 else none
-            G[i] -= slope_i
-            H[i] += curvature_i
-            total += mass_i
-        targets.mass[q] = total
-        if limited:
-            _add_copies(G, again)
-            _add_copies(H, again)
-        _scatter(labels.row, a, b, q, G, H, targets)
+        # Read before the loop, which otherwise must check that it does not change them.
+        gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
+        block_i, document_i = block[i], document[i]
+        inside_i, inside_tie_i = inside[i], inside_tie[i]
+        # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
+        # unsigned j needs no check for negative places, which would stop vectorization.
+        for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
+            r = one / (e_i + partner[j])
+            slope, curvature = of_upset(partner[j] * r, e_i * r)
+            places = above_i, above[j], below_i, below[j], within_i
+            w = of_pair(gain_i, gain[j], *places, block_i == block[j])
+            if truncated:
+                # Equal: both inside, both outside, or of the block across the edge.
+                w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
+            if weighted:
+                w *= document_i * document[j]
+            G[j] += slope * w
+            H[j] += curvature * w
+            slope_i += slope * w
+            curvature_i += curvature * w
+            if normalized:
+                mass_i += w if partner[j] > 0 else none
+        G[i] -= slope_i
+        H[i] += curvature_i
+        return mass_i
 
-    @kernel_for(of_upset, of_pair, *flags, nogil=True, **OPTIONS)
-    def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
-        longest = longest_query(labels.indptr, first, last)
-        width = WIDTH if narrow else _width(2 * longest if limited else longest)
-        columns = np.zeros((12, width), np.float32)
-        working = np.empty((2, longest + 1 if limited else 0), np.int64)
-        for q in range(first, last):
-            of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets)
-
-    return over_runs
+    return of_document
 
 
 @register_jitable(error_model="numpy")
