@@ -338,6 +338,9 @@ class _KernelCompiler(Compiler):
         finally:
             codegen._library_class = before
             if is_collecting:
+                if not gc.get_freeze_count():  # what is new counts as old, and is kept for longer
+                    gc.freeze()
+                    gc.unfreeze()
                 gc.enable()
 
     def define_pipelines(self):

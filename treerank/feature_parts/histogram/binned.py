@@ -104,59 +104,59 @@ def bin_rows(rows: Rows, bins: Bins, signs: np.ndarray | None = None) -> Binned:
         words = scratch_array((len(rows), n_blocks), np.uint64)
         has_missing = np.zeros(len(places), dtype=bool)
         for at, values in rows.batches(len(rows)):
-            part = np.empty((len(values), n_blocks), dtype=np.uint64)
+            part = np.zeros((len(values), n_blocks), dtype=np.uint64)
             has_missing |= _fill(values, None, bins.bounds, places, part)
             words[at] = part
     else:
-        words = np.empty((len(rows), n_blocks), dtype=np.uint64)
+        words = np.zeros((len(rows), n_blocks), dtype=np.uint64)
         has_missing = _fill(rows.values, rows.order, bins.bounds, places, words)
     places["has_missing"] = current_team().largest(has_missing.astype(np.uint8))
     return Binned(words, places)
 
 
 def _fill(values, order, bounds, places, words):
-    """Write the words of some rows; return which places have missing values."""
+    """Write the words of some rows, which are 0; return which places have missing values."""
     missing = np.zeros((-(-len(words) // _CHUNK), len(places)), dtype=bool)
     rows = np.arange(len(words), dtype=np.int32) if order is None else order.astype(np.int32)
-    in_parts(_pack, len(missing), values, rows, bounds, places, words, missing)
+
+    def pack(first: int, last: int) -> None:
+        memory = np.empty(_CHUNK), np.empty(_CHUNK, dtype=np.uint64)
+        _pack(first, last, values, rows, bounds, places, words, missing, *memory)
+
+    in_parts(pack, len(missing))
     return missing.any(axis=0)
 
 
-@njit(error_model="numpy", nogil=True)
-def _pack(first, last, X, order, bounds, places, words, missing):
+@njit(error_model="numpy", nogil=True, makes_arrays=False)
+def _pack(first, last, X, order, bounds, places, words, missing, values, bins):
     """Write the words, and which places have missing values in each chunk of rows."""
-    near_values = np.empty(_CHUNK)
-    near_bins = np.empty(_CHUNK, dtype=np.uint64)
     for chunk in range(first, last):
         begin = chunk * _CHUNK
         n = min(_CHUNK, len(words) - begin)
-        values = near_values[:n]
-        bins = near_bins[:n]
-        words[begin : begin + n] = 0
         for p in range(len(places)):
             place = places[p]
             if place.feature >= 0:
                 for i in range(n):
                     values[i] = X[order[begin + i], place.feature]
-                missing[chunk, p] = _find_bins(values, bounds[place.feature], place, bins)
+                missing[chunk, p] = _find_bins(values, n, bounds[place.feature], place, bins)
                 for i in range(n):
                     words[begin + i, p // WIDTH] |= bins[i] << np.uint64(8 * (p % WIDTH))
 
 
 @register_jitable(error_model="numpy")
-def _find_bins(values, bounds, place, bins):
-    """Write the bins of the values of one feature; return whether one of them has none.
+def _find_bins(values, n, bounds, place, bins):
+    """Write the bins of ``n`` values of one feature; return whether one of them has none.
 
     It gets the last bin: a value is missing, or a category without a bin.
     """
-    for i in range(len(values)):  # bits instead of branches, so that the compiler uses vectors
+    for i in range(n):  # bits instead of branches, so that the compiler uses vectors
         below = np.uint64(0)
         for bit in range(7, -1, -1):
             step = np.uint64(1) << np.uint64(bit)
             below |= np.uint64(bounds[below + step - np.uint64(1)] < values[i]) << np.uint64(bit)
         bins[i] = below
     any_lacks = False
-    for i in range(len(values)):
+    for i in range(n):
         known = values[i] == values[i] and (not place.is_category or bounds[bins[i]] == values[i])
         bins[i] = bins[i] if known else np.uint64(place.n_values)
         any_lacks |= not known

@@ -14,7 +14,7 @@ import numpy as np
 
 from treerank.feature_parts.engines.bin_sample import sample_of
 from treerank.feature_parts.rows import Rows
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.threads import in_threads
 
 #: Largest number of bins of values: a byte has 256 values, and one is for missing values.
@@ -116,7 +116,7 @@ def _write_bounds(distinct, counts, alone, most, n_left, n_rest, bounds):
             break
         if not alone[i]:
             size, n_rest = size + counts[i], n_rest - counts[i]
-        if alone[i] or size >= target or (alone[i + 1] and size >= max(1, target / 2)):
+        if alone[i] or size >= target or (alone[i + 1] and size >= 1 and 2 * size >= target):
             bounds[n_bins] = _between(distinct[i], distinct[i + 1])
             n_bins += 1
             size = 0
@@ -134,7 +134,7 @@ def write_codes(values: np.ndarray, most: int, codes: np.ndarray) -> int:
     return len(frequent)
 
 
-@njit(nogil=True)
+@register_jitable
 def _between(low, high):
     """Return the middle, or ``low`` if no number lies between or one of them is infinite."""
     middle = low + (high - low) / 2

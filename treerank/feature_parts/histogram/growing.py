@@ -178,14 +178,11 @@ def _split_next(binned, rules, limits, rows, buffers, nodes, n_nodes, best, goes
     return n_more
 
 
-@njit(error_model="numpy")
 def _total(words, rows, n_words):
     """Return the sums over all rows of this worker."""
-    total = np.zeros(n_words, dtype=np.int64)
-    for i in range(len(rows)):
-        for k in range(n_words):
-            total[k] += words[np.int64(rows[i]) * n_words + k]
-    return total
+    words = words.reshape(-1, n_words)
+    words = words if len(rows) == len(words) else words[rows]
+    return np.array([column.sum() for column in words.T])
 
 
 def _write_root(total, n_rows, layout, nodes):

@@ -69,13 +69,13 @@ def fill(
 @register_jitable(error_model="numpy")
 def _copy_batch(rows, n, bins, words, n_words, first, near_bins, near_words):
     """Copy bins and words of the first ``n`` rows to neighboring addresses, block by block."""
-    flat, last = bins.reshape(-1), len(rows) - 1
+    last = len(rows) - 1
     for i in range(np.uint64(n)):
         later = np.uint64(rows[min(np.int64(i) + _AHEAD, last)])
         begin = later * np.uint64(bins.shape[1]) + np.uint64(first)
         for block in range(np.uint64(0), np.uint64(len(near_bins)), np.uint64(_LINE)):
-            prefetch(flat, begin + block)
-        prefetch(flat, begin + np.uint64(len(near_bins) - 1))
+            prefetch(bins, begin + block)
+        prefetch(bins, begin + np.uint64(len(near_bins) - 1))
         prefetch(words, later * np.uint64(n_words))
         row = np.uint64(rows[i])
         for block in range(np.uint64(len(near_bins))):

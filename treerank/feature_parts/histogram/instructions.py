@@ -25,7 +25,7 @@ def add_pair(array: np.ndarray, place: Integer, first: Integer, second: Integer)
 
 
 def prefetch(array: np.ndarray, place: Integer) -> None:
-    """Ask for the memory of an element of a contiguous array, which is read soon."""
+    """Ask for an element of a contiguous array, which is read soon; all are numbered in a row."""
 
 
 @type_callable(add_pair)

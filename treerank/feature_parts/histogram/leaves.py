@@ -35,12 +35,12 @@ def _ends(leaves: np.ndarray) -> np.ndarray:
 @njit(error_model="numpy", nogil=True, makes_arrays=False)
 def _sum_leaves(first, last, gradient, hessian, rows, nodes, leaves, sums):
     for leaf in range(first, last):
-        own = rows[nodes[leaves[leaf]].begin : nodes[leaves[leaf]].end]
+        node = nodes[leaves[leaf]]
         for k in range(gradient.shape[1]):
-            g, h = 0.0, 0.0
-            for row in own:
-                g += gradient[row, k]
-                h += hessian[row, k]
+            g = h = 0.0
+            for place in range(node.begin, node.end):
+                g += gradient[rows[place], k]
+                h += hessian[rows[place], k]
             sums[leaf, k, 0], sums[leaf, k, 1] = g, h
 
 
@@ -63,14 +63,13 @@ def add_leaves(
 def _add_leaves(first, last, sums, rows, nodes, leaves, rules, learning_rate, values, scores):
     for leaf in range(first, last):
         node = leaves[leaf]
-        own = rows[nodes[node].begin : nodes[node].end]
         for k in range(scores.shape[1]):
             g, h = sums[leaf, k, 0], sums[leaf, k, 1]
             if h >= rules.min_child_weight:  # a leaf may be too light in one output of several
                 step = newton_step(g, h, rules, nodes[node].lower, nodes[node].upper)
                 values[node, k] = learning_rate * step
-            for row in own:
-                scores[row, k] += values[node, k]
+            for place in range(nodes[node].begin, nodes[node].end):
+                scores[rows[place], k] += values[node, k]
 
 
 def add_tree(

@@ -127,7 +127,8 @@ def _count_below(x, thresholds, below):
 
     The number of thresholds is a power of two, and the last one is infinite.
     """
-    below[:] = 0
+    for i in range(len(x)):
+        below[i] = 0
     step = np.uint64(len(thresholds)) >> np.uint64(1)
     while step > 0:
         for i in range(np.uint64(len(x))):
@@ -147,7 +148,8 @@ def _remove_leaves(codes, scorer, tree, left, byte, bits):
         word = words[w]
         row, of_byte = codes[word >> np.uint64(32)], left[(word >> np.uint64(24)) & _BYTE]
         _clear_bits(row, np.uint8(word), np.uint8(word >> 8), np.uint8(word >> 16), of_byte)
-    byte[:], bits[:] = 0, 0
+    for i in range(_LANES):
+        byte[i] = bits[i] = 0
     for b in range(n_bytes - 1, -1, -1):
         _keep_first(left[b], np.uint8(b), byte, bits)
 
