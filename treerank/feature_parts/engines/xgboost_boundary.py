@@ -49,9 +49,7 @@ class RowIterator(xgboost.DataIter):
         _, batch = next(self.batches, (None, None))
         if batch is None:
             return False
-        label = np.zeros(batch.shape[0], dtype=np.float32)
-        batch = stored_as(batch, sparse=self.sparse)
-        input_data(data=batch, label=label, **self.description)
+        input_data(data=stored_as(batch, sparse=self.sparse), **self.description)
         return True
 
 
