@@ -15,6 +15,7 @@ from typing import Any
 from llvmlite.binding import add_symbol, parse_bitcode
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
+from numba.core.environment import Environment, lookup_environment
 
 from treerank.numerics import machine_code
 from treerank.numerics.compiler_shortcuts import is_known_numba
@@ -65,22 +66,41 @@ class _StoredParts(CompileResultCacheImpl):
         parts = super().reduce(cres)
         if not is_known_numba():
             return parts
-        (name, kind, code), *rest = parts
+        (name, kind, code), *rest, environments = parts
         module = cres.library._get_module_for_linking()
         known = (*module.functions, *module.global_variables)
         names = tuple(each.name for each in known if not each.is_declaration)
-        return (name, kind, (*code, names)), *rest
+        described = tuple(each.__reduce__()[1] for each in environments)
+        return (name, kind, (*code, names)), *rest, described
 
     def rebuild(self, target_context: Any, payload: Any) -> Any:
         """Return the kernel. One that was stored without names is read in numba's own way."""
         if len(payload[0][2]) == 2:
             return super().rebuild(target_context, payload)
+        *parts, described = payload
+        environments = tuple(_environment(*each) for each in described)
         codegen = target_context.codegen()
         before, codegen._library_class = codegen._library_class, _StoredCode
         try:
-            return super().rebuild(target_context, payload)
+            return super().rebuild(target_context, (*parts, environments))
         finally:
             codegen._library_class = before
+
+
+def _environment(module, constants, name):
+    """Return an environment as numba does, but without the import of its module.
+
+    Machine code has one for each function that it contains, such as those of ``np.empty``. Only
+    code that calls Python looks at the names in the module, and kernels have none.
+    """
+    found = lookup_environment(name)
+    if found is None:
+        found = Environment(vars(sys.modules[module]) if module in sys.modules else {})
+        found.globals.setdefault("__name__", module)
+        found.consts[:] = constants
+        found.env_name = name
+        Environment._memo[name] = found
+    return found
 
 
 class _StoredCode(JITCodeLibrary):
