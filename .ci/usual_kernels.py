@@ -30,7 +30,7 @@ from treerank import (
 from treerank.baselines import BASELINES, LambdaMART
 from treerank.metrics.registry import METRICS
 from treerank.numerics import machine_code
-from treerank.numerics.compiling import SharedCacheFile
+from treerank.numerics.kernel_cache import SharedCacheFile
 from treerank.objectives.listwise import LISTWISE
 from treerank.objectives.losses import PAIR_LOSSES
 from treerank.objectives.weights import PAIR_WEIGHTS

@@ -15,7 +15,8 @@ from numba.core.errors import TypingError
 
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
-from treerank.numerics.compiling import SharedCacheFile, kernel_for, njit, register_jitable
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
+from treerank.numerics.kernel_cache import SharedCacheFile
 from treerank.objectives.kernels.exact_pairs import exact_kernel
 from treerank.objectives.losses import PAIR_LOSSES
 
@@ -82,7 +83,7 @@ for name in sys.argv[1:]:
     print(np.float32(globals()[name](x[0] if name == "pull" else x)).tobytes().hex())
 """
 
-#: A stored kernel, and then one that numba has to compile.
+#: A stored kernel, one that numba has to compile, and one that numba makes of the stored one.
 LOADING = """
 import sys
 import numba
@@ -98,8 +99,15 @@ def halves(x):
     return found
 
 
+def intermediate_form():
+    [kernel] = halves.overloads.values()
+    return kernel.library._shared_module
+
+
 print(halves(np.array([4.0, 2.0])), "numba.np.linalg" in sys.modules)
 print(numba.njit(lambda x: np.sort(x) + np.ones(2))(halves(np.array([2.0, 4.0]))))
+before = intermediate_form() is not None
+print(numba.njit(lambda x: halves(x))(np.array([6.0, 2.0])), before, bool(intermediate_form()))
 """
 
 UNKNOWN_NUMBA = """
@@ -137,8 +145,8 @@ def test_a_stored_kernel_needs_nothing_that_only_a_compiler_does(tmp_path):
     script = tmp_path / "kernels.py"
     script.write_text(LOADING)
     compiled, loaded = (run([script], tmp_path / "stored") for _ in range(2))
-    assert compiled == ["[1. 2.] True", "[2. 3.]"]
-    assert loaded == ["[1. 2.] False", "[2. 3.]"]
+    assert compiled == ["[1. 2.] True", "[2. 3.]", "[1. 3.] True True"]
+    assert loaded == ["[1. 2.] False", "[2. 3.]", "[1. 3.] False True"]
     script.write_text(UNKNOWN_NUMBA + LOADING)
     assert run([script], tmp_path / "other") == run([script], tmp_path / "other") == compiled
 

@@ -49,7 +49,7 @@ GAINS = "label_gains([0, 1, 2, 0], gain=[0, 1 / 3, 10]).tobytes().hex()"
 #: What .ci/wheel does, for the code of this processor.
 KEEPING = """
 from treerank.numerics import machine_code
-from treerank.numerics.compiling import SharedCacheFile
+from treerank.numerics.kernel_cache import SharedCacheFile
 
 for level in machine_code.LEVELS:
     (machine_code.FOLDER / level).mkdir(parents=True)

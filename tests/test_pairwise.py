@@ -441,3 +441,12 @@ def test_the_convex_form_keeps_weights_and_pairs_that_never_change():
     assert convex.pairs == get_pairs("adjacent")
     convex = make_objective(Y, QID, weight="ndcg", pairs="top_10").convex()
     assert (convex.weight, convex.pairs) == (PAIR_WEIGHTS["query"], Pairs())
+
+
+def test_labels_are_refused_at_once_but_sorted_only_when_derivatives_are_asked_for():
+    with pytest.raises(ValueError, match="y must not be negative"):
+        make_objective([1, -1], weight="label")
+    objective = make_objective(Y, QID, weight="ndcg")
+    assert "labels" not in objective.__dict__
+    objective.derivatives(SCORES)
+    assert "labels" in objective.__dict__

@@ -18,19 +18,15 @@ functions that they call and the body of a parallel loop, gets no machine code o
 
 import gc
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from functools import cache
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from types import FunctionType
 from typing import Any
 
 import numba
 from llvmlite import ir
-from llvmlite.binding import Linkage, add_symbol, parse_assembly
+from llvmlite.binding import Linkage, parse_assembly
 from numba import extending
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import LoweringPass, register_pass
@@ -38,11 +34,8 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.typed_passes import AnnotateTypes
 from numba.parfors.parfor import Parfor
 
-from treerank.numerics import machine_code
-from treerank.numerics.compiler_shortcuts import is_known_numba, shortcuts
-
-if sys.platform != "win32":
-    import fcntl
+from treerank.numerics.compiler_shortcuts import shortcuts
+from treerank.numerics.kernel_cache import keep_stored
 
 try:
     _VERSION = version("treerank")
@@ -128,9 +121,7 @@ def kernel_for(
             function
         )
         if is_stored and hasattr(kernel, "_cache"):  # it is compiled
-            kernel._cache.__class__ = KernelCache
-            kernel._cache._cache_file.__class__ = SharedCacheFile
-            kernel._cache._cache_file.kernel = full_name
+            keep_stored(kernel._cache, full_name)
         return kernel
 
     return decorate
@@ -145,69 +136,6 @@ def _full_name(function, parts):
     if "<" in "".join(names) or (function.__closure__ and not parts):
         return None
     return f"{function.__module__}.{function.__qualname__}[{','.join(names)}]"
-
-
-class KernelCache(FunctionCache):
-    """Stored kernels, which are loaded without what only a compiler needs.
-
-    Before numba loads its first one, it imports all that it can compile, and compiles its own
-    runtime: .2 s, and 30 MB of which most are the compiler's code. A kernel contains what it needs
-    of both. What remains are functions in C, whose addresses are told here. Versions of numba that
-    are not known load kernels in their own way.
-    """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the kernel for some types, None if it is not stored."""
-        if not is_known_numba():
-            return super().load_overload(sig, target_context)
-        _name_runtime()
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
-
-
-@cache
-def _name_runtime():
-    from numba.core.runtime._nrt_python import c_helpers
-
-    for name, address in c_helpers.items():
-        add_symbol(name if name.startswith("_") else f"NRT_{name}", address)
-
-
-class SharedCacheFile(IndexDataCacheFile):
-    """Stored machine code of a kernel, to which one process writes at a time.
-
-    Two that compile it for different types at the same time would else give both the same number,
-    and the code for one type would run on the other.
-
-    Code that came with treerank goes first, so a kernel that has some is never compiled here.
-    """
-
-    kernel: str | None = None
-
-    def load(self, key: Any) -> Any:
-        """Return the machine code under a key, None if there is none."""
-        shipped = self.kernel and machine_code.load(self.kernel, key)
-        return super().load(key) if shipped is None else shipped
-
-    def save(self, key: Any, data: Any) -> None:
-        """Store machine code under a key."""
-        with _alone_in(self._cache_path):
-            super().save(key, data)
-
-
-@contextmanager
-def _alone_in(folder: str) -> Iterator[None]:
-    """Wait until no other process is in a block for this folder; there is no wait on Windows."""
-    if sys.platform == "win32":
-        yield
-        return
-    lock = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some file systems have no locks
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(lock)
 
 
 def register_jitable(

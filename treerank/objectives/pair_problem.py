@@ -213,9 +213,9 @@ class PairProblem:
         offset = self.offset if self.target_margin == "label_gap" else _NO_OFFSET
         return x, (place_scores, scores, labels.indptr, labels.row, self.sigma, offset, x)
 
-    @cached_property
+    @property
     def keys(self) -> np.ndarray:
-        """Key of the document at each place."""
+        """Key of the document at each place, made anew: that takes less than to keep it."""
         return self.judgments.keys_of(self.labels.row)
 
     @cached_property

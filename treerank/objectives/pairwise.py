@@ -79,10 +79,12 @@ class PairwiseObjective(PairProblem, Summable):
             return float(np.sum(self.factors(self.fixed_mass) * values))
 
     def checked(self) -> "PairwiseObjective":
-        """Return the objective itself, once the weight has accepted the labels."""
-        for block in self.blocks:
-            weights = block.weights_single if fast_pairs.can_sum(self) else block.weights
-            assert len(weights.gain) == len(block.judgments.y)
+        """Return the objective itself, once the weight has accepted the labels.
+
+        Documents are sorted by label later, for the first tree: engines need most memory before.
+        """
+        labels = np.unique(self.judgments.y)
+        self.weight.gains(labels, QueryGroups(None, np.array([0, len(labels)])), self.options)
         return self
 
     @property

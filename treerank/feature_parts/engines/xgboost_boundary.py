@@ -18,6 +18,7 @@ from treerank.feature_parts.engines.bin_sample import (
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.files.scratch import ScratchFolder
 from treerank.lazy import naming_the_extra
+from treerank.numerics.memory import give_back
 from treerank.progress import Progress
 from treerank.team import current_team
 
@@ -49,9 +50,7 @@ class RowIterator(xgboost.DataIter):
         _, batch = next(self.batches, (None, None))
         if batch is None:
             return False
-        label = np.zeros(batch.shape[0], dtype=np.float32)
-        batch = stored_as(batch, sparse=self.sparse)
-        input_data(data=batch, label=label, **self.description)
+        input_data(data=stored_as(batch, sparse=self.sparse), **self.description)
         return True
 
 
@@ -116,7 +115,10 @@ def make_matrix(
             # XGBoost merges what the workers hold, so only one of them holds the sample.
             held = sample if current_team().rank == 0 else sample.take(np.arange(0))
             reference = quantized(held, None)
-    return quantized(rows, reference)
+    matrix = quantized(rows, reference)
+    if reference is not None:  # there are many rows
+        give_back()
+    return matrix
 
 
 def feature_types(categorical: Collection[int], n_features: int) -> list[str] | None:
