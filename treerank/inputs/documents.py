@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.checks import MAX_SHOWN, check_column, refuse_masked, shown
+from treerank.checks import MAX_SHOWN, check_column, has_infinite, refuse_masked, shown
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, as_csr, as_frame, refuse_lazy
@@ -57,9 +57,7 @@ def _is_checked(estimator, X):
         return False
     if X.shape[1] != estimator.n_features_in_ or hasattr(estimator, "feature_names_in_"):
         return False
-    # Missing values count as nothing, unless there is nothing else.
-    is_finite = np.fmin.reduce(X, axis=None) > -np.inf and np.fmax.reduce(X, axis=None) < np.inf
-    return is_finite and not estimator.columns_.categories
+    return not has_infinite(X) and not estimator.columns_.categories
 
 
 def check_matrix(name: str, X: Any) -> Any:
