@@ -10,11 +10,10 @@ import typer
 
 from treerank.checks import shown
 from treerank.cli.console import Reporter
-from treerank.cli.options import checked, read_model_and_data, width_of
+from treerank.cli.options import checked, read_model, read_model_and_data, width_for
 from treerank.datasets.formats import PARQUET, format_of, read_batches
 from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
 from treerank.inputs.grouping import joined_ids
-from treerank.registry import load
 
 #: A batch, with its copies, may take so small a share of the memory.
 _BATCHES_IN_MEMORY = 100
@@ -62,8 +61,8 @@ def score_data(
     if memory is None:
         ranker, data = read_model_and_data(reporter, model, path, **options)
         return ranker.predict(data.X), data
-    ranker = load(model)
-    width = width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
+    ranker = read_model(model)
+    width = width_for(ranker, path)
     scores, parts = [], []
     with reporter.counting(f"reading {path}"):
         for part in in_batches(path, memory, **width, **options):

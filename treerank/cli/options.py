@@ -127,6 +127,15 @@ def read_model_and_data(
     reporter: Reporter, model: Path, path: Path, **options: Any
 ) -> tuple[Any, RankingData]:
     """Read a model and a data file with its number of features."""
-    ranker: Any = read_model(model)
-    width = width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
-    return ranker, read_data(reporter, path, **width, **options)
+    ranker = read_model(model)
+    return ranker, read_for(ranker, reporter, path, **options)
+
+
+def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> RankingData:
+    """Read a data file with the features of a ranker."""
+    return read_data(reporter, path, **width_for(ranker, path), **options)
+
+
+def width_for(ranker: Any, path: Path) -> dict[str, Any]:
+    """Return the options by which a reader gives the features of a ranker."""
+    return width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
