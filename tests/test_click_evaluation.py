@@ -277,6 +277,15 @@ def test_clicks_count_by_their_value():
     assert found.estimates["doubly_robust"].estimate == pytest.approx(expected / 5, rel=0.1)
 
 
+def test_propensities_of_positions_below_the_log_may_be_unknown():
+    log, scores = drawn(50, 0), np.arange(30.0)
+    found = [
+        evaluate_from_log(log, scores, propensities=theta, n_resamples=2, random_state=0)
+        for theta in (THETA, [*THETA, np.nan, 0.1])
+    ]
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -304,6 +313,8 @@ def test_clicks_count_by_their_value():
         ({"clip": 0}, "clip must be a finite number above 0; got 0"),
         ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2; got 1"),
         ({"propensities": [0.5, 0]}, r"propensities must be above 0 .* got 0.0 at position 2"),
+        ({"propensities": [1, np.nan, 1, 1]}, "propensities must be known at .* at position 2"),
+        ({"propensities": [[0.5]]}, r"propensities must be one-dimensional; got shape \(1, 1\)"),
     ],
 )
 def test_bad_input_is_named(options, message):

@@ -260,7 +260,7 @@ def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
 def _propensities(log: ClickLog, propensities: Any) -> np.ndarray:
     if propensities is None:
         return estimate_propensities(log)
-    return check_propensities(propensities, log.n_positions)
+    return check_propensities(propensities, log.n_at > 0)
 
 
 def _overlap(sums: ItemSums, others: list[str]) -> float:
