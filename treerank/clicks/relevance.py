@@ -196,7 +196,10 @@ class ClickRelevance(BaseEstimator):
         rows, counts = shown_documents(data)
         X = data.X[rows]
         if issparse(X) and self._dense_reader() is not None:
-            raise TypeError(f"X must be dense for clicks={shown(self)}, which reads no other.")
+            raise TypeError(
+                f"X must be dense for clicks=ClickRelevance({shown(self.feature_part)}), which "
+                "reads no sparse matrices. X.toarray() makes it dense."
+            )
         return self._fit(counts, X, X)
 
     def _fit(self, counts: ClickCounts, X: Any, numbers: Any) -> Self:
