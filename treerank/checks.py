@@ -281,18 +281,6 @@ def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -
     return column
 
 
-def has_infinite(X: np.ndarray) -> bool:
-    """Tell whether an array has an infinite number; missing values do not count.
-
-    Examples
-    --------
-    >>> has_infinite(np.array([1.0, np.nan])), has_infinite(np.array([np.nan, -np.inf]))
-    (False, True)
-    """
-    least, most = (f.reduce(X, axis=None, initial=np.nan) for f in (np.fmin, np.fmax))
-    return bool(least == -np.inf or most == np.inf)
-
-
 def as_numbers(name: str, values: Any) -> np.ndarray:
     """Return an array of float64; refuse text, dates, complex numbers and masked entries.
 

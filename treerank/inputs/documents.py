@@ -15,7 +15,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.checks import MAX_SHOWN, check_column, has_infinite, refuse_masked, shown
+from treerank.checks import MAX_SHOWN, check_column, refuse_masked, shown
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, as_csr, as_frame, refuse_lazy
@@ -58,6 +58,18 @@ def _is_checked(estimator, X):
     if X.shape[1] != estimator.n_features_in_ or hasattr(estimator, "feature_names_in_"):
         return False
     return not has_infinite(X) and not estimator.columns_.categories
+
+
+def has_infinite(X: np.ndarray) -> bool:
+    """Tell whether an array has an infinite number; missing values do not count.
+
+    Examples
+    --------
+    >>> has_infinite(np.array([1.0, np.nan])), has_infinite(np.array([np.nan, -np.inf]))
+    (False, True)
+    """
+    least, most = (f.reduce(X, axis=None, initial=np.nan) for f in (np.fmin, np.fmax))
+    return bool(least == -np.inf or most == np.inf)
 
 
 def check_matrix(name: str, X: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, has_infinite
+from treerank.checks import as_numbers
 from treerank.forests.scoring import (
     check_width,
     output_arguments,
@@ -16,6 +16,7 @@ from treerank.forests.scoring import (
     score_output,
 )
 from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import has_infinite
 from treerank.terms.linear import add_line
 from treerank.terms.terms import Terms
 
