@@ -47,9 +47,10 @@ Memory = Annotated[
 
 def in_batches(path: Path, memory: str, **options: Any) -> Batches:
     """Return the rows of a file in batches that take a small share of the memory."""
-    width = next(iter(read_batches(path, batch_size=1, **options))).X.shape[1]
-    if format_of(path) is not PARQUET:
-        options |= {"n_features": width}
+    width = options.get("n_features") or len(options.get("features") or ())
+    if not width:
+        width = next(iter(read_batches(path, batch_size=1, **options))).X.shape[1]
+        options |= {} if format_of(path) is PARQUET else {"n_features": width}
     share = memory_size(memory) // (_BATCHES_IN_MEMORY * 8 * width)
     return read_batches(path, batch_size=max(1, min(share, rows_at_once(width))), **options)
 
