@@ -11,6 +11,7 @@ from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
 from treerank.files.archive import is_archive
+from treerank.files.compression import STANDARD_INPUT
 from treerank.files.replaced import check_output
 from treerank.imports.reading import READERS, read_forest
 from treerank.metrics.registry import get_metric
@@ -102,6 +103,8 @@ def width_of(path: Path, n_features: int, names: Iterable[str] | None) -> dict[s
 
 def check_written(path: Path, *read: Path | None) -> None:
     """Refuse before any work a file that cannot be written, or that the command reads."""
+    if str(path) == STANDARD_INPUT:
+        raise ValueError(f"{path}: is standard input; a file to write needs a name.")
     check_output(path)
     for other in read:
         if other is not None and path.is_file() and other.exists() and path.samefile(other):

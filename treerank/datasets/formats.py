@@ -131,7 +131,7 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     (array([[0.5, 3. ]]), array([2.]), array([7]))
     """
     found = format_of(path)
-    known = _known(options, found.options, found, path)
+    known = _known(options, found.options, f"a file of format {found.name}", path)
     data: RankingData = _function(found.reader)(path, **known)
     return data
 
@@ -162,7 +162,7 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     """
     found = format_of(path)
     names = [name for name in found.options if name not in ("sparse", "dtype", "cache")]
-    known = _known(options, names, found, path)
+    known = _known(options, names, f"batches of a {found.name} file", path)
     batches: Batches = _function(found.batch_reader)(path, batch_size=batch_size, **known)
     return batches
 
@@ -173,14 +173,11 @@ def _function(path):
         return resolve_name(path)
 
 
-def _known(options, names, found, path):
+def _known(options, names, what, path):
     """Return the options that a reader has; refuse others that are set."""
     for name, value in options.items():
         if name not in names and value not in (None, False):
-            raise ValueError(
-                f"{name} must not be set for a file of format {found.name}; got {shown(value)} for "
-                f"{path}."
-            )
+            raise ValueError(f"{name} must not be set for {what}; got {shown(value)} for {path}.")
     return {name: value for name, value in options.items() if name in names}
 
 
