@@ -309,6 +309,11 @@ def test_propensities_of_positions_below_the_log_may_be_unknown():
         ({"scores": [1.0]}, "scores must have one entry per document; got 1 for 30"),
         ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),
         ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
+        ({"exposure": [*np.ones(29), -0.1]}, "exposure must not be negative; got -0.1 in row 29"),
+        (
+            {"candidates": Items(np.repeat(77, 30), np.arange(30))},
+            r"candidates must be of queries of the log; got none of them, but such as \(77, 0\)",
+        ),
         ({"reward": "money"}, r"reward must be one of \['clicks', 'dcg', 'first_click', 'rec"),
         ({"clip": 0}, "clip must be a finite number above 0; got 0"),
         ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2; got 1"),
