@@ -375,6 +375,10 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     refused = run(*command[:3], "--reward", "dcg")
     assert "--reward, --click-value and --propensity must come with --log." in refused.stderr
     assert run(*command, "--reward", "money").exit_code == 2
-    refused = run(*command, "--metric", "map")
-    assert refused.exit_code == 1
-    assert "--log must be without --metric" in refused.stderr
+    for option in (["--metric", "map"], ["--sparse"], ["--cache"]):
+        refused = run(*command, *option)
+        assert refused.exit_code == 1
+        assert "--log must be without --metric" in refused.stderr
+    TreeDirectRanker("line").fit(features.rename({"c": "d"}), Y, QID).save(command[1])
+    refused = run(*command)
+    assert "documents.parquet, column 'd': must exist; got ['c', 'b', 'a']." in refused.stderr
