@@ -17,6 +17,8 @@ from treerank.datasets.letor import write_letor
 from treerank.datasets.parquet import write_parquet
 from treerank.feature_parts.engines import bin_sample, lightgbm, lightgbm_boundary
 from treerank.files import blocks
+from treerank.inputs.documents import check_matrix
+from treerank.inspection import permutation_importance
 
 rng = np.random.default_rng(0)
 N = 900
@@ -141,6 +143,20 @@ def test_the_shell_reads_files_in_batches_where_memory_is_given(tmp_path):
     assert (done.exit_code, "must come with a --feature-part lightgbm" in done.stderr) == (2, True)
     done = run("rank", model, data, "--memory", "much")
     assert (done.exit_code, "memory must be a size of at least 1MB" in done.stderr) == (2, True)
+
+
+def test_what_needs_rows_in_memory_refuses_batches_by_name():
+    fitted, rows = ranker().fit(X, Y, QID), batches(X)
+    calls = {
+        "X_a": lambda: fitted.explain(rows, X[:1]),
+        "X must": lambda: permutation_importance(fitted, rows, Y, QID, n_repeats=1),
+        "eval_set": lambda: fitted.fit(X, Y, QID, eval_set=(rows, Y, QID)),
+        "check": lambda: check_matrix("check", rows),
+        "X": lambda: fitted.report(rows),
+    }
+    for name, call in calls.items():
+        with pytest.raises(TypeError, match=rf"^{name}.* be a matrix in memory; got .*Batches"):
+            call()
 
 
 @pytest.mark.parametrize("n_features", [None, 3])

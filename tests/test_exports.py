@@ -242,7 +242,7 @@ def test_documents_to_check_are_a_file_as_elsewhere_but_no_batches(ranker, data,
     reports = [export(ranker, tmp_path / "m", format="solr", check=each) for each in checks]
     assert reports == [reports[0]] * 4
     for batches in (read_batches(path), (read_batches(path),)):
-        with pytest.raises(TypeError, match="check must be in memory; got Batches"):
+        with pytest.raises(TypeError, match=r"check: X must be a matrix in memory; got .*Batches"):
             export(ranker, tmp_path / "m", format="solr", check=batches)
 
 

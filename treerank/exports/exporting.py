@@ -14,7 +14,6 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from treerank.checks import check_choice, check_sequence, warn_user
-from treerank.datasets.ranking_data import Batches
 from treerank.exports.conversion import Conversion, converted
 from treerank.exports.folding import folded_inputs
 from treerank.exports.formats import format_named
@@ -130,8 +129,6 @@ def _documents(ranker: Any, check: Any) -> _Documents:
     if len(parts) not in (1, 2, 3):
         raise ValueError(f"check must be X, (X, y) or (X, y, qid); got {len(parts)} parts.")
     X, y, qid = (*parts, None, None)[:3]
-    if isinstance(X, Batches):
-        raise TypeError("check must be in memory; got Batches.")
     X, y, qid = read_columns(ranker, X, y, qid)
     if isinstance(ranker, Pipeline):
         scores = ranker.predict(X)

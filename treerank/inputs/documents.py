@@ -123,10 +123,12 @@ def _as_array(X):
     """Return an array; refuse masked entries and dates, which scikit-learn takes for numbers."""
     refuse_masked("X", X)
     refuse_lazy(X)
-    X = np.asarray(X)
-    if X.dtype.kind in "mM":
-        raise TypeError(f"X must be numbers; got {X.dtype}.")
-    return X
+    array = np.asarray(X)
+    if array.dtype.kind in "mM":
+        raise TypeError(f"X must be numbers; got {array.dtype}.")
+    if array.dtype.kind == "O" and array.ndim == 0:  # anything, such as batches of rows
+        raise TypeError(f"X must be a matrix in memory; got {type(X)}.")
+    return array
 
 
 def _check_sparse(estimator, X, reset):
