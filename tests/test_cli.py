@@ -383,6 +383,9 @@ def test_export_refuses_before_it_writes(files, tmp_path):
     features = tmp_path / "features.json"
     wrong = run("export", files.model, output, "--format", "c", "--features", features)
     assert "format must be one of" in wrong.stderr
+    both = ["--format", "solr", "--allow", "unchecked", "--features", tmp_path / "." / "model"]
+    wrong = run("export", files.model, output, *both)
+    assert "model: the features must not be written to the file of the model." in wrong.stderr
     assert not output.exists()
     assert not features.exists()
     allowed = run("export", files.model, output, "--format", "solr", "--allow", "unchecked")

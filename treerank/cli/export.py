@@ -60,6 +60,10 @@ def export(
     if features is not None:
         check_choice("format", format, FEATURE_SETS)
         check_written(features, model, check)
+        if features.resolve() == output.resolve():
+            raise ValueError(
+                f"{features}: the features must not be written to the file of the model."
+            )
     reporter, ranker = Reporter(quiet), read_model(model)
     documents = None
     if check is not None:
