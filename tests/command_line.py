@@ -14,11 +14,10 @@ ESCAPE = "\x1b"
 SMALL = ["--n-estimators", "6", "--num-leaves", "4", "--n-jobs", "1"]
 
 
-def run(*arguments, env=None):
+def run(*arguments, env=None, input=None):
     # In a wide terminal, rich does not break the lines of help texts.
-    return CliRunner().invoke(
-        app, [str(a) for a in arguments], env={"COLUMNS": "300"} | (env or {})
-    )
+    env = {"COLUMNS": "300"} | (env or {})
+    return CliRunner().invoke(app, [str(a) for a in arguments], env=env, input=input)
 
 
 def start(*arguments, **pipes):

@@ -17,6 +17,8 @@ from treerank.datasets.letor import write_letor
 from treerank.datasets.parquet import write_parquet
 from treerank.feature_parts.engines import bin_sample, lightgbm, lightgbm_boundary
 from treerank.files import blocks
+from treerank.inputs.documents import check_matrix
+from treerank.inspection import permutation_importance
 
 rng = np.random.default_rng(0)
 N = 900
@@ -112,8 +114,9 @@ def test_what_cannot_be_read_in_batches_is_refused():
         TreeDirectRanker("mlp").fit(batches(X))
     with pytest.raises(ValueError, match="pairs and positions must be None where X is Batc"):
         ranker().fit(batches(X), sample_weight=np.ones(N))
-    with pytest.raises(ValueError, match="X must have rows; got no batch"):
-        ranker().fit(Batches([]))
+    for call in (ranker().fit, ranker().fit(X, Y, QID).predict):
+        with pytest.raises(ValueError, match="X must have rows; got no batch"):
+            call(Batches([]))
     with pytest.raises(ValueError, match="has 3 features, but TreeDirectRanker is expecting 4"):
         ranker().fit(Batches([(X, Y, QID), (X[:, :3], Y, QID)]))
     sizes = iter([N, N, N, N - 1])
@@ -140,3 +143,40 @@ def test_the_shell_reads_files_in_batches_where_memory_is_given(tmp_path):
     assert (done.exit_code, "must come with a --feature-part lightgbm" in done.stderr) == (2, True)
     done = run("rank", model, data, "--memory", "much")
     assert (done.exit_code, "memory must be a size of at least 1MB" in done.stderr) == (2, True)
+
+
+def test_what_needs_rows_in_memory_refuses_batches_by_name():
+    fitted, rows = ranker().fit(X, Y, QID), batches(X)
+    calls = {
+        "X_a": lambda: fitted.explain(rows, X[:1]),
+        "X must": lambda: permutation_importance(fitted, rows, Y, QID, n_repeats=1),
+        "eval_set": lambda: fitted.fit(X, Y, QID, eval_set=(rows, Y, QID)),
+        "check": lambda: check_matrix("check", rows),
+        "X": lambda: fitted.report(rows),
+    }
+    for name, call in calls.items():
+        with pytest.raises(TypeError, match=rf"^{name}.* be a matrix in memory; got .*Batches"):
+            call()
+
+
+@pytest.mark.parametrize("n_features", [None, 3])
+def test_a_file_without_rows_has_no_batches_either(tmp_path, n_features):
+    path = tmp_path / "empty.txt"
+    for text in ("", "# nothing\n"):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=r"empty\.txt, line 1, .* must have rows; got none"):
+            list(read_batches(path, n_features=n_features))
+    done = run("convert", path, tmp_path / "empty.parquet")
+    assert (done.exit_code, "must have rows" in done.stderr) == (1, True)
+    assert not (tmp_path / "empty.parquet").exists()
+
+
+def test_standard_input_is_read_in_batches_once(tmp_path):
+    path, model = tmp_path / "train.txt", tmp_path / "model.treerank"
+    write_letor(path, X, Y, QID)
+    ranker().fit(X, Y, QID).save(model)
+    content, memory = path.read_bytes(), ["--memory", "1MB"]
+    expected = run("rank", model, path).stdout
+    assert run("rank", model, "-", *memory, input=content).stdout == expected
+    again = run("fit", "-", "--model", model, *memory, "--n-features", 4, input=content)
+    assert (again.exit_code, "-: must be a file, to be read again" in again.stderr) == (1, True)

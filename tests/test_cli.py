@@ -8,6 +8,7 @@ import re
 from importlib.metadata import version
 
 import numpy as np
+import polars as pl
 import pytest
 from command_line import ESCAPE, SMALL, letor_files, run
 
@@ -336,6 +337,30 @@ def test_export_writes_what_the_library_would_and_reports(files, loaded, tmp_pat
     assert "0 pairs change order" in result.stdout
 
 
+def test_trees_of_other_programs_rank_files_in_batches(files, tmp_path):
+    treerank.load(files.model).feature_part_.booster_.save_model(tmp_path / "model.txt")
+    by = [run("rank", tmp_path / "model.txt", files.test, *o) for o in ([], ["--memory", "1GB"])]
+    assert by[1].exit_code == 0, by[1].stderr
+    assert by[0].stdout == by[1].stdout
+
+
+def test_export_checks_documents_of_a_parquet_file_by_the_names_of_the_model(tmp_path):
+    pytest.importorskip("pyarrow")
+    X, y, qid = treerank.make_web_search(10, n_features=3, random_state=0)
+    frame = pl.DataFrame({f"f{j}": X[:, j] for j in range(3)} | {"grade": y, "search": qid})
+    frame.write_parquet(tmp_path / "train.parquet")
+    frame.select(["search", "f2", "grade", "f0", "f1"]).write_parquet(tmp_path / "test.parquet")
+    columns = ["--label", "grade", "--query", "search"]
+    files = tmp_path / "model.treerank", tmp_path / "model.json"
+    assert run("fit", tmp_path / "train.parquet", "-m", files[0], *SMALL, *columns).exit_code == 0
+    checked = ["--format", "solr", "--check", tmp_path / "test.parquet", *columns]
+    result = run("export", *files, *checked)
+    assert result.exit_code == 0, result.stderr
+    check = frame.select("f0", "f1", "f2"), y, qid
+    report = treerank.export(treerank.load(files[0]), files[1], format="solr", check=check)
+    assert result.stdout == f"{report}\n"
+
+
 @pytest.mark.parametrize("format", ["opensearch", "solr", "solr-8"])
 def test_export_writes_a_feature_set_with_the_names_of_the_model(files, tmp_path, format):
     paths = tmp_path / "model.json", tmp_path / "features.json"
@@ -358,6 +383,9 @@ def test_export_refuses_before_it_writes(files, tmp_path):
     features = tmp_path / "features.json"
     wrong = run("export", files.model, output, "--format", "c", "--features", features)
     assert "format must be one of" in wrong.stderr
+    both = ["--format", "solr", "--allow", "unchecked", "--features", tmp_path / "." / "model"]
+    wrong = run("export", files.model, output, *both)
+    assert "model: the features must not be written to the file of the model." in wrong.stderr
     assert not output.exists()
     assert not features.exists()
     allowed = run("export", files.model, output, "--format", "solr", "--allow", "unchecked")

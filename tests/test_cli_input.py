@@ -52,6 +52,17 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
         ("fit", files.train, "-m", tmp_path / "m", "--feature-part", "linear"): (
             "feature_part must grow trees; got 'linear'"
         ),
+        ("fit", files.train, "-m", tmp_path / "m", "--feature-part", "soft_trees"): (
+            "feature_part must grow trees of leaves; got 'soft_trees'"
+        ),
+        ("fit", files.train, "-m", tmp_path / "m", "--memory", "1GB", "--cache"): (
+            f"cache must not be set for batches of a LETOR file; got True for {files.train}"
+        ),
+        ("rank", files.model, files.test, "--memory", "1GB", "--sparse"): (
+            "sparse must not be set for batches of a LETOR file; got True"
+        ),
+        ("fit", files.train, "-m", "-"): "-: is standard input; a file to write needs a name",
+        ("convert", files.train, "-"): "-: is standard input; a file to write needs a name",
         ("fit", files.train, "-m", tmp_path / "m", "--loss", "listnet", "--weight", "map"): (
             "weight must be None for loss='listnet'"
         ),
@@ -61,6 +72,15 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
         assert result.exit_code == 1
         assert message in result.stderr
         assert result.stderr.count("\n") == 1
+
+
+def test_a_table_of_another_format_is_told_what_rows_are(tmp_path):
+    path = tmp_path / "train.csv"
+    path.write_text("price,label,query\n1,2,3\n")
+    result = run("fit", path, "-m", tmp_path / "m", "-q")
+    assert "got 'price,label,query'. A row of a LETOR file is like '2 qid:7 1:0.5'" in result.stderr
+    path.write_text("2 qid:1 1:0.5\nx\n")
+    assert run("fit", path, "-m", tmp_path / "m", "-q").stderr.endswith("got 'x'.\n")
 
 
 def test_settings_are_refused_before_anything_is_read(files, tmp_path):

@@ -277,6 +277,15 @@ def test_clicks_count_by_their_value():
     assert found.estimates["doubly_robust"].estimate == pytest.approx(expected / 5, rel=0.1)
 
 
+def test_propensities_of_positions_below_the_log_may_be_unknown():
+    log, scores = drawn(50, 0), np.arange(30.0)
+    found = [
+        evaluate_from_log(log, scores, propensities=theta, n_resamples=2, random_state=0)
+        for theta in (THETA, [*THETA, np.nan, 0.1])
+    ]
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -300,10 +309,17 @@ def test_clicks_count_by_their_value():
         ({"scores": [1.0]}, "scores must have one entry per document; got 1 for 30"),
         ({"baseline": [1.0]}, "baseline must have one entry per document; got 1 for 30"),
         ({"relevance": [1.0]}, "relevance must have one entry per document; got 1 for 30"),
+        ({"exposure": [*np.ones(29), -0.1]}, "exposure must not be negative; got -0.1 in row 29"),
+        (
+            {"candidates": Items(np.repeat(77, 30), np.arange(30))},
+            r"candidates must be of queries of the log; got none of them, but such as \(77, 0\)",
+        ),
         ({"reward": "money"}, r"reward must be one of \['clicks', 'dcg', 'first_click', 'rec"),
         ({"clip": 0}, "clip must be a finite number above 0; got 0"),
         ({"n_resamples": 1}, "n_resamples must be a whole number of at least 2; got 1"),
         ({"propensities": [0.5, 0]}, r"propensities must be above 0 .* got 0.0 at position 2"),
+        ({"propensities": [1, np.nan, 1, 1]}, "propensities must be known at .* at position 2"),
+        ({"propensities": [[0.5]]}, r"propensities must be one-dimensional; got shape \(1, 1\)"),
     ],
 )
 def test_bad_input_is_named(options, message):
@@ -359,6 +375,10 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     refused = run(*command[:3], "--reward", "dcg")
     assert "--reward, --click-value and --propensity must come with --log." in refused.stderr
     assert run(*command, "--reward", "money").exit_code == 2
-    refused = run(*command, "--metric", "map")
-    assert refused.exit_code == 1
-    assert "--log must be without --metric" in refused.stderr
+    for option in (["--metric", "map"], ["--sparse"], ["--cache"]):
+        refused = run(*command, *option)
+        assert refused.exit_code == 1
+        assert "--log must be without --metric" in refused.stderr
+    TreeDirectRanker("line").fit(features.rename({"c": "d"}), Y, QID).save(command[1])
+    refused = run(*command)
+    assert "documents.parquet, column 'd': must exist; got ['c', 'b', 'a']." in refused.stderr

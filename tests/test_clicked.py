@@ -265,7 +265,7 @@ def test_a_sparse_matrix_is_the_matrix_that_it_stands_for(fitted):
     assert ranker.predict(sparse.csr_matrix(X)) == pytest.approx(fitted.predict(X))
     assert (ranker.propensities_ == fitted.propensities_).all()
     needs_dense = small(clicks=ClickRelevance("mlp"))
-    with pytest.raises(TypeError, match=r"X must be dense for clicks=ClickRelevance.*'mlp'"):
+    with pytest.raises(TypeError, match=r"X must be dense for clicks=ClickRelevance\('mlp'\), wh"):
         needs_dense.fit(**ROWS | {"X": sparse.csr_matrix(ROWS["X"])})
 
 
@@ -386,6 +386,27 @@ def test_documents_that_never_change_their_position_are_a_warning():
 def test_sessions_instead_of_queries_are_a_warning():
     with pytest.warns(UserWarning, match="If qid is the session, give the query instead"):
         small().fit(**session_data(LOG, DOCUMENTS)._asdict())
+
+
+def test_propensities_with_gaps_are_taken_back_as_they_were_estimated():
+    at_gaps = ROWS | {"position": 2 * ROWS["position"] + 1}
+    estimated = small().fit(**at_gaps)
+    theta = estimated.propensities_
+    assert np.isnan(theta[:2]).all()
+    given = small(clicks=ClickRelevance(FEW, propensities=np.append(theta, np.nan))).fit(**at_gaps)
+    assert (given.predict(X) == estimated.predict(X)).all()
+    np.testing.assert_array_equal(given.propensities_, theta)
+    trust = np.where(np.isnan(theta), np.nan, 0.0)
+    for clicks in (
+        ClickRelevance(FEW, propensities=theta, trust=trust),
+        ClickRelevance(FEW, propensities=np.nan_to_num(theta, nan=1.0)),
+    ):
+        assert (small(clicks=clicks).fit(**at_gaps).predict(X) == given.predict(X)).all()
+    with pytest.raises(ValueError, match=r"propensities must be known .*; got nan at position 1"):
+        small(clicks=ClickRelevance(FEW, propensities=theta)).fit(**ROWS)
+    unknown = ClickRelevance(FEW, propensities=np.ones(21), trust=trust)
+    with pytest.raises(ValueError, match=r"trust must be known .*; got nan at position 1"):
+        small(clicks=unknown).fit(**ROWS)
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from treerank import (
     TreeDirectRanker,
     XGBoostTrees,
     make_web_search,
+    read_batches,
     read_letor,
     write_letor,
 )
@@ -232,6 +233,17 @@ def test_what_a_reader_returned_is_checked(ranker, data, tmp_path):
     read = read_letor(tmp_path / "data.txt")
     reports = [export(ranker, tmp_path / "m", format="solr", check=each) for each in (read, data)]
     assert reports[0] == reports[1]
+
+
+def test_documents_to_check_are_a_file_as_elsewhere_but_no_batches(ranker, data, tmp_path):
+    path = tmp_path / "data.txt"
+    write_letor(path, *data)
+    checks = data, path, str(path), (path,)
+    reports = [export(ranker, tmp_path / "m", format="solr", check=each) for each in checks]
+    assert reports == [reports[0]] * 4
+    for batches in (read_batches(path), (read_batches(path),)):
+        with pytest.raises(TypeError, match=r"check: X must be a matrix in memory; got .*Batches"):
+            export(ranker, tmp_path / "m", format="solr", check=batches)
 
 
 def test_names_of_columns_are_the_names_of_features(data, tmp_path):

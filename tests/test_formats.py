@@ -3,6 +3,7 @@
 import gzip
 
 import pytest
+from command_line import run
 
 from treerank.datasets import formats
 
@@ -22,6 +23,30 @@ def test_data_are_written_and_read_by_the_suffix(tmp_path):
 @pytest.mark.parametrize("name", ["a.txt", "a.txt.gz", "a.dat", "a.gz", "txt"])
 def test_any_other_suffix_is_letor(name):
     assert formats.format_of(name) is formats.LETOR
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.txt.bz2", "a.gz", "A.PARQUET", "a.parquet.gz"])
+def test_no_file_is_written_under_the_suffix_of_no_format(tmp_path, name):
+    message = rf"{name}: .* LETOR \(.txt, .txt.gz\), Parquet \(.parquet\); got the suffix '\.\w+'"
+    with pytest.raises(ValueError, match=message):
+        formats.write_ranking_data(tmp_path / name, [[1.0]], [1], [7])
+    assert not (tmp_path / name).exists()
+
+
+def test_a_conversion_names_the_formats_before_it_reads(tmp_path):
+    source, target = tmp_path / "a.txt", tmp_path / "a.csv"
+    source.write_text("no LETOR file")
+    refused = run("convert", source, target)
+    assert refused.exit_code == 1
+    assert "a.csv: the name must be that of LETOR (.txt, .txt.gz)," in refused.stderr
+    assert not target.exists()
+
+
+def test_a_name_without_a_suffix_is_written_as_letor(tmp_path):
+    folder = tmp_path / "a.csv"
+    folder.mkdir()
+    formats.write_ranking_data(folder / "rows", [[1.0]], [1], [7])
+    assert (folder / "rows").read_text() == "1 qid:7 1:1\n"
 
 
 def test_the_longest_suffix_decides(monkeypatch):

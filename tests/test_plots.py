@@ -118,6 +118,13 @@ def test_propensities_and_their_intervals_are_the_values():
     assert ax.get_ylim()[0] == 0
 
 
+def test_propensities_of_positions_that_show_nothing_are_left_out():
+    ax = propensity_curves({"a": [1, np.nan, 0.5]})
+    np.testing.assert_array_equal(ax.lines[0].get_ydata(), [1, np.nan, 0.5])
+    with pytest.raises(ValueError, match="propensities must be finite; got inf in row 1"):
+        propensity_curves({"a": [np.nan, np.inf]})
+
+
 def test_a_fitted_ranker_brings_its_own_curve():
     fitted = SimpleNamespace(evals_result_={"validation": {"ndcg@10": [0.1, 0.2]}})
     np.testing.assert_array_equal(learning_curves({"a": fitted}).lines[0].get_ydata(), [0.1, 0.2])

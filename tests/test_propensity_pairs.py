@@ -85,3 +85,15 @@ def test_wrong_settings_are_named(settings, message):
 def test_each_position_needs_a_propensity():
     with pytest.raises(ValueError, match="an entry for each of 5 positions; got 3"):
         make_objective(**CLICKS, loss=PropensityPairs(THETA[:3]))
+
+
+def test_a_position_without_clicks_needs_no_propensity():
+    clicked = CLICKS | {"y": np.where(LOG.position == 4, 0.0, CLICKS["y"])}
+    known, unknown = (
+        make_objective(**clicked, loss=PropensityPairs([*THETA[:3], fourth, *THETA[4:]]))
+        for fourth in (THETA[3], np.nan)
+    )
+    for found, expected in zip(unknown(SCORES), known(SCORES), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(ValueError, match=r"propensities must be known .*; got nan at position 4"):
+        make_objective(**CLICKS, loss=PropensityPairs([*THETA[:3], np.nan, *THETA[4:]]))

@@ -179,7 +179,7 @@ def test_labels_of_another_length_are_not_blamed_on_the_queries(data):
 
 
 def test_pairs_for_a_loss_without_pairs_are_refused_without_row_numbers(data):
-    message = "given_pairs must be None for loss='listnet', which has no pairs; got 1 of them"
+    message = "given_pairs must be None for loss='listnet', which does not read them; got 1"
     with pytest.raises(ValueError, match=message):
         some_ranker(loss="listnet").fit(*data, given_pairs=[[0, 1]])
 
@@ -236,7 +236,10 @@ def test_numbers_beyond_single_precision_are_refused_by_xgboost_alone(data):
         ({"weight": "ngcd"}, "weight must be .*'ndcg'.*; got 'ngcd'"),
         ({"pairs": "some"}, "pairs must be .*'all'.*; got 'some'"),
         ({"pairs": "with_ties"}, "weight must be one of .* for pairs of equal labels"),
-        ({"loss": "listnet", "weight": "map"}, "weight must be None for loss='listnet', which has"),
+        (
+            {"loss": "listnet", "weight": "map"},
+            "weight must be None for loss='listnet', which does",
+        ),
         ({"sigma": "auto"}, "sigma must be a finite number above 0; got 'auto'"),
         ({"tau": "relu"}, r"tau must be one of .*'tanh'\]; got 'relu'"),
         ({"head_alpha": -1.0}, "head_alpha must be a finite number of at least 0; got -1.0"),

@@ -16,6 +16,7 @@ from sklearn.linear_model import LinearRegression
 import treerank
 from treerank import make_web_search, report
 from treerank.baselines import RankSVM
+from treerank.clicks import ClickRelevance
 from treerank.evaluation import compare
 from treerank.inspection import permutation_importance, slices
 from treerank.reports.charts import bar, line_chart, ticks
@@ -190,6 +191,26 @@ def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
     assert "Learning curve" in html
     assert "No difference from the baseline is shown by first_label" in html
     assert made._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_clicks_that_were_trained_on_are_told_from_labels():
+    X, y, qid = make_web_search(12, documents_per_query=8, n_features=4, random_state=0)
+    position = np.tile(np.arange(1, 9), 12)
+    clicked = (y > 1).astype(float)
+    part = treerank.LightGBMTrees(n_estimators=3, min_child_samples=5, n_jobs=1)
+    clicks = ClickRelevance(part, propensities=1 / np.arange(1, 9))
+    fitted = treerank.TreeDirectRanker(part, clicks=clicks, random_state=0)
+    fitted.fit(X, clicked, qid, position=position)
+    text = Tags(fitted.report(X, y, qid, train=(X, clicked, qid), n_examples=1).html).text
+    share = f"{100 * clicked.mean():.1f}\xa0%"
+    assert f"The training data are shown documents, and {share} of their rows are clicks" in text
+    assert "Shares of labelslabeltest0" in text
+    judged = Tags(fitted.report(X, y, qid, train=(X, y, qid), n_examples=1).html).text
+    assert "shown documents" not in judged
+    assert "Shares of labelslabeltesttrain0" in judged
+    labeled = treerank.TreeDirectRanker(part, random_state=0).fit(X, clicked, qid)
+    by_labels = labeled.report(X, y, qid, train=(X, clicked, qid), n_examples=1).html
+    assert "Shares of labelslabeltesttrain0" in Tags(by_labels).text
 
 
 def test_the_command_writes_a_page(tmp_path):

@@ -4,8 +4,10 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from drawn_forests import drawn_documents, drawn_forest, one_leaf
+from scipy.sparse import csr_matrix
 
 from treerank import MLP, ForestRanker, HistogramTrees, LightGBMTrees, TreeDirectRanker
 from treerank.forests.scoring import forest_leaves, forest_scores
@@ -73,6 +75,29 @@ def test_a_scorer_of_a_ranker_predicts(part):
     scorer = ranker.scorer()
     for rows in (X, X[:7], np.asfortranarray(X), X.astype(np.float32), X.tolist()):
         np.testing.assert_array_equal(scorer(rows), ranker.predict(rows))
+
+
+@pytest.mark.parametrize("n", [1, 5, 200])
+def test_a_scorer_refuses_what_predict_refuses(n):
+    random = np.random.default_rng(0)
+    ranker = ForestRanker(drawn_forest(random, n_trees=3))
+    X = random.normal(size=(n, 4))
+    X[:, 1] = np.nan
+    np.testing.assert_array_equal(ranker.scorer()(X), ranker.predict(X))
+    np.testing.assert_array_equal(ranker.scorer()(X * np.nan), ranker.predict(X * np.nan))
+    for infinite in (np.inf, -np.inf):
+        wrong = X.copy()
+        wrong[-1, 3] = infinite
+        for rows in (wrong, np.asfortranarray(wrong), wrong.astype(np.float32), wrong.tolist()):
+            message = f"X must not be infinite; got {infinite} in row {n - 1}, column 3"
+            with pytest.raises(ValueError, match=message):
+                ranker.scorer()(rows)
+            with pytest.raises(ValueError, match="contains infinity"):
+                ranker.predict(rows)
+    masked, dates = np.ma.array(X, mask=X > 0), X.astype("M8[s]")
+    for rows in (masked, dates, X + 1j, pd.DataFrame(X), csr_matrix(X)):
+        with pytest.raises((TypeError, ValueError), match="X must "):
+            ranker.scorer()(rows)
 
 
 def test_several_threads_share_a_scorer():

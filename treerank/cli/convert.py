@@ -8,7 +8,13 @@ import typer
 
 from treerank.cli.console import Reporter
 from treerank.cli.options import DataFile, Label, Query, Quiet, check_written, given
-from treerank.datasets.formats import PARQUET, format_names, format_of, read_batches
+from treerank.datasets.formats import (
+    PARQUET,
+    format_names,
+    format_of,
+    format_to_write,
+    read_batches,
+)
 from treerank.datasets.ranking_data import RankingData
 from treerank.lazy import load_object
 
@@ -29,17 +35,18 @@ def convert(
     larger than memory. An existing file is replaced only once the new one is whole.
     """
     check_written(target, data)
+    writer = format_to_write(target)
     reporter = Reporter(quiet)
     columns = given(label=label, query=query)
     reading = columns if format_of(data) is PARQUET else {}
-    writing = columns if format_of(target) is PARQUET else {}
+    writing = columns if writer is PARQUET else {}
     if columns and not reading and not writing:
         raise typer.BadParameter("must come with a Parquet file.", param_hint="--label, --query")
     batches = read_batches(data, n_features=n_features, comments=True, **reading)
     with reporter.counting(f"writing {target}"):
         n_rows: list[int] = []
         counted = _counted(batches, n_rows)
-        load_object(format_of(target).batch_writer)(target, counted, **writing)
+        load_object(writer.batch_writer)(target, counted, **writing)
     reporter.say(f"wrote {target}: {sum(n_rows)} documents")
 
 

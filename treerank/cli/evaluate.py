@@ -78,8 +78,11 @@ def evaluate(
     reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
     reporter = Reporter(quiet)
     if log is not None:
-        if metric or per_query or label or memory:
-            raise ValueError("--log must be without --metric, --per-query, --label and --memory.")
+        if metric or per_query or label or memory or sparse or cache:
+            raise ValueError(
+                "--log must be without --metric, --per-query, --label, --memory, --sparse and "
+                "--cache."
+            )
         evaluate_log = load_object("treerank.cli.log_evaluation:evaluate_log")
         options = given(reward=reward, click_value=click_value, propensity=propensity)
         options["query"] = query or "query"

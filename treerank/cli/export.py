@@ -8,13 +8,16 @@ import typer
 from treerank.checks import check_choice
 from treerank.cli.console import Reporter
 from treerank.cli.options import (
+    Label,
     ModelFile,
+    Query,
     Quiet,
     Sparse,
     check_written,
     checked,
     choice,
-    read_data,
+    given,
+    read_for,
     read_model,
 )
 from treerank.exports.exporting import REASONS, check_reason
@@ -43,6 +46,8 @@ def export(
         Path | None,
         typer.Option(help=f"Also write a draft of the feature set; for {', '.join(FEATURE_SETS)}."),
     ] = None,
+    label: Label = None,
+    query: Query = None,
     sparse: Sparse = False,
     quiet: Quiet = False,
 ) -> None:
@@ -55,11 +60,15 @@ def export(
     if features is not None:
         check_choice("format", format, FEATURE_SETS)
         check_written(features, model, check)
+        if features.resolve() == output.resolve():
+            raise ValueError(
+                f"{features}: the features must not be written to the file of the model."
+            )
     reporter, ranker = Reporter(quiet), read_model(model)
     documents = None
     if check is not None:
-        data = read_data(reporter, check, n_features=ranker.n_features_in_, sparse=sparse)
-        documents = data.X, data.y, data.qid
+        columns = given(label=label, query=query)
+        documents = tuple(read_for(ranker, reporter, check, sparse=sparse, **columns))
     report = export_ranker(ranker, output, format=format, check=documents, allow=allow or ())
     if features is not None:
         write_feature_set(ranker, features, format=format)

@@ -96,23 +96,14 @@ def fit(
 
     An existing model file is replaced only once the new one is whole.
     """
-    part: Any
     if best:
         _refuse_trees(feature_part, n_estimators, num_leaves, learning_rate, early_stopping_rounds)
-        part = make_feature_part(TreeDirectRanker.best().feature_part)
-        part.set_params(**{f"{place}__n_jobs": n_jobs for place in range(1, len(part.parts))})
+        part = _best_part(n_jobs)
     else:
         part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
         part.set_params(early_stopping_rounds=early_stopping_rounds, n_jobs=n_jobs)
     part.set_params(random_state=random_state)
-    if sparse and not reads_sparse(part):
-        raise typer.BadParameter(
-            "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
-        )
-    if memory is not None and not getattr(part, "accepts_batches", False):
-        raise typer.BadParameter(
-            "must come with a --feature-part lightgbm, xgboost or histogram.", param_hint="--memory"
-        )
+    _refuse_reading(part, sparse, memory)
     if workers is not None:
         _refuse_beside_workers(feature_part, best, memory, sparse, cache, n_features)
         part.set_params(**_LEAVES_BY_WORKERS.get(feature_part, {}))
@@ -174,6 +165,24 @@ def _refuse_trees(feature_part, *sizes):
     usual = (*(_TREES[name] for name in ("n_estimators", "num_leaves", "learning_rate")), None)
     if feature_part != _DEFAULTS["feature_part"] or sizes != usual:
         raise typer.BadParameter("must come without settings of trees.", param_hint="--best")
+
+
+def _best_part(n_jobs: int | None) -> Any:
+    """Return the feature part that ranks small data best, with so many threads."""
+    part: Any = make_feature_part(TreeDirectRanker.best().feature_part)
+    return part.set_params(**{f"{place}__n_jobs": n_jobs for place in range(1, len(part.parts))})
+
+
+def _refuse_reading(part, sparse, memory):
+    """Refuse sparse data and batches for a feature part that does not read them."""
+    if sparse and not reads_sparse(part):
+        raise typer.BadParameter(
+            "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
+        )
+    if memory is not None and not getattr(part, "accepts_batches", False):
+        raise typer.BadParameter(
+            "must come with a --feature-part lightgbm, xgboost or histogram.", param_hint="--memory"
+        )
 
 
 def _refuse_beside_workers(feature_part, *others):

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from treerank.checks import shown
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.options import read_model
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
@@ -36,7 +37,13 @@ def evaluate_log(
         X = features_of(clicks.items, data, query=query, document="document")
     names = getattr(ranker, "feature_names_in_", None)
     frame: Any = as_frame(X)
-    X = X if names is None else frame.select(list(names)).to_native()
+    if names is not None:
+        missing = [name for name in names if name not in frame.columns]
+        if missing:
+            raise ValueError(
+                f"{data}, column {missing[0]!r}: must exist; got {shown(frame.columns)}."
+            )
+        X = frame.select(list(names)).to_native()
     with reporter.counting("measuring"):
         value = clicks.extra.get(click_value or "")
         options: dict[str, Any] = {"reward": reward, "click_value": value, "random_state": 0}

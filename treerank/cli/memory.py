@@ -10,11 +10,10 @@ import typer
 
 from treerank.checks import shown
 from treerank.cli.console import Reporter
-from treerank.cli.options import checked, read_model_and_data, width_of
+from treerank.cli.options import checked, read_model, read_model_and_data, width_for
 from treerank.datasets.formats import PARQUET, format_of, read_batches
 from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
 from treerank.inputs.grouping import joined_ids
-from treerank.registry import load
 
 #: A batch, with its copies, may take so small a share of the memory.
 _BATCHES_IN_MEMORY = 100
@@ -48,9 +47,10 @@ Memory = Annotated[
 
 def in_batches(path: Path, memory: str, **options: Any) -> Batches:
     """Return the rows of a file in batches that take a small share of the memory."""
-    width = next(iter(read_batches(path, batch_size=1, **options))).X.shape[1]
-    if format_of(path) is not PARQUET:
-        options |= {"n_features": width}
+    width = options.get("n_features") or len(options.get("features") or ())
+    if not width:
+        width = next(iter(read_batches(path, batch_size=1, **options))).X.shape[1]
+        options |= {} if format_of(path) is PARQUET else {"n_features": width}
     share = memory_size(memory) // (_BATCHES_IN_MEMORY * 8 * width)
     return read_batches(path, batch_size=max(1, min(share, rows_at_once(width))), **options)
 
@@ -62,8 +62,8 @@ def score_data(
     if memory is None:
         ranker, data = read_model_and_data(reporter, model, path, **options)
         return ranker.predict(data.X), data
-    ranker = load(model)
-    width = width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
+    ranker = read_model(model)
+    width = width_for(ranker, path)
     scores, parts = [], []
     with reporter.counting(f"reading {path}"):
         for part in in_batches(path, memory, **width, **options):

@@ -11,6 +11,7 @@ from treerank.cli.console import Reporter
 from treerank.datasets.formats import PARQUET, format_names, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
 from treerank.files.archive import is_archive
+from treerank.files.compression import STANDARD_INPUT
 from treerank.files.replaced import check_output
 from treerank.imports.reading import READERS, read_forest
 from treerank.metrics.registry import get_metric
@@ -102,6 +103,8 @@ def width_of(path: Path, n_features: int, names: Iterable[str] | None) -> dict[s
 
 def check_written(path: Path, *read: Path | None) -> None:
     """Refuse before any work a file that cannot be written, or that the command reads."""
+    if str(path) == STANDARD_INPUT:
+        raise ValueError(f"{path}: is standard input; a file to write needs a name.")
     check_output(path)
     for other in read:
         if other is not None and path.is_file() and other.exists() and path.samefile(other):
@@ -127,6 +130,15 @@ def read_model_and_data(
     reporter: Reporter, model: Path, path: Path, **options: Any
 ) -> tuple[Any, RankingData]:
     """Read a model and a data file with its number of features."""
-    ranker: Any = read_model(model)
-    width = width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))
-    return ranker, read_data(reporter, path, **width, **options)
+    ranker = read_model(model)
+    return ranker, read_for(ranker, reporter, path, **options)
+
+
+def read_for(ranker: Any, reporter: Reporter, path: Path, **options: Any) -> RankingData:
+    """Read a data file with the features of a ranker."""
+    return read_data(reporter, path, **width_for(ranker, path), **options)
+
+
+def width_for(ranker: Any, path: Path) -> dict[str, Any]:
+    """Return the options by which a reader gives the features of a ranker."""
+    return width_of(path, ranker.n_features_in_, getattr(ranker, "feature_names_in_", None))

@@ -5,6 +5,9 @@ from typing import Any
 
 from treerank.feature_parts.registry import make_feature_part
 
+#: What engines call the largest number of leaves of a tree.
+_LEAVES = ("num_leaves", "max_leaves")
+
 
 def tree_parameters(
     known: Collection[str], n_estimators: int, num_leaves: int, learning_rate: float
@@ -33,7 +36,7 @@ def tree_parameters(
     >>> tree_parameters({"n_estimators", "num_leaves", "learning_rate"}, 100, 31, 0.1)
     {'n_estimators': 100, 'learning_rate': 0.1, 'num_leaves': 31}
     """
-    leaves = "num_leaves" if "num_leaves" in known else "max_leaves"
+    leaves = _LEAVES[0] if _LEAVES[0] in known else _LEAVES[1]
     parameters = {"n_estimators": n_estimators, "learning_rate": learning_rate, leaves: num_leaves}
     by_leaf = {"max_depth": 0, "grow_policy": "lossguide"} if "tree_method" in known else {}
     return parameters | by_leaf
@@ -45,4 +48,6 @@ def make_trees(feature_part: str, n_estimators: int, num_leaves: int, learning_r
     known = part.get_params()
     if "n_estimators" not in known:
         raise ValueError(f"feature_part must grow trees; got {feature_part!r}.")
+    if known.keys().isdisjoint(_LEAVES):
+        raise ValueError(f"feature_part must grow trees of leaves; got {feature_part!r}.")
     return part.set_params(**tree_parameters(known, n_estimators, num_leaves, learning_rate))

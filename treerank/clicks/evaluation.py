@@ -142,6 +142,9 @@ def evaluate_from_log(
         None if column is None else check_column(name, column, len(candidates))
         for name, column in (("exposure", exposure), ("relevance", relevance))
     ]
+    if given[0] is not None and given[0].min() < 0:
+        row = int(np.argmin(given[0]))
+        raise ValueError(f"exposure must not be negative; got {given[0][row]} in row {row}.")
     clicks = _valued_clicks(log, click_value, earning)
     logged = check_logged(log, logged_propensities, can_use=earning.propensities is None)
     sums = _Sums(log, clicks, candidates, theta, clip, given[0], given[1], logged)
@@ -253,6 +256,11 @@ def _valued_clicks(log: ClickLog, value: ArrayLike | None, reward: Reward) -> np
 
 def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
     """Return a number for the query of each candidate, and of each session."""
+    if not np.isin(log.query, candidates.query).any():
+        raise ValueError(
+            "candidates must be of queries of the log; got none of them, but such as "
+            f"{candidates.shown(0)}."
+        )
     codes = QueryGroups.from_qid(np.concatenate([candidates.query, log.query])).codes
     return codes[: len(candidates)], codes[len(candidates) :]
 
@@ -260,7 +268,7 @@ def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
 def _propensities(log: ClickLog, propensities: Any) -> np.ndarray:
     if propensities is None:
         return estimate_propensities(log)
-    return check_propensities(propensities, log.n_positions)
+    return check_propensities(propensities, log.n_at > 0)
 
 
 def _overlap(sums: ItemSums, others: list[str]) -> float:

@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_column, shown, warn_user
+from treerank.checks import as_numbers, shown, warn_user
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.log import ClickLog
 from treerank.parameters import Level, Seed, Several, check_arguments
@@ -170,50 +170,67 @@ def _of_resample(log: ClickLog, estimate: Any, rng: np.random.RandomState) -> np
     return found
 
 
-def check_propensities(propensities: object, n_positions: int) -> np.ndarray:
+def check_propensities(propensities: object, is_shown: np.ndarray) -> np.ndarray:
     """Return given propensities; refuse what is not above 0 and at most 1, or too short.
+
+    Parameters
+    ----------
+    propensities : array-like
+        Propensity of each position; NaN where it is not known.
+    is_shown : ndarray of bool of shape (n_positions,)
+        Whether each position shows documents, so that its propensity must be known.
 
     Examples
     --------
-    >>> check_propensities([1.0, 0.0], 2)
+    >>> check_propensities([1.0, np.nan, 0.5], np.array([True, False]))
+    array([ 1., nan])
+    >>> check_propensities([1.0, 0.0], np.array([True, True]))
     Traceback (most recent call last):
     ...
     ValueError: propensities must be above 0 and at most 1; got 0.0 at position 2.
     """
-    given = check_column("propensities", propensities)  # type: ignore[arg-type]
-    in_range = (given > 0) & (given <= 1)
-    return _checked("propensities", given, in_range, "above 0 and at most 1", n_positions)
+    given = as_numbers("propensities", propensities)
+    is_allowed = (given > 0) & (given <= 1)
+    return _checked("propensities", given, is_allowed, "above 0 and at most 1", is_shown)
 
 
-def check_trust(trust: object, n_positions: int) -> np.ndarray:
+def check_trust(trust: object, is_shown: np.ndarray) -> np.ndarray:
     """Return given probabilities of clicks by trust; refuse what is below 0 or not below 1.
 
     Examples
     --------
-    >>> check_trust([0.2, 1.0], 2)
+    >>> check_trust([0.2, 1.0], np.array([True, True]))
     Traceback (most recent call last):
     ...
     ValueError: trust must be at least 0 and below 1; got 1.0 at position 2.
     """
-    given = check_column("trust", trust)  # type: ignore[arg-type]
-    in_range = (given >= 0) & (given < 1)
-    return _checked("trust", given, in_range, "at least 0 and below 1", n_positions)
+    given = as_numbers("trust", trust)
+    is_allowed = (given >= 0) & (given < 1)
+    return _checked("trust", given, is_allowed, "at least 0 and below 1", is_shown)
 
 
 def _checked(
-    name: str, given: np.ndarray, in_range: np.ndarray, rule: str, n_positions: int
+    name: str, given: np.ndarray, is_allowed: np.ndarray, rule: str, is_shown: np.ndarray
 ) -> np.ndarray:
-    """Return the numbers of the positions there are; refuse one out of range, and fewer."""
-    if not in_range.all():
-        place = int(np.argmin(in_range))
+    """Return the numbers of the positions there are; refuse wrong and missing ones, and fewer."""
+    n = len(is_shown)
+    if given.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got shape {given.shape}.")
+    wrong = ~is_allowed & ~np.isnan(given)
+    if wrong.any():
+        place = int(np.argmax(wrong))
         raise ValueError(
             f"{name} must be {rule}; got {float(given[place])!r} at position {place + 1}."
         )
-    if len(given) < n_positions:
+    if len(given) < n:
+        raise ValueError(f"{name} must have an entry for each of {n} positions; got {len(given)}.")
+    unknown = is_shown & np.isnan(given[:n])
+    if unknown.any():
         raise ValueError(
-            f"{name} must have an entry for each of {n_positions} positions; got {len(given)}."
+            f"{name} must be known at each position that shows documents; got nan at position "
+            f"{int(np.argmax(unknown)) + 1}."
         )
-    return given[:n_positions]
+    return given[:n]
 
 
 def check_clicked(counts: ClickCounts) -> None:

@@ -33,7 +33,8 @@ class PropensityPairs:
     ----------
     propensities : array-like of shape (n_positions,)
         Probability that each position is examined, as
-        :func:`~treerank.clicks.propensities.estimate_propensities` returns it.
+        :func:`~treerank.clicks.propensities.estimate_propensities` returns it. That of a position
+        without clicks may be NaN.
     clip : float, default=10.0
         Largest weight of a click, at least 1, before weights are divided by their mean.
     weight : str or PairWeight, default="ndcg"
@@ -68,7 +69,7 @@ class PropensityPairs:
     def __post_init__(self) -> None:
         """Check the settings."""
         check_parameters(self)
-        check_propensities(self.propensities, 1)
+        check_propensities(self.propensities, np.zeros(1, dtype=bool))  # positions come with bind
 
     def bind(self, judgments: Judgments) -> SummableObjective:
         """Return the logistic loss of the pairs of sessions, clicks weighted by propensities."""
@@ -80,7 +81,8 @@ class PropensityPairs:
         """Return the weight of each click, 1 on average, and 1 for what was skipped."""
         position, clicked = judgments.position, judgments.y > 0
         assert position is not None
-        theta = check_propensities(self.propensities, int(position.max()))[position - 1]
+        has_click = np.bincount(position - 1, clicked) > 0
+        theta = check_propensities(self.propensities, has_click)[position - 1]
         weights = np.where(clicked, np.minimum(1 / theta, self.clip), 1.0)
         if clicked.any():
             clicks = judgments.sample_weight[clicked]

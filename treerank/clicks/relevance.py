@@ -95,6 +95,7 @@ class ClickRelevance(BaseEstimator):
         Number of its fits; each leaves out another share of the queries.
     propensities : array-like of shape (n_positions,), default=None
         Probability that each position is examined; ``None`` estimates them. Ones ignore positions.
+        That of a position that shows nothing may be NaN.
     correction : float, default=0.5
         Power of the propensities to which the feature part is fitted: 1 corrects positions in full,
         0 ignores them. Clicks then correct what it predicts, with propensities in full.
@@ -195,7 +196,10 @@ class ClickRelevance(BaseEstimator):
         rows, counts = shown_documents(data)
         X = data.X[rows]
         if issparse(X) and self._dense_reader() is not None:
-            raise TypeError(f"X must be dense for clicks={shown(self)}, which reads no other.")
+            raise TypeError(
+                f"X must be dense for clicks=ClickRelevance({shown(self.feature_part)}), which "
+                "reads no sparse matrices. X.toarray() makes it dense."
+            )
         return self._fit(counts, X, X)
 
     def _fit(self, counts: ClickCounts, X: Any, numbers: Any) -> Self:
@@ -247,9 +251,9 @@ class ClickRelevance(BaseEstimator):
             weight = np.maximum(model.examination_ / model.examination_[0], _LEAST)
             return spread(weight, slots), spread(model.trust_, slots)
         if self.propensities is not None:
-            given = self.trust if is_given else np.zeros(counts.n_slots)
-            trust = check_trust(given, counts.n_slots)
-            return check_propensities(self.propensities, counts.n_slots), trust
+            is_shown = counts.by_slot(counts.shown) > 0
+            trust = check_trust(self.trust if is_given else np.zeros(counts.n_slots), is_shown)
+            return check_propensities(self.propensities, is_shown), trust
         if is_given:
             raise ValueError("propensities must be given where trust is.")
         return estimate_propensities(counts), np.zeros(counts.n_slots)

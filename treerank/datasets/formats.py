@@ -56,7 +56,7 @@ PARQUET = Format(
     "treerank.datasets.parquet:parquet_batches",
     "treerank.datasets.parquet:write_parquet_batches",
 )
-#: The format of each suffix; a file with any other suffix is a LETOR file.
+#: The format of each suffix; a file with any other suffix is read as a LETOR file.
 FORMATS = {".txt": LETOR, ".txt.gz": LETOR, ".parquet": PARQUET}
 
 
@@ -70,6 +70,27 @@ def format_of(path: str | Path) -> Format:
         return FORMATS[max(matches, key=len)]
     is_folder = Path(path).is_dir() and any(Path(path).glob("*.parquet"))
     return PARQUET if is_folder else LETOR
+
+
+def format_to_write(path: str | Path) -> Format:
+    """Return the format of a file to write; refuse a suffix that no format has.
+
+    A name without a suffix is that of a LETOR file.
+
+    Examples
+    --------
+    >>> format_to_write("train.csv")
+    Traceback (most recent call last):
+    ...
+    ValueError: train.csv: the name must be that of LETOR (.txt, .txt.gz), Parquet (.parquet); got \
+the suffix '.csv'.
+    """
+    suffix = Path(path).suffix
+    if suffix and not str(path).endswith(tuple(FORMATS)):
+        raise ValueError(
+            f"{path}: the name must be that of {format_names()}; got the suffix {suffix!r}."
+        )
+    return format_of(path)
 
 
 def format_names() -> str:
@@ -110,7 +131,7 @@ def read_ranking_data(path: str | Path, **options: Any) -> RankingData:
     (array([[0.5, 3. ]]), array([2.]), array([7]))
     """
     found = format_of(path)
-    known = _known(options, found.options, found, path)
+    known = _known(options, found.options, f"a file of format {found.name}", path)
     data: RankingData = _function(found.reader)(path, **known)
     return data
 
@@ -141,7 +162,7 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     """
     found = format_of(path)
     names = [name for name in found.options if name not in ("sparse", "dtype", "cache")]
-    known = _known(options, names, found, path)
+    known = _known(options, names, f"batches of a {found.name} file", path)
     batches: Batches = _function(found.batch_reader)(path, batch_size=batch_size, **known)
     return batches
 
@@ -152,14 +173,11 @@ def _function(path):
         return resolve_name(path)
 
 
-def _known(options, names, found, path):
+def _known(options, names, what, path):
     """Return the options that a reader has; refuse others that are set."""
     for name, value in options.items():
         if name not in names and value not in (None, False):
-            raise ValueError(
-                f"{name} must not be set for a file of format {found.name}; got {shown(value)} for "
-                f"{path}."
-            )
+            raise ValueError(f"{name} must not be set for {what}; got {shown(value)} for {path}.")
     return {name: value for name, value in options.items() if name in names}
 
 
@@ -171,7 +189,7 @@ def write_ranking_data(
     Parameters
     ----------
     path : str or path
-        File to write; see :data:`FORMATS`.
+        File to write, with a suffix of :data:`FORMATS` or none.
     X : array-like or sparse matrix of shape (n_documents, n_features)
         Features.
     y : array-like of shape (n_documents,)
@@ -188,4 +206,4 @@ def write_ranking_data(
     >>> path.read_text()
     '2 qid:7 1:0.5 2:3 # docid = GX1\n'
     """
-    _function(format_of(path).writer)(path, X, y, qid, **options)
+    _function(format_to_write(path).writer)(path, X, y, qid, **options)

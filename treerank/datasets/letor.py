@@ -11,6 +11,7 @@ import reprlib
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,9 +151,13 @@ def letor_batches(
     elif not is_regular_file(path):
         raise ValueError(f"n_features must be set for what is read once; got {str(path)!r}.")
     width, has_text = _measured(path) if n_features is None else (n_features, False)
-    size = batch_size or rows_at_once(width)
+    size, was_read = batch_size or rows_at_once(width), False
 
     def parts() -> Iterator[RankingData]:
+        nonlocal was_read
+        if was_read and not is_regular_file(path):
+            raise ValueError(f"{path}: must be a file, to be read again.")
+        was_read = True
         for part in _parts(path, size, n_features=width, is_sparse=False, keeps_comments=comments):
             yield replace(part, qid=part.qid.astype(str)) if has_text else part
 
@@ -170,22 +175,22 @@ def _measured(path):
 
 def _parts(path, batch_size, **options):
     """Parse a file, a batch of at least so many rows at a time."""
-    table, n_rows = None, 0
     with (
         open_text(path) as text,
         contextlib.closing(text_blocks(text)) as blocks,
         ThreadPoolExecutor(threads_allowed()) as pool,
     ):
+        new_table = partial(
+            LetorTable, text.name, **options, dtype=np.dtype(np.float64), expected_size=0, pool=pool
+        )
+        table, n_rows = new_table(), 0
         for block in blocks:
-            table = table or LetorTable(
-                text.name, **options, dtype=np.dtype(np.float64), expected_size=0, pool=pool
-            )
             table.append(block)
             if table.n_rows >= batch_size:
                 n_rows += table.n_rows
                 yield table.finished()
-                table = None
-        if table is not None and (table.n_rows or not n_rows):  # without any rows it is an error
+                table = new_table()
+        if table.n_rows or not n_rows:  # without any rows it is an error
             yield table.finished()
 
 

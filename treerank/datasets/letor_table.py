@@ -179,7 +179,9 @@ class LetorTable:
         column = len(start.decode("utf-8", "replace")) + 1
         token = _token(block.text, at).decode("utf-8", "replace")
         found = reprlib.repr(token) if token else "the end of the row"
-        return ValueError(f"{self.name}, line {line}, column {column}: {rule}; got {found}.")
+        example = " A row of a LETOR file is like '2 qid:7 1:0.5'." if line == 1 else ""
+        place = f"{self.name}, line {line}, column {column}"
+        return ValueError(f"{place}: {rule}; got {found}.{example}")
 
     def _add(self, text, rows):
         """Add the parsed rows of a block."""

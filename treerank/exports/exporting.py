@@ -28,7 +28,7 @@ from treerank.inputs.documents import (
     unpacked,
 )
 from treerank.inputs.grouping import QueryGroups
-from treerank.rankers.reading import scores_of
+from treerank.rankers.reading import read_columns, scores_of
 from treerank.terms.terms import Terms
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
@@ -55,9 +55,9 @@ def export(
         The file to write.
     format : str
         Name of the format, see :data:`treerank.exports.formats.FORMATS`.
-    check : X, (X, y) or (X, y, qid), default=None
-        Documents that the other program must rank as the ranker does; what a reader of files
-        returned will do. Formats whose program scores some documents differently need them.
+    check : X, (X, y) or (X, y, qid), or path, default=None
+        Documents that the other program must rank as the ranker does, in memory; what a reader of
+        files returned will do. Formats whose program scores some documents differently need them.
     allow : collection of {"missing", "rounding", "order", "unchecked"}, default=()
         Differences that are warned of instead of refused: documents with missing values, values
         that are rounded over a threshold, pairs of documents that change their order since sums
@@ -129,6 +129,7 @@ def _documents(ranker: Any, check: Any) -> _Documents:
     if len(parts) not in (1, 2, 3):
         raise ValueError(f"check must be X, (X, y) or (X, y, qid); got {len(parts)} parts.")
     X, y, qid = (*parts, None, None)[:3]
+    X, y, qid = read_columns(ranker, X, y, qid)
     if isinstance(ranker, Pipeline):
         scores = ranker.predict(X)
         X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")

@@ -57,9 +57,19 @@ def _is_checked(estimator, X):
         return False
     if X.shape[1] != estimator.n_features_in_ or hasattr(estimator, "feature_names_in_"):
         return False
-    # Missing values count as nothing, unless there is nothing else.
-    is_finite = np.fmin.reduce(X, axis=None) > -np.inf and np.fmax.reduce(X, axis=None) < np.inf
-    return is_finite and not estimator.columns_.categories
+    return not has_infinite(X) and not estimator.columns_.categories
+
+
+def has_infinite(X: np.ndarray) -> bool:
+    """Tell whether an array has an infinite number; missing values do not count.
+
+    Examples
+    --------
+    >>> has_infinite(np.array([1.0, np.nan])), has_infinite(np.array([np.nan, -np.inf]))
+    (False, True)
+    """
+    least, most = (f.reduce(X, axis=None, initial=np.nan) for f in (np.fmin, np.fmax))
+    return bool(least == -np.inf or most == np.inf)
 
 
 def check_matrix(name: str, X: Any) -> Any:
@@ -113,10 +123,12 @@ def _as_array(X):
     """Return an array; refuse masked entries and dates, which scikit-learn takes for numbers."""
     refuse_masked("X", X)
     refuse_lazy(X)
-    X = np.asarray(X)
-    if X.dtype.kind in "mM":
-        raise TypeError(f"X must be numbers; got {X.dtype}.")
-    return X
+    array = np.asarray(X)
+    if array.dtype.kind in "mM":
+        raise TypeError(f"X must be numbers; got {array.dtype}.")
+    if array.dtype.kind == "O" and array.ndim == 0:  # anything, such as batches of rows
+        raise TypeError(f"X must be a matrix in memory; got {type(X)}.")
+    return array
 
 
 def _check_sparse(estimator, X, reset):

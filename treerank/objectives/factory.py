@@ -71,13 +71,14 @@ class PairSettings:
             is_default = value is field.default or (np.ndim(value) == 0 and value == field.default)
             if isinstance(value, GivenPairs):
                 raise ValueError(
-                    f"given_pairs must be None for loss={loss!r}, which has no pairs; got "
-                    f"{len(value.i)} of them."
+                    f"given_pairs must be None for loss={loss!r}, which does not read them; got "
+                    f"{len(value.i)}."
                 )
             if not is_default:
+                reason = "has its own" if hasattr(loss, field.name) else "does not read it"
                 raise ValueError(
-                    f"{field.name} must be {field.default!r} for loss={loss!r}, which has no "
-                    f"pairs; got {shown(value)}."
+                    f"{field.name} must be {field.default!r} for loss={shown(loss)}, which "
+                    f"{reason}; got {shown(value)}."
                 )
 
 

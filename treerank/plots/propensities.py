@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column
+from treerank.checks import as_numbers, check_column
 from treerank.clicks.propensities import PropensityIntervals
 from treerank.plots.style import legend, line_styles, make_axes, shown, tidy
 
@@ -22,7 +22,8 @@ def propensity_curves(
     Parameters
     ----------
     propensities : dict from str to PropensityIntervals or array-like of shape (n_positions,)
-        Propensities by name, such as the log that they are from. Intervals are shaded.
+        Propensities by name, such as the log that they are from. Intervals are shaded. Those that
+        are NaN are left out.
     ax : Axes, default=None
         Axes to draw on; ``None`` makes a figure.
 
@@ -46,7 +47,8 @@ def propensity_curves(
         if isinstance(found, PropensityIntervals):
             estimate, bounds = found.estimate, (found.low, found.high)
         else:
-            estimate, bounds = check_column("propensities", found), None
+            estimate, bounds = as_numbers("propensities", found), None
+            check_column("propensities", np.where(np.isnan(estimate), 0.0, estimate))
         position = np.arange(1, len(estimate) + 1)
         ax.plot(position, estimate, label=label, linewidth=1.4, marker="o", markersize=3, **style)
         if bounds is not None:

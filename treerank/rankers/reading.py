@@ -75,6 +75,8 @@ def read_and_score(
         return ranker._scores(check_features(ranker, X)), y, qid
     _refuse_arrays(y, qid)
     parts = [(ranker._scores(check_features(ranker, part.X)), part.y, part.qid) for part in X]
+    if not parts:
+        raise ValueError("X must have rows; got no batch.")
     scores, labels, ids = zip(*parts, strict=True)
     joined = joined_ids([check_qid(part) for part in ids])
     return np.concatenate(scores), np.concatenate(labels), joined

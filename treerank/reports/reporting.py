@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, check_instance, check_sequence
-from treerank.datasets.ranking_data import Batches
 from treerank.inputs.documents import check_eval_set, check_features, check_labels, naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
@@ -85,7 +84,7 @@ def report(
     with naming("metrics"):
         named = list(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
         chosen = [get_metric(metric) for metric in named]
-    documents, y, qid = _read(ranker, X, y, qid)
+    documents, y, qid = read_columns(ranker, X, y, qid)
     features = check_features(ranker, documents)
     n = features.shape[0]
     y, groups = check_labels(y, n), QueryGroups.from_qid(qid, n)
@@ -110,13 +109,6 @@ def report(
     )
     sections = [section for make in SECTIONS if (section := make(subject)) is not None]
     return Report(page(title, _lead(subject), sections))
-
-
-def _read(ranker, X, y, qid):
-    """Return documents, labels and query ids, which may be columns or a file."""
-    if isinstance(X, Batches):
-        raise TypeError("X must be in memory for a report; got Batches.")
-    return read_columns(ranker, X, y, qid)
 
 
 def _baseline_scores(baseline, X, n_documents):

@@ -92,6 +92,13 @@ class Subject:
         """Name of the first metric."""
         return self.metrics[0].name
 
+    @property
+    def trained_on_clicks(self) -> bool:
+        """Whether the labels of the training data are clicks at positions, and no judgments."""
+        if self.train is None or self.ranker.propensities_ is None:
+            return False
+        return bool(np.isin(self.train[1], [0, 1]).all())
+
     def rows_of_some_queries(self, n_documents: int) -> np.ndarray:
         """Return rows of queries drawn without replacement, of so many documents at most.
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from treerank.checks import as_numbers
 from treerank.forests.scoring import (
     check_width,
     output_arguments,
@@ -14,6 +15,8 @@ from treerank.forests.scoring import (
     score_by_paths,
     score_output,
 )
+from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import has_infinite
 from treerank.terms.linear import add_line
 from treerank.terms.terms import Terms
 
@@ -21,8 +24,8 @@ from treerank.terms.terms import Terms
 class Scorer:
     """Scores of documents, with as little work per call as possible.
 
-    A call checks the shape of X only, uses memory again, and releases the global interpreter lock
-    while it computes. Several threads may call the same scorer at the same time.
+    A call checks the shape of X and its numbers only, uses memory again, and releases the global
+    interpreter lock while it computes. Several threads may call the same scorer at the same time.
 
     Parameters
     ----------
@@ -61,8 +64,7 @@ class Scorer:
         -------
         ndarray of shape (n_documents,)
         """
-        rows = np.ascontiguousarray(X, dtype=np.float64)
-        check_width(self.forest, rows)
+        rows = self._checked(X)
         scores = np.empty(len(rows))
         if len(rows) > 1:  # of a single document, a path takes less time
             score_output(rows, self._arguments, self._buffers(), scores)
@@ -71,6 +73,21 @@ class Scorer:
         if self._line:
             add_line(rows, *self._line, scores)
         return scores
+
+    def _checked(self, X: Any) -> np.ndarray:
+        """Return documents as doubles in C order; refuse what ``predict`` refuses, and frames."""
+        if type(X) is not np.ndarray or X.dtype.kind != "f":
+            if as_frame(X) is not None:
+                raise TypeError(f"X must be an array of numbers; got {type(X)}.")
+            X = as_numbers("X", X)
+        rows = np.ascontiguousarray(X, dtype=np.float64)
+        check_width(self.forest, rows)
+        if has_infinite(rows):
+            row, column = np.argwhere(np.isinf(rows))[0].tolist()
+            raise ValueError(
+                f"X must not be infinite; got {rows[row, column]} in row {row}, column {column}."
+            )
+        return rows
 
     def _buffers(self) -> tuple[np.ndarray, np.ndarray]:
         """Return the arrays of this thread to work in."""

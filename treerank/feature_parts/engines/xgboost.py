@@ -13,22 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.boosting import (
-    MOST,
-    MOST_BINS,
-    TREE_PARAMETERS,
-    BoostedTrees,
-)
-from treerank.feature_parts.engines.column_arguments import (
-    Groups,
-    engine_names,
-    interaction_groups,
-    monotone_signs,
-)
+from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees
+from treerank.feature_parts.engines.column_arguments import Groups, engine_names
 from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.feature_parts.engines.fixed_point import LARGEST
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.reading_order import in_reading_order
+from treerank.feature_parts.engines.xgboost_parameters import TAKEN, xgboost_parameters
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
@@ -42,40 +33,12 @@ if TYPE_CHECKING:
 _GROW_POLICIES = ("depthwise", "lossguide")
 #: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
-#: Smallest number above 0 of normal single precision.
-_SMALLEST = float(np.finfo(np.float32).tiny)
 #: Rows of a sparse matrix that are converted to an array at a time.
 _DENSE_ROWS = 4096
 #: Bins of few rows: one for so many rows, but at least so many. A split of few rows takes as long
 #: as to read its bins.
 _ROWS_PER_BIN, _FEW_BINS = 8, 128
 _MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
-#: Arguments of XGBoostTrees that are passed to XGBoost.
-_SHARED = (*TREE_PARAMETERS, "device", "grow_policy", "multi_strategy", "tree_method")
-#: XGBoost's names of some of them.
-_RENAMED = {"min_split_gain": "gamma", "num_leaves": "max_leaves"}
-#: Parameters of XGBoost that ``fit`` sets itself, and further names of arguments.
-_OWN = (
-    "alpha",
-    "base_score",
-    "booster",
-    "disable_default_eval_metric",
-    "eta",
-    "eval_metric",
-    "interaction_constraints",
-    "lambda",
-    "min_split_loss",
-    "monotone_constraints",
-    "n_jobs",
-    "nthread",
-    "num_class",
-    "num_parallel_tree",
-    "num_target",
-    "objective",
-    "random_state",
-    "seed",
-    "verbosity",
-)
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -226,7 +189,7 @@ class XGBoostTrees(BoostedTrees):
             reference = None if options["whole"] else data
             held_out = [(make_matrix(validation_rows, reference=reference, **options), "held_out")]
         booster = xgboost.train(
-            self._parameters(task),
+            xgboost_parameters(self, task),
             data,
             num_boost_round=n_new,
             obj=lambda scores, _: derivatives(scores),
@@ -367,40 +330,10 @@ class XGBoostTrees(BoostedTrees):
         from treerank.feature_parts.engines.xgboost_boundary import check_device, check_known
 
         if self.engine_params:
-            taken = (*_SHARED, *_RENAMED.values(), *_OWN)
-            check_engine_params(self.engine_params, taken)
+            check_engine_params(self.engine_params, TAKEN)
             check_known(self.engine_params)
         if self.device != "cpu":
             check_device(self.device)
-
-    def _parameters(self, task: GrowthTask) -> dict[str, Any]:
-        rows, derivatives = task.rows, task.derivatives
-        n_features, names = rows.shape[1], rows.feature_names
-        params = {_RENAMED.get(name, name): _legible(getattr(self, name)) for name in _SHARED}
-        params |= {
-            "num_target": derivatives.n_outputs,
-            "max_bin": self.n_bins_for(rows),
-            "nthread": self.n_threads_for(rows),
-            "disable_default_eval_metric": 1,
-            "seed": task.seed
-            + derivatives.iteration,  # a continued fit must not draw the same rows
-        }
-        if derivatives.n_outputs == 1:
-            del params["multi_strategy"]
-        if task.earlier is None:
-            params["base_score"] = 0.0
-        if self.monotone_constraints is not None:
-            signs = monotone_signs(self.monotone_constraints, n_features, names)
-            params["monotone_constraints"] = str(signs)
-        if self.interaction_constraints is not None:
-            groups = interaction_groups(self.interaction_constraints, n_features, names)
-            params["interaction_constraints"] = json.dumps(groups)
-        return params | (self.engine_params or {})
-
-
-def _legible(value: Any) -> Any:
-    """Return a parameter as XGBoost can read it: it refuses numbers near 0 as out of range."""
-    return _SMALLEST if isinstance(value, float) and 0 < value < _SMALLEST else value
 
 
 def _treatment_of_zeros(rows, earlier):

@@ -20,9 +20,10 @@ def data(subject: Subject) -> Section:
     sheets = {"test": data_sheet(subject.X, subject.y, subject.groups)}
     if subject.train is not None:
         sheets["train"] = data_sheet(*subject.train)
-    tables = [_sizes(sheets), _labels(sheets), _missing(subject, sheets), _drift(subject)]
+    judged = {"test": sheets["test"]} if subject.trained_on_clicks else sheets
+    tables = [_sizes(sheets), _labels(judged), _missing(subject, sheets), _drift(subject)]
     body = side_by_side(*tables, _single(subject))
-    notes = [_copies(subject)]
+    notes = [_copies(subject), _clicks(subject)]
     if not any(sheet.missing.any() for sheet in sheets.values()):
         notes.append(paragraphs("No feature has missing values."))
     return Section("data", "Data", joined([*notes, body]))
@@ -62,6 +63,16 @@ def _copies(subject: Subject) -> Markup:
             f"so have all documents of {found.queries_in_reference:,} queries."
         )
     return paragraphs(*notes)
+
+
+def _clicks(subject: Subject) -> Markup:
+    if subject.train is None or not subject.trained_on_clicks:
+        return Markup()
+    share = 100 * subject.train[1].mean()
+    return paragraphs(
+        f"The training data are shown documents, and {share:.1f} % of their rows are clicks. They "
+        "are no labels, and are not compared with those of the test data."
+    )
 
 
 def _missing(subject: Subject, sheets: dict[str, DataSheet]) -> Markup:
