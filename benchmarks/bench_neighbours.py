@@ -95,6 +95,8 @@ def main():
         import lightgbm  # noqa: F401  # before treerank, whose setting then comes too late
         import torch  # noqa: F401
         import xgboost  # noqa: F401
+    import treerank  # noqa: F401  # before the engines, whose threads read what it sets
+
     say_versions("lightgbm", "xgboost", "numba")
     rng = np.random.default_rng(0)
     X = rng.normal(size=(arguments.rows, 136)).astype(np.float32)
