@@ -88,6 +88,7 @@ _UNEVEN = np.append(1e9, _EVEN)
         (np.zeros(60), np.arange(60), True, ["insertion"]),
         (_EVEN, np.arange(60), True, ["insertion", "bins", "insertion"]),
         (_EVEN, np.arange(60), False, ["bins", "insertion"]),
+        (np.zeros(60), np.arange(60), False, ["bins", "insertion"]),
         (_UNEVEN, np.arange(61), False, ["bins", "insertion", 40, 13, 4, 1]),
     ],
 )

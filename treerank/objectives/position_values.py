@@ -14,13 +14,7 @@ To add a metric, write its function here and list it in :mod:`treerank.objective
 import numpy as np
 
 from treerank.numerics.compiling import register_jitable
-from treerank.numerics.ties import (
-    end_of_block,
-    has_ties,
-    mean_and_gap,
-    mean_of,
-    means_and_gaps,
-)
+from treerank.numerics.ties import end_of_block, has_ties, mean_and_gap, mean_of, means_and_gaps
 
 
 @register_jitable

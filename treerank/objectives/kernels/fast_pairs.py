@@ -242,7 +242,8 @@ def fast_kernel(
 def _loader(traits):
     """Make the function that fills the columns that the pairs of a query read.
 
-    Behind its documents stands what earlier queries left, which counts for nothing if finite.
+    Vectors also read a few places behind the documents. What earlier queries left there is
+    multiplied by 0, and must be finite.
     """
     valued, two_sided = traits.valued, traits.two_sided
     truncated, weighted = traits.truncated, traits.weighted
@@ -263,7 +264,7 @@ def _loader(traits):
             if truncated:
                 columns[10, t] = ranks.inside[start + t]
                 columns[11, t] = ranks.inside_tie[start + t]
-        for t in range(np.uint64(b - a), _rounded_up(b - a)):
+        for t in range(np.uint64(b - a), _rounded_up(b - a)):  # gains alone may be infinite
             columns[4, t] = 0
 
     return load

@@ -98,7 +98,8 @@ def sort_by_score(
     patience = PATIENCE * len(order)
     if nearly_sorted and _insert(order, key, falling, patience):
         return
-    if _sort_by_bin(order, key, bins, free) and _insert(order, key, falling, patience):
+    _sort_by_bin(order, key, bins, free)
+    if _insert(order, key, falling, patience):
         return
     for rank in range(len(order)):
         falling[rank] = key[np.uint64(order[rank])]
@@ -112,11 +113,11 @@ def sort_by_score(
 
 @register_jitable
 def _sort_by_bin(order, key, bins, free):
-    """Sort documents by bin, in their own order within a bin, if the keys allow; return whether."""
+    """Sort documents by bin, in their own order within a bin, if the keys allow."""
     n, n_bins = len(key), BINS * len(key)
     bottom, top = extent(key)
     if not SMALLEST_SPREAD < top - bottom < np.inf:
-        return False
+        return
     scale = (n_bins - 1) / (top - bottom)
     for t in range(n):  # unsigned, so no check for places that are counted from the end
         bins[t] = min(np.uint32(np.int32((top - key[t]) * scale)), np.uint32(n_bins - 1))
@@ -133,7 +134,6 @@ def _sort_by_bin(order, key, bins, free):
         place = free[bins[t]]
         order[place] = t
         free[bins[t]] = place + np.uint32(1)
-    return True
 
 
 @register_jitable
