@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from treerank.objectives import make_objective, pairwise
-from treerank.objectives.kernels import fast_pairs
-from treerank.objectives.kernels.fast_pairs import WIDTH, is_narrow, pays_to_copy_top
+from treerank.objectives.kernels.columns import WIDTH, is_narrow, rounded_up, width_for
+from treerank.objectives.kernels.fast_pairs import pays_to_copy_top
 from treerank.objectives.pairs import Pairs
 
 COMPILED = not numba.config.DISABLE_JIT
@@ -84,8 +84,8 @@ def test_columns_of_fixed_length_hold_what_they_must():
     assert is_narrow(WIDTH, limited=False)
     assert not is_narrow(WIDTH + 1, limited=False)
     longest = next(n for n in range(WIDTH, 0, -1) if is_narrow(n, limited=True))
-    assert 2 * int(fast_pairs._rounded_up(longest)) <= WIDTH
-    assert 2 * int(fast_pairs._rounded_up(longest + 1)) > WIDTH
+    assert 2 * int(rounded_up(longest)) <= WIDTH
+    assert 2 * int(rounded_up(longest + 1)) > WIDTH
 
 
 @pytest.mark.parametrize(("sizes", "pays"), [((80, 80), True), ((79, 79), False), ((2, 81), False)])
@@ -148,8 +148,8 @@ def test_a_query_of_infinite_gains_changes_no_other():
 
 @pytest.mark.parametrize("length", [1, 16, 1104, 2032, 2033, 4096, 10**6])
 def test_columns_that_change_lie_at_other_places_of_a_page_than_those_that_are_read(length):
-    width = int(fast_pairs._width(length))
-    assert width >= int(fast_pairs._rounded_up(length + 31))
+    width = int(width_for(length))
+    assert width >= int(rounded_up(length + 31))
     place = 4 * width * np.arange(12) % 4096  # of the first byte of each column
     for changing, other in itertools.product((2, 3), range(1, 12)):
         apart = (place[changing] - place[other]) % 4096

@@ -18,25 +18,25 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
-from treerank.numerics.extent import extent
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.kernels import exact_pairs
+from treerank.objectives.kernels.columns import (
+    LANES,
+    WIDTH,
+    add_copies,
+    copy_top,
+    exponentials,
+    is_narrow,
+    rounded_up,
+    set_partners,
+    width_for,
+)
 from treerank.objectives.kernels.ranking import FASTMATH, longest_query
 
 if TYPE_CHECKING:
     from treerank.objectives.pair_problem import PairProblem
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
-#: Places that are read at a time, so that no loop over single places remains.
-LANES = np.uint64(16)
-#: Half the range of scores for which single precision can hold e and its reciprocal.
-HALF_RANGE = 40.0
-#: Steps of 1 in the table of exponentials from -HALF_RANGE to HALF_RANGE.
-STEPS = 8
-POWERS = np.exp(np.arange(2 * HALF_RANGE * STEPS + 2) / STEPS - HALF_RANGE)
-#: Length of the columns of queries that fit. The compiler knows it, so it need not check for every
-#: document that columns do not overlap. See :func:`_width`.
-WIDTH = 1392
 #: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
 
@@ -175,11 +175,6 @@ def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
     return n_squared >= ENOUGH * reach * n_documents
 
 
-def is_narrow(longest: int, limited: bool) -> bool:
-    """Tell whether queries of up to ``longest`` documents fit into columns of fixed length."""
-    return bool(longest <= (WIDTH // 2 // LANES * LANES if limited else WIDTH))
-
-
 @functools.cache
 def fast_kernel(
     of_upset: Callable[..., Any], of_pair: Callable[..., Any], traits: Traits
@@ -191,13 +186,13 @@ def fast_kernel(
     @register_jitable(makes_arrays=False, **OPTIONS)
     def of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets):
         a, b = labels.indptr[q], labels.indptr[q + 1]
-        size = _rounded_up(b - a)
+        size = rounded_up(b - a)
         # One array per line: numba compiles much code for tuples of arrays.
         e = columns[0]
         partner = columns[1]
         G = columns[2]
         H = columns[3]
-        targets.wide[q] = not _exponentials(x[a:b], steepness, e)
+        targets.wide[q] = not exponentials(x[a:b], steepness, e)
         if targets.wide[q]:
             return
         for t in range(2 * size if limited else size):
@@ -205,7 +200,7 @@ def fast_kernel(
         load(columns, a, b, weights, ranks)
         again = working[0, : b - a + 1]
         if limited:
-            _copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, working[1])
+            copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, working[1])
         lows, highs = labels.low[a:b], labels.high[a:b]
         filled = emptied = 0
         total = np.float64(0)
@@ -216,21 +211,21 @@ def fast_kernel(
             if filled < high or emptied < low:
                 if limited:
                     before = again[filled], again[high], again[emptied], again[low]
-                    _set_partners(partner, e, *before)
-                filled, emptied = _set_partners(partner, e, filled, high, emptied, low)
+                    set_partners(partner, e, *before)
+                filled, emptied = set_partners(partner, e, filled, high, emptied, low)
             if limited and again[i] == again[i + 1]:
                 low, high = again[low], again[high]
             total += of_document(columns, i, low, high, shift)
         targets.mass[q] = total
         if limited:
-            _add_copies(G, again)
-            _add_copies(H, again)
+            add_copies(G, again)
+            add_copies(H, again)
         _scatter(labels.row, a, b, q, G, H, targets)
 
     @kernel_for(of_upset, of_pair, *traits, nogil=True, **OPTIONS)
     def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
         longest = longest_query(labels.indptr, first, last)
-        width = WIDTH if narrow else _width(2 * longest if limited else longest)
+        width = WIDTH if narrow else width_for(2 * longest if limited else longest)
         columns = np.zeros((12, width), np.float32)
         working = np.empty((2, longest + 1 if limited else 0), np.int64)
         for q in range(first, last):
@@ -264,7 +259,7 @@ def _loader(traits):
             if truncated:
                 columns[10, t] = ranks.inside[start + t]
                 columns[11, t] = ranks.inside_tie[start + t]
-        for t in range(np.uint64(b - a), _rounded_up(b - a)):  # gains alone may be infinite
+        for t in range(np.uint64(b - a), rounded_up(b - a)):  # gains alone may be infinite
             columns[4, t] = 0
 
     return load
@@ -295,7 +290,7 @@ def _summer(of_upset, of_pair, traits):
         inside_i, inside_tie_i = inside[i], inside_tie[i]
         # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
         # unsigned j needs no check for negative places, which would stop vectorization.
-        for j in range(np.uint64(low) // LANES * LANES, _rounded_up(high)):
+        for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):
             r = one / (e_i + partner[j])
             slope, curvature = of_upset(partner[j] * r, e_i * r)
             places = above_i, above[j], below_i, below[j], within_i
@@ -318,37 +313,6 @@ def _summer(of_upset, of_pair, traits):
     return of_document
 
 
-@register_jitable(error_model="numpy")
-def _exponentials(x, steepness, e):
-    """Fill ``e`` with exp(steepness * x), centered; tell whether single precision can hold it."""
-    bottom, top = extent(x)
-    middle = (top + bottom) / 2
-    if not steepness * (top - middle) <= HALF_RANGE:
-        return False
-    for t in range(len(x)):
-        # An entry of the table times a short series: faster than math.exp.
-        z = steepness * (x[t] - middle)
-        nearest = np.int64(z * STEPS + (HALF_RANGE * STEPS + 0.5))
-        r = z - (nearest * (1 / STEPS) - HALF_RANGE)
-        series = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120)))))
-        e[t] = POWERS[nearest] * series
-    return True
-
-
-@register_jitable
-def _width(length):
-    """Return a length of columns that differs from ``WIDTH`` by whole pages, with two vectors more.
-
-    Where columns lie whole pages from each other, a load waits for the store to another column.
-    """
-    return (length + 31 + 1023 - WIDTH % 1024) // 1024 * 1024 + WIDTH % 1024
-
-
-@register_jitable
-def _rounded_up(size):
-    return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
-
-
 @register_jitable
 def _scatter(rows, a, b, q, G, H, targets):
     """Write the columns of sums times their factors to the derivatives of the rows."""
@@ -358,46 +322,3 @@ def _scatter(rows, a, b, q, G, H, targets):
         row = np.uint64(rows[start + t])
         targets.gradient[row] = gradient_factor * G[t]
         targets.hessian[row] = hessian_factor * H[t]
-
-
-@register_jitable
-def _set_partners(partner, e, filled, high, emptied, low):
-    """Make places ``low`` to ``high`` the partners; both only grow from call to call."""
-    for t in range(np.uint64(filled), np.uint64(high)):
-        partner[t] = e[t]
-    for t in range(np.uint64(emptied), np.uint64(low)):
-        partner[t] = 0
-    return high if filled < high else filled, low if emptied < low else emptied
-
-
-@register_jitable
-def _copy_top(columns, size, top, again, chosen):
-    """Copy the places of the top to the places from ``size`` on, in their order.
-
-    Fill in for each place the place behind the copies of those before it. ``chosen`` is working
-    memory.
-    """
-    for t in range(len(again)):
-        again[t] = 0
-    for t in top:
-        again[t + 1] = 1
-    again[0] = size
-    n_chosen = 0
-    for t in range(len(again) - 1):
-        chosen[n_chosen] = t
-        n_chosen += again[t + 1]
-        again[t + 1] += again[t]
-    for column in columns:
-        copy = column[size:]
-        for t in range(n_chosen):
-            copy[t] = column[chosen[t]]
-        for t in range(n_chosen, _rounded_up(n_chosen)):
-            copy[t] = 0
-
-
-@register_jitable
-def _add_copies(sums, again):
-    """Add the sums of the copies to those of the places they were copied from."""
-    for t in range(len(again) - 1):
-        if again[t] < again[t + 1]:
-            sums[t] += sums[again[t]]
