@@ -11,6 +11,7 @@ from treerank.inputs.grouping import QueryGroups
 
 PARTS = [LightGBMTrees, XGBoostTrees]
 SMALL = {"n_estimators": 15, "n_jobs": 1, "random_state": 0, "learning_rate": 0.3}
+SMALL |= {"num_leaves": 31, "colsample_bytree": 1.0}
 
 
 @dataclass

@@ -49,7 +49,13 @@ def test_half_squared_error_gives_lightgbms_own_regression():
 def test_half_squared_error_gives_xgboosts_own_regression():
     import xgboost
 
-    params = {"tree_method": "hist", "base_score": 0, "nthread": 1, "max_bin": 128}
+    params = {
+        "tree_method": "hist",
+        "base_score": 0,
+        "nthread": 1,
+        "max_bin": 128,
+        "max_leaves": 31,
+    }
     data = xgboost.QuantileDMatrix(X, TARGET, max_bin=128)
     own = xgboost.train(params, data, num_boost_round=15)
     np.testing.assert_allclose(
@@ -63,6 +69,7 @@ def test_half_squared_error_gives_xgboosts_own_regression():
 )
 def test_few_rows_get_few_bins_of_xgboost(n_rows, max_bin, n_bins):
     shape = {"grow_policy": "lossguide", "max_depth": 0, "min_child_weight": 0.0, "reg_lambda": 0.0}
+    shape |= {"num_leaves": 0}
     part = XGBoostTrees(n_estimators=1, max_bin=max_bin, n_jobs=1, **shape)
     target = np.random.default_rng(0).normal(size=n_rows)
     part.fit(np.arange(n_rows, dtype=float)[:, None], HalfSquare(target))
@@ -221,7 +228,8 @@ def test_validation_by_the_training_rows_needs_no_copy_of_them(part_class, targe
     rows, scores_of = Rows(X), []
     for data in (rows, X.copy()):
         seen = []
-        fitted(part_class, target, rows, validation=(data, lambda s, to=seen: to.append(s) or 0))
+        validation = (data, lambda s, to=seen: to.append(s) or 0)
+        fitted(part_class, target, rows, validation=validation, early_stopping_rounds=None)
         scores_of.append(np.array(seen))
     assert scores_of[0].shape == (SMALL["n_estimators"], *target.shape)
     np.testing.assert_array_equal(*scores_of)
@@ -268,7 +276,8 @@ def test_a_state_is_made_of_plain_values(part_class):
     state = fitted(part_class, validation=(HELD_OUT, held_out_fit)).get_state()
     assert isinstance(state.pop("model"), str | bytes)
     assert state.pop("evals_result_")["validation"]["held_out_fit"]
-    assert all(type(value) is int for value in state.values())
+    assert all(type(value) in (int, float) for value in state.pop("sizes").values())
+    assert not state
 
 
 def test_a_clone_is_unfitted_but_keeps_the_trees_to_start_from(part_class):

@@ -89,7 +89,25 @@ def test_early_stopping_shows_its_metric(files, tmp_path):
     assert model.metric == "map"
     assert model.best_iteration_ < 50
     written = f"wrote {tmp_path / 'm'}: {model.best_iteration_} of 50 trees"
-    assert result.stderr.endswith(f"{written}: map of the --valid file was best there\n")
+    reason = "map of the --valid file was best there (--all-trees keeps all)"
+    assert result.stderr.endswith(f"{written}: {reason}\n")
+
+
+def test_a_valid_file_decides_how_many_trees_are_kept(files, tmp_path):
+    arguments = ["fit", files.train, "--valid", files.valid, *SMALL, "--n-estimators", 200]
+    assert run(*arguments, "-m", tmp_path / "best").exit_code == 0
+    assert run(*arguments, "-m", tmp_path / "all", "--all-trees").exit_code == 0
+    best, whole = (treerank.load(tmp_path / name) for name in ("best", "all"))
+    (history,) = whole.evals_result_["validation"].values()
+    assert whole.best_iteration_ == len(history) == 200
+    assert best.best_iteration_ == np.argmax(history) + 1 < 200
+
+
+def test_sizes_are_found_from_the_data_and_told_in_one_line(files, tmp_path):
+    result = run("fit", files.train, "-m", tmp_path / "m")
+    sizes = treerank.load(tmp_path / "m").feature_part_
+    (line,) = [line for line in result.stderr.splitlines() if "found from" in line]
+    assert line.startswith(f"  {sizes.n_estimators_} trees of {sizes.num_leaves_} leaves, rate ")
 
 
 def test_best_fits_the_best_ranker(files, tmp_path):
@@ -143,7 +161,7 @@ def test_sparse_features_stay_sparse_all_the_way(files, tmp_path, part):
     result = run("fit", files.train, "--valid", files.valid, "--model", model, *own)
     assert result.exit_code == 0, result.stderr
     expected = treerank.load(model)
-    by_hand = treerank.load(model).set_params(feature_part=make_trees(part, 6, 4, 0.1))
+    by_hand = treerank.load(model).set_params(feature_part=make_trees(part, 6, 4))
     by_hand.feature_part.set_params(random_state=0, n_jobs=1)
     valid = tuple(read_letor(files.valid, n_features=8, sparse=True))
     by_hand.fit(*read_letor(files.train, sparse=True), eval_set=valid)

@@ -88,7 +88,10 @@ def test_whole_numbers_lose_nothing(precision):
         noisy = truth[:6000] + rng.normal(size=6000)
         objective = HalfSquare(noisy, weight=rng.exponential(size=6000))
         for name in errors:
-            part = HistogramTrees(40, n_jobs=1, precision=name, random_state=seed)
+            part = HistogramTrees(
+                **(SMALL | {"n_estimators": 40, "learning_rate": 0.1, "random_state": seed}),
+                precision=name,
+            )
             scores = part.fit(data[:6000], objective).transform(data[6000:])[:, 0]
             errors[name] += np.mean((scores - truth[6000:]) ** 2)
     assert errors[precision] < 1.03 * errors["float32"]

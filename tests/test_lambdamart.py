@@ -16,7 +16,8 @@ from treerank.registry import load
 from treerank.registry import ranker_class as class_of
 from treerank.testing import check_ranker
 
-SMALL = {"n_estimators": 20, "n_jobs": 1, "random_state": 0}
+SMALL = {"n_estimators": 20, "n_jobs": 1, "random_state": 0, "learning_rate": 0.1}
+SMALL |= {"num_leaves": 31, "colsample_bytree": 1.0}
 RNG = np.random.default_rng(0)
 QID = np.repeat(np.arange(40), 15)
 X = RNG.normal(size=(600, 5))
@@ -29,7 +30,7 @@ def fitted(ranker_class=LambdaMART, **params):
 
 
 def test_lambdamart_is_the_direct_ranker_with_the_logistic_loss_and_ndcg_weights():
-    part = HistogramTrees(20, num_leaves=7, learning_rate=0.2, n_jobs=1)
+    part = HistogramTrees(20, num_leaves=7, learning_rate=0.2, colsample_bytree=1.0, n_jobs=1)
     same = TreeDirectRanker(part, k=5, smoothing=1.0, random_state=0).fit(X, Y, QID)
     ours = fitted(num_leaves=7, learning_rate=0.2, k=5)
     np.testing.assert_array_equal(ours.predict(X), same.predict(X))
@@ -89,9 +90,8 @@ def test_knobs_reach_the_trees():
 
 
 def test_early_stopping_watches_the_eval_set():
-    ranker = LambdaMART(
-        **{**SMALL, "n_estimators": 500}, early_stopping_rounds=5, learning_rate=0.3
-    )
+    settings = SMALL | {"n_estimators": 500, "learning_rate": 0.3}
+    ranker = LambdaMART(**settings, early_stopping_rounds=5)
     ranker.fit(X[:450], Y[:450], QID[:450], eval_set=(X[450:], Y[450:], QID[450:]))
     assert ranker.best_iteration_ < 495
     history = ranker.evals_result_["validation"]["ndcg@10"]

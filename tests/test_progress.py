@@ -124,10 +124,12 @@ def test_only_the_innermost_listener_is_called():
 
 def test_a_pipe_gets_five_lines_and_the_metric(data, capsys):
     with show_progress("growing"):
-        TreeDirectRanker(LightGBMTrees(10), random_state=0).fit(*data, eval_set=data)
-    text, *lines = capsys.readouterr().err.splitlines()
+        trees = LightGBMTrees(10, early_stopping_rounds=None)
+        TreeDirectRanker(trees, random_state=0).fit(*data, eval_set=data)
+    text, sizes, *lines = capsys.readouterr().err.splitlines()
     lines = [line for line in lines if COMPILING not in line]
     assert text == "growing"
+    assert "10 trees of 4 leaves" in sizes
     assert [line.split()[0] for line in lines] == ["2/10", "4/10", "6/10", "8/10", "10/10"]
     assert all(" ndcg@10 0." in line or " ndcg@10 1." in line for line in lines)
 

@@ -24,6 +24,10 @@ def ignore_progress(n_done: int, n_total: int | None, note: Note) -> None:
     """Do nothing; the listener where none is set."""
 
 
+def ignore_text(text: str) -> None:
+    """Do nothing; what is told of fits where nobody shows their progress."""
+
+
 def together(listeners: Sequence[Listener]) -> Listener:
     """Return a listener that calls several, and ends the fit if one of them would.
 
@@ -42,11 +46,17 @@ def together(listeners: Sequence[Listener]) -> Listener:
 
 
 _LISTENER: ContextVar[Listener] = ContextVar("listener", default=ignore_progress)
+_TELLER: ContextVar[Callable[[str], None]] = ContextVar("teller", default=ignore_text)
 
 
 def current_listener() -> Listener:
     """Return the listener that is set now."""
     return _LISTENER.get()
+
+
+def say(text: str) -> None:
+    """Tell whoever shows the progress what is about to be fitted; by default nobody is told."""
+    _TELLER.get()(text)
 
 
 def check_callbacks(callbacks: Any) -> Sequence[Listener]:
@@ -65,7 +75,7 @@ def check_callbacks(callbacks: Any) -> Sequence[Listener]:
 
 
 @contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def listening(listener: Listener, tell: Callable[[str], None] | None = None) -> Iterator[None]:
     """Call ``listener`` after each iteration of the fits inside the block.
 
     Parameters
@@ -74,6 +84,9 @@ def listening(listener: Listener) -> Iterator[None]:
         Called as ``listener(n_done, n_total, note)``: the number of iterations done, the largest
         number of iterations or ``None`` if it is not known, and the last value of the metric on
         the ``eval_set`` by its name. If it returns what is true, the fit ends.
+    tell : callable, default=None
+        Called as ``tell(text)`` with a line on what is about to be fitted; ``None`` leaves it to
+        the block around this one.
 
     Examples
     --------
@@ -82,11 +95,12 @@ def listening(listener: Listener) -> Iterator[None]:
     1 of 2
     """
     check_signature("listener", listener, "n_done", "n_total", "note")
-    token = _LISTENER.set(listener)
+    token, teller = _LISTENER.set(listener), _TELLER.set(tell or _TELLER.get())
     try:
         yield
     finally:
         _LISTENER.reset(token)
+        _TELLER.reset(teller)
 
 
 class Progress:

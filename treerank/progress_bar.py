@@ -20,7 +20,8 @@ COMPILING = "compiling, for the first use only"
 def show_progress(text: str = "fitting") -> Iterator[None]:
     """Show the progress of the fits inside the block.
 
-    The trees, epochs, rounds or generations are counted. The last value of the metric on the
+    The trees, epochs, rounds or generations are counted. A line says which sizes trees have that
+    were left to the data. The last value of the metric on the
     ``eval_set`` is shown if there is one. Of fits in other processes, only those of
     :func:`treerank.distributed.fit` are shown.
 
@@ -37,7 +38,12 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
     >>> with show_progress("growing trees"):
     ...     ranker = TreeDirectRanker().fit(X, y, qid)
     """
-    with progress_bar(text) as show, listening(show):
+    console = make_console()
+
+    def tell(line: str) -> None:
+        console.print(f"  {line}", markup=False)
+
+    with progress_bar(text, console=console) as show, listening(show, tell):
         yield
 
 

@@ -32,6 +32,10 @@ class Reporter:
         """Print a line."""
         self.console.print(text, markup=False)
 
+    def tell(self, text: str) -> None:
+        """Print a line on the work at hand."""
+        self.say(f"  {text}")
+
     def counting(self, text: str, total: int | None = None) -> AbstractContextManager[Listener]:
         """Show a bar on a terminal, or a few lines; see :mod:`treerank.progress_bar`."""
         return progress_bar(text, total, self.console)

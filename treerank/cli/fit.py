@@ -36,7 +36,6 @@ from treerank.progress import listening
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
-_TREES = make_feature_part("lightgbm").get_params(deep=False)
 #: Several workers of LightGBM only estimate how many documents a leaf has.
 _LEAVES_BY_WORKERS = {"lightgbm": {"min_child_samples": 0, "min_child_weight": 16.0}}
 _HELP = {
@@ -44,8 +43,12 @@ _HELP = {
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
     "pairs": "Which pairs count; by default all",
     "smoothing": "Scale of the noise when scores are ranked; by default 1 where ranks count.",
-    "valid": f"Data file for early stopping and pair probabilities: {format_names()}.",
-    "stopping": "Stop after so many trees without a better metric on the --valid file.",
+    "valid": "Data file that decides how many trees are kept, and fits pair probabilities: "
+    f"{format_names()}.",
+    "all_trees": "Keep all trees, also those after the best one by the --valid file.",
+    "stopping": "Stop after so many trees without a better metric on the --valid file; by default "
+    "2.5 / learning rate.",
+    "size": "By default found from the numbers of documents, queries and features.",
     "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN. Leaves of LightGBM "
     "then need hessians of 16 in all, not 20 documents.",
@@ -58,9 +61,13 @@ Loss = Annotated[str, choice("loss", LOSSES, "Loss")]
 Weight = Annotated[str | None, choice("weight", PAIR_WEIGHTS, _HELP["weight"])]
 Pairs = Annotated[str | None, choice("pairs", PAIRS, _HELP["pairs"])]
 Smoothing = Annotated[float | None, typer.Option(min=0, help=_HELP["smoothing"])]
-Estimators = Annotated[int, typer.Option(min=1, help="Number of trees.")]
-Leaves = Annotated[int, typer.Option(min=2, help="Largest number of leaves of a tree.")]
-LearningRate = Annotated[float, positive("learning_rate", "Factor of each tree.")]
+Estimators = Annotated[int | None, typer.Option(min=1, help=f"Number of trees. {_HELP['size']}")]
+Leaves = Annotated[
+    int | None, typer.Option(min=2, help=f"Largest number of leaves of a tree. {_HELP['size']}")
+]
+LearningRate = Annotated[
+    float | None, positive("learning_rate", f"Factor of each tree. {_HELP['size']}")
+]
 
 
 def fit(
@@ -73,12 +80,13 @@ def fit(
     weight: Weight = None,
     pairs: Pairs = None,
     smoothing: Smoothing = None,
-    n_estimators: Estimators = _TREES["n_estimators"],
-    learning_rate: LearningRate = _TREES["learning_rate"],
-    num_leaves: Leaves = _TREES["num_leaves"],
+    n_estimators: Estimators = None,
+    learning_rate: LearningRate = None,
+    num_leaves: Leaves = None,
     early_stopping_rounds: Annotated[
         int | None, typer.Option(min=1, help=_HELP["stopping"])
     ] = None,
+    all_trees: Annotated[bool, typer.Option("--all-trees", help=_HELP["all_trees"])] = False,
     metric: Annotated[str, metric_option("Metric of the --valid file.")] = _DEFAULTS["metric"],
     n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
     label: Label = None,
@@ -97,11 +105,13 @@ def fit(
     An existing model file is replaced only once the new one is whole.
     """
     if best:
-        _refuse_trees(feature_part, n_estimators, num_leaves, learning_rate, early_stopping_rounds)
+        sizes = n_estimators, num_leaves, learning_rate, early_stopping_rounds, all_trees or None
+        _refuse_trees(feature_part, *sizes)
         part = _best_part(n_jobs)
     else:
         part = make_trees(feature_part, n_estimators, num_leaves, learning_rate)
-        part.set_params(early_stopping_rounds=early_stopping_rounds, n_jobs=n_jobs)
+        rounds = None if all_trees else early_stopping_rounds or "auto"
+        part.set_params(early_stopping_rounds=rounds, n_jobs=n_jobs)
     part.set_params(random_state=random_state)
     _refuse_reading(part, sparse, memory)
     if workers is not None:
@@ -113,29 +123,32 @@ def fit(
         )
     if early_stopping_rounds is not None and valid is None:
         raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
+    if all_trees and early_stopping_rounds is not None:
+        raise typer.BadParameter(
+            "must come without --early-stopping-rounds.", param_hint="--all-trees"
+        )
     check_written(model, train, valid)
     settings = given(weight=weight, pairs=pairs, smoothing=smoothing)
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    steps = part.n_bags if best else n_estimators
-    growing = reporter.counting(f"growing {steps} {'bags of ' if best else ''}trees", steps)
+    growing = reporter.counting("growing bags of trees" if best else "growing trees", n_estimators)
     if workers is None:
         reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
         reading["n_features"] = n_features
         data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
-        with growing as show, listening(show):
+        with growing as show, listening(show, reporter.tell):
             documents = data if memory is None else [data]
             ranker.fit(*documents, position=shown_at, eval_set=held_out)
     else:
         from treerank.distributed import fit as fit_by_workers
 
-        with growing as show, listening(show):
+        with growing as show, listening(show, reporter.tell):
             ranker = fit_by_workers(ranker, train, label, query, workers=workers, eval_set=valid)
     ranker.save(model)
-    n_trees = _n_trees(ranker, n_estimators, early_stopping_rounds)
-    reporter.say(f"wrote {model}: {f'{steps} bags of trees' if best else n_trees}")
+    n_trees = f"{part.n_bags} bags of trees" if best else _n_trees(ranker)
+    reporter.say(f"wrote {model}: {n_trees}")
 
 
 def _read(
@@ -162,8 +175,7 @@ def _read(
 
 def _refuse_trees(feature_part, *sizes):
     """Refuse settings of trees next to --best."""
-    usual = (*(_TREES[name] for name in ("n_estimators", "num_leaves", "learning_rate")), None)
-    if feature_part != _DEFAULTS["feature_part"] or sizes != usual:
+    if feature_part != _DEFAULTS["feature_part"] or sizes != (None,) * len(sizes):
         raise typer.BadParameter("must come without settings of trees.", param_hint="--best")
 
 
@@ -195,14 +207,15 @@ def _refuse_beside_workers(feature_part, *others):
         )
 
 
-def _n_trees(ranker, n_asked, early_stopping_rounds):
-    """Return the number of trees as text, and why there are fewer than were asked for."""
-    n_trees = ranker.best_iteration_
+def _n_trees(ranker: TreeDirectRanker) -> str:
+    """Return the number of trees as text, and why there are fewer than were to be grown."""
+    part: Any = ranker.feature_part_
+    n_trees, n_asked = part.best_iteration_, part.n_estimators_
     if n_trees == n_asked:
         return f"{n_trees} trees"
     reason = "no further split improves the objective"
-    if early_stopping_rounds is not None and ranker.evals_result_:
+    if part.early_stopping_rounds is not None and ranker.evals_result_:
         ((metric, values),) = ranker.evals_result_["validation"].items()
-        if len(values) - n_trees >= early_stopping_rounds:
-            reason = f"{metric} of the --valid file was best there"
+        if n_trees < len(values):
+            reason = f"{metric} of the --valid file was best there (--all-trees keeps all)"
     return f"{n_trees} of {n_asked} trees: {reason}"

@@ -10,7 +10,10 @@ _LEAVES = ("num_leaves", "max_leaves")
 
 
 def tree_parameters(
-    known: Collection[str], n_estimators: int, num_leaves: int, learning_rate: float
+    known: Collection[str],
+    n_estimators: int | None,
+    num_leaves: int | None,
+    learning_rate: float | None,
 ) -> dict[str, Any]:
     """Return the parameters of trees in the words of an engine.
 
@@ -42,12 +45,18 @@ def tree_parameters(
     return parameters | by_leaf
 
 
-def make_trees(feature_part: str, n_estimators: int, num_leaves: int, learning_rate: float) -> Any:
-    """Make a feature part by its name that grows trees of this size."""
+def make_trees(
+    feature_part: str,
+    n_estimators: int | None = None,
+    num_leaves: int | None = None,
+    learning_rate: float | None = None,
+) -> Any:
+    """Make a feature part by its name that grows trees; a size of None is found from the data."""
     part = make_feature_part(feature_part)
     known = part.get_params()
     if "n_estimators" not in known:
         raise ValueError(f"feature_part must grow trees; got {feature_part!r}.")
     if known.keys().isdisjoint(_LEAVES):
         raise ValueError(f"feature_part must grow trees of leaves; got {feature_part!r}.")
-    return part.set_params(**tree_parameters(known, n_estimators, num_leaves, learning_rate))
+    sizes = tree_parameters(known, n_estimators, num_leaves, learning_rate)
+    return part.set_params(**{name: size for name, size in sizes.items() if size is not None})

@@ -84,7 +84,9 @@ def new_part(feature_part: str | FeaturePart | None) -> Any:
         return make_feature_part(feature_part)
     return feature_part_class("lightgbm")(
         n_estimators=1000,
+        learning_rate=0.1,
         num_leaves=7,
+        min_child_samples=20,
         colsample_bytree=0.3,
         max_bin=63,
         early_stopping_rounds=10,

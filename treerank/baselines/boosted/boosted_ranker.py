@@ -7,6 +7,7 @@ and list it in :mod:`treerank.baselines`.
 from dataclasses import KW_ONLY, dataclass, fields
 
 from treerank.checks import check_choice
+from treerank.feature_parts.engines.auto_sizes import Auto
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, Jobs, Options, Seed
@@ -15,7 +16,7 @@ from treerank.rankers.direct_ranker import DirectRanker
 #: Parameters that go to the trees as they are.
 _OF_TREES = (
     *("n_estimators", "num_leaves", "max_depth", "learning_rate", "min_child_samples"),
-    *("subsample_queries", "precision", "early_stopping_rounds", "n_jobs"),
+    *("colsample_bytree", "subsample_queries", "precision", "early_stopping_rounds", "n_jobs"),
 )
 
 
@@ -25,22 +26,26 @@ class BoostedRanker(DirectRanker):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
-    num_leaves : int, default=31
+    n_estimators : int or "auto", default="auto"
+        Number of trees. This and the other "auto" come from the numbers of documents, queries and
+        features, see :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
+    num_leaves : int or "auto", default="auto"
         Most leaves of a tree.
     max_depth : int, default=-1
         Most splits on a path; -1 is no limit.
-    learning_rate : float, default=0.1
+    learning_rate : float or "auto", default="auto"
         Factor on the outputs of each tree.
-    min_child_samples : int, default=20
+    min_child_samples : int or "auto", default="auto"
         Fewest documents in a leaf.
+    colsample_bytree : float or "auto", default="auto"
+        Share of features drawn for each tree.
     subsample_queries : float, default=1.0
         Probability of each query to take part in a tree.
     precision : {"float32", "int16", "int8"}, default="float32"
         Numbers that splits are searched with; whole numbers are faster.
-    early_stopping_rounds : int, default=None
-        Stop after so many trees without a better ``metric`` on the ``eval_set``; None never stops.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Stop after so many trees without a better ``metric`` on the ``eval_set``, and keep those up
+        to the best one. "auto" is ``2.5 / learning_rate`` with an ``eval_set``. None keeps all.
     metric : str or Metric, default="ndcg@10"
         Metric that ``score`` measures and early stopping watches.
     tree_options : dict, default=None
@@ -62,15 +67,16 @@ class BoostedRanker(DirectRanker):
         Number of trees kept.
     """
 
-    n_estimators: Count = 100
+    n_estimators: Auto | Count = "auto"
     _: KW_ONLY
-    num_leaves: int = 31
+    num_leaves: Auto | int = "auto"
     max_depth: int = -1
-    learning_rate: float = 0.1
-    min_child_samples: int = 20
+    learning_rate: Auto | float = "auto"
+    min_child_samples: Auto | int = "auto"
+    colsample_bytree: Auto | float = "auto"
     subsample_queries: float = 1.0
     precision: str = "float32"
-    early_stopping_rounds: Count | None = None
+    early_stopping_rounds: Auto | Count | None = "auto"
     metric: AnyMetric = "ndcg@10"
     tree_options: Options | None = None
     warm_start: bool = False

@@ -10,22 +10,26 @@ class MART(BoostedRanker):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of trees.
-    num_leaves : int, default=31
+    n_estimators : int or "auto", default="auto"
+        Number of trees. This and the other "auto" come from the numbers of documents, queries and
+        features, see :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
+    num_leaves : int or "auto", default="auto"
         Most leaves of a tree.
     max_depth : int, default=-1
         Most splits on a path; -1 is no limit.
-    learning_rate : float, default=0.1
+    learning_rate : float or "auto", default="auto"
         Factor on the outputs of each tree.
-    min_child_samples : int, default=20
+    min_child_samples : int or "auto", default="auto"
         Fewest documents in a leaf.
+    colsample_bytree : float or "auto", default="auto"
+        Share of features drawn for each tree.
     subsample_queries : float, default=1.0
         Probability of each query to take part in a tree.
     precision : {"float32", "int16", "int8"}, default="float32"
         Numbers that splits are searched with; whole numbers are faster.
-    early_stopping_rounds : int, default=None
-        Stop after so many trees without a better ``metric`` on the ``eval_set``; None never stops.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Stop after so many trees without a better ``metric`` on the ``eval_set``, and keep those up
+        to the best one. "auto" is ``2.5 / learning_rate`` with an ``eval_set``. None keeps all.
     metric : str or Metric, default="ndcg@10"
         Metric that ``score`` measures and early stopping watches.
     tree_options : dict, default=None
@@ -57,7 +61,7 @@ class MART(BoostedRanker):
     >>> rng = np.random.default_rng(0)
     >>> X, qid = rng.normal(size=(400, 3)), np.repeat(np.arange(20), 20)
     >>> y = (X[:, 0] > 0).astype(int)
-    >>> MART(20, random_state=0).fit(X, y, qid).score(X, y, qid) > 0.95
+    >>> MART(20, learning_rate=0.1, random_state=0).fit(X, y, qid).score(X, y, qid) > 0.95
     True
     """
 

@@ -19,6 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count, check_sequence, shown
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engines.auto_sizes import Auto, Sizes, auto_sizes
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.growth_task import GrowthTask
@@ -39,7 +40,7 @@ from treerank.parameters import (
     Share,
     check_parameters,
 )
-from treerank.progress import Progress
+from treerank.progress import Progress, say
 from treerank.team import current_team
 
 #: Parameters of trees that engines have, too, mostly under the same names.
@@ -85,11 +86,12 @@ class BoostedTrees(BaseEstimator):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of iterations.
-    learning_rate : float, default=0.1
+    n_estimators : int or "auto", default="auto"
+        Number of iterations. This and the other "auto" come from the numbers of documents, queries
+        and features, see :func:`treerank.feature_parts.engines.auto_sizes.auto_sizes`.
+    learning_rate : float or "auto", default="auto"
         Factor on the values of each tree.
-    num_leaves : int, default=31
+    num_leaves : int or "auto", default="auto"
         Largest number of leaves of a tree.
     max_depth : int, default=-1
         Largest number of splits on a path from the root to a leaf; -1 is no limit.
@@ -97,7 +99,7 @@ class BoostedTrees(BaseEstimator):
         Smallest sum of hessians in a leaf.
     subsample : float, default=1.0
         Share of documents used for a tree.
-    colsample_bytree : float, default=1.0
+    colsample_bytree : float or "auto", default="auto"
         Share of features drawn for each tree.
     reg_alpha : float, default=0.0
         L1 penalty of leaves.
@@ -111,8 +113,9 @@ class BoostedTrees(BaseEstimator):
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     categorical_features : sequence of indices or names, or boolean mask, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``.
-    early_stopping_rounds : int, default=None
-        Stop after so many iterations without a better value on ``validation``.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Stop after so many iterations without a better value on ``validation``, and keep the trees
+        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``. None keeps all.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted feature part, booster or stored model, default=None
@@ -140,14 +143,14 @@ class BoostedTrees(BaseEstimator):
     #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
     accepts_batches: ClassVar[bool] = False
 
-    n_estimators: Count = 100
+    n_estimators: Auto | Count = "auto"
     _: KW_ONLY
-    learning_rate: LearningRate = 0.1
-    num_leaves: Annotated[int, Rule(check_count, at_least=2, at_most=MOST)] = 31
+    learning_rate: Auto | LearningRate = "auto"
+    num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=MOST)] = "auto"
     max_depth: Annotated[int, Rule(check_count, no_limit=-1, at_most=MOST)] = -1
     min_child_weight: NotNegative = 1e-3
     subsample: Share = 1.0
-    colsample_bytree: Share = 1.0
+    colsample_bytree: Auto | Share = "auto"
     reg_alpha: NotNegative = 0.0
     reg_lambda: NotNegative = 0.0
     min_split_gain: NotNegative = 0.0
@@ -156,7 +159,7 @@ class BoostedTrees(BaseEstimator):
     categorical_features: (
         Annotated[Sequence[int | str] | np.ndarray, Rule(check_sequence)] | None
     ) = None
-    early_stopping_rounds: Count | None = None
+    early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
     init_model: Any = None
     output: Annotated[str, Rule.one_of(OUTPUTS)] = "score"
@@ -165,6 +168,7 @@ class BoostedTrees(BaseEstimator):
     random_state: Seed = None
 
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
+    _sizes: Sizes | None = field(init=False)
     _leaf_table: LeafTable | None = field(init=False)
 
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -195,11 +199,12 @@ class BoostedTrees(BaseEstimator):
             )
         earlier = self._earlier_booster(rows, objective.n_outputs)
         start = 0 if earlier is None else self.count_iterations(earlier, objective.n_outputs)
-        n_new = self._count_new(start)
+        sizes = self._sizes_for(rows, objective)
+        n_new = self._count_new(start, sizes.n_estimators)
         if n_new == 0:
             return self
-        metric, rounds = validation and validation[1], self.early_stopping_rounds
-        saver = saver_of(self, rows, objective, start)
+        metric, rounds = validation and validation[1], self._patience(validation, sizes)
+        saver = saver_of(self, rows, objective, start, sizes)
         progress = Progress(metric, rounds, start, start + n_new, saver)
         whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
@@ -207,10 +212,12 @@ class BoostedTrees(BaseEstimator):
         most = self.largest_derivative
         derivatives = FixedPointDerivatives(objective, len(rows), start, most=most)
         seed = check_random_state(self.random_state).randint(2**30)
-        task = GrowthTask(rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole)
+        task = GrowthTask(
+            rows, derivatives, n_new, earlier, validation_rows, progress, seed, sizes, whole
+        )
         with kernel_threads(self.n_threads, few_documents=self.few_documents):
             booster = self.grow(task)
-        return self._remember(booster, progress)
+        return self._remember(booster, progress, sizes)
 
     def transform(self, X: Any) -> np.ndarray | csr_matrix:
         """Return f(x), of shape (n_documents, n_outputs_), in the form that ``output`` names."""
@@ -221,9 +228,9 @@ class BoostedTrees(BaseEstimator):
             return np.zeros((0, self.n_outputs_))
         return OUTPUTS[self.output].transform(self, rows.array())
 
-    def is_resumable(self) -> bool:
+    def is_resumable(self, sizes: Sizes) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        return self.subsample == self.colsample_bytree == 1
+        return self.subsample == sizes.colsample_bytree == 1
 
     @property
     def n_outputs_(self) -> int:
@@ -257,13 +264,19 @@ class BoostedTrees(BaseEstimator):
     def get_state(self) -> dict[str, Any]:
         """Return the fitted state: the model of the engine and the values on validation data."""
         check_is_fitted(self)
-        return {"model": self.dump_booster(self.booster_), "evals_result_": self.evals_result_}
+        return {
+            "model": self.dump_booster(self.booster_),
+            "evals_result_": self.evals_result_,
+            "sizes": self._sizes and self._sizes._asdict(),
+        }
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
         check_parameters(self)
         history("evals_result_", state["evals_result_"], {})
-        return self._set_booster(self.restore_booster(state["model"]), state["evals_result_"])
+        sizes = state.get("sizes") and Sizes.of_state(state["sizes"])  # old files have none
+        booster = self.restore_booster(state["model"])
+        return self._set_booster(booster, state["evals_result_"], sizes)
 
     def init_part(self) -> "BoostedTrees":
         """Return the trees of ``init_model`` as a fitted feature part, which can be saved."""
@@ -292,15 +305,39 @@ class BoostedTrees(BaseEstimator):
 
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)
-        if self.early_stopping_rounds is not None and validation is None:
+        if self.early_stopping_rounds not in (None, "auto") and validation is None:
             raise ValueError(
                 "validation must be given where early_stopping_rounds is; got None. "
                 "A ranker takes it as eval_set."
             )
 
-    def _count_new(self, start: int) -> int:
+    def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
+        """Return the sizes of the trees: those that are parameters, and else those of the rule."""
+        groups = getattr(objective, "groups", None)
+        counts = np.array([len(rows), 1 if groups is None else groups.n_queries])
+        n_documents, n_queries = np.sum(current_team().gather(counts), axis=0).tolist()
+        params = {name: getattr(self, name, "auto") for name in Sizes._fields}
+        given = {name: value for name, value in params.items() if value != "auto"}
+        if self._continues_itself():  # new trees are as the earlier ones
+            given = (self._sizes.of_tree() if self._sizes else {}) | given
+        sizes = auto_sizes(n_documents, n_queries, rows.shape[1], given)
+        if len(given) < len(sizes):
+            numbers = f"{n_queries} queries, {n_documents} documents, {rows.shape[1]} features"
+            say(f"{sizes.described()}; found from {numbers}")
+        return sizes
+
+    def _patience(self, validation: Validation | None, sizes: Sizes) -> int | None:
+        """Return after how many iterations without a better value a fit stops."""
+        rounds = self.early_stopping_rounds
+        if rounds != "auto":
+            return rounds
+        return None if validation is None else sizes.patience
+
+    def _count_new(self, start: int, n_estimators: int) -> int:
         """Return the number of iterations to add; ``warm_start`` adds up to ``n_estimators``."""
-        n_new = self.n_estimators - (start if self._continues_itself() else 0)
+        n_new = n_estimators - (start if self._continues_itself() else 0)
+        if self.n_estimators == "auto":
+            return max(n_new, 0)
         if n_new < 0:
             raise ValueError(
                 f"n_estimators must be at least {start}, the iterations done already, with "
@@ -365,14 +402,17 @@ class BoostedTrees(BaseEstimator):
     def _as_rows(self, X: Any, n_features: int | None = None) -> Rows:
         return as_rows(X, n_features, sparse=self.accepts_sparse)
 
-    def _remember(self, booster, progress):
+    def _remember(self, booster, progress, sizes):
         history = progress.history()
         if self._continues_itself() and history:
             earlier = self.evals_result_.get("validation", {}).get(progress.name, [])
             history = {"validation": {progress.name: earlier + progress.values}}
-        return self._set_booster(booster, history)
+        return self._set_booster(booster, history, sizes)
 
-    def _set_booster(self, booster, evals_result):
+    def _set_booster(self, booster, evals_result, sizes=None):
+        self._sizes = sizes
+        for name in set(sizes._fields if sizes else ()) & set(self.get_params(deep=False)):
+            setattr(self, f"{name}_", getattr(sizes, name))
         self.booster_, self._leaf_table, self.evals_result_ = booster, None, evals_result
         self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
         self.best_iteration_ = self.count_iterations(booster, self.n_scores_)

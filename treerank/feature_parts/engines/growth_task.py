@@ -2,6 +2,7 @@
 
 from typing import Any, NamedTuple
 
+from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.fixed_point import FixedPointDerivatives
 from treerank.feature_parts.rows import Rows
 from treerank.progress import Progress
@@ -26,6 +27,8 @@ class GrowthTask(NamedTuple):
         Records each iteration and decides when to stop.
     seed : int
         Seed of everything random.
+    sizes : Sizes
+        Sizes of the trees.
     whole : bool
         Whether earlier trees may have been grown on other data, so that they need whole values.
     """
@@ -37,4 +40,5 @@ class GrowthTask(NamedTuple):
     validation_rows: Rows | None
     progress: Progress
     seed: int
+    sizes: Sizes
     whole: bool = False

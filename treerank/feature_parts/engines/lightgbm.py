@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count, warn_user
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engines.auto_sizes import Auto, Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
 from treerank.feature_parts.engines.column_arguments import (
@@ -67,16 +68,18 @@ class LightGBMTrees(BoostedTrees):
 
     Parameters
     ----------
-    n_estimators : int, default=100
+    n_estimators : int or "auto", default="auto"
         Number of iterations; each grows one tree per output of the objective. With
-        ``warm_start`` the number in all, with ``init_model`` the number of new ones.
-    learning_rate : float, default=0.1
+        ``warm_start`` the number in all, with ``init_model`` the number of new ones. This and the
+        other "auto" come from the numbers of documents, queries and features, see
+        :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
+    learning_rate : float or "auto", default="auto"
         Factor on the values of each tree.
-    num_leaves : int, default=31
+    num_leaves : int or "auto", default="auto"
         Largest number of leaves of a tree.
     max_depth : int, default=-1
         Largest number of splits on a path from the root to a leaf; -1 is no limit.
-    min_child_samples : int, default=20
+    min_child_samples : int or "auto", default="auto"
         Smallest number of documents in a leaf.
     min_child_weight : float, default=1e-3
         Smallest sum of hessians in a leaf.
@@ -84,7 +87,7 @@ class LightGBMTrees(BoostedTrees):
         Share of documents drawn every ``subsample_freq`` iterations.
     subsample_freq : int, default=0
         Number of iterations between two draws of documents; 0 never draws.
-    colsample_bytree : float, default=1.0
+    colsample_bytree : float or "auto", default="auto"
         Share of features drawn for each tree.
     reg_alpha : float, default=0.0
         L1 penalty of leaves.
@@ -106,9 +109,9 @@ class LightGBMTrees(BoostedTrees):
     categorical_features : sequence of indices or names, or boolean mask, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame.
-    early_stopping_rounds : int, default=None
-        Stop after so many iterations without a better value on ``validation`` and keep the
-        trees up to the best one.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Stop after so many iterations without a better value on ``validation``, and keep the trees
+        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``. None keeps all.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted LightGBMTrees, lightgbm.Booster, str or Path, default=None
@@ -149,7 +152,7 @@ class LightGBMTrees(BoostedTrees):
     ...         return scores - target, np.ones_like(scores)
     >>> X = np.arange(100.0).reshape(-1, 1)
     >>> target = (X[:, 0] > 50).astype(float)
-    >>> part = LightGBMTrees(n_estimators=50, n_jobs=1).fit(X, HalfSquare())
+    >>> part = LightGBMTrees(50, learning_rate=0.1, n_jobs=1).fit(X, HalfSquare())
     >>> part.transform(np.array([[20.0], [80.0]])).round(1)
     array([[0.],
            [1.]])
@@ -158,8 +161,8 @@ class LightGBMTrees(BoostedTrees):
     accepts_sparse = True
     accepts_batches = True
 
-    num_leaves: Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = 31
-    min_child_samples: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 20
+    num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
+    min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
     subsample_freq: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
     boosting: Annotated[str, Rule.one_of(_BOOSTING)] = "gbdt"
     interaction_constraints: Groups | None = None
@@ -179,7 +182,7 @@ class LightGBMTrees(BoostedTrees):
 
         if task.rows.is_batched:
             task = in_reading_order(self, task, boosting="gbdt", engine_params=None)
-        rows, derivatives, n_new, earlier, validation_rows, progress, _, _ = task
+        rows, derivatives, n_new, earlier, validation_rows, progress, *_ = task
         params = self._parameters(task)
         options: dict[str, Any] = {
             "feature_name": engine_names(rows.feature_names) or "auto",
@@ -240,10 +243,10 @@ class LightGBMTrees(BoostedTrees):
                 "same trees."
             )
 
-    def is_resumable(self) -> bool:
+    def is_resumable(self, sizes: Sizes) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
         is_plain = self.boosting == "gbdt" and not self.engine_params
-        return is_plain and super().is_resumable()
+        return is_plain and super().is_resumable(sizes)
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
@@ -321,16 +324,20 @@ class LightGBMTrees(BoostedTrees):
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
         self._engine_parameters()
-        if self.boosting == "dart" and self.early_stopping_rounds is not None:
+        if self.boosting == "dart" and self.early_stopping_rounds not in (None, "auto"):
             raise ValueError(
                 "early_stopping_rounds must be None with boosting='dart', where later trees "
                 f"rescale earlier ones; got {self.early_stopping_rounds!r}."
             )
 
+    def _patience(self, validation: Validation | None, sizes: Sizes) -> int | None:
+        return None if self.boosting == "dart" else super()._patience(validation, sizes)
+
     def _parameters(self, task: GrowthTask) -> dict[str, Any]:
         rows, derivatives, seed = task.rows, task.derivatives, task.seed
         n_features, names = rows.shape[1], rows.feature_names
         params: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
+        params |= task.sizes.of_tree()
         params |= {
             "num_class": derivatives.n_outputs,
             "num_threads": self.n_threads_for(rows),

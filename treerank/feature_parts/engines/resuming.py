@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.rows import Rows
 from treerank.files.checkpoint import Checkpoint, current_checkpoint
 from treerank.inputs.canonical import row_hashes
@@ -46,15 +47,18 @@ class Saver(NamedTuple):
         self.checkpoint.save(self.fit, {"model": model, "values": values})
 
 
-def saver_of(part: Any, rows: Rows, objective: Objective, start: int) -> Saver | None:
+def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Sizes) -> Saver | None:
     """Return what saves the trees of a fit, or None where there is no checkpoint."""
     checkpoint = current_checkpoint()
     if checkpoint is None:
         return None
-    if not part.is_resumable():
+    if not part.is_resumable(sizes):
+        share = part.colsample_bytree
+        found = f", which is {sizes.colsample_bytree} for these data" if share == "auto" else ""
         raise ValueError(
             f"subsample and colsample_bytree of {type(part).__name__} must be 1, and there must "
-            "be no other random numbers, where the fit has a checkpoint."
+            "be no other random numbers, where the fit has a checkpoint; got "
+            f"colsample_bytree={share!r}{found}. HistogramTrees may draw columns there."
         )
     return Saver(checkpoint, _identity(part, rows, objective, start))
 

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engines.auto_sizes import Auto, Sizes
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees
 from treerank.feature_parts.engines.column_arguments import Groups, engine_names
 from treerank.feature_parts.engines.engine_params import check_engine_params
@@ -55,14 +56,15 @@ class XGBoostTrees(BoostedTrees):
 
     Parameters
     ----------
-    n_estimators : int, default=100
-        Number of iterations. With ``warm_start`` the number in all, with ``init_model`` the
-        number of new ones.
-    learning_rate : float, default=0.1
+    n_estimators : int or "auto", default="auto"
+        Number of iterations. This and the other "auto" come from the numbers of documents, queries
+        and features, see :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`. With
+        ``warm_start`` the number in all, with ``init_model`` the number of new ones.
+    learning_rate : float or "auto", default="auto"
         Factor on the values of each tree. XGBoost's own default, 0.3, often ranks worse.
     max_depth : int, default=6
         Largest number of splits on a path from the root to a leaf; 0 is no limit.
-    num_leaves : int, default=0
+    num_leaves : int or "auto", default="auto"
         Largest number of leaves of a tree; 0 is no limit.
     grow_policy : {"depthwise", "lossguide"}, default="depthwise"
         Which leaf is split next: the one nearest to the root, or the one with the largest gain.
@@ -70,7 +72,7 @@ class XGBoostTrees(BoostedTrees):
         Smallest sum of hessians in a leaf.
     subsample : float, default=1.0
         Share of documents drawn for each tree.
-    colsample_bytree : float, default=1.0
+    colsample_bytree : float or "auto", default="auto"
         Share of features drawn for each tree.
     reg_alpha : float, default=0.0
         L1 penalty of leaves.
@@ -96,9 +98,9 @@ class XGBoostTrees(BoostedTrees):
     categorical_features : sequence of indices or names, or boolean mask, default=None
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
         rankers fill from the categories of a data frame.
-    early_stopping_rounds : int, default=None
-        Stop after so many iterations without a better value on ``validation`` and keep the
-        trees up to the best one.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Stop after so many iterations without a better value on ``validation``, and keep the trees
+        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``. None keeps all.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted XGBoostTrees, xgboost.Booster, bytes, str or Path, default=None
@@ -138,7 +140,7 @@ class XGBoostTrees(BoostedTrees):
     ...         return scores - target, np.ones_like(scores)
     >>> X = np.arange(100.0).reshape(-1, 1)
     >>> target = (X[:, 0] > 50).astype(float)
-    >>> part = XGBoostTrees(n_estimators=50, n_jobs=1).fit(X, HalfSquare())
+    >>> part = XGBoostTrees(50, learning_rate=0.1, n_jobs=1).fit(X, HalfSquare())
     >>> part.transform(np.array([[20.0], [80.0]])).round(1)
     array([[0.],
            [1.]])
@@ -153,7 +155,9 @@ class XGBoostTrees(BoostedTrees):
     few_documents = 500_000
 
     max_depth: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 6
-    num_leaves: Annotated[int, Rule(check_count, no_limit=0, at_least=2, at_most=MOST)] = 0
+    num_leaves: Auto | Annotated[int, Rule(check_count, no_limit=0, at_least=2, at_most=MOST)] = (
+        "auto"
+    )
     grow_policy: Annotated[str, Rule.one_of(_GROW_POLICIES)] = "depthwise"
     min_child_weight: NotNegative = 1.0
     reg_lambda: NotNegative = 1.0
@@ -172,7 +176,7 @@ class XGBoostTrees(BoostedTrees):
 
         if task.rows.is_batched:
             task = in_reading_order(self, task, device="cpu")
-        rows, derivatives, n_new, earlier, validation_rows, progress, seed, whole = task
+        rows, derivatives, n_new, earlier, validation_rows, progress, seed, _, whole = task
         zeros = _treatment_of_zeros(rows, earlier)
         options: dict[str, Any] = {
             "categorical": self._categorical_columns(rows),
@@ -211,9 +215,9 @@ class XGBoostTrees(BoostedTrees):
         n_rows = sum(current_team().gather(len(rows)))
         return min(self.max_bin, max(_FEW_BINS, n_rows // _ROWS_PER_BIN))
 
-    def is_resumable(self) -> bool:
+    def is_resumable(self, sizes: Sizes) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        return not self.engine_params and super().is_resumable()
+        return not self.engine_params and super().is_resumable(sizes)
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""

@@ -45,7 +45,9 @@ def xgboost_parameters(part: Any, task: GrowthTask) -> dict[str, Any]:
     """Return the parameters for the trees of a task, given the ``XGBoostTrees`` that grow them."""
     rows, derivatives = task.rows, task.derivatives
     n_features, names = rows.shape[1], rows.feature_names
-    params = {_RENAMED.get(name, name): _legible(getattr(part, name)) for name in _SHARED}
+    sizes = task.sizes.of_tree()
+    given = {name: sizes.get(name, getattr(part, name)) for name in _SHARED}
+    params = {_RENAMED.get(name, name): _legible(value) for name, value in given.items()}
     params |= {
         "num_target": derivatives.n_outputs,
         "max_bin": part.n_bins_for(rows),

@@ -30,7 +30,7 @@ from treerank.files.states import Rule, array, history, size
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import taken
 from treerank.parameters import Seed, Several
-from treerank.progress import Progress, current_listener, ignore_progress, listening
+from treerank.progress import Progress, current_listener, ignore_progress, ignore_text, listening
 from treerank.terms.terms import Terms, total
 
 
@@ -117,7 +117,7 @@ class Ensemble(PartList):
         scores = np.empty((len(rows), len(self.parts)))
         for bag in bags:
             parts = self._seeded_parts(rng)
-            with listening(ignore_progress):
+            with listening(ignore_progress, ignore_text):
                 self.bags_.append(_fit_parts(parts, rows, objective, bag))
             scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
             listener(len(self.bags_), len(bags), {})

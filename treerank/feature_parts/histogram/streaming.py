@@ -11,11 +11,12 @@ from typing import Annotated, Any, Self
 
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engines.boosting import MOST
 from treerank.feature_parts.histogram.forest import Forest
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
 from treerank.objectives.base import Objective
-from treerank.parameters import Count, Rule
+from treerank.parameters import Count, LearningRate, Rule, Share, Size
 
 
 @dataclass(eq=False, repr=False)
@@ -69,8 +70,9 @@ class StreamingTrees(HistogramTrees):
         Number added to the sum of hessians of each category when categories are sorted.
     cat_l2 : float, default=10.0
         Additional L2 penalty of leaves in splits by category.
-    early_stopping_rounds : int, default=None
-        Stop after so many iterations without a better value on ``validation``, in each batch.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Stop after so many iterations without a better value on ``validation``, in each batch, and
+        keep the trees up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``.
     warm_start : bool, default=False
         Whether ``fit`` keeps the earlier trees, as ``partial_fit`` always does.
     init_model : fitted HistogramTrees or Forest, default=None
@@ -113,6 +115,10 @@ class StreamingTrees(HistogramTrees):
 
     n_estimators: Count = 20
     _: KW_ONLY
+    learning_rate: LearningRate = 0.1
+    num_leaves: Annotated[int, Rule(check_count, at_least=2, at_most=MOST)] = 31
+    min_child_samples: Size = 20
+    colsample_bytree: Share = 1.0
     max_estimators: Count = 400
     forgetting: Annotated[float, Rule(check_number, at_least=0, below=1)] = 0.0
 
@@ -130,8 +136,8 @@ class StreamingTrees(HistogramTrees):
         super()._check_parameters(validation)
         check_count("max_estimators", self.max_estimators, at_least=self.n_estimators)
 
-    def _count_new(self, start: int) -> int:
-        return self.n_estimators
+    def _count_new(self, start: int, n_estimators: int) -> int:
+        return n_estimators
 
     def _earlier_booster(self, rows: Rows, n_scores: int) -> Forest | None:
         forest = super()._earlier_booster(rows, n_scores)

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count
+from treerank.feature_parts.engines.auto_sizes import Auto, Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.engines.growth_task import GrowthTask
@@ -39,18 +40,19 @@ class HistogramTrees(BoostedTrees):
 
     Parameters
     ----------
-    n_estimators : int, default=100
+    n_estimators : int or "auto", default="auto"
         Number of trees. With ``warm_start`` the number in all, with ``init_model`` the number of
-        new ones.
-    learning_rate : float, default=0.1
+        new ones. This and the other "auto" come from the numbers of documents, queries and
+        features, see :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
+    learning_rate : float or "auto", default="auto"
         Factor on the values of each tree.
-    num_leaves : int, default=31
+    num_leaves : int or "auto", default="auto"
         Largest number of leaves of a tree.
     max_depth : int, default=-1
         Largest number of splits on a path from the root to a leaf; -1 is no limit.
     grow_policy : {"leafwise", "depthwise"}, default="leafwise"
         Which leaf is split next: the one with the largest gain, or the one nearest to the root.
-    min_child_samples : int, default=20
+    min_child_samples : int or "auto", default="auto"
         Smallest number of documents in a leaf; counted exactly.
     min_child_weight : float, default=1e-3
         Smallest sum of hessians in a leaf.
@@ -58,7 +60,7 @@ class HistogramTrees(BoostedTrees):
         Probability of each document to be used for a tree.
     subsample_queries : float, default=1.0
         Probability of each query, as a whole, to be used for a tree.
-    colsample_bytree : float, default=1.0
+    colsample_bytree : float or "auto", default="auto"
         Share of features drawn for each tree.
     reg_alpha : float, default=0.0
         L1 penalty of leaves.
@@ -82,9 +84,9 @@ class HistogramTrees(BoostedTrees):
         Number added to the sum of hessians of each category when categories are sorted.
     cat_l2 : float, default=10.0
         Additional L2 penalty of leaves in splits by category.
-    early_stopping_rounds : int, default=None
-        Stop after so many iterations without a better value on ``validation`` and keep the
-        trees up to the best one.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Stop after so many iterations without a better value on ``validation``, and keep the trees
+        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``. None keeps all.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted HistogramTrees or Forest, default=None
@@ -122,7 +124,7 @@ class HistogramTrees(BoostedTrees):
     ...         return scores - target, np.ones_like(scores)
     >>> X = np.arange(100.0).reshape(-1, 1)
     >>> target = (X[:, 0] > 50).astype(float)
-    >>> part = HistogramTrees(n_estimators=50, n_jobs=1).fit(X, HalfSquare())
+    >>> part = HistogramTrees(50, learning_rate=0.1, n_jobs=1).fit(X, HalfSquare())
     >>> part.transform(np.array([[20.0], [80.0]])).round(1)
     array([[0.],
            [1.]])
@@ -132,7 +134,7 @@ class HistogramTrees(BoostedTrees):
     rows_before_forest = None
 
     grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"
-    min_child_samples: Size = 20
+    min_child_samples: Auto | Size = "auto"
     subsample_queries: Share = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 255
     precision: Annotated[str, Rule.one_of(PRECISIONS)] = "float32"
@@ -150,10 +152,11 @@ class HistogramTrees(BoostedTrees):
         options = {"most": self.max_bin, "seed": task.seed, "n_threads": n_threads}
         bins = find_bins(task.rows, categorical=categorical, **options)
         with kernel_threads(n_threads):
-            return boost(task, bins, signs, self._settings(bool(signs.any())))
+            return boost(task, bins, signs, self._settings(task.sizes, bool(signs.any())))
 
-    def is_resumable(self) -> bool:
+    def is_resumable(self, sizes: Sizes) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
+        del sizes
         return True  # what is drawn depends on the number of the tree alone
 
     def predict_scores(self, values: np.ndarray) -> np.ndarray:
@@ -208,15 +211,15 @@ class HistogramTrees(BoostedTrees):
         """Return the number of features the trees were grown on, and that of their outputs."""
         return booster.n_features, booster.n_outputs
 
-    def _settings(self, is_monotone: bool) -> Settings:
+    def _settings(self, sizes: Sizes, is_monotone: bool) -> Settings:
         least = max(float(self.min_child_weight), _LEAST_WEIGHT)
         rest = self.reg_alpha, self.reg_lambda, self.min_split_gain, self.cat_smooth, self.cat_l2
-        rules = Rules(is_monotone, int(self.min_child_samples), least, *map(float, rest))
+        rules = Rules(is_monotone, int(sizes.min_child_samples), least, *map(float, rest))
         level_by_level = GROW_POLICIES[self.grow_policy]
-        limits = TreeLimits(int(self.num_leaves), int(self.max_depth), level_by_level)
-        shares = self.subsample, self.subsample_queries, self.colsample_bytree
+        limits = TreeLimits(int(sizes.num_leaves), int(self.max_depth), level_by_level)
+        shares = self.subsample, self.subsample_queries, sizes.colsample_bytree
         return Settings(
-            float(self.learning_rate), limits, rules, self.precision, *map(float, shares)
+            float(sizes.learning_rate), limits, rules, self.precision, *map(float, shares)
         )
 
     def _signs(self, rows: Rows, categorical: tuple[int, ...], n_outputs: int) -> np.ndarray:

@@ -1,0 +1,134 @@
+"""Sizes of trees that fit the data: what a parameter of trees is where it is "auto".
+
+The rule reads the numbers of documents, queries and features, and nothing else: neither the order
+of rows, nor threads, nor time. Few queries want few leaves, and many queries want many.
+``benchmarks/default_sizes.py`` shows on which data it was found, and what it gains.
+"""
+
+import math
+from typing import Any, Literal, NamedTuple, Self
+
+from treerank.checks import check_number
+
+Auto = Literal["auto"]
+#: Documents that tell as much as a query, where there is fewer than one query for them.
+_DOCUMENTS_PER_QUERY = 100
+#: Leaves for 300 queries, and the power of the number of queries that leaves grow with.
+_LEAVES, _POWER = 8, 0.65
+_FEWEST_LEAVES, _MOST_LEAVES = 4, 127
+#: Sum of the rates of all trees for 100 queries, the power it grows with, and its bounds.
+_TRAVEL, _TRAVEL_POWER = 5.0, 0.3
+_SHORTEST, _LONGEST = 4.0, 10.0
+#: The usual rate, the leaves from which it grows, so that larger trees are fewer, and its bound.
+_RATE, _LEAVES_AT_RATE, _HIGHEST_RATE = 0.05, 32, 0.1
+#: With this many features or more, each tree gets half of them.
+_MANY_FEATURES = 10
+#: Bounds of a rate that follows from a given number of trees.
+_RATES = 0.03, 0.3
+
+
+class Sizes(NamedTuple):
+    """Parameters of trees that may be "auto".
+
+    Attributes
+    ----------
+    n_estimators : int
+        Number of iterations.
+    learning_rate : float
+        Factor on the values of each tree.
+    num_leaves : int
+        Largest number of leaves of a tree.
+    min_child_samples : int
+        Smallest number of documents in a leaf.
+    colsample_bytree : float
+        Share of features drawn for each tree.
+    """
+
+    n_estimators: int
+    learning_rate: float
+    num_leaves: int
+    min_child_samples: int
+    colsample_bytree: float
+
+    @classmethod
+    def of_state(cls, state: Any) -> Self:
+        """Return sizes from a dict of numbers, and refuse anything else."""
+        if not isinstance(state, dict) or state.keys() != set(cls._fields):
+            raise ValueError(f"The sizes of trees must be a dict of {', '.join(cls._fields)}.")
+        for name, value in state.items():
+            check_number(name, value, at_least=0)
+        return cls(**state)
+
+    @property
+    def patience(self) -> int:
+        """Iterations without a better value after which ``early_stopping_rounds="auto"`` stops."""
+        return math.ceil(2.5 / self.learning_rate)
+
+    def of_tree(self) -> dict[str, Any]:
+        """Return the sizes of a single tree: all but the number of iterations."""
+        sizes = self._asdict()
+        del sizes["n_estimators"]
+        return sizes
+
+    def described(self) -> str:
+        """Return the sizes as a line of text.
+
+        Examples
+        --------
+        >>> Sizes(200, 0.05, 15, 20, 0.5).described()
+        '200 trees of 15 leaves, rate 0.05, 50 % of the columns'
+        """
+        return (
+            f"{self.n_estimators} trees of {self.num_leaves} leaves, "
+            f"rate {self.learning_rate:.2g}, {self.colsample_bytree:.0%} of the columns"
+        ).replace("%", " %")
+
+
+def auto_sizes(
+    n_documents: int, n_queries: int, n_features: int, given: dict[str, Any] | None = None
+) -> Sizes:
+    """Return the sizes of trees for data of these numbers.
+
+    Parameters
+    ----------
+    n_documents : int
+        Number of documents. A query of more than 100 documents counts as one for each 100.
+    n_queries : int
+        Number of queries.
+    n_features : int
+        Number of features.
+    given : dict from str to number, default=None
+        Sizes that are not "auto". The number of trees follows from a given rate, and the rate from
+        a given number of trees; the other sizes do not change.
+
+    Returns
+    -------
+    Sizes
+
+    Examples
+    --------
+    >>> auto_sizes(n_documents=9_630, n_queries=470, n_features=46)
+    Sizes(n_estimators=159, learning_rate=0.05, num_leaves=11, min_child_samples=20,
+          colsample_bytree=0.5)
+    >>> auto_sizes(9_630, 470, 46, given={"n_estimators": 1000}).learning_rate
+    0.03
+    """
+    given = given or {}
+    n = max(n_queries, n_documents / _DOCUMENTS_PER_QUERY)
+    leaves = round(_within(_LEAVES * (n / 300) ** _POWER, _FEWEST_LEAVES, _MOST_LEAVES))
+    travel = _within(_TRAVEL * (n / 100) ** _TRAVEL_POWER, _SHORTEST, _LONGEST)
+    rate = _within(_RATE * leaves / _LEAVES_AT_RATE, _RATE, _HIGHEST_RATE)
+    if "n_estimators" in given:
+        rate = _within(travel / given["n_estimators"], *_RATES)
+    sizes = Sizes(
+        n_estimators=max(1, round(travel / given.get("learning_rate", rate))),
+        learning_rate=rate,
+        num_leaves=leaves,
+        min_child_samples=20,
+        colsample_bytree=0.5 if n_features >= _MANY_FEATURES else 1.0,
+    )
+    return sizes._replace(**given)
+
+
+def _within(value: float, least: float, most: float) -> float:
+    return min(max(value, least), most)
