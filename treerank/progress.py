@@ -119,6 +119,9 @@ class Progress:
         Largest number of iterations, including those of earlier fits.
     saver : object, default=None
         Has ``is_due(iteration)``, and ``save(model, values)``, which is called where it is due.
+    newest : float, default=1.0
+        Share of the newest value in the smoothed curve whose highest point is the best iteration;
+        1 does not smooth. Values of few queries jump, and their highest point is often chance.
 
     Examples
     --------
@@ -136,13 +139,15 @@ class Progress:
         start: int = 0,
         total: int | None = None,
         saver: Any = None,
+        newest: float = 1.0,
     ):
         if metric is not None:
             check_signature("metric", metric, "scores")
         self.saver = saver
         self.metric, self.early_stopping_rounds, self.total = metric, early_stopping_rounds, total
         self.values: list[float] = []
-        self.best_value, self.best_iteration = -np.inf, start
+        self.newest, self._level = newest, np.nan
+        self._best_level, self.best_iteration = -np.inf, start
 
     @property
     def name(self) -> str:
@@ -169,8 +174,7 @@ class Progress:
             self.saver.save(dump(), self.values)
         if not self.values:
             return is_told_to_stop
-        if self.values[-1] > self.best_value:
-            self.best_value, self.best_iteration = self.values[-1], iteration
+        self._compare(self.values[-1], iteration)
         rounds = self.early_stopping_rounds
         is_late = rounds is not None and iteration - self.best_iteration >= rounds
         return is_told_to_stop or is_late
@@ -179,8 +183,14 @@ class Progress:
         """Take over the values of the iterations after ``start`` that were done before."""
         for iteration, value in enumerate(values, start + 1):
             self.values.append(value)
-            if value > self.best_value:
-                self.best_value, self.best_iteration = value, iteration
+            self._compare(value, iteration)
+
+    def _compare(self, value: float, iteration: int) -> None:
+        """Note the iteration as the best one if its smoothed value is."""
+        before = value if np.isnan(self._level) else self._level
+        self._level = before + self.newest * (value - before)
+        if self._level > self._best_level:
+            self._best_level, self.best_iteration = self._level, iteration
 
     def kept(self) -> int | None:
         """Return the number of iterations to keep, ``None`` for all."""

@@ -45,7 +45,8 @@ class LambdaMART(BoostedRanker):
         Numbers that splits are searched with; whole numbers are faster.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many trees without a better ``metric`` on the ``eval_set``, and keep those up
-        to the best one. "auto" is ``2.5 / learning_rate`` with an ``eval_set``. None keeps all.
+        to the best one. "auto" is ``2.5 / learning_rate`` with an ``eval_set``, and smooths the
+        values before it compares them. None keeps all trees.
     metric : str or Metric, default="ndcg@10"
         Metric that ``score`` measures and early stopping watches.
     tree_options : dict, default=None

@@ -14,13 +14,13 @@ Auto = Literal["auto"]
 #: Documents that tell as much as a query, where there is fewer than one query for them.
 _DOCUMENTS_PER_QUERY = 100
 #: Leaves for 300 queries, and the power of the number of queries that leaves grow with.
-_LEAVES, _POWER = 8, 0.65
+_LEAVES, _POWER = 8, 0.7
 _FEWEST_LEAVES, _MOST_LEAVES = 4, 127
 #: Sum of the rates of all trees for 100 queries, the power it grows with, and its bounds.
-_TRAVEL, _TRAVEL_POWER = 5.0, 0.3
-_SHORTEST, _LONGEST = 4.0, 10.0
+_TRAVEL, _TRAVEL_POWER = 7.0, 0.15
+_SHORTEST, _LONGEST = 7.0, 10.0
 #: The usual rate, the leaves from which it grows, so that larger trees are fewer, and its bound.
-_RATE, _LEAVES_AT_RATE, _HIGHEST_RATE = 0.05, 32, 0.1
+_RATE, _LEAVES_AT_RATE, _HIGHEST_RATE = 0.05, 32, 0.15
 #: With this many features or more, each tree gets half of them.
 _MANY_FEATURES = 10
 #: Bounds of a rate that follows from a given number of trees.
@@ -63,6 +63,11 @@ class Sizes(NamedTuple):
     def patience(self) -> int:
         """Iterations without a better value after which ``early_stopping_rounds="auto"`` stops."""
         return math.ceil(2.5 / self.learning_rate)
+
+    @property
+    def newest(self) -> float:
+        """Share of the newest value in the curve from which "auto" takes the best iteration."""
+        return min(1.0, self.learning_rate)
 
     def of_tree(self) -> dict[str, Any]:
         """Return the sizes of a single tree: all but the number of iterations."""
@@ -108,7 +113,7 @@ def auto_sizes(
     Examples
     --------
     >>> auto_sizes(n_documents=9_630, n_queries=470, n_features=46)
-    Sizes(n_estimators=159, learning_rate=0.05, num_leaves=11, min_child_samples=20,
+    Sizes(n_estimators=177, learning_rate=0.05, num_leaves=11, min_child_samples=20,
           colsample_bytree=0.5)
     >>> auto_sizes(9_630, 470, 46, given={"n_estimators": 1000}).learning_rate
     0.03

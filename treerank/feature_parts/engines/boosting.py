@@ -115,7 +115,8 @@ class BoostedTrees(BaseEstimator):
         Columns with integer codes of categories; ``None`` uses those named by ``Rows``.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many iterations without a better value on ``validation``, and keep the trees
-        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``. None keeps all.
+        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
+        values before it compares them. None keeps all trees.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted feature part, booster or stored model, default=None
@@ -205,7 +206,8 @@ class BoostedTrees(BaseEstimator):
             return self
         metric, rounds = validation and validation[1], self._patience(validation, sizes)
         saver = saver_of(self, rows, objective, start, sizes)
-        progress = Progress(metric, rounds, start, start + n_new, saver)
+        newest = sizes.newest if self.early_stopping_rounds == "auto" else 1.0
+        progress = Progress(metric, rounds, start, start + n_new, saver, newest)
         whole = earlier is not None
         earlier, start, n_new = self._resumed(earlier, start, n_new, progress, objective)
         validation_rows = validation and self._as_rows(validation[0], rows.shape[1])

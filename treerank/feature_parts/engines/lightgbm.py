@@ -111,7 +111,8 @@ class LightGBMTrees(BoostedTrees):
         rankers fill from the categories of a data frame.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many iterations without a better value on ``validation``, and keep the trees
-        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``. None keeps all.
+        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
+        values before it compares them. None keeps all trees.
     warm_start : bool, default=False
         Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted LightGBMTrees, lightgbm.Booster, str or Path, default=None

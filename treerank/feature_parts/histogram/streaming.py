@@ -72,7 +72,8 @@ class StreamingTrees(HistogramTrees):
         Additional L2 penalty of leaves in splits by category.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many iterations without a better value on ``validation``, in each batch, and
-        keep the trees up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``.
+        keep the trees up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``,
+        and smooths the values before it compares them.
     warm_start : bool, default=False
         Whether ``fit`` keeps the earlier trees, as ``partial_fit`` always does.
     init_model : fitted HistogramTrees or Forest, default=None
