@@ -97,8 +97,10 @@ def main():
             values[name] = np.mean([run[0] for run in runs], axis=0)
             seconds[name] = np.mean([run[1] for run in runs])
         first = values[arguments.rankers[0]]
+        name = arguments.rankers[0]
         print(f"{data_set}, {np.sum(~np.isnan(first))} test queries")
-        for name in arguments.rankers:
+        print(f"  {name:28}{np.nanmean(first):.4f} {seconds[name]:8.1f} s")
+        for name in arguments.rankers[1:]:
             interval = bootstrap_interval((first - values[name])[~np.isnan(first)])
             mark = "*" if interval.low > 0 or interval.high < 0 else " "
             print(f"  {name:28}{np.nanmean(values[name]):.4f} {seconds[name]:8.1f} s   "

@@ -55,6 +55,8 @@ def test_half_squared_error_gives_xgboosts_own_regression():
         "nthread": 1,
         "max_bin": 128,
         "max_leaves": 31,
+        "max_depth": 0,
+        "grow_policy": "lossguide",
     }
     data = xgboost.QuantileDMatrix(X, TARGET, max_bin=128)
     own = xgboost.train(params, data, num_boost_round=15)

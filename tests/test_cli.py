@@ -194,7 +194,7 @@ def test_xgboost_grows_as_many_leaves(files, tmp_path):
 
 
 def test_xgboost_grows_by_leaf_as_lightgbm_does():
-    settings = {"grow_policy": "lossguide", "num_leaves": 8, "max_depth": 0, "n_estimators": 3}
+    settings = {"num_leaves": 8, "max_depth": 0, "n_estimators": 3}
     part = make_trees("xgboost", n_estimators=3, num_leaves=8, learning_rate=0.2)
     assert settings.items() <= part.get_params().items()
     assert part.learning_rate == 0.2

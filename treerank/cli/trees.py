@@ -17,7 +17,7 @@ def tree_parameters(
 ) -> dict[str, Any]:
     """Return the parameters of trees in the words of an engine.
 
-    XGBoost's own ranker says ``max_leaves``. XGBoost grows leaf by leaf only with
+    XGBoost's own ranker says ``max_leaves``. It grows leaf by leaf only with
     ``grow_policy="lossguide"``, and then still stops at a depth of 6 unless ``max_depth`` is 0.
 
     Parameters
@@ -41,7 +41,7 @@ def tree_parameters(
     """
     leaves = _LEAVES[0] if _LEAVES[0] in known else _LEAVES[1]
     parameters = {"n_estimators": n_estimators, "learning_rate": learning_rate, leaves: num_leaves}
-    by_leaf = {"max_depth": 0, "grow_policy": "lossguide"} if "tree_method" in known else {}
+    by_leaf = {"max_depth": 0, "grow_policy": "lossguide"} if leaves == _LEAVES[1] else {}
     return parameters | by_leaf
 
 

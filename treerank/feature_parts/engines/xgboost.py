@@ -31,7 +31,7 @@ from treerank.team import current_team
 if TYPE_CHECKING:
     import xgboost
 
-_GROW_POLICIES = ("depthwise", "lossguide")
+_GROW_POLICIES = ("lossguide", "depthwise")
 #: Attribute of a booster that stores how ``fit`` treated zeros: as numbers or as missing.
 _ZEROS = "treerank_zeros"
 #: Rows of a sparse matrix that are converted to an array at a time.
@@ -46,8 +46,9 @@ _MULTI_STRATEGIES = ("one_output_per_tree", "multi_output_tree")
 class XGBoostTrees(BoostedTrees):
     """A sum of trees grown by XGBoost on any objective.
 
-    Parameters have XGBoost's defaults, and XGBoost's names where LightGBM has none: ``num_leaves``
-    is XGBoost's ``max_leaves`` and ``min_split_gain`` its ``gamma``. The trees are the same, bit
+    Trees grow leaf by leaf. Other parameters have XGBoost's defaults, and XGBoost's names where
+    LightGBM has none: ``num_leaves`` is XGBoost's ``max_leaves`` and ``min_split_gain`` its
+    ``gamma``. The trees are the same, bit
     for bit, for any ``n_jobs``; see :mod:`treerank.feature_parts.engines.fixed_point`.
 
     ``X`` may be a sparse matrix. XGBoost then treats zeros as missing values: the trees are those
@@ -62,12 +63,13 @@ class XGBoostTrees(BoostedTrees):
         ``warm_start`` the number in all, with ``init_model`` the number of new ones.
     learning_rate : float or "auto", default="auto"
         Factor on the values of each tree. XGBoost's own default, 0.3, often ranks worse.
-    max_depth : int, default=6
+    max_depth : int, default=0
         Largest number of splits on a path from the root to a leaf; 0 is no limit.
     num_leaves : int or "auto", default="auto"
         Largest number of leaves of a tree; 0 is no limit.
-    grow_policy : {"depthwise", "lossguide"}, default="depthwise"
-        Which leaf is split next: the one nearest to the root, or the one with the largest gain.
+    grow_policy : {"lossguide", "depthwise"}, default="lossguide"
+        Which leaf is split next: the one with the largest gain, or the one nearest to the root.
+        XGBoost reads batches once for each split, or once for each level.
     min_child_weight : float, default=1.0
         Smallest sum of hessians in a leaf.
     subsample : float, default=1.0
@@ -155,11 +157,11 @@ class XGBoostTrees(BoostedTrees):
     #: call and delay those of the other, so a second numba thread pays off later than elsewhere.
     few_documents = 500_000
 
-    max_depth: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 6
+    max_depth: Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = 0
     num_leaves: Auto | Annotated[int, Rule(check_count, no_limit=0, at_least=2, at_most=MOST)] = (
         "auto"
     )
-    grow_policy: Annotated[str, Rule.one_of(_GROW_POLICIES)] = "depthwise"
+    grow_policy: Annotated[str, Rule.one_of(_GROW_POLICIES)] = "lossguide"
     min_child_weight: NotNegative = 1.0
     reg_lambda: NotNegative = 1.0
     max_bin: Annotated[int, Rule(check_count, at_least=2, at_most=MOST_BINS)] = 256
