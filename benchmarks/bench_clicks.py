@@ -1,6 +1,6 @@
 """Which ranker learns most from clicks? Ours and the engines', under five ways to click.
 
-    python benchmarks/bench_clicks.py --data synthetic FOLDER ... --plot build
+    python benchmarks/bench_clicks.py --data synthetic FOLDER ...
 
 A weak ranker, learned from a few labeled queries, logs its top 10 with some exploration, and users
 click. NDCG@10 on other queries, against the true labels. A cell is a data set, a way to click and a
@@ -10,72 +10,14 @@ leaves out that other clicks would have been drawn.
 """
 
 import argparse
-import importlib
-import json
-import sys
 from itertools import product
-from pathlib import Path
 
 import numpy as np
-from click_rankers import EFFECTS, NAIVE, OURS, REMEDIES, WAYS, drawn_clicks, rankers
+from click_cells import LOGGED, TRUTH, data_sets, measured
+from click_rankers import NAIVE, OURS, REMEDIES, WAYS
 from timing import say_versions
 
-from treerank import NDCG, make_web_search
-from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.clicks import simulate_clicks
-
-sys.path.append(str(Path(__file__).resolve().parent / "paper"))
-data_sets, draw = map(importlib.import_module, ("data_sets", "draw"))
-
-FITS = Path("build/clicks")
-TRUTH, LOGGED = "true labels of shown documents", "ranker that logged"
 PEERS = ("LightGBM", "LightGBM, position=", "XGBoost", "XGBoost, lambdarank_unbiased")
-
-
-def queries(data, seed, n_train=250, n_test=500):
-    """Return X, y, qid, the number of training queries and that of labeled ones."""
-    if data == "synthetic":
-        X, y, qid = make_web_search(n_train + n_test, documents_per_query=40, random_state=seed)
-        return X, y, qid, n_train, 8
-    splits = data_sets.read_splits(data)
-    split = splits[seed % len(splits)]
-    parts = [_first(split.train, n_train, seed), _first(split.test, n_test, seed)]
-    train = len(np.unique(parts[0][2]))
-    X, y = (np.concatenate(columns) for columns in list(zip(*parts, strict=True))[:2])
-    qid = np.concatenate([parts[0][2], train + parts[1][2]])
-    return np.nan_to_num(X), y, qid, train, 8
-
-
-def _first(part, n_queries, seed):
-    """Return some queries of a part, numbered."""
-    qid = np.unique(part.qid, return_inverse=True)[1]
-    number = np.random.default_rng(seed).permutation(qid.max() + 1)[qid]
-    rows = np.flatnonzero(number < n_queries)
-    rows = rows[np.argsort(number[rows], kind="stable")]
-    return part.X[rows], part.y[rows], number[rows]
-
-
-def measured(cell, seed, n_sessions, chosen):
-    """Return the NDCG@10 of each test query by ranker; keep what is measured."""
-    data, way, severity = cell
-    path = FITS / f"{data_sets.name_of(data)}-{way}-{severity}-{n_sessions}-{seed}.json"
-    found = json.loads(path.read_text()) if path.exists() else {}
-    if all(name in found for name in chosen):
-        return found
-    X, y, qid, n_train, n_labeled = queries(data, seed)
-    few, train, test = qid < n_labeled, qid < n_train, qid >= n_train
-    logged = RankSVM().fit(X[few], y[few], qid[few]).predict
-    shown = y[train], qid[train], logged(X[train])
-    log = simulate_clicks(*shown, n_sessions=n_sessions, random_state=seed)
-    log = drawn_clicks(log, y[train], severity, np.random.default_rng(seed), **WAYS[way])
-    fits = rankers(log, X[train], y[train], qid[train]) | {LOGGED: lambda: logged}
-    for name in chosen:
-        if name not in found:
-            scores = fits[name]()(X[test])
-            found[name] = NDCG(k=10).per_query(y[test], scores, qid[test]).round(5).tolist()
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(found))
-    return found
 
 
 def _compared(by_seed):
@@ -121,21 +63,6 @@ def said_of_some(cells, names):
             print(f"{cell}  {name:36} {mean:.4f}  {difference:+.4f} +- {error:.4f}")
 
 
-def drawn(cells, data):
-    """Draw a panel for each way to click: NDCG@10 over the severity."""
-    figure, axes = draw.panel_axes(len(WAYS))
-    names = (OURS, *NAIVE, "LightGBM, position=", "XGBoost, lambdarank_unbiased", TRUTH)
-    for axis, way in zip(axes, WAYS, strict=True):
-        severities = sorted(cell[2] for cell in cells if cell[:2] == (data, way))
-        for name, style in zip(names, draw.line_styles(len(names)), strict=True):
-            means = [np.mean(cells[data, way, severity][name]) for severity in severities]
-            axis.plot(severities, means, label=name, linewidth=1, marker="o", markersize=3, **style)
-        draw.tidy(axis, x="severity of the bias", y="NDCG@10")
-        axis.set_title(way, fontsize=8, loc="left")
-    draw.shared_legend(figure, axes)
-    return figure
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", nargs="+", default=["synthetic"], help="or folders")
@@ -143,8 +70,7 @@ def main():
     parser.add_argument("--severity", type=float, nargs="+", default=[0.0, 0.5, 1.0, 1.5, 2.0])
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
-    parser.add_argument("--plot", type=Path, help="folder of an SVG file for each data set")
-    others = (*NAIVE, *PEERS, *REMEDIES, EFFECTS)
+    others = (*NAIVE, *PEERS, *REMEDIES)
     parser.add_argument("--rankers", nargs="+", choices=others, help="compare only these with ours")
     arguments = parser.parse_args()
     say_versions("lightgbm", "xgboost")
@@ -156,8 +82,6 @@ def main():
     if arguments.rankers:
         return said_of_some(cells, names)
     said(cells)
-    for data in arguments.data if arguments.plot else ():
-        draw.save(drawn(cells, data), arguments.plot / f"clicks-{data_sets.name_of(data)}.svg")
 
 
 if __name__ == "__main__":

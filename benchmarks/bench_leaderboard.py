@@ -16,26 +16,20 @@ import sys
 from pathlib import Path
 
 import numpy as np
+from leaderboard_table import pooled, render
 from scipy.stats import rankdata, sem
 
 from treerank import TreeDirectRanker
 from treerank.cli.compare import NAMES
 from treerank.registry import ranker_class
-from treerank.statistics.mean_ranks import compare_mean_ranks
 from treerank.statistics.resampled import corrected_standard_error
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
-NEEDED = (
-    "comparisons",
-    "contestants",
-    "data_sets",
-    "draw",
-    "parameters",
-    "protocol",
-    "readme_table",
+comparisons, contestants, data_sets = map(
+    importlib.import_module, ("comparisons", "contestants", "data_sets")
 )
-comparisons, contestants, data_sets, draw, parameters, protocol, readme_table = map(
-    importlib.import_module, NEEDED
+draw, parameters, protocol, readme_table = map(
+    importlib.import_module, ("draw", "parameters", "protocol", "readme_table")
 )
 METRIC, BEST = "ndcg@10", "TreeDirectRanker.best"
 ENGINES = {"LGBMRanker": "lightgbm", "XGBRanker": "xgboost", "CatBoostRanker": "catboost"}
@@ -79,38 +73,6 @@ def run_set(arguments, folder, rankers, about, metric):
     return found | {"n_queries": len(by_query), "failures": list(map(str, comparison.failures))}
 
 
-def pooled(parts):
-    """Return the names of the rankers, best first, and the test of their ranks over all sets."""
-    found = [content["results"][0]["result"] for content in parts.values()]
-    names = [name for name in found[0]["rank"] if all(name in f["rank"] for f in found)]
-    sizes = [f["n_queries"] for f in found]
-    ranks = np.average([[f["rank"][n] for n in names] for f in found], axis=0, weights=sizes)
-    order = np.argsort(ranks, kind="stable")
-    return [names[i] for i in order], compare_mean_ranks(ranks[order], sum(sizes))
-
-
-def render(parts):
-    """Return the table as Markdown."""
-    names, result = pooled(parts)
-    found = {data: content["results"][0]["result"] for data, content in parts.items()}
-    head = ["ranker", "mean rank", *found, *(f"s, {data}" for data in found)]
-    rows = [head, ["---"] + ["---:"] * (len(head) - 1)]
-    for name, rank in zip(names, result.mean_ranks, strict=True):
-        cells = [
-            f"{f['mean'][name]:.3f} ± {f['error'][name]:.3f}" if name in f["mean"] else "failed"
-            for f in found.values()
-        ]
-        seconds = [f"{f['seconds'].get(name, np.nan):.1f}" for f in found.values()]
-        rows.append([name, f"{rank:.2f}", *(c.replace("0.", ".") for c in cells), *seconds])
-    failures = [failure for f in found.values() for failure in f["failures"]]
-    notes = [
-        f"Ranks over {result.n:,} queries; mean ranks that differ by more than "
-        f"{result.critical_difference:.2f} differ at {result.alpha:g} (Nemenyi).",
-        *failures,
-    ]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows) + "\n\n" + "\n".join(notes)
-
-
 def main(argv=None):
     parser = protocol.parser_of(__doc__)
     parser.add_argument("--data", nargs="+", default=["synthetic"], help="folders")
@@ -121,16 +83,8 @@ def main(argv=None):
     for folder in arguments.data:
         about = {"data": data_sets.name_of(folder), "rankers": list(rankers)}
         run = functools.partial(run_set, arguments, folder, rankers)
-        parts[about["data"]] = protocol.measure(
-            arguments,
-            "leaderboard",
-            about["data"],
-            about,
-            [{"metric": METRIC}],
-            run,
-            shown=shown,
-            jobs=1,
-        )
+        points = arguments, "leaderboard", about["data"], about, [{"metric": METRIC}]
+        parts[about["data"]] = protocol.measure(*points, run, shown=shown, jobs=1)
     if arguments.into is None:
         print(render(parts))
         return

@@ -8,7 +8,7 @@ import argparse
 
 import lightgbm
 import numpy as np
-from bench_pair_gradients import fit_lightgbm
+from lambdarank import fit_lightgbm
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank.objectives import make_objective

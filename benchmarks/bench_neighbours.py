@@ -1,6 +1,6 @@
-"""How much slower is a fit beside other programs? A LightGBM fit of two threads, or busy processes.
+"""How much slower is a fit beside other programs? A LightGBM fit of two threads.
 
-Every figure is the median of fits in one process, in turn quiet and beside. The neighbours run at
+Every figure is the median of fits in one process, in turn quiet and beside. The neighbour runs at
 the same priority and at the lowest. A fair share is 2: two programs on the same processors.
 ``--spins`` sets how long waiting threads spin; ``keep`` leaves it to the runtimes.
 """
@@ -13,6 +13,7 @@ import time
 from contextlib import contextmanager
 
 import numpy as np
+from neighbour_work import RANKERS, work_of
 from timing import say_versions
 
 LIGHTGBM = """
@@ -23,55 +24,22 @@ data = lightgbm.Dataset(X, y)
 while True:
     lightgbm.train({"num_threads": 2, "verbosity": -1}, data, 100)
 """
-BUSY = "while True: pass"
-#: What runs beside: the script, how many processes, and their priority.
-NEIGHBOURS = {
-    "LightGBM": (LIGHTGBM, 1, 0),
-    "LightGBM, low": (LIGHTGBM, 1, 19),
-    "1 busy": (BUSY, 1, 0),
-    "2 busy": (BUSY, 2, 0),
-    "4 busy": (BUSY, 4, 0),
-    "4 busy, low": (BUSY, 4, 19),
-}
-RANKERS = ["LightGBMTrees", "XGBoostTrees", "HistogramTrees", "LGBMRanker", "XGBRanker", "ndcg"]
+#: What runs beside, by name, with its priority.
+NEIGHBOURS = {"LightGBM": 0, "LightGBM, low": 19}
 
 
 @contextmanager
-def beside(script, n_processes, priority):
-    """Run processes inside the block, all of them at work."""
-    command = ["nice", "-n", str(priority), sys.executable, "-c", script]
+def beside(priority):
+    """Run a LightGBM fit inside the block."""
+    command = ["nice", "-n", str(priority), sys.executable, "-c", LIGHTGBM]
     ordinary = {name: value for name, value in os.environ.items() if name != "GOMP_SPINCOUNT"}
     # Of the same session: the system shares the processors by session before it looks at priority.
-    processes = [subprocess.Popen(command, env=ordinary) for _ in range(n_processes)]
-    time.sleep(5 if script == LIGHTGBM else 0.5)
-    try:
-        yield
-    finally:
-        for process in processes:
+    with subprocess.Popen(command, env=ordinary) as process:
+        time.sleep(5)
+        try:
+            yield
+        finally:
             process.kill()
-            process.wait()
-
-
-def work_of(name, X, y, qid):
-    """Return a function that fits a ranker, or computes derivatives."""
-    import lightgbm
-    import xgboost
-
-    import treerank
-
-    size = np.bincount(qid)
-    if name == "LGBMRanker":
-        ranker = lightgbm.LGBMRanker(n_estimators=60, verbosity=-1, n_jobs=2)
-        return lambda: ranker.fit(X, y, group=size)
-    if name == "XGBRanker":
-        ranker = xgboost.XGBRanker(n_estimators=60, n_jobs=2)
-        return lambda: ranker.fit(X, y, group=size)
-    if name == "ndcg":
-        objective = treerank.make_objective(y, qid, loss="logistic", weight="ndcg")
-        return lambda: [objective.derivatives(X[:, 0].astype(float)) for _ in range(50)]
-    part = getattr(treerank, name)(n_estimators=60)
-    ranker = treerank.TreeDirectRanker(feature_part=part)
-    return lambda: ranker.fit(X, y, qid)
 
 
 def seconds(function):
@@ -87,7 +55,6 @@ def main():
     parser.add_argument("--rows", type=int, default=48_000)
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--rankers", nargs="+", default=RANKERS)
-    parser.add_argument("--neighbours", nargs="+", default=["LightGBM", "LightGBM, low"])
     arguments = parser.parse_args()
     if arguments.spins.isdecimal():
         os.environ["GOMP_SPINCOUNT"] = arguments.spins
@@ -105,12 +72,12 @@ def main():
     for name in arguments.rankers:
         work = work_of(name, X, y, qid)
         work()
-        quiet, rest = [], {neighbour: [] for neighbour in arguments.neighbours}
+        quiet, rest = [], {neighbour: [] for neighbour in NEIGHBOURS}
         for _ in range(arguments.repetitions):
             quiet.append(seconds(work))
-            for neighbour, times in rest.items():
-                with beside(*NEIGHBOURS[neighbour]):
-                    times.append(seconds(work))
+            for neighbour, priority in NEIGHBOURS.items():
+                with beside(priority):
+                    rest[neighbour].append(seconds(work))
         wall, cpu = np.median(quiet, axis=0)
         line = f"{name:16} quiet {wall:6.2f} s (CPU {cpu:6.2f})"
         for neighbour, times in rest.items():

@@ -14,6 +14,7 @@ import argparse
 import lightgbm
 import numba
 import numpy as np
+from lambdarank import fit_lightgbm, scores_before_trees
 from timing import say_ratio, say_times, say_versions, time_turns
 
 from treerank.datasets.synthetic import make_web_search
@@ -21,7 +22,6 @@ from treerank.numerics.threads import threads_allowed
 from treerank.objectives import make_objective
 
 COLUMNS = 8
-LEAVES = 15
 #: What a ranker takes if nothing is said.
 SMOOTHING = 1.0
 
@@ -40,18 +40,6 @@ def double_loop(scores, y, indptr, gradient, hessian):
                     gradient[j] += p
                     hessian[i] += p * (1 - p)
                     hessian[j] += p * (1 - p)
-
-
-def fit_lightgbm(data, objective, n_trees, **params):
-    params |= {"objective": objective, "verbosity": -1, "metric": "none"}
-    return lightgbm.train({"num_leaves": LEAVES} | params, data, num_boost_round=n_trees)
-
-
-def scores_before_trees(X, data, n_trees):
-    """Return the scores that lambdarank has before each tree."""
-    booster = fit_lightgbm(data, "lambdarank", n_trees)
-    later = [booster.predict(X, raw_score=True, num_iteration=t) for t in range(1, n_trees)]
-    return [np.zeros(len(X)), *later]
 
 
 def compare(n_threads, objectives, X, data, trees, repetitions):

@@ -13,42 +13,19 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from sklearn.base import clone
+from vector_gains import against_scores
+from vector_rankers import ALPHAS, FORMS, TREES, compared, few_trees
 
-from treerank import NDCG, TreeDirectRanker
+from treerank import NDCG
 from treerank.evaluation import compare
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.progress import listening
-from treerank.statistics import adjust_holm
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
-comparisons = importlib.import_module("comparisons")
 data_sets = importlib.import_module("data_sets")
 parameters = importlib.import_module("parameters")
 protocol = importlib.import_module("protocol")
 
-TREES = {"full": 500, "quick": 200, "tiny": 3}
-ALPHAS = {
-    "full": {"l1": (0.01, 0.03, 0.1, 0.2), "l2": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
-    "quick": {"l1": (0.03, 0.1, 0.2), "l2": (1e-3, 0.1, 1.0, 10.0)},
-    "tiny": {"l1": (0.1,), "l2": (1.0,)},
-}
-FORMS = (("levels", "l2"), ("trees", "l1"), ("trees", "l2"), ("leaves", "l1"), ("leaves", "l2"))
 METRICS = ("ndcg@10", "map")
-
-
-def ranker_of(part, output, penalty="l2", **settings):
-    """Return a ranker over one score, over levels, or over trees or leaves."""
-    if output not in ("score", "levels"):
-        part = clone(part).set_params(output=output)
-    return TreeDirectRanker(
-        part, per_level=output == "levels", head_penalty=penalty, random_state=0, **settings
-    )
-
-
-def trees_of(protocol_name, **settings):
-    return {"n_estimators": TREES[protocol_name], "num_leaves": 15, "n_jobs": 1} | settings
 
 
 def shown(about):
@@ -58,24 +35,6 @@ def shown(about):
     }
     rankers, grid = compared(about["protocol"])
     return parameters.about_rankers(rankers | few, grid)
-
-
-def few_trees(n_trees, output, **settings):
-    """Return a ranker that does not stop early."""
-    return ranker_of(LightGBMTrees(**trees_of("tiny", n_estimators=n_trees)), output, **settings)
-
-
-def compared(protocol_name):
-    """Return the rankers that are compared, and their grid."""
-    stopped = trees_of(protocol_name, early_stopping_rounds=50)
-    lightgbm, histogram = LightGBMTrees(**stopped), HistogramTrees(**stopped)
-    rankers = {f"LightGBM, {o} {p}": ranker_of(lightgbm, o, p) for o, p in FORMS}
-    rankers["Histogram, levels l2"] = ranker_of(histogram, "levels")
-    alphas = {p: list(values) for p, values in ALPHAS[protocol_name].items()}
-    grid = {name: {"head_alpha": alphas[name[-2:]]} for name in rankers}
-    rankers["LightGBM, score"] = ranker_of(lightgbm, "score")
-    rankers["Histogram, score"] = ranker_of(histogram, "score")
-    return rankers, grid
 
 
 def run_comparison(arguments, folder, about):
@@ -88,27 +47,6 @@ def run_comparison(arguments, folder, about):
             store=protocol.STORE / "vector-outputs",
         )  # fmt: skip
     return {metric: against_scores(comparison, metric) for metric in METRICS}
-
-
-def against_scores(comparison, metric):
-    """Return mean, seconds, and difference from the score of the same engine with its p-value."""
-    queries = comparison.by_query(metric)
-    columns = dict(zip(comparison.rankers, queries.T, strict=True))
-    found, tested = {}, []
-    for name, values in columns.items():
-        base = f"{name.split(',')[0]}, score"
-        gain = (values - columns[base])[~np.isnan(values)]
-        fits = comparison.fits.where(ranker=name)
-        found[name] = {"mean": float(np.nanmean(values)), "gain": float(gain.mean())}
-        found[name] |= {"error": float(gain.std(ddof=1) / np.sqrt(len(gain)))}
-        found[name] |= {"seconds": float(fits["fit_seconds"].mean())}
-        found[name] |= {"parameters": comparisons.by_parameter(fits["best_params"].tolist())}
-        if name != base:
-            test = comparison.test(metric, "randomization", rankers=(name, base), adjust=False)
-            tested.append((name, test.p_values[0, 1]))
-    for (name, _), p in zip(tested, adjust_holm([p for _, p in tested]), strict=True):
-        found[name]["p_value"] = float(p)
-    return found
 
 
 def run_penalty(arguments, folder, about, output, penalty, alpha, fold):

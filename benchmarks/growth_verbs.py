@@ -1,76 +1,27 @@
 """What ``bench_growth.py`` measures: functions of the data, by family.
 
-A family takes :class:`Data` and a folder, and returns functions without arguments by name. What it
-prepares, such as a fitted ranker, is not measured.
+A family takes data of ``growth_data.py`` and a folder, and returns functions by name that take no
+arguments. What it prepares, such as a fitted ranker, is not measured.
 """
 
-from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
+from growth_data import PARTS
 
 from treerank import (
-    HistogramTrees,
-    LightGBMTrees,
     QueryGroups,
-    TreeDirectRanker,
-    XGBoostTrees,
-    load,
     read_letor,
     read_parquet,
     write_letor,
     write_parquet,
 )
 from treerank.inputs.canonical import canonical_order
-from treerank.inspection import copies, data_sheet, drift
 from treerank.metrics.registry import METRICS
 from treerank.objectives.factory import LOSSES, make_objective
 
-PARTS = (LightGBMTrees, XGBoostTrees, HistogramTrees)
-#: Rows that a ranker is fitted to where its fit is not measured.
-FIT_ROWS = 2000
 #: Pairs of documents that are explained.
 PAIRS = 100
-
-
-@dataclass(frozen=True)
-class Data:
-    """Drawn documents; five labels that lean on a few features."""
-
-    n_rows: int
-    n_features: int
-    n_documents: int
-
-    @cached_property
-    def X(self):
-        """Features in single precision."""
-        rng = np.random.default_rng(0)
-        return rng.standard_normal((self.n_rows, self.n_features), dtype=np.float32)
-
-    @cached_property
-    def scores(self):
-        """Scores of the documents."""
-        noise = np.random.default_rng(1).standard_normal(self.n_rows)
-        return self.X[:, :5].sum(axis=1, dtype=np.float64) + 2 * noise
-
-    @property
-    def y(self):
-        """Labels from 0 to 4."""
-        return np.digitize(self.scores, [0, 2, 4, 6]).astype(np.float64)
-
-    @property
-    def qid(self):
-        """Numbers of the queries, in ascending order."""
-        return np.arange(self.n_rows) // self.n_documents
-
-    def ranker(self, part):
-        """Return a ranker of few trees on one thread."""
-        return TreeDirectRanker(part(n_estimators=5, n_jobs=1), random_state=0)
-
-    def fitted(self, part):
-        """Return a ranker that was fitted to a part of the rows."""
-        n = FIT_ROWS
-        return self.ranker(part).fit(self.X[:n], self.y[:n], np.arange(len(self.X[:n])) // 100)
 
 
 def orders(data, folder):
@@ -123,13 +74,11 @@ def objectives(data, folder):
 
 
 def saving(data, folder):
-    """Data files and a model file, written."""
+    """Data files, written."""
     X, y, qid = data.X, data.y, data.qid
-    ranker = data.fitted(HistogramTrees)
     return {
         "write LETOR": lambda: write_letor(folder / "data.txt", X, y, qid),
         "write Parquet": lambda: write_parquet(folder / "data.parquet", X, y, qid),
-        "save": lambda: ranker.save(folder / "model"),
     }
 
 
@@ -143,23 +92,9 @@ def reading(data, folder):
             folder / "data.txt", dtype=np.float32, sparse=True
         ),
         "read Parquet": lambda: read_parquet(folder / "data.parquet"),
-        "load": lambda: load(folder / "model"),
-    }
-
-
-def reports(data, folder):
-    """Pages and tables about data and rankers."""
-    X, y, qid = data.X, data.y, data.qid
-    ranker = data.fitted(LightGBMTrees)
-    return {
-        "data sheet": lambda: data_sheet(X, y, qid),
-        "drift": lambda: drift(X, X[::-1]),
-        "copies": lambda: copies(X, qid),
-        "report": lambda: ranker.report(X, y, qid),
     }
 
 
 FAMILIES = {
-    each.__name__: each
-    for each in (orders, fits, scoring, metrics, objectives, saving, reading, reports)
+    each.__name__: each for each in (orders, fits, scoring, metrics, objectives, saving, reading)
 }

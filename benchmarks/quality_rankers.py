@@ -1,12 +1,8 @@
 """Rankers of ``bench_quality.py``: ours and the engines' own, with the same trees.
 
 Each function fits a ranker, stops it early on the validation part, and returns its ``predict``.
-Without a validation part (None) it grows all trees. ``refitted`` makes a function that looks up the
-number of trees on the validation part, and then learns from this part, too.
+Without a validation part (None) it grows all trees.
 """
-
-from operator import attrgetter
-from unittest.mock import patch
 
 import catboost
 import lightgbm
@@ -101,27 +97,3 @@ PEERS = {
     "XGBRanker rank:ndcg": fit_xgboost,
     "CatBoostRanker YetiRank": fit_catboost,
 }
-
-#: Number of trees that a fitted ranker keeps.
-N_TREES = {
-    lightgbm.LGBMRanker: attrgetter("best_iteration_"),
-    xgboost.XGBRanker: lambda ranker: ranker.best_iteration + 1,
-    catboost.CatBoostRanker: attrgetter("tree_count_"),
-    TreeDirectRanker: attrgetter("best_iteration_"),
-}
-
-
-def joined(*parts):
-    """Return the rows of several parts as one."""
-    return tuple(np.concatenate(columns) for columns in zip(*parts, strict=True))
-
-
-def refitted(fit):
-    """Return a function that fits to both parts, with as many trees as early stopping keeps."""
-
-    def fit_to_all(train, valid, seed):
-        stopped = fit(train, valid, seed).__self__
-        with patch(f"{__name__}.TREES", N_TREES[type(stopped)](stopped)):
-            return fit(joined(train, valid), None, seed)
-
-    return fit_to_all

@@ -1,7 +1,8 @@
-"""The benchmarks: each is importable without running, and its docstring begins with a question."""
+"""The benchmarks: scripts that ask one question each, and a page of evidence that names them."""
 
 import ast
 import importlib
+import re
 from pathlib import Path
 
 import numpy as np
@@ -36,9 +37,21 @@ def test_the_benchmark_asks_a_question(path):
     assert any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body)
 
 
-def test_the_evidence_names_every_benchmark_that_exists():
+@pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("*.py")), ids=lambda path: path.stem)
+def test_the_script_is_short(path):
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 100
+
+
+def test_the_evidence_names_every_benchmark_and_no_other():
     text = (BENCHMARKS / "README.md").read_text(encoding="utf-8")
-    assert [path.name for path in QUESTIONS if f"`{path.name}" not in text] == []
+    named = set(re.findall(r"`(?:paper/)?(\w+\.py)", text))
+    assert {path.name for path in QUESTIONS} <= named <= {path.name for path in SCRIPTS}
+
+
+def test_the_evidence_is_a_page():
+    lines = (BENCHMARKS / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 250
+    assert [line for line in lines if len(line) > 120 and not line.startswith("|")] == []
 
 
 #: Number of trees of a model, as its engine counts them.
@@ -56,16 +69,17 @@ def test_refitted_rankers_learn_from_all_with_the_trees_that_validation_chose(la
     monkeypatch.syspath_prepend(BENCHMARKS)
     pytest.importorskip("catboost")
     pytest.importorskip("xgboost")
-    bench_best, rankers = map(importlib.import_module, ("bench_best", "quality_rankers"))
+    names = ("best_rankers", "quality_rankers", "refit")
+    best, rankers, refit = map(importlib.import_module, names)
     monkeypatch.setattr(rankers, "TREES", 20)
     X, y, qid = make_web_search(30, documents_per_query=10, random_state=0)
     train, valid, other = ((X[c], y[c], qid[c]) for c in (qid < 20, qid >= 20, qid >= 25))
-    stopped = bench_best.STOPPED[label](train, valid, 0).__self__
-    n_trees = rankers.N_TREES[type(stopped)](stopped)
-    refitted = bench_best.REFITTED[f"{label}, refitted"](train, valid, 0)
+    stopped = best.STOPPED[label](train, valid, 0).__self__
+    n_trees = refit.N_TREES[type(stopped)](stopped)
+    refitted = best.REFITTED[f"{label}, refitted"](train, valid, 0)
     monkeypatch.setattr(rankers, "TREES", n_trees)
     fit_to_all, fit_to_part = (
-        bench_best.STOPPED[label](rankers.joined(train, part), None, 0) for part in (valid, other)
+        best.STOPPED[label](refit.joined(train, part), None, 0) for part in (valid, other)
     )
     assert COUNTS[label](refitted.__self__) == n_trees
     np.testing.assert_array_equal(refitted(X), fit_to_all(X))

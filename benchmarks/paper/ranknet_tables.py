@@ -10,7 +10,7 @@ levels. Test pairs of the polynomial, for which the text names no bins, are all 
 of the function. Training pairs are of different levels in both, as the numbers of pairs in Table 2
 show. Functions are drawn anew for each seed, so that there is a standard deviation.
 
-Other readings that were tried are in ``benchmarks/README.md``. The output of the network is linear.
+The output of the network is linear.
 """
 
 import numpy as np
