@@ -33,7 +33,7 @@ def cell(name, leaves, usual):
         100 if usual else TREES, num_leaves=leaves, learning_rate=0.1 if usual else RATE,
         colsample_bytree=1.0 if usual else 0.5, early_stopping_rounds=None, n_jobs=1,
     )  # fmt: skip
-    ranker = TreeDirectRanker(part, random_state=0).fit(X, y, qid, eval_set=tuple(measured))
+    ranker = TreeDirectRanker(part, random_state=0).fit(X, y, qid, eval_set=measured)
     values = np.array(ranker.evals_result_["validation"]["ndcg@10"])
     near = [values[int(0.93 * i) : int(1.07 * i) + 1].mean() for i in range(len(values))]
     return {"values": near, "n": [len(y), len(np.unique(qid)), X.shape[1]]}

@@ -12,53 +12,11 @@ from pathlib import Path
 
 import numpy as np
 from first_line_data import SETS, folds
+from first_line_rankers import OURS, PEERS
 from quality_rankers import sorted_by_query
 
-from treerank import NDCG, HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
-from treerank.baselines import LambdaMART
+from treerank import NDCG
 from treerank.statistics import bootstrap_interval
-
-
-def on(part):
-    """Return what makes a ranker on trees of this class."""
-    return lambda seed: TreeDirectRanker(part(n_jobs=1), random_state=seed)
-
-
-OURS = {
-    "TreeDirectRanker()": on(LightGBMTrees),
-    "on XGBoostTrees()": on(XGBoostTrees),
-    "on HistogramTrees()": on(HistogramTrees),
-    "LambdaMART()": lambda seed: LambdaMART(n_jobs=1, random_state=seed),
-}
-
-
-def lightgbm_ranker(X, y, qid, sizes, seed):
-    from lightgbm import LGBMRanker
-
-    return LGBMRanker(n_jobs=1, random_state=seed, verbosity=-1).fit(X, y, group=sizes)
-
-
-def xgboost_ranker(X, y, qid, sizes, seed):
-    from xgboost import XGBRanker
-
-    return XGBRanker(n_jobs=1, random_state=seed).fit(X, y, group=sizes)
-
-
-def catboost_ranker(X, y, qid, sizes, seed):
-    from catboost import CatBoostRanker
-
-    ranker = CatBoostRanker(
-        loss_function="YetiRank", thread_count=1, random_seed=seed, silent=True,
-        allow_writing_files=False,
-    )  # fmt: skip
-    return ranker.fit(X, y, group_id=qid)
-
-
-PEERS = {
-    "LGBMRanker()": lightgbm_ranker,
-    "XGBRanker()": xgboost_ranker,
-    "CatBoostRanker('YetiRank')": catboost_ranker,
-}
 
 
 def measured(name, train, test, seed):

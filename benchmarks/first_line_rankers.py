@@ -1,0 +1,44 @@
+"""Rankers of ``bench_first_line.py``, each at its own defaults, on one thread."""
+
+from catboost import CatBoostRanker
+from lightgbm import LGBMRanker
+from xgboost import XGBRanker
+
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
+from treerank.baselines import LambdaMART
+
+
+def on(part):
+    """Return what makes a ranker on trees of this class."""
+    return lambda seed: TreeDirectRanker(part(n_jobs=1), random_state=seed)
+
+
+OURS = {
+    "TreeDirectRanker()": on(LightGBMTrees),
+    "on XGBoostTrees()": on(XGBoostTrees),
+    "on HistogramTrees()": on(HistogramTrees),
+    "LambdaMART()": lambda seed: LambdaMART(n_jobs=1, random_state=seed),
+}
+
+
+def lightgbm_ranker(X, y, qid, sizes, seed):
+    return LGBMRanker(n_jobs=1, random_state=seed, verbosity=-1).fit(X, y, group=sizes)
+
+
+def xgboost_ranker(X, y, qid, sizes, seed):
+    return XGBRanker(n_jobs=1, random_state=seed).fit(X, y, group=sizes)
+
+
+def catboost_ranker(X, y, qid, sizes, seed):
+    ranker = CatBoostRanker(
+        loss_function="YetiRank", thread_count=1, random_seed=seed, silent=True,
+        allow_writing_files=False,
+    )  # fmt: skip
+    return ranker.fit(X, y, group_id=qid)
+
+
+PEERS = {
+    "LGBMRanker()": lightgbm_ranker,
+    "XGBRanker()": xgboost_ranker,
+    "CatBoostRanker('YetiRank')": catboost_ranker,
+}
