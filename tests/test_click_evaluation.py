@@ -375,7 +375,7 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     refused = run(*command[:3], "--reward", "dcg")
     assert "--reward, --click-value and --propensity must come with --log." in refused.stderr
     assert run(*command, "--reward", "money").exit_code == 2
-    for option in (["--metric", "map"], ["--sparse"], ["--cache"]):
+    for option in (["--metric", "map"], ["--sparse"]):
         refused = run(*command, *option)
         assert refused.exit_code == 1
         assert "--log must be without --metric" in refused.stderr
