@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-from click_rankers import EFFECTS, NAIVE, OURS, REMEDIES, WAYS, drawn_clicks, rankers
+from click_rankers import NAIVE, OURS, REMEDIES, WAYS, drawn_clicks, rankers
 from timing import say_versions
 
 from treerank import NDCG, make_web_search
@@ -144,7 +144,7 @@ def main():
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=[*WAYS])
     parser.add_argument("--seeds", type=int, nargs="+", default=[0])
     parser.add_argument("--plot", type=Path, help="folder of an SVG file for each data set")
-    others = (*NAIVE, *PEERS, *REMEDIES, EFFECTS)
+    others = (*NAIVE, *PEERS, *REMEDIES)
     parser.add_argument("--rankers", nargs="+", choices=others, help="compare only these with ours")
     arguments = parser.parse_args()
     say_versions("lightgbm", "xgboost")

@@ -7,7 +7,7 @@ import numpy as np
 import xgboost
 
 from treerank import LightGBMTrees, TreeDirectRanker
-from treerank.clicks import ClickRelevance, PositionEffects, count_data
+from treerank.clicks import ClickRelevance
 
 #: All rankers have the same trees, and one thread, since other programs may run.
 TREES = {"n_estimators": 100, "learning_rate": 0.1, "num_leaves": 15, "n_jobs": 1}
@@ -23,7 +23,6 @@ REMEDIES = {
     "ClickRelevance, doubly robust": {"estimate": "doubly_robust"},
     "ClickRelevance, both": {"trust": True, "estimate": "doubly_robust"},
 }
-EFFECTS = "PositionEffects"
 #: Noise and trust; examination below a click over that without one. Users of the cascade mostly
 #: leave with a click; those who browse look further.
 WAYS = {
@@ -65,11 +64,6 @@ def rankers(log, X, y, qid):
     def direct(X, y, qid):
         return TreeDirectRanker(part, random_state=0).fit(X, y, qid).predict
 
-    def effects():
-        data = count_data(log, (X, qid, np.arange(len(y))))
-        ranker = TreeDirectRanker(part, loss=PositionEffects(), random_state=0)
-        return ranker.fit(**data._asdict()).predict
-
     def lgbm(**position):
         data = lightgbm.Dataset(*lists[:2], group=sizes, **position)
         options = {"objective": "lambdarank", "verbosity": -1, "num_threads": 1}
@@ -91,7 +85,6 @@ def rankers(log, X, y, qid):
         OURS: ours,
         NAIVE[0]: lambda: ours(propensities=np.ones(log.n_positions)),
         **{name: partial(ours, **settings) for name, settings in REMEDIES.items()},
-        EFFECTS: effects,
         NAIVE[1]: lambda: direct(*lists),
         NAIVE[2]: poisson,
         "LightGBM": lgbm,

@@ -150,7 +150,6 @@ def of_clicks():
         ),
         "estimate_propensities": (clicks.estimate_propensities, {"log": shown, "monotone": True}),
         "count_data": (clicks.count_data, joined),
-        "session_data": (clicks.session_data, joined),
         "regression_propensities": (
             clicks.regression_propensities,
             {"log": shown, "features": features, "feature_part": "line", "n_bags": 2}

@@ -1,6 +1,6 @@
 """Clicks: rankers learned from logs of clicks, models of clicks, and evaluation from logs."""
 
-from treerank.clicks.click_data import ClickData, count_data, session_data
+from treerank.clicks.click_data import ClickData, count_data
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
@@ -15,18 +15,15 @@ from treerank.clicks.interleaving import (
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
 from treerank.clicks.models.registry import CLICK_MODELS
-from treerank.clicks.position_effects import PositionEffects
 from treerank.clicks.propensities import (
     PropensityIntervals,
     estimate_propensities,
     propensity_intervals,
 )
-from treerank.clicks.propensity_pairs import PropensityPairs
 from treerank.clicks.regression import regression_propensities
 from treerank.clicks.relevance import ClickRelevance
 from treerank.clicks.simulation import make_click_log, simulate_clicks
 from treerank.clicks.ubi import read_ubi
-from treerank.clicks.unbiased_pairs import JointPropensities, UnbiasedPairs
 
 __all__ = [
     "CLICK_MODELS",
@@ -38,13 +35,9 @@ __all__ = [
     "Credited",
     "Interleaved",
     "Items",
-    "JointPropensities",
     "LogEvaluation",
-    "PositionEffects",
     "Preference",
     "PropensityIntervals",
-    "PropensityPairs",
-    "UnbiasedPairs",
     "count_data",
     "estimate_propensities",
     "evaluate_from_log",
@@ -54,7 +47,6 @@ __all__ = [
     "propensity_intervals",
     "read_ubi",
     "regression_propensities",
-    "session_data",
     "simulate_clicks",
     "team_draft",
 ]

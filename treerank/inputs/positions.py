@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_column
 
-#: Largest position: some objectives have a sum for each two positions.
+#: Largest position: there are sums for each query and position.
 LAST_POSITION = 1000
 
 
