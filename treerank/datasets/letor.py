@@ -86,19 +86,22 @@ def read_letor(
     """
     if n_features is not None:
         check_count("n_features", n_features, at_most=LARGEST_INDEX)
-    check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
-    options = {
-        "n_features": n_features if n_features is None else int(n_features),
-        "is_sparse": bool(sparse),
-        "dtype": np.dtype(dtype),
-        "keeps_comments": bool(comments),
-    }
+    number: Any = np.dtype(dtype)
+    check_choice("dtype", number.name, ("float32", "float64"))
     with (
         open_text(path) as text,
         contextlib.closing(text_blocks(text)) as blocks,
         ThreadPoolExecutor(threads_allowed()) as pool,
     ):
-        table = LetorTable(text.name, **options, expected_size=text.expected_size, pool=pool)
+        table = LetorTable(
+            text.name,
+            n_features=n_features if n_features is None else int(n_features),
+            is_sparse=bool(sparse),
+            dtype=number,
+            keeps_comments=bool(comments),
+            expected_size=text.expected_size,
+            pool=pool,
+        )
         for block in blocks:
             table.append(block)
         return table.finished()
