@@ -14,7 +14,6 @@ from pathlib import Path
 import lightgbm
 import numpy as np
 import onnxruntime
-import treelite
 import xgboost
 
 from treerank.exports.conversion import converted
@@ -26,7 +25,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from drawn_forests import content_of, drawn_documents, drawn_forest
 
 NAMES = ["a", "b", "c", "d"]
-RULES = {"lightgbm": "truncated", "treelite": "truncated", "xgboost": "single"}
+RULES = {"lightgbm": "truncated", "xgboost": "single"}
 
 
 def by_c(content, X):
@@ -48,11 +47,6 @@ def by_onnxruntime(content, X):
     return session.run(None, {"X": X})[0][:, 0]
 
 
-def by_treelite(content, X):
-    model = treelite.Model.deserialize_bytes(content)
-    return treelite.gtil.predict(model, X.astype(model.input_type), pred_margin=True).ravel()
-
-
 def by_xgboost(content, X):
     booster = xgboost.Booster()
     booster.load_model(bytearray(content))
@@ -65,25 +59,21 @@ PROGRAMS = {
         X, raw_score=True
     ),
     "onnx": by_onnxruntime,
-    "treelite": by_treelite,
     "xgboost": by_xgboost,
-    "xgboost-ubj": by_xgboost,
 }
 
 
 def drawn_case(random, format, n):
-    rule = RULES.get(format.removesuffix("-ubj"), "exact")
-    only_small = format.startswith(("xgboost", "treelite"))
+    rule = RULES.get(format, "exact")
     forest = drawn_forest(
         random,
         n_trees=int(random.integers(1, 20)),
-        huge=not only_small and random.random() < 0.3,
+        huge=format != "xgboost" and random.random() < 0.3,
         rule=rule if random.random() < 0.5 else None,
         sum_dtype=random.choice(["float64", "float32"]),
         constant=random.random() < 0.5,
     )
     X = drawn_documents(random, forest, n)
-    X[:, 3] = np.where(X[:, 3] < 0, 44, X[:, 3]) if format == "treelite" else X[:, 3]
     has_line = "line" in format_named(format).adds and forest.sum_dtype == "float64"
     line = LinearTerm(*random.normal(size=(2, 4))) if has_line and random.random() < 0.5 else None
     return Terms(forest, line), X
