@@ -14,7 +14,7 @@ from treerank.baselines import AdaRank
 from treerank.baselines.linear.query_boosting import QueryBoosting
 from treerank.baselines.linear.standard_features import FeatureScale
 from treerank.baselines.linear.weak_rankers import features_themselves
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 from treerank.metrics import get_metric
 from treerank.metrics.query_measure import measurable, measure_of
 from treerank.progress import Progress

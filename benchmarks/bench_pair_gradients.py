@@ -16,7 +16,7 @@ import numba
 import numpy as np
 from timing import say_ratio, say_times, say_versions, time_turns
 
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 from treerank.numerics.threads import threads_allowed
 from treerank.objectives import make_objective
 

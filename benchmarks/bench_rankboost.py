@@ -11,7 +11,7 @@ from timing import say_times, say_versions, time_in_turn
 
 from treerank.baselines.stumps.rankboost import RankBoost
 from treerank.baselines.stumps.stumps import MAX_THRESHOLDS, BinnedFeatures, best_stump
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 from treerank.objectives import make_objective
 
 

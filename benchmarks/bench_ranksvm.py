@@ -11,7 +11,7 @@ import numpy as np
 from timing import say_times, say_versions, time_in_turn
 
 from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 from treerank.objectives import make_objective
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank.baselines.boosted.lambdamart import LambdaMART
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 
 
 def fit_both(X, y, qid, n_trees, n_leaves, n_jobs):

@@ -1,4 +1,4 @@
-"""Synthetic data: every generator keeps its laws, and the distribution that it states."""
+"""Synthetic web search keeps its laws, and the distribution that it states."""
 
 import inspect
 
@@ -7,28 +7,12 @@ import pytest
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from treerank.datasets import synthetic
-from treerank.datasets.synthetic import (
-    GaussianClasses,
-    make_gaussian_classes,
-    make_random_network,
-    make_random_polynomial,
-    make_web_search,
-    web_search_feature_names,
-)
+from treerank.datasets.web_search import make_web_search, web_search_feature_names
 
 GLOBAL = check_random_state(None)  # the one behind np.random.seed
 
 # Small, but with several queries.
-GENERATORS = {
-    make_gaussian_classes: {"n_documents": 100, "documents_per_query": 30},
-    make_random_network: {"n_queries": 5, "documents_per_query": 20},
-    make_random_polynomial: {"n_queries": 5, "documents_per_query": 20},
-    make_web_search: {"n_queries": 5, "documents_per_query": 20, "missing_rate": 0.1},
-}
-every_generator = pytest.mark.parametrize(
-    ("make", "small"), GENERATORS.items(), ids=lambda part: getattr(part, "__name__", "")
-)
+SMALL = {"n_queries": 5, "documents_per_query": 20, "missing_rate": 0.1}
 
 
 def assert_equal_sets(actual, expected):
@@ -36,9 +20,8 @@ def assert_equal_sets(actual, expected):
         np.testing.assert_array_equal(one, other)
 
 
-@every_generator
-def test_rows_of_features_labels_and_queries_are_aligned(make, small):
-    X, y, qid = make(**small, random_state=0)
+def test_rows_of_features_labels_and_queries_are_aligned():
+    X, y, qid = make_web_search(**SMALL, random_state=0)
     assert X.shape == (100, X.shape[1])
     assert y.shape == qid.shape == (100,)
     assert X.dtype == np.float64
@@ -46,186 +29,60 @@ def test_rows_of_features_labels_and_queries_are_aligned(make, small):
     assert (np.diff(qid) >= 0).all()
 
 
-@every_generator
-def test_a_seed_gives_the_same_data_whatever_the_global_seed(make, small):
+def test_a_seed_gives_the_same_data_whatever_the_global_seed():
     GLOBAL.seed(0)
-    first = make(**small, random_state=7)
+    first = make_web_search(**SMALL, random_state=7)
     GLOBAL.seed(1)
-    assert_equal_sets(make(**small, random_state=7), first)
-    assert not np.array_equal(make(**small, random_state=8)[0], first[0])
+    assert_equal_sets(make_web_search(**SMALL, random_state=7), first)
+    assert not np.array_equal(make_web_search(**SMALL, random_state=8)[0], first[0])
 
 
-@every_generator
-def test_global_state_is_neither_read_nor_moved(make, small):
+def test_global_state_is_neither_read_nor_moved():
     before = GLOBAL.get_state()[1].copy()
-    make(**small, random_state=None)
+    make_web_search(**SMALL, random_state=None)
     np.testing.assert_array_equal(GLOBAL.get_state()[1], before)
 
 
-@every_generator
-def test_generators_of_numpy_old_and_new_are_seeds_too(make, small):
+def test_generators_of_numpy_old_and_new_are_seeds_too():
     for kind in (np.random.default_rng, np.random.RandomState):
-        assert_equal_sets(make(**small, random_state=kind(3)), make(**small, random_state=kind(3)))
+        assert_equal_sets(
+            make_web_search(**SMALL, random_state=kind(3)),
+            make_web_search(**SMALL, random_state=kind(3)),
+        )
 
 
-@every_generator
 @pytest.mark.parametrize("seed", [-1, 1.5, "zero", True])
-def test_what_is_no_seed_is_refused(make, small, seed):
+def test_what_is_no_seed_is_refused(seed):
     with pytest.raises((TypeError, ValueError), match=r"random_state must be .*; got"):
-        make(**small, random_state=seed)
+        make_web_search(**SMALL, random_state=seed)
 
 
-@every_generator
-def test_every_count_is_validated_by_name(make, small):
+def test_every_count_is_validated_by_name():
     counts = [
         name
-        for name in inspect.signature(make).parameters
+        for name in inspect.signature(make_web_search).parameters
         if name.startswith("n_") or name == "documents_per_query"
     ]
     for name in counts:
         for wrong in (-1, 1.5, "1", True):
             with pytest.raises(ValueError, match=f"{name} must be a whole number of .*; got"):
-                make(**{**small, name: wrong})
+                make_web_search(**{**SMALL, name: wrong})
 
 
 @pytest.mark.parametrize(
-    ("make", "arguments", "message"),
+    ("arguments", "message"),
     [
-        (make_gaussian_classes, {"label_noise": -1}, "label_noise must be a finite .*; got -1"),
-        (make_gaussian_classes, {"label_noise": np.nan}, "label_noise must be a finite .*; got"),
-        (make_gaussian_classes, {"class_shares": [1, 2]}, "class_shares must be a sequence of 5"),
-        (
-            make_random_network,
-            {"n_levels": 1},
-            "n_levels must be .* at least 2; got 1",
-        ),
-        (
-            make_random_polynomial,
-            {"n_levels": 1},
-            "n_levels must be .* at least 2; got 1",
-        ),
-        (make_web_search, {"n_features": 137}, "n_features must be .* at most 136; got 137"),
-        (make_web_search, {"missing_rate": 1.1}, "missing_rate must be .* at most 1; got 1.1"),
-        (make_web_search, {"label_shares": []}, "label_shares must be a sequence of one or more"),
-        (make_web_search, {"label_shares": [1, -1]}, "label_shares must be .*non-negative"),
-        (make_web_search, {"label_shares": [0, 0]}, "label_shares must be .*not all 0"),
-        (make_web_search, {"dtype": np.int64}, "dtype must be one of .*; got 'int64'"),
+        ({"n_features": 137}, "n_features must be .* at most 136; got 137"),
+        ({"missing_rate": 1.1}, "missing_rate must be .* at most 1; got 1.1"),
+        ({"label_shares": []}, "label_shares must be a sequence of one or more"),
+        ({"label_shares": [1, -1]}, "label_shares must be .*non-negative"),
+        ({"label_shares": [0, 0]}, "label_shares must be .*not all 0"),
+        ({"dtype": np.int64}, "dtype must be one of .*; got 'int64'"),
     ],
 )
-def test_other_arguments_are_validated_by_name(make, arguments, message):
+def test_other_arguments_are_validated_by_name(arguments, message):
     with pytest.raises(ValueError, match=message):
-        make(**arguments)
-
-
-def test_noise_that_is_no_number_is_refused():
-    with pytest.raises(ValueError, match=r"label_noise must be .* number .*; got 'much'"):
-        make_gaussian_classes(label_noise="much")
-
-
-def test_every_generator_is_public():
-    assert {make.__name__ for make in GENERATORS} <= set(synthetic.__all__)
-
-
-class TestGaussianClasses:
-    def test_parameters_are_uniform_in_their_ranges(self):
-        classes = GaussianClasses.drawn(n_features=400, n_classes=5, random_state=0)
-        assert stats.kstest(classes.means.ravel(), "uniform", (0, 100)).pvalue > 0.001
-        assert stats.kstest(classes.deviations.ravel(), "uniform", (50, 50)).pvalue > 0.001
-
-    def test_features_of_a_class_are_its_gaussian(self):
-        classes = GaussianClasses.drawn(n_features=3, n_classes=2, random_state=0)
-        X, y, _ = classes.sample(4000, random_state=1)
-        for label in range(2):
-            for feature in range(3):
-                parameters = classes.means[label, feature], classes.deviations[label, feature]
-                assert stats.kstest(X[y == label, feature], "norm", parameters).pvalue > 0.001
-
-    def test_train_and_test_sets_share_parameters_but_no_document(self):
-        X, y, _, X_test, y_test, qid_test = make_gaussian_classes(
-            20_000, n_features=2, n_classes=2, n_test_documents=10_000, random_state=0
-        )
-        assert X_test.shape == (10_000, 2)
-        assert not set(X[:, 0]) & set(X_test[:, 0])
-        for label in range(2):
-            pair = X[y == label, 0], X_test[y_test == label, 0]
-            assert stats.ks_2samp(*pair).pvalue > 0.001
-        assert not qid_test.any()
-
-    def test_label_noise_is_a_rounded_and_clipped_gaussian(self):
-        flat = GaussianClasses(np.arange(3.0)[:, None], np.zeros((3, 1)), label_noise=0.8)
-        X, y, _ = flat.sample(60_000, random_state=0)  # the feature tells the class
-        for label in range(3):
-            edges = stats.norm.cdf((np.array([0.5, 1.5]) - label) / 0.8)
-            shares = np.bincount(y[X[:, 0] == label], minlength=3) / (X[:, 0] == label).sum()
-            np.testing.assert_allclose(shares, np.diff([0, *edges, 1]), atol=0.015)
-
-    def test_without_noise_the_label_is_the_class(self):
-        flat = GaussianClasses(np.arange(3.0)[:, None], np.zeros((3, 1)))
-        X, y, _ = flat.sample(100, random_state=0)
-        np.testing.assert_array_equal(X[:, 0], y)
-
-    def test_class_shares_are_those_asked_for(self):
-        y = make_gaussian_classes(
-            50_000, n_features=1, n_classes=3, class_shares=[6, 3, 1], random_state=0
-        )[1]
-        np.testing.assert_allclose(np.bincount(y) / len(y), [0.6, 0.3, 0.1], atol=0.01)
-
-    def test_the_last_query_takes_what_is_left(self):
-        qid = make_gaussian_classes(25, n_features=1, documents_per_query=10, random_state=0)[2]
-        np.testing.assert_array_equal(np.bincount(qid), [10, 10, 5])
-
-    @pytest.mark.parametrize(
-        ("means", "deviations", "message"),
-        [
-            (np.zeros((2, 3)), np.ones((2, 2)), "same shape"),
-            (np.zeros(3), np.ones(3), "same shape"),
-            ([[np.nan]], [[1.0]], "finite"),
-            ([[0.0]], [[-1.0]], "deviations must be non-negative"),
-        ],
-    )
-    def test_impossible_parameters_are_refused(self, means, deviations, message):
-        with pytest.raises(ValueError, match=message):
-            GaussianClasses(means, deviations)
-
-
-@pytest.mark.parametrize("make", [make_random_network, make_random_polynomial])
-class TestRandomFunctions:
-    def test_features_are_uniform(self, make):
-        X = make(20, random_state=0)[0]
-        assert X.shape == (1000, 50)
-        assert stats.kstest(X.ravel(), "uniform", (-1, 2)).pvalue > 0.001
-
-    def test_levels_are_equally_frequent_and_follow_the_function(self, make):
-        levels, values = (make(12, n_levels=n, random_state=0)[1] for n in (6, None))
-        np.testing.assert_array_equal(np.bincount(levels), 100)
-        assert (np.diff(levels[np.argsort(values)]) >= 0).all()
-
-    def test_untied_pairs_are_as_many_as_in_the_paper(self, make):
-        _, y, qid = make(20, random_state=0)
-        pairs = sum((y[qid == q][:, None] > y[qid == q]).sum() for q in range(20))
-        assert abs(pairs - 20_382) < 150  # section 5.1; all pairs are 24,500
-
-
-def test_network_outputs_are_bounded_and_without_bias():
-    y = make_random_network(20, n_levels=None, random_state=0)[1]
-    assert np.abs(y).max() < 10  # ten hidden units in (-1, 1), weights in [-1, 1]
-    assert abs(y.mean()) < 4 * y.std() / np.sqrt(len(y))
-
-
-def test_polynomial_is_a_mean_of_three_standardized_terms():
-    X, y, _ = make_random_polynomial(200, n_features=4, n_levels=None, random_state=0)
-    products = np.einsum("ni,nj->nij", X, X).reshape(len(X), -1)
-    cubes = np.einsum("ni,nj,nk->nijk", X, X, X).reshape(len(X), -1)
-    for terms, explained in (
-        (X, False),
-        (np.c_[X, products], False),
-        (np.c_[X, cubes, products], True),
-    ):
-        design = np.c_[np.ones(len(X)), terms]
-        residual = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
-        assert (residual.std() < 1e-9) == explained
-    assert abs(y.mean()) < 1e-12
-    assert 0.3 < y.var() < 0.4  # a third, were the terms uncorrelated
+        make_web_search(**arguments)
 
 
 @pytest.fixture(scope="module")
