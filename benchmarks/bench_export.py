@@ -1,6 +1,6 @@
 """How long does it take to write a model in each format, and in what memory?
 
-1,000 trees of 255 leaves. Memory is that of Python and NumPy; treelite has memory of its own.
+1,000 trees of 255 leaves. Memory is that of Python and NumPy.
 """
 
 import sys

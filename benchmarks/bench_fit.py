@@ -14,7 +14,7 @@ import xgboost
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank import NDCG, TreeDirectRanker
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees

@@ -10,6 +10,7 @@ standard error.
 """
 
 import argparse
+import importlib
 import json
 import sys
 import time
@@ -17,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from treerank.datasets.transforms import NormalTransformer
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import get_metric
@@ -25,7 +25,7 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import ranker_class
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
-data_sets = __import__("data_sets")
+data_sets, transforms = map(importlib.import_module, ("data_sets", "transforms"))
 METRIC = get_metric("ndcg@10")
 
 
@@ -54,7 +54,7 @@ def curve(name, settings, split, seed):
     """Return NDCG@10 of the test part in the last epoch and in the best one, and CPU seconds."""
     settings, parts = dict(settings), [p.X for p in (split.train, split.validation, split.test)]
     if settings.pop("normal", False):
-        normal = NormalTransformer().fit(parts[0])
+        normal = transforms.NormalTransformer().fit(parts[0])
         parts = [normal.transform(X) for X in parts]
     ranker, watch = make_ranker(name, settings, seed), Watch(split.validation, split.test)
     started = time.process_time()

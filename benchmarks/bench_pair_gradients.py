@@ -17,7 +17,7 @@ import numpy as np
 from lambdarank import fit_lightgbm, scores_before_trees
 from timing import say_ratio, say_times, say_versions, time_turns
 
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 from treerank.numerics.threads import threads_allowed
 from treerank.objectives import make_objective
 

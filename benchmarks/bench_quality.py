@@ -17,7 +17,7 @@ from timing import say_versions
 
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import read_letor
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 from treerank.metrics import NDCG
 
 NDCG_AT_10 = NDCG(k=10)

@@ -13,7 +13,7 @@ import numpy as np
 from timing import say_versions
 
 from treerank import TreeDirectRanker
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 SCRIPTS = sorted(BENCHMARKS.glob("*.py")) + sorted((BENCHMARKS / "paper").glob("*.py"))

@@ -159,20 +159,6 @@ def test_logged_propensities_may_be_given_or_be_in_a_column_of_any_name():
     assert not set(NEED_LOGGED) & set(evaluate_from_log(named, scores, **options).estimates)
 
 
-def test_distinct_sessions_are_worth_as_much_as_all_of_them():
-    log = drawn(300, 0)
-    scores = SCORES[log.items.document]
-    found, expected = (
-        evaluate_from_log(each, scores, propensities=THETA, random_state=0)
-        for each in (log.distinct(), log)
-    )
-    assert found.effective_sample_size == pytest.approx(expected.effective_sample_size)
-    for name, interval in expected.estimates.items():
-        assert found.estimates[name].estimate == pytest.approx(interval.estimate)
-        assert found.estimates[name].low == pytest.approx(interval.low, rel=0.02)
-        assert found.estimates[name].high == pytest.approx(interval.high, rel=0.02)
-
-
 def test_the_first_click_among_equal_scores_is_that_of_their_mean_relevance():
     log, options = drawn(50, 0), {"propensities": THETA, "n_resamples": 2, "reward": "first_click"}
     found = everything(log, np.zeros(30), **options)["direct"].estimate
@@ -375,7 +361,7 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     refused = run(*command[:3], "--reward", "dcg")
     assert "--reward, --click-value and --propensity must come with --log." in refused.stderr
     assert run(*command, "--reward", "money").exit_code == 2
-    for option in (["--metric", "map"], ["--sparse"], ["--cache"]):
+    for option in (["--metric", "map"], ["--sparse"]):
         refused = run(*command, *option)
         assert refused.exit_code == 1
         assert "--log must be without --metric" in refused.stderr

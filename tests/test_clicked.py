@@ -1,4 +1,4 @@
-"""Fits to clicks at positions: relevance first, unless the loss reads positions."""
+"""Fits to clicks at positions: relevance first."""
 
 import numpy as np
 import pandas as pd
@@ -18,10 +18,7 @@ from treerank.clicks import (
     ClickCounts,
     ClickRelevance,
     Items,
-    PositionEffects,
-    UnbiasedPairs,
     count_data,
-    session_data,
     simulate_clicks,
 )
 from treerank.clicks.shown_documents import shown_documents
@@ -46,8 +43,9 @@ def make_world(seed=0):
     X, qid = rng.normal(size=(400, 3)), np.repeat(np.arange(40), 10)
     y = 2.0 * (X[:, 0] > 0.5) + (X[:, 0] > 1.5)
     log = simulate_clicks(y, qid, X[:, 1], severity=1.0, exploration=0.5, random_state=seed)
-    impressions = session_data(log, (X, qid, np.arange(len(y))))._asdict()
-    return (X, y, qid), log, impressions | {"qid": log.items.query[log.item]}
+    impressions = {"X": X[log.items.document[log.item]], "y": log.clicked.astype(float)}
+    impressions |= {"qid": log.items.query[log.item], "position": log.position}
+    return (X, y, qid), log, impressions
 
 
 (X, Y, QID), LOG, ROWS = make_world()
@@ -203,31 +201,8 @@ def test_propensities_that_are_given_are_those_of_the_fit(fitted):
     assert (ranker.predict(X) != fitted.predict(X)).any()
 
 
-def test_a_loss_that_reads_positions_gets_clicks_as_they_are():
-    data = session_data(LOG, DOCUMENTS)
-    ranker = TreeDirectRanker(FEW, loss=UnbiasedPairs(), random_state=0).fit(**data._asdict())
-    objective = ranker.make_objective(data.y, data.qid, position=data.position)
-    expected = objective.propensities(ranker.predict(data.X))
-    assert ranker.propensities_ == pytest.approx(expected)
-    assert ranker.propensities_[0] == 1 > ranker.propensities_[9] > 0
-    rows = shuffled(data._asdict())
-    again = TreeDirectRanker(FEW, loss=UnbiasedPairs(), random_state=0).fit(**rows)
-    assert (again.predict(X) == ranker.predict(X)).all()
-
-
-def test_positions_of_another_session_change_the_model():
-    data = session_data(LOG, DOCUMENTS)
-    changed = data._replace(position=np.where(data.qid == 3, 11 - data.position, data.position))
-    models = [
-        TreeDirectRanker(FEW, loss=UnbiasedPairs(), random_state=0).fit(**each._asdict())
-        for each in (data, changed)
-    ]
-    assert (models[0].predict(X) != models[1].predict(X)).any()
-
-
-@pytest.mark.parametrize("settings", [{}, {"clicks": None, "loss": UnbiasedPairs()}])
-def test_model_files_keep_propensities(tmp_path, settings):
-    ranker = small(**settings).fit(**ROWS)
+def test_model_files_keep_propensities(tmp_path, fitted):
+    ranker = fitted
     ranker.save(tmp_path / "ranker.treerank")
     found = load(tmp_path / "ranker.treerank")
     assert (found.propensities_ == ranker.propensities_).all()
@@ -313,10 +288,10 @@ def test_searches_and_cross_validation_route_positions_and_never_cut_queries(fit
 
 
 def test_sums_of_a_log_are_its_impressions():
-    data, every = count_data(LOG.counts(), DOCUMENTS), session_data(LOG, DOCUMENTS)
+    data = count_data(LOG.counts(), DOCUMENTS)
     rows = np.repeat(np.arange(len(data.y)), data.sample_weight)
     found = np.column_stack([data.X, data.y, data.position])[rows]
-    expected = np.column_stack([every.X, every.y, every.position])
+    expected = np.column_stack([ROWS["X"], ROWS["y"], ROWS["position"]])
     assert (found[np.lexsort(found.T)] == expected[np.lexsort(expected.T)]).all()
     query_of = dict(zip(X[:, 0].tolist(), QID.tolist(), strict=True))
     assert [query_of[x] for x in data.X[:, 0].tolist()] == data.qid.tolist()
@@ -346,7 +321,6 @@ def changed(name, row, value):
         ({}, {"y": {"a": ROWS["y"], "b": ROWS["y"]}}, r"y must be a single column .*\['a', 'b'\]"),
         ({}, {"given_pairs": [[0, 1]]}, "given_pairs must be None where position is given"),
         ({}, {"position": None}, "clicks must be None where position is None; got ClickRel"),
-        ({"loss": UnbiasedPairs()}, {}, "clicks must be None for loss=UnbiasedPairs.*got ClickR"),
         ({"clicks": 3}, {}, "clicks must be None or a ClickRelevance; got 3"),
         ({"clicks": ClickRelevance}, {}, "clicks must be None or a ClickRelevance; got <class"),
         ({"clicks": ClickRelevance(n_bags=1)}, {}, "n_bags must be a whole number of at least 2"),
@@ -354,16 +328,6 @@ def changed(name, row, value):
             {"clicks": ClickRelevance(propensities=[1.0])},
             {},
             "propensities must have an entry for each of 10 positions; got 1",
-        ),
-        (
-            {"clicks": None, "loss": UnbiasedPairs()},
-            {"position": None},
-            "position must be given for loss=UnbiasedPairs",
-        ),
-        (
-            {"clicks": None, "loss": UnbiasedPairs(), "calibration": 0.5},
-            {},
-            "calibration must be None or 'eval_set' for loss=UnbiasedPairs.* got 0.5",
         ),
     ],
 )
@@ -385,7 +349,7 @@ def test_documents_that_never_change_their_position_are_a_warning():
 
 def test_sessions_instead_of_queries_are_a_warning():
     with pytest.warns(UserWarning, match="If qid is the session, give the query instead"):
-        small().fit(**session_data(LOG, DOCUMENTS)._asdict())
+        small().fit(**ROWS | {"qid": LOG.sessions[LOG.session]})
 
 
 def test_propensities_with_gaps_are_taken_back_as_they_were_estimated():
@@ -409,15 +373,7 @@ def test_propensities_with_gaps_are_taken_back_as_they_were_estimated():
         small(clicks=unknown).fit(**ROWS)
 
 
-@pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"clicks": ClickRelevance(FEW, trust=True)},
-        {"clicks": None, "loss": PositionEffects()},
-        {"clicks": None, "loss": UnbiasedPairs()},
-    ],
-)
+@pytest.mark.parametrize("settings", [{}, {"clicks": ClickRelevance(FEW, trust=True)}])
 def test_a_position_that_shows_nothing_has_no_propensity(settings):
     place = ROWS["position"]
     dense, gap = (small(**settings).fit(**ROWS | {"position": k}) for k in (place, place * 2 + 1))
@@ -434,10 +390,8 @@ def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):
     write_parquet(tmp_path / "rows.parquet", X, Y, QID)
     with pytest.raises(ValueError, match="positions must be None where X is Batches"):
         small().fit(read_batches(tmp_path / "rows.parquet"), position=ROWS["position"])
-    reads = TreeDirectRanker("histogram", loss=UnbiasedPairs())
-    for ranker in (reads, small().set_params(feature_part="histogram")):
-        with pytest.raises(ValueError, match=r"(loss|clicks) must .* for several workers; got"):
-            fit_by_workers(ranker, X, Y, QID)
+    with pytest.raises(ValueError, match=r"clicks must .* for several workers; got"):
+        fit_by_workers(small().set_params(feature_part="histogram"), X, Y, QID)
 
 
 def test_the_shell_fits_to_a_column_of_positions(tmp_path):

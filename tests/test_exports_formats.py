@@ -56,15 +56,14 @@ def test_lightgbm_scores_its_text_as_expected(seed):
 
 @given(seed=seeds)
 @drawn
-def test_xgboost_scores_its_files_as_expected(seed):
+def test_xgboost_scores_its_file_as_expected(seed):
     xgboost = pytest.importorskip("xgboost")
     forest, X = drawn_case(seed, "single", huge=False)
-    for format in ("xgboost", "xgboost-ubj"):
-        conversion, content = written(format, forest, X)
-        booster = xgboost.Booster()
-        booster.load_model(bytearray(content))
-        scores = booster.inplace_predict(X, predict_type="margin")
-        np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+    conversion, content = written("xgboost", forest, X)
+    booster = xgboost.Booster()
+    booster.load_model(bytearray(content))
+    scores = booster.inplace_predict(X, predict_type="margin")
+    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
 
 
 def onnx_scores(content, X):
@@ -91,7 +90,6 @@ def test_programs_read_a_model_that_scores_all_documents_alike(line):
     booster = lightgbm.Booster(model_str=content["lightgbm"].decode())
     np.testing.assert_array_equal(booster.predict(X, raw_score=True), np.zeros(10))
     assert len(json.loads(content["solr"])["params"]["trees"]) == 1
-    assert content["pmml"].count(b"<Segment ") == 1
 
 
 def test_a_tree_of_one_leaf_becomes_a_split_of_two_leaves_for_onnxruntime():
@@ -254,66 +252,7 @@ def test_a_ranking_expression_has_the_value_expected(rule):
         content_of(converted("vespa-expression", Terms(forest), ["a b", *NAMES[1:]]))
 
 
-@given(seed=seeds)
-@drawn
-def test_treelite_scores_its_checkpoint_as_expected(seed):
-    treelite = pytest.importorskip("treelite")
-    forest, X = drawn_case(seed, "truncated", huge=False)
-    X[:, 3] = np.where(X[:, 3] < 0, 44, X[:, 3])
-    conversion, content = written("treelite", forest, X)
-    model = treelite.Model.deserialize_bytes(content)
-    rows = X.astype(model.input_type)
-    scores = treelite.gtil.predict(model, rows, pred_margin=True, nthread=1).ravel()
-    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
-
-
-PMML_MAIN = """
-import java.io.File;
-import java.nio.file.*;
-import java.util.*;
-import org.jpmml.evaluator.*;
-
-public class Main {
-    public static void main(String[] paths) throws Exception {
-        Evaluator model = new LoadingModelEvaluatorBuilder().load(new File(paths[0])).build();
-        for (String line : Files.readAllLines(Paths.get(paths[1]))) {
-            Map<String, Object> values = new HashMap<>();
-            String[] parts = line.split(" ");
-            for (int i = 0; i < parts.length; i++)
-                if (!parts[i].equals("nan"))
-                    values.put("abcd".substring(i, i + 1), Double.valueOf(parts[i]));
-            Map<String, ?> result = EvaluatorUtil.decodeAll(model.evaluate(values));
-            System.out.println(((Number) result.values().iterator().next()).doubleValue());
-        }
-    }
-}
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sum_dtype", ["float64", "float32"])
-@pytest.mark.skipif(shutil.which("javac") is None, reason="needs Java")
-def test_jpmml_scores_the_pmml_as_expected(sum_dtype, tmp_path):
-    package = pytest.importorskip("jpmml_evaluator")
-    jars = f"{package.__path__[0]}/dependencies/*"
-    random = np.random.default_rng(0)
-    forest = drawn_forest(random, n_trees=30, rule="exact", sum_dtype=sum_dtype, constant=True)
-    X = drawn_documents(random, forest, 500)
-    line = LinearTerm(random.normal(size=4), random.normal(size=4))
-    terms = Terms(forest, line if sum_dtype == "float64" else None)
-    conversion = converted("pmml", terms, NAMES, X)
-    (tmp_path / "Main.java").write_text(PMML_MAIN)
-    (tmp_path / "model.pmml").write_bytes(content_of(conversion))
-    rows = (" ".join(map(repr, x)) for x in X.tolist())
-    (tmp_path / "rows.txt").write_text("\n".join(rows))
-    subprocess.run(["javac", "-cp", jars, "Main.java"], check=True, cwd=tmp_path)
-    command = ["java", "-cp", f".:{jars}", "Main", "model.pmml", "rows.txt"]
-    run = subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, text=True)
-    scores = [float(line) for line in run.stdout.split()]
-    np.testing.assert_array_equal(scores, conversion.scores(X)[1])
-
-
-@pytest.mark.parametrize("format", sorted({*FORMATS} - {"treelite"}))
+@pytest.mark.parametrize("format", FORMATS)
 def test_a_file_is_written_in_pieces(format):
     forest = drawn_forest(np.random.default_rng(0), n_trees=500)
     sizes = [len(piece) for piece in converted(format, Terms(forest), NAMES).pieces()]

@@ -110,10 +110,11 @@ def test_blocks_of_queries_change_no_bit(settings, monkeypatch):
     for size in (1_000, 60):
         monkeypatch.setattr(pairwise, "_BLOCK", size)
         plain = make_objective(y, qid, weight="ndcg", query_weight=1.0 + qid % 3, **settings)
-        weighted = plain.weighted(weights)
+        by_query = {"query_weight": 1.0 + qid % 3}
+        weighted = make_objective(
+            y, qid, weight="ndcg", sample_weight=weights, **by_query, **settings
+        )
         assert len(plain.blocks) == len(weighted.blocks) == (1 if size == 1_000 else 4)
-        for block, known in zip(weighted.blocks, plain.blocks, strict=True):
-            assert block.labels is known.labels
         objectives = plain, weighted
         calls = [(each, t) for each in objectives for t in range(2)]
         found.append([each.derivatives(scores * (1 + t), iteration=t) for each, t in calls])

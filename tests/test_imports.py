@@ -27,7 +27,6 @@ FORMATS = {
     "lightgbm": "truncated",
     "ranklib": None,
     "xgboost": "single",
-    "xgboost-ubj": "single",
 }
 LEAF = "<split><output>1</output></split>"
 TREE = f'<ensemble><tree id="1" weight="0.1">{LEAF}</tree></ensemble>'

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from treerank.clicks import interleaving_preference, optimized_interleaving, team_draft
-from treerank.clicks.interleaving import lists_and_odds
+from treerank.clicks import interleaving_preference, team_draft
 
 
 def preference_of(better, n_sessions, seed):
@@ -78,61 +77,6 @@ def test_the_better_ranker_wins():
 def test_rankers_that_are_alike_differ_rarely():
     p_values = [preference_of(False, 60, seed).p_value for seed in range(60)]
     assert np.mean(np.array(p_values) < 0.05) <= 0.1
-
-
-@pytest.mark.parametrize("k", [1, 2, 5, 10])
-def test_random_clicks_prefer_no_ranker_at_any_position_of_an_optimized_list(k):
-    rng = np.random.default_rng(k)
-    for _ in range(12 // k + 1):
-        first, second = (rng.permutation(k + 3)[:k] for _ in range(2))
-        lists, credit, odds = lists_and_odds(first, second, k)
-        table = np.array([[credit[document] for document in each] for each in lists])
-        assert odds.sum() == pytest.approx(1)
-        assert odds @ table == pytest.approx(np.zeros(k), abs=1e-9)
-        for each in lists:
-            taken = [{*ranking[:n]} for ranking in (first, second) for n in range(k + 1)]
-            assert all(
-                any(set(each[:n]) == one | two for one in taken for two in taken)
-                for n in range(1, k + 1)
-            )
-
-
-def test_of_two_documents_in_opposite_order_both_lists_are_as_likely():
-    lists, credit, odds = lists_and_odds(["a", "b"], ["b", "a"], 2)
-    assert lists == [("a", "b"), ("b", "a")]
-    assert credit == {"a": 0.5, "b": -0.5}
-    assert odds == pytest.approx([0.5, 0.5])
-
-
-def test_an_optimized_list_is_drawn_by_its_odds():
-    lists, credit, odds = lists_and_odds([1, 2, 3], [3, 4, 1], 3)
-    rng, seen = np.random.RandomState(0), dict.fromkeys(lists, 0)
-    for _ in range(150):
-        found = optimized_interleaving([1, 2, 3], [3, 4, 1], k=3, random_state=rng)
-        seen[tuple(found.documents.tolist())] += 1
-        assert found.credit.tolist() == [credit[each] for each in found.documents.tolist()]
-    assert np.array([*seen.values()]) / 150 == pytest.approx(odds, abs=0.12)
-
-
-def test_clicks_on_optimized_lists_find_the_better_ranker():
-    rng, relevance, won = np.random.RandomState(0), np.arange(10) < 3, np.zeros(150)
-    for session in range(150):
-        found = optimized_interleaving(np.arange(10), rng.permutation(10), k=5, random_state=rng)
-        clicked = rng.random_sample(5) < relevance[found.documents] / np.arange(1, 6)
-        won[session] = found.credit[clicked].sum()
-    assert interleaving_preference(won, np.zeros(150)).p_value < 0.001
-
-
-def test_an_optimized_list_is_as_long_as_the_shorter_one():
-    assert len(optimized_interleaving([], [7], random_state=0).documents) == 0
-    for seed in range(5):
-        found = optimized_interleaving([1, 2, 2], [3, 4, 5], random_state=seed)
-        assert len(found.documents) == 2
-
-
-def test_more_lists_than_can_be_weighed_are_refused():
-    with pytest.raises(ValueError, match=r"k must be a whole number .*at most 10; got 11"):
-        optimized_interleaving([1], [2], k=11)
 
 
 def test_sessions_without_clicks_are_ties():

@@ -84,14 +84,6 @@ def test_a_pipe_that_ends_at_once_is_an_error(tmp_path, content):
     feeder.join()
 
 
-def test_a_pipe_has_no_cache(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    for path in (tmp_path / "pipe", "-", "/dev/null"):
-        with pytest.raises(ValueError, match="cache must be False for what is no regular file; go"):
-            read_letor(path, cache=True)
-    assert os.listdir(tmp_path) == ["pipe"]
-
-
 def test_waiting_for_a_pipe_can_be_interrupted_even_after_polars_was_imported(tmp_path):
     pytest.importorskip("polars")  # it lets the system restart interrupted reads
     os.mkfifo(tmp_path / "pipe")

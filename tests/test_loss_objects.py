@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from numba import njit
 
-from treerank.clicks import PropensityPairs, UnbiasedPairs
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.objectives import make_objective
@@ -156,19 +155,6 @@ def test_a_setting_that_the_loss_would_ignore_is_refused_by_name(loss, setting):
         make_objective(Y, QID, loss=loss, **{setting: IGNORED[setting]})
     with pytest.raises(ValueError, match=message):
         fitted(loss=loss, **{setting: IGNORED[setting]})
-
-
-def test_a_setting_that_the_loss_has_itself_is_refused_as_such():
-    clicks = {"y": [1, 0], "position": [1, 2]}
-    for loss in (UnbiasedPairs("map"), PropensityPairs([1.0, 1.0], weight="map")):
-        with pytest.raises(
-            ValueError, match=r"weight must be None for loss=.*, which has its own; go"
-        ):
-            make_objective(**clicks, loss=loss, weight="ndcg")
-        with pytest.raises(
-            ValueError, match=r"pairs must be None for loss=.*, which does not read"
-        ):
-            make_objective(**clicks, loss=loss, pairs="adjacent")
 
 
 @pytest.mark.parametrize("loss", [ListNet, ApproxNDCG, PairLoss, 3, None, "logstic"])

@@ -10,11 +10,8 @@ from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from treerank import TreeDirectRanker
-from treerank.feature_parts.registry import make_feature_part
 from treerank.metrics import NDCG, AveragePrecision, make_ranking_scorer
-from treerank.model_selection import QueryKFold, QueryShuffleSplit, suggest_trees
-from treerank.parameters import check_parameters
+from treerank.model_selection import QueryKFold, QueryShuffleSplit
 
 SPLITTERS = [
     QueryKFold(3),
@@ -203,38 +200,3 @@ def test_groups_take_the_place_of_qid_without_routing(judged):
 def test_splitters_show_their_parameters_and_make_fresh_splits_each_time():
     assert repr(QueryKFold(3)) == "QueryKFold(n_splits=3, random_state=None, shuffle=False)"
     assert clone(SPLITTERS[0], safe=False) is not SPLITTERS[0]
-
-
-class LowTrial:
-    """Suggests the lowest of all, and notes the names."""
-
-    def __init__(self):
-        self.names = []
-
-    def suggest_float(self, name, low, high, log=False):
-        self.names.append(name)
-        return low
-
-    suggest_int = suggest_float
-
-    def suggest_categorical(self, name, choices):
-        return self.suggest_float(name, choices[0], None)
-
-
-@pytest.mark.parametrize("part", ["lightgbm", "xgboost", "histogram"])
-def test_suggested_parameters_are_those_of_a_ranker_of_trees(part):
-    trial = LowTrial()
-    suggested = suggest_trees(trial)
-    ranker = TreeDirectRanker(part).set_params(**suggested)
-    assert {name: ranker.get_params()[name] for name in suggested} == suggested
-    assert trial.names == [name.removeprefix("feature_part__") for name in suggested]
-    make_feature_part(part).set_params(**suggest_trees(trial, prefix=""))
-
-
-def test_optuna_takes_the_search_space():
-    optuna = pytest.importorskip("optuna")
-    for seed in range(5):
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed))
-        ranker = TreeDirectRanker().set_params(**suggest_trees(study.ask()))
-        ranker.make_objective([1, 0])  # refuses settings that do not go together
-        check_parameters(ranker.feature_part)

@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from treerank.clicks import PositionEffects, PropensityPairs, UnbiasedPairs
-from treerank.objectives import chained_probabilities, factory, make_objective
+from treerank.objectives import chained_probabilities, make_objective
 from treerank.objectives.base import name_of
 from treerank.objectives.listwise import LISTWISE
 from treerank.objectives.losses import PairLoss
@@ -184,13 +183,3 @@ def test_probabilities_of_neighbors_fix_those_of_all_pairs():
     for wrong, message in (([0.0, 1.0], "certain of both orders"), ([0.5, 1.5], "between 0 and 1")):
         with pytest.raises(ValueError, match=message):
             chained_probabilities(wrong)
-
-
-@pytest.mark.parametrize("loss", [PositionEffects(), PropensityPairs([1.0, 0.5]), UnbiasedPairs()])
-def test_losses_that_read_positions_are_refused_where_several_workers_train(monkeypatch, loss):
-    class Team:
-        size = 2
-
-    monkeypatch.setattr(factory, "current_team", Team)
-    with pytest.raises(ValueError, match="loss must not read positions where several workers"):
-        make_objective([1.0, 0.0], loss=loss, position=[1, 2])

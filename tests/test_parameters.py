@@ -13,8 +13,6 @@ from drawn_forests import one_leaf
 from sklearn.base import clone
 
 from treerank.baselines import BASELINES
-from treerank.boundaries import RankClassifier
-from treerank.datasets.transforms import NormalTransformer
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
@@ -27,7 +25,7 @@ from treerank.parameters import Count, check_arguments
 from treerank.registry import RANKERS, ranker_class
 
 TREES = [BoostedTrees, HistogramTrees, LightGBMTrees, StreamingTrees, XGBoostTrees]
-OTHERS = [NormalTransformer, QueryKFold, QueryShuffleSplit, RankClassifier]
+OTHERS = [QueryKFold, QueryShuffleSplit]
 EVERY = [*TREES, *OTHERS, *map(ranker_class, BASELINES)]
 every = pytest.mark.parametrize("cls", EVERY)
 

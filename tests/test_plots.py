@@ -13,12 +13,9 @@ from treerank.plots import (
     critical_difference_diagram,
     learning_curves,
     ndcg_over_k,
-    neighbors,
     p_value_matrix,
-    pair_calibration,
     propensity_curves,
     query_gains,
-    score_histograms,
     size_path,
 )
 from treerank.plots.style import COLUMN, line_styles, shown
@@ -37,20 +34,6 @@ NAMES = ["trees", "network", "line", "chance"]
 INTERVALS = PropensityIntervals(*np.array([[1, 0.4, 0.3], [1, 0.3, 0.2], [1, 0.6, 0.5]]))
 
 
-class Sure:
-    """Says a beats b with a probability of its first feature's difference."""
-
-    def predict_pair_proba(self, X_a, X_b):
-        return 1 / (1 + np.exp(X_b[:, 0] - X_a[:, 0]))
-
-
-class Blind:
-    """Knows no probability."""
-
-    def predict_pair_proba(self, X_a, X_b):
-        return np.full(len(X_a), np.nan)
-
-
 CALLS = {
     "learning_curves": lambda ax: learning_curves({"a": [0.1, 0.3, 0.2], "b": [0.2] * 3}, ax=ax),
     "ndcg_over_k": lambda ax: ndcg_over_k(Y, {"ours": SCORES}, QID, k_max=5, ax=ax),
@@ -60,10 +43,7 @@ CALLS = {
     ),
     "p_value_matrix": lambda ax: p_value_matrix(pairwise_tests(VALUES, NAMES), ax=ax),
     "query_gains": lambda ax: query_gains(VALUES[:, 0], VALUES[:, 1], ax=ax),
-    "score_histograms": lambda ax: score_histograms(Y, SCORES, ax=ax),
-    "pair_calibration": lambda ax: pair_calibration(Sure(), SCORES[:, None], Y, QID, ax=ax),
     "propensity_curves": lambda ax: propensity_curves({"a": INTERVALS, "b": [1, 0.5]}, ax=ax),
-    "neighbors": lambda ax: neighbors(Y, SCORES, ax=ax),
 }
 
 
@@ -160,29 +140,6 @@ def test_gains_are_sorted_and_counted():
     assert {"x better: 33%", "y better: 33%", "mean +0.0667 (dashed)"} <= set(texts(ax))
 
 
-def test_a_calibrated_ranker_lies_on_the_diagonal():
-    generator = np.random.default_rng(1)
-    X = generator.normal(size=(2000, 1))
-    y = X[:, 0] + generator.logistic(size=2000)
-    qid = np.repeat(np.arange(1000), 2)
-    won = pair_calibration(Sure(), X, y, qid, bins=5).lines[1].get_xydata()
-    assert won.shape == (5, 2)
-    assert (np.diff(won[:, 1]) > 0).all()
-    np.testing.assert_allclose(won.sum(axis=0), 2.5, atol=0.2)  # as many above as below one half
-
-
-def test_boundaries_are_drawn_where_they_are_found():
-    scores = np.concatenate([rng.normal(mean, 0.1, 100) for mean in (0, 1, 2)])
-    ax = neighbors(None, scores, n_classes=3)
-    assert [line.get_xdata()[0] for line in ax.lines[1:]] == [100, 200]
-
-
-def test_every_ranker_is_drawn_however_many_there_are():
-    rankers = {f"ranker {i}": Sure() for i in range(9)}
-    ax = pair_calibration(rankers, SCORES[:, None], Y, QID)
-    assert len(ax.lines) == 1 + len(ax.get_legend().texts) == 10
-
-
 def test_names_are_drawn_as_they_are_and_long_ones_by_both_ends():
     assert shown(["a $ b", "_private"]) == [r"a \$ b", " _private"]
     long = [f"gradient boosted trees, {n} leaves" for n in (15, 31)]
@@ -203,10 +160,9 @@ def test_a_matrix_of_many_rankers_takes_two_columns(k, width):
     figure.canvas.draw()  # without a warning that there is no room
 
 
-def test_a_single_query_a_single_place_and_a_constant_score_are_drawn():
+def test_a_single_query_and_a_single_place_are_drawn():
     ax = ndcg_over_k(Y[:10], {"a": SCORES[:10]}, k_max=1)
     assert len(ax.collections) == 0  # one query has no spread
-    assert len(score_histograms(Y, 0 * Y).patches) == 6
 
 
 def test_no_two_lines_look_alike():
@@ -221,17 +177,11 @@ def test_no_two_lines_look_alike():
         (lambda: critical_difference_diagram(nemenyi_test(VALUES), ["a"]), "one per ranker, 4"),
         (lambda: query_gains([1.0], [1.0, 2.0]), "a and b must be paired; got shapes"),
         (lambda: query_gains([np.nan], [1.0]), "at least one query in common; got none"),
-        (lambda: score_histograms([1], [1.0, 2.0]), "scores must be one per label; got"),
-        (lambda: pair_calibration(Sure(), [[1.0], [2.0]], [1, 1]), "two different labels; got no"),
-        (lambda: pair_calibration(Blind(), SCORES[:, None], Y, QID), "0 to 1; that of 'ranker' do"),
         (lambda: learning_curves({"a": [np.nan, np.nan]}), "not NaN; got none for 'a'"),
         (lambda: learning_curves({"a": SimpleNamespace(evals_result_={})}), "'a' was fitted witho"),
         (lambda: ndcg_over_k(0 * Y, {"a": SCORES}, QID), "a relevant document; got none"),
         (lambda: ndcg_over_k(Y, {"a": SCORES}, QID, k_max=0), "k_max must be"),
         (lambda: size_path([1, 2], [0.5]), r"one per size; got \(1,\) for \(2,\)"),
-        (lambda: score_histograms(Y, Y * np.nan), "scores must be finite; got NaN"),
-        (lambda: score_histograms(Y * np.nan, Y), "y must be finite; got NaN"),
-        (lambda: neighbors(Y[:5], SCORES), r"one per label; got \(200,\) for \(5,\)"),
     ],
 )
 def test_bad_input_is_named(call, message):

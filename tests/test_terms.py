@@ -88,14 +88,11 @@ def test_every_format_writes_a_ranker_with_its_scores_or_says_what_it_cannot(
     ranker, data, tmp_path
 ):
     X = np.nan_to_num(data[0])
-    for format in {*FORMATS} - {"treelite"}:
+    for format in FORMATS:
         target, terms = format_named(format), ranker.terms().with_lines()
-        kinds, layers = (
-            {*terms.kinds},
-            {type(each) for net in terms.networks for each in net.layers},
-        )
-        is_lone = len(kinds) == 1 and kinds <= {*target.lone} and layers <= {Affine, Function}
-        if is_lone or kinds <= {"trees", *target.adds}:
+        kinds = {*terms.kinds}
+        is_line = kinds == {"line"} and target.line_alone is not None
+        if is_line or kinds <= {"trees", *target.adds}:
             report = export(ranker, tmp_path / format, format=format, check=X)
             assert report.n_changed_pairs == 0
             assert report.largest_difference <= 1e-6 * report.score_range
@@ -125,9 +122,11 @@ def test_onnxruntime_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_p
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 def test_compiled_c_scores_every_kind_of_term_as_the_ranker(ranker, data, tmp_path):
     terms, (X, _, _) = ranker.terms(), data
+    if terms.with_lines().networks:
+        pytest.skip("C has no networks")
     export(ranker, tmp_path / "model", format="c")
     scores = compiled((tmp_path / "model").read_bytes(), tmp_path / "compiled")
-    rounding = 2e-7 * np.ptp(ranker.predict(X)) if terms.networks else 0
+    rounding = 1e-6 * np.ptp(ranker.predict(X)) if terms.networks else 0  # which are lines
     np.testing.assert_allclose(scores(X), terms.scores(X), rtol=0, atol=rounding)
     parts = [scores(X[:1]), scores(X[1:12]), scores(X[12:])]
     np.testing.assert_array_equal(np.concatenate(parts), scores(X))
@@ -197,35 +196,6 @@ def test_search_engines_compute_the_scores_of_a_line_that_are_expected(data):
     model = json.loads(content_of(conversion))
     scores = [added(x[j] * np.float32(model[name]) for j, name in enumerate(NAMES)) for x in rows]
     np.testing.assert_allclose(scores + line.offset.sum(), conversion.scores(X)[1], rtol=1e-15)
-
-
-def test_solr_computes_the_scores_of_a_network_that_are_expected():
-    random = np.random.default_rng(0)
-    layers = (
-        Affine(random.normal(size=(3, 4)), random.normal(size=3)),
-        Function("relu"),
-        Affine(random.normal(size=(2, 3)), random.normal(size=2)),
-        Function("tanh"),
-    )
-    network = Network(random.normal(size=4), np.full(4, 0.5), layers, random.normal(size=2))
-    conversion = converted("solr", Terms(no_trees(4), networks=(network,)), NAMES)
-    model, X = json.loads(content_of(conversion)), random.normal(size=(50, 4))
-    functions = {"relu": lambda v: max(v, np.float32(0)), "tanh": np.tanh, "identity": float}
-    for x, expected in zip(X, conversion.scores(X)[1], strict=True):
-        norms = [feature["norm"]["params"] for feature in model["features"]]
-        values = [
-            (np.float32(v) - np.float32(norm["avg"])) / np.float32(norm["std"])
-            for v, norm in zip(x, norms, strict=True)
-        ]
-        for layer in model["params"]["layers"]:
-            units = []
-            for row, bias in zip(layer["matrix"], layer["bias"], strict=True):
-                unit = np.float32(bias)
-                for weight, value in zip(row, values, strict=True):
-                    unit += np.float32(weight) * value
-                units.append(np.float32(functions[layer["activation"]](unit)))
-            values = units
-        np.testing.assert_allclose(values[0], expected, rtol=1e-6)
 
 
 def test_missing_values_of_a_line_are_refused_where_they_are_zero(data, tmp_path):

@@ -5,15 +5,13 @@ They take ``qid`` and request it by default, so that with
 ``GridSearchCV(ranker, grid, cv=QueryKFold(5)).fit(X, y, qid=qid)``. Queries are
 numbered by their ids, so the sets do not depend on the order of the rows. To add a splitter,
 derive from :class:`QuerySplitter` and yield the test queries of each split in ``_test_queries``.
-
-:func:`suggest_trees` is a search space for tools that draw one parameter after the other.
 """
 
 import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, ClassVar, Protocol
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import sklearn
@@ -194,56 +192,3 @@ def held_out_count(name: str, size: Any, n_queries: int) -> int:
             f"both sets at least one of the {n_queries} queries; got {shown(size)}."
         )
     return n_test
-
-
-class Trial(Protocol):
-    """What suggests parameters, such as ``optuna.Trial``."""
-
-    def suggest_float(self, name: str, low: float, high: float, *, log: bool = False) -> float:
-        """Return a number from ``low`` to ``high``, evenly in its logarithm if ``log``."""
-
-    def suggest_int(self, name: str, low: int, high: int, *, log: bool = False) -> int:
-        """Return a whole number."""
-
-    def suggest_categorical(self, name: str, choices: Any) -> Any:
-        """Return one of the choices."""
-
-
-def suggest_trees(trial: Trial, prefix: str = "feature_part__") -> dict[str, Any]:
-    """Return parameters for a ranker of boosted trees that a trial of a search suggests.
-
-    They suit ``TreeDirectRanker`` with LightGBM's, XGBoost's or histogram trees. Set the number of
-    trees yourself, and ``early_stopping_rounds`` with an ``eval_set``.
-
-    Parameters
-    ----------
-    trial : optuna.Trial or another object with its methods ``suggest_*``
-        Suggests each parameter by its name.
-    prefix : str, default="feature_part__"
-        Begins the names of the parameters of trees. With ``""``, they are those of a feature part,
-        and the parameters of the ranker are left out.
-
-    Returns
-    -------
-    dict
-        For ``set_params``.
-
-    Examples
-    --------
-    >>> import optuna  # doctest: +SKIP
-    >>> ranker = TreeDirectRanker().set_params(**suggest_trees(trial))  # doctest: +SKIP
-    """
-    trees = {
-        "learning_rate": trial.suggest_float("learning_rate", 0.02, 0.3, log=True),
-        "num_leaves": trial.suggest_int("num_leaves", 4, 255, log=True),
-        "min_child_weight": trial.suggest_float("min_child_weight", 1e-3, 100, log=True),
-        "reg_lambda": trial.suggest_float("reg_lambda", 1e-3, 100, log=True),
-        "colsample_bytree": trial.suggest_float("colsample_bytree", 0.3, 1),
-    }
-    if not prefix:
-        return trees
-    objective = {
-        "weight": trial.suggest_categorical("weight", ["uniform", "ndcg"]),
-        "smoothing": trial.suggest_float("smoothing", 0, 2),
-    }
-    return {prefix + name: value for name, value in trees.items()} | objective

@@ -15,7 +15,7 @@ import numpy as np
 from treerank.datasets.folds import load_folds
 from treerank.datasets.letor import read_letor
 from treerank.datasets.ranking_data import RankingData
-from treerank.datasets.synthetic import make_web_search
+from treerank.datasets.web_search import make_web_search
 from treerank.evaluation import Split
 from treerank.metrics import NDCG, AveragePrecision
 

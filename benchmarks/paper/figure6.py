@@ -17,12 +17,12 @@ import functools
 
 import numpy as np
 from data_sets import binarized, name_of, read_splits
+from neighbors import find_boundaries
 from parameters import about_rankers
 from protocol import add_sets, measure, parser_of
 from sklearn.metrics import adjusted_rand_score
 from synthetic import START, drawn_sets, normal, star
 
-from treerank.boundaries import find_boundaries
 from treerank.metrics import get_metric
 
 N_TRAIN = {"full": 100_000, "quick": 20_000, "tiny": 300}

@@ -8,10 +8,10 @@ validation part of a fold stops training early and chooses the activation.
 import sys
 
 import numpy as np
+from transforms import NormalTransformer
 
 from treerank.baselines.neural.ranknet_star import RankNetStar
 from treerank.datasets.folds import load_folds
-from treerank.datasets.transforms import NormalTransformer
 
 ACTIVATIONS = ("tanh", "linear")
 PAPER = 0.720

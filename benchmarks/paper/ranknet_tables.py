@@ -16,9 +16,9 @@ The output of the network is linear.
 import numpy as np
 from parameters import about_rankers
 from protocol import measure, parser_of
+from random_network import make_random_network
 
 from treerank.baselines.neural.ranknet import RankNet
-from treerank.datasets.synthetic import make_random_network
 from treerank.metrics import get_metric
 
 HIDDEN = {"linear": (), "2 layer": (5,), "10 hidden": (10,)}
@@ -131,8 +131,7 @@ def run_point(about, data, model, n_vectors, ties, seed):
 def drawn(data, seed):
     """Return vectors in queries of 50, and their order by level and by value."""
     if data == "net":
-        X, levels, qid = make_random_network(450, random_state=seed)
-        values = make_random_network(450, n_levels=None, random_state=seed)[1]
+        X, levels, values, qid = make_random_network(450, random_state=seed)
         return X, qid, {"by_level": levels, "by_value": values}
     rng = np.random.default_rng(seed)
     X, qid = rng.uniform(-1, 1, (450 * 50, 50)), np.repeat(np.arange(450), 50)

@@ -13,9 +13,9 @@ import functools
 from data_sets import name_of, read_splits
 from parameters import about_rankers
 from protocol import measure, parser_of
+from transforms import scaled_within_queries
 
 from treerank.baselines.sortnet.sortnet import SortNet
-from treerank.datasets.transforms import QueryScaler
 from treerank.metrics import get_metric
 from treerank.registry import ranker_class
 
@@ -93,7 +93,7 @@ def run_point(folder, about, fold, ranker=None, **sizes):
     splits = read_splits(folder, binary=True, tiny=about["max_iter"] == 1)
     split = splits[fold]
     parts = split.train, split.validation, split.test
-    train, validation, test = ((QueryScaler().fit_transform(X, qid=q), y, q) for X, y, q in parts)
+    train, validation, test = ((scaled_within_queries(X, q), y, q) for X, y, q in parts)
     model = contestant(about, ranker) if ranker else sortnet(about, **sizes)
     model.fit(*train, eval_set=validation)
     X, y, qid = test

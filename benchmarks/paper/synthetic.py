@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 import numpy as np
+from gaussian_classes import GaussianClasses
+from transforms import NormalTransformer
 
 from treerank.baselines.neural.ranknet_star import RankNetStar
-from treerank.datasets.synthetic import GaussianClasses
-from treerank.datasets.transforms import NormalTransformer
 from treerank.metrics.ndcg import NDCG
 
 #: Random subsets of the test set that are sorted, and their sizes.

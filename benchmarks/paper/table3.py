@@ -65,7 +65,7 @@ def run_point(folder, about, ranker, fold, ranklib=None):
     read_seconds = None
     if path.is_file():
         started = time.perf_counter()
-        read_letor(path, cache=False)
+        read_letor(path)
         read_seconds = time.perf_counter() - started
     tiny = about["protocol_of_line_up"] == "tiny"
     train = answered(read_splits(folder, tiny=tiny)[fold].train)

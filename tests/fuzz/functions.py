@@ -149,8 +149,11 @@ def of_clicks():
             | {"noise": 0.1, "exploration": 0.2, "random_state": 0},
         ),
         "estimate_propensities": (clicks.estimate_propensities, {"log": shown, "monotone": True}),
+        "estimate_trust_bias": (
+            clicks.estimate_trust_bias,
+            {"log": shown, "max_iter": 3, "tol": 0.01},
+        ),
         "count_data": (clicks.count_data, joined),
-        "session_data": (clicks.session_data, joined),
         "regression_propensities": (
             clicks.regression_propensities,
             {"log": shown, "features": features, "feature_part": "line", "n_bags": 2}
@@ -177,10 +180,6 @@ def of_clicks():
             clicks.team_draft,
             {"first": ["a", "b", "c"], "second": ["c", "a", "d"], "k": 2, "random_state": 0},
         ),
-        "optimized_interleaving": (
-            clicks.optimized_interleaving,
-            {"first": ["a", "b", "c"], "second": ["c", "a", "d"], "k": 2, "random_state": 0},
-        ),
         "interleaving_preference": (
             clicks.interleaving_preference,
             {"clicks": [1, 0, 2, 1], "other_clicks": [0, 0, 1, 1]},
@@ -191,9 +190,6 @@ def of_clicks():
             | {"trust": np.linspace(0.1, 0, n_slots), "estimate": "doubly_robust"},
         ),
     }
-    shown = shown.with_clicks(shown.clicked & (shown.position == 1))  # a cascade has one at most
-    for name, model in clicks.CLICK_MODELS.items():
-        found[name] = (partial(modeled, model), {"log": shown, "max_iter": 3, "tol": 0.01})
     return found
 
 
@@ -211,11 +207,6 @@ def clicks_part():
     from treerank import LightGBMTrees
 
     return LightGBMTrees(n_estimators=3, n_jobs=1)
-
-
-def modeled(model, log, **params):
-    """Fit a click model."""
-    return model(**params).fit(log)
 
 
 def of_inspection():

@@ -1,4 +1,4 @@
-"""Processes that are killed while they save, cache, compare, train or export.
+"""Processes that are killed while they save, convert, compare, train or export.
 
 A child process is killed at a drawn moment, mostly soon after it has begun to write a file. In a
 good answer each file is then the old one or the new one, and whole. After the same work is done
@@ -24,11 +24,11 @@ from treerank.rankers import model_file
 
 INPUT, RANKER = "train.txt", "ranker.treerank"
 #: How often each work is drawn; training and comparing take long.
-SHARES = {"save": 0.4, "cache": 0.4, "export": 0.1, "compare": 0.06, "fit": 0.04}
+SHARES = {"save": 0.4, "convert": 0.4, "export": 0.1, "compare": 0.06, "fit": 0.04}
 #: Names of outputs that hold something before.
 OUTPUTS = {
     "save": "model",
-    "cache": f"{INPUT}.dense-float64.treerank-cache",
+    "convert": "converted.parquet",
     "export": "exported",
     "fit": "model",
 }
@@ -58,9 +58,9 @@ def save(folder: Path) -> None:
     model_file.save(State(), folder / "model")
 
 
-def cache(folder: Path) -> None:
-    """Read a file and store its cache."""
-    read_letor(folder / INPUT, cache=True)
+def convert(folder: Path) -> None:
+    """Write a Parquet file with the rows of a text file."""
+    app(["convert", f"{folder / INPUT}", f"{folder / OUTPUTS['convert']}", "-q"])
 
 
 def fit(folder: Path) -> None:
@@ -79,7 +79,7 @@ def compare_(folder: Path) -> None:
     compare({"a": Ridge(), "b": Ridge(2.0)}, tuple(data), cv=3, store=folder)
 
 
-WORK = {"save": save, "cache": cache, "fit": fit, "export": export, "compare": compare_}
+WORK = {"save": save, "convert": convert, "fit": fit, "export": export, "compare": compare_}
 
 
 def start(kind: str, folder: Path) -> int:

@@ -12,8 +12,6 @@ from functools import cache, partial
 
 import numpy as np
 
-from treerank.datasets.gaussian_classes import make_gaussian_classes
-from treerank.datasets.random_functions import make_random_network, make_random_polynomial
 from treerank.datasets.web_search import make_web_search
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.metrics import METRICS
@@ -44,11 +42,7 @@ FEW = {
     **{"n_estimators": 2, "n_epochs": 2, "n_generations": 5, "n_restarts": 1, "n_sweeps": 1},
     **{"n_steps": 2, "max_iter": 2, "n_perceptrons": 3, "min_child_samples": 1},
 }
-GENERATORS = [make_gaussian_classes, make_random_network, make_random_polynomial, make_web_search]
-SMALL = {
-    **{"n_documents": 20, "n_queries": 3, "documents_per_query": 5, "n_features": 4},
-    **{"n_hidden": 2, "random_state": 0},
-}
+SMALL = {"n_queries": 3, "documents_per_query": 5, "n_features": 4, "random_state": 0}
 
 
 @cache
@@ -68,7 +62,7 @@ def targets():
     found |= {name: (type(metric), measured) for name, metric in METRICS.items()}
     found |= {name: (type(loss), lowered) for name, loss in LISTWISE.items()}
     found |= {"Pairs": (Pairs, paired), "make_objective": (make_objective, priced)}
-    found |= {make.__name__: (make, generated) for make in GENERATORS}
+    found |= {"make_web_search": (make_web_search, generated)}
     return {name: pair for name, pair in found.items() if arguments(pair[0])}
 
 

@@ -204,7 +204,7 @@ def folder() -> Path:
 
 
 def read(content: bytes, random, options: dict):
-    """Read a file, a file with a cache, or standard input, in drawn blocks."""
+    """Read a file or standard input, in drawn blocks."""
     options = options | {"comments": True}
     block_size = int(random.choice([1, 7, 40, 200, 2**22]))
     sizes = {"CHUNK_SIZE": int(random.choice([1, 30, 2**18])), "UNCERTAIN_ROOM": 1}
@@ -218,9 +218,6 @@ def read(content: bytes, random, options: dict):
                 return read_letor("-", **options)
         path = folder() / "file"
         path.write_bytes(content)
-        if random.random() < 0.05:
-            read_letor(path, cache=True, **options)
-            options = options | {"cache": True}
         return read_letor(path, **options)
 
 

@@ -7,7 +7,6 @@ import typer
 
 from treerank.cli.console import Reporter
 from treerank.cli.options import (
-    Cache,
     Label,
     Query,
     Quiet,
@@ -57,7 +56,6 @@ def compare(
     query: Query = None,
     random_state: RandomState = 0,
     n_jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    cache: Cache = False,
     quiet: Quiet = False,
 ) -> None:
     """Fit rankers to the same splits, compare them, and say which differences are significant.
@@ -73,7 +71,7 @@ def compare(
     documents: Any = data
     columns = given(label=label, query=query)
     if is_one_data_set(data) or not data.is_dir():
-        documents = read_data(reporter, data, cache=cache, **columns)
+        documents = read_data(reporter, data, **columns)
     elif columns:
         raise typer.BadParameter("must come with one data set.", param_hint="--label, --query")
     cv: Any = folds

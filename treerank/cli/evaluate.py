@@ -12,7 +12,6 @@ import typer
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.memory import Memory, score_data
 from treerank.cli.options import (
-    Cache,
     DataFile,
     Label,
     ModelFile,
@@ -67,7 +66,6 @@ def evaluate(
     query: Query = None,
     memory: Memory = None,
     sparse: Sparse = False,
-    cache: Cache = False,
     quiet: Quiet = False,
 ) -> None:
     """Measure a model by the labels of a data file, or by a log of clicks.
@@ -75,13 +73,12 @@ def evaluate(
     Means are over the queries for which the metric is defined. The value of any other query is
     nan, or null in JSON.
     """
-    reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
+    reading = {"sparse": sparse} | given(label=label, query=query)
     reporter = Reporter(quiet)
     if log is not None:
-        if metric or per_query or label or memory or sparse or cache:
+        if metric or per_query or label or memory or sparse:
             raise ValueError(
-                "--log must be without --metric, --per-query, --label, --memory, --sparse and "
-                "--cache."
+                "--log must be without --metric, --per-query, --label, --memory and --sparse."
             )
         evaluate_log = load_object("treerank.cli.log_evaluation:evaluate_log")
         options = given(reward=reward, click_value=click_value, propensity=propensity)

@@ -9,7 +9,6 @@ import typer
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, in_batches
 from treerank.cli.options import (
-    Cache,
     DataFile,
     Label,
     Query,
@@ -97,7 +96,6 @@ def fit(
     memory: Memory = None,
     workers: Annotated[int | None, typer.Option(min=1, help=_HELP["workers"])] = None,
     sparse: Sparse = False,
-    cache: Cache = False,
     quiet: Quiet = False,
 ) -> None:
     """Learn a ranker from a data file and write it to a model file.
@@ -115,7 +113,7 @@ def fit(
     part.set_params(random_state=random_state)
     _refuse_reading(part, sparse, memory)
     if workers is not None:
-        _refuse_beside_workers(feature_part, best, memory, sparse, cache, n_features)
+        _refuse_beside_workers(feature_part, best, memory, sparse, n_features)
         part.set_params(**_LEAVES_BY_WORKERS.get(feature_part, {}))
     if position is not None and (memory, workers) != (None, None):
         raise typer.BadParameter(
@@ -135,7 +133,7 @@ def fit(
     reporter = Reporter(quiet)
     growing = reporter.counting("growing bags of trees" if best else "growing trees", n_estimators)
     if workers is None:
-        reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
+        reading = {"sparse": sparse} | given(label=label, query=query)
         reading["n_features"] = n_features
         data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
         with growing as show, listening(show, reporter.tell):
@@ -202,7 +200,7 @@ def _refuse_beside_workers(feature_part, *others):
     if feature_part not in ("histogram", "lightgbm", "xgboost") or any(others):
         raise typer.BadParameter(
             "must come with --feature-part histogram, lightgbm or xgboost, and without --best, "
-            "--memory, --sparse, --cache and --n-features.",
+            "--memory, --sparse and --n-features.",
             param_hint="--workers",
         )
 

@@ -71,9 +71,6 @@ DataFile = Annotated[
     Path,
     typer.Argument(help=f"Data file, folder of Parquet files, or - for stdin: {format_names()}."),
 ]
-Cache = Annotated[
-    bool, typer.Option("--cache", help="Store a binary copy beside the data, to read it faster.")
-]
 Sparse = Annotated[
     bool, typer.Option("--sparse", help="Keep the features sparse; for files of very many.")
 ]

@@ -13,7 +13,6 @@ import typer
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, score_data
 from treerank.cli.options import (
-    Cache,
     DataFile,
     ModelFile,
     Query,
@@ -48,7 +47,6 @@ def rank(
     query: Query = None,
     memory: Memory = None,
     sparse: Sparse = False,
-    cache: Cache = False,
     quiet: Quiet = False,
 ) -> None:
     """Rank the documents of each query of a data file, best first.
@@ -60,7 +58,7 @@ def rank(
     if output != STDOUT:
         check_written(output, model, data)
     reporter = Reporter(quiet)
-    options = {"comments": True, "sparse": sparse, "cache": cache, "label": None}
+    options = {"comments": True, "sparse": sparse, "label": None}
     options |= given(query=query)
     scores, documents = score_data(reporter, model, data, memory, **options)
     rows, ranks = best_first(scores, documents.qid)

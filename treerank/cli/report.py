@@ -8,7 +8,6 @@ import typer
 from treerank.cli.console import Reporter
 from treerank.cli.memory import score_data
 from treerank.cli.options import (
-    Cache,
     DataFile,
     Label,
     ModelFile,
@@ -47,7 +46,6 @@ def report(
     query: Query = None,
     random_state: RandomState = 0,
     sparse: Sparse = False,
-    cache: Cache = False,
     quiet: Quiet = False,
 ) -> None:
     """Write an HTML page on how good a model is, where it fails, and why.
@@ -55,7 +53,7 @@ def report(
     The page is one file that loads nothing. It shows queries and values of documents.
     """
     check_written(output, model, data, baseline, train)
-    reading = {"sparse": sparse, "cache": cache} | given(label=label, query=query)
+    reading = {"sparse": sparse} | given(label=label, query=query)
     reporter = Reporter(quiet)
     ranker, test = read_model_and_data(reporter, model, data, comments=True, **reading)
     files = {"model": model, "data": data, "baseline": baseline, "training data": train}

@@ -1,60 +1,49 @@
-"""Clicks: rankers learned from logs of clicks, models of clicks, and evaluation from logs."""
+"""Clicks: rankers learned from logs of clicks, propensities, and evaluation from logs."""
 
-from treerank.clicks.click_data import ClickData, count_data, session_data
+from treerank.clicks.click_data import ClickData, count_data
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
 from treerank.clicks.interleaving import (
-    Credited,
     Interleaved,
     Preference,
     interleaving_preference,
-    optimized_interleaving,
     team_draft,
 )
 from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
-from treerank.clicks.models.registry import CLICK_MODELS
-from treerank.clicks.position_effects import PositionEffects
 from treerank.clicks.propensities import (
     PropensityIntervals,
     estimate_propensities,
     propensity_intervals,
 )
-from treerank.clicks.propensity_pairs import PropensityPairs
 from treerank.clicks.regression import regression_propensities
 from treerank.clicks.relevance import ClickRelevance
 from treerank.clicks.simulation import make_click_log, simulate_clicks
+from treerank.clicks.trust_bias import TrustBias, estimate_trust_bias
 from treerank.clicks.ubi import read_ubi
-from treerank.clicks.unbiased_pairs import JointPropensities, UnbiasedPairs
 
 __all__ = [
-    "CLICK_MODELS",
     "ClickCounts",
     "ClickData",
     "ClickLog",
     "ClickRelevance",
     "ClickShares",
-    "Credited",
     "Interleaved",
     "Items",
-    "JointPropensities",
     "LogEvaluation",
-    "PositionEffects",
     "Preference",
     "PropensityIntervals",
-    "PropensityPairs",
-    "UnbiasedPairs",
+    "TrustBias",
     "count_data",
     "estimate_propensities",
+    "estimate_trust_bias",
     "evaluate_from_log",
     "interleaving_preference",
     "make_click_log",
-    "optimized_interleaving",
     "propensity_intervals",
     "read_ubi",
     "regression_propensities",
-    "session_data",
     "simulate_clicks",
     "team_draft",
 ]

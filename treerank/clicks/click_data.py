@@ -20,7 +20,7 @@ class ClickData(NamedTuple):
     y : ndarray of shape (n_rows,)
         Clicks, 0 or 1.
     qid : ndarray of shape (n_rows,)
-        Query or session of each document.
+        Query of each document.
     position : ndarray of shape (n_rows,)
         Position at which each document was shown, from 1.
     sample_weight : ndarray of shape (n_rows,) or None
@@ -47,7 +47,6 @@ def count_data(
     """Return how often documents were clicked, and how often not, at each position.
 
     There are at most two rows for each document and position, however many sessions there are.
-    This is what losses of relevance need.
 
     Parameters
     ----------
@@ -78,36 +77,3 @@ def count_data(
     shown = counts.items.taking(counts.item[row])
     X = features_of(shown, features, query=query, document=document)
     return ClickData(X, y.astype(float), shown.query, counts.slot[row] + 1, times[some])
-
-
-@check_arguments
-def session_data(
-    log: ClickLog, features: Any, *, query: str = "query", document: str = "document"
-) -> ClickData:
-    """Return each impression of a log, for losses that compare documents of one session.
-
-    Parameters
-    ----------
-    log : ClickLog
-        Sessions and their clicks.
-    features : data frame, path of a Parquet file, or tuple (X, query, document)
-        Features of each document of a query that the log shows.
-    query, document : str, default="query" and "document"
-        Columns of a data frame that are no features.
-
-    Returns
-    -------
-    ClickData
-        ``qid`` is the session.
-
-    Examples
-    --------
-    >>> log = ClickLog.from_columns(["s", "s"], ["q", "q"], ["a", "b"], [1, 2], [0, 1])
-    >>> data = session_data(log, ([[0.5], [0.7]], ["q", "q"], ["a", "b"]))
-    >>> data.y, data.position
-    (array([0., 1.]), array([1, 2]))
-    """
-    log = log.repeated()
-    shown = log.items.taking(log.item)
-    X = features_of(shown, features, query=query, document=document)
-    return ClickData(X, log.clicked.astype(np.float64), log.session, log.position)

@@ -1,27 +1,23 @@
 """Counts: how often each item was shown and clicked in each slot, such as a position."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from treerank.clicks.items import Items
+from treerank.clicks.session_checks import check_counts
+from treerank.clicks.tables import named_columns
 from treerank.inputs.canonical import canonical_order, group_hashes, row_hashes
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
-from treerank.lazy import load_object
-from treerank.parameters import Count, check_arguments
-
-#: Item, slot and click of impressions, and how often each was seen.
-Impressions = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
-#: Keys, ascending and each once, and the impressions and clicks of each.
-Sums = tuple[np.ndarray, np.ndarray, np.ndarray]
+from treerank.inputs.positions import check_whole_positions
+from treerank.parameters import check_arguments
 
 
 @dataclass(frozen=True, eq=False)
 class ClickCounts:
-    """Impressions and clicks, summed by item and slot.
+    """Impressions and clicks, summed by item and slot; made by :meth:`from_table`.
 
     Attributes
     ----------
@@ -29,7 +25,7 @@ class ClickCounts:
         Number of the item, ascending.
     slot : ndarray of int32 of shape (n_counts,)
         Slot: for most purposes the position, counted from 0.
-    shown, clicked : ndarray of int32 or float64 of shape (n_counts,)
+    shown, clicked : ndarray of int32, int64 or float64 of shape (n_counts,)
         Number of impressions and of clicks, or the sums of their weights.
     items : Items
         Query and document of each item.
@@ -40,7 +36,7 @@ class ClickCounts:
     --------
     >>> items = Items(np.array(["q", "q"]), np.array(["a", "b"]))
     >>> impressions = np.array([0, 1, 0]), np.array([0, 1, 0]), np.array([1, 0, 0])
-    >>> counts = ClickCounts.summed([(*impressions, np.ones(3, dtype=int))], items, n_slots=2)
+    >>> counts = ClickCounts.of_impressions(*impressions, items, n_slots=2)
     >>> [column.tolist() for column in (counts.item, counts.slot, counts.shown, counts.clicked)]
     [[0, 1], [0, 1], [2, 1], [1, 0]]
     """
@@ -53,51 +49,76 @@ class ClickCounts:
     n_slots: int
 
     @classmethod
-    def summed(cls, parts: Iterable[Impressions], items: Items, n_slots: int) -> Self:
-        """Sum parts of a log, each given as the items, slots, clicks and times of impressions."""
-        total: Sums | None = None
-        for item, slot, clicked, times in parts:
-            more = summed(item.astype(np.int64) * n_slots + slot, clicked, times)
-            total = more if total is None else merged(total, more)
-        assert total is not None
-        key, shown, clicks = total
-        return cls(_narrow(key // n_slots), _narrow(key % n_slots), shown, clicks, items, n_slots)
-
-    @classmethod
     @check_arguments
-    def from_parquet(
+    def from_table(
         cls,
-        path: str | Path,
+        table: Any,
         *,
         query: str = "query",
         document: str = "document",
         position: str = "position",
-        click: str = "click",
-        batch_size: Count = 2**22,
+        shown: str = "shown",
+        clicked: str = "clicked",
     ) -> Self:
-        """Sum the impressions of a Parquet file, or of a folder of them, batch by batch.
+        """Read counts from a table with a row for each query, document and position.
 
-        Sessions are not looked at. What is in memory grows with the number of different items and
-        positions, not with the number of impressions. The file is read twice: first its ids, then
-        the clicks.
+        A database makes it of a log of any size::
+
+            SELECT query, document, position, COUNT(*) AS shown, SUM(click) AS clicked
+            FROM impressions
+            WHERE day >= DATE '2026-01-01'
+            GROUP BY query, document, position
 
         Parameters
         ----------
-        path : str or path
-            File or folder.
-        query, document, position, click : str
-            Names of the columns.
-        batch_size : int, default=4194304
-            Rows that are read at once.
+        table : path, data frame or mapping from names to columns
+            A Parquet file, or a folder of them; or a data frame of pandas, polars or Arrow. Rows
+            of the same document and position are added up.
+        query, document, position, shown, clicked : str
+            Names of the columns. Positions count from 1.
+
+        Returns
+        -------
+        ClickCounts
+            What :meth:`ClickLog.counts <treerank.clicks.log.ClickLog.counts>` returns of the log.
+
+        Examples
+        --------
+        >>> table = {"query": ["shoes"] * 2, "document": ["a", "b"], "position": [1, 2]}
+        >>> counts = ClickCounts.from_table(table | {"shown": [90, 90], "clicked": [9, 3]})
+        >>> counts.items.document[counts.item], counts.slot, counts.clicked
+        (array(['a', 'b'], dtype='<U1'), array([0, 1], dtype=int32), array([9, 3]))
         """
-        read = load_object("treerank.clicks.parquet_columns:parquet_counts")
-        ids, n_slots, (key, shown, clicks) = read(
-            path, [query, document, position], click, batch_size
-        )
-        pair, slot = key // n_slots, _narrow(key % n_slots)
-        is_new = np.diff(pair, prepend=-1) > 0
-        items = ids.items(pair[is_new])
-        return cls(_narrow(np.cumsum(is_new)) - 1, slot, shown, clicks, items, n_slots)
+        names = {"query": query, "document": document, "position": position}
+        names |= {"shown": shown, "clicked": clicked}
+        return cls._checked(*named_columns(table, names))
+
+    @classmethod
+    def _checked(cls, query: Any, document: Any, position: Any, shown: Any, clicked: Any) -> Self:
+        """Add up the rows of a table; refuse what are no counts at positions."""
+        query, document = check_ids("query", query), check_ids("document", document)
+        names = ("query", "document", "position", "shown", "clicked")
+        lengths = list(map(len, (query, document, position, shown, clicked)))
+        if min(lengths) < max(lengths):
+            raise ValueError(f"{', '.join(names)} must have equally many entries; got {lengths}.")
+        place = check_whole_positions(position) - 1
+        columns = check_counts(shown, clicked)
+        items, item = Items.of_rows(query, document)
+        n_slots = int(place.max()) + 1
+        key, row = np.unique(item * n_slots + place, return_inverse=True)
+        seen, clicks = (np.bincount(row, each).astype(np.int64) for each in columns)
+        return cls(_narrow(key // n_slots), _narrow(key % n_slots), seen, clicks, items, n_slots)
+
+    @classmethod
+    def of_impressions(
+        cls, item: np.ndarray, slot: np.ndarray, clicked: np.ndarray, items: Items, n_slots: int
+    ) -> Self:
+        """Sum impressions, given as items, slots and clicks."""
+        ordered = np.sort(2 * (item.astype(np.int64) * n_slots + slot) + clicked)  # click: last bit
+        starts = np.flatnonzero(np.diff(ordered >> 1, prepend=-1))
+        key, seen = ordered[starts] >> 1, _narrow(np.diff(starts, append=len(ordered)))
+        clicks = _narrow(np.add.reduceat(ordered & 1, starts))
+        return cls(_narrow(key // n_slots), _narrow(key % n_slots), seen, clicks, items, n_slots)
 
     def of_items(self, items: np.ndarray) -> Self:
         """Return the counts of some items alone, by their numbers; they are numbered anew."""
@@ -141,48 +162,6 @@ def spread(values: np.ndarray, slots: np.ndarray) -> np.ndarray:
     found = np.full(slots[-1] + 1, np.nan)
     found[slots] = values
     return found
-
-
-def summed(key: np.ndarray, clicked: np.ndarray, times: np.ndarray | None = None) -> Sums:
-    """Sum impressions by key; each was seen several ``times``, or once.
-
-    Examples
-    --------
-    >>> summed(np.array([7, 3, 7]), np.array([1, 0, 0]))
-    (array([3, 7]), array([1, 2], dtype=int32), array([0, 1], dtype=int32))
-    >>> summed(np.array([7, 3, 7]), np.array([1, 0, 0]), np.array([5, 1, 1]))
-    (array([3, 7]), array([1, 6], dtype=int32), array([0, 5], dtype=int32))
-    """
-    ordered = 2 * key + clicked  # the last bit is the click
-    if times is None or (times == 1).all():
-        ordered, seen = np.sort(ordered), np.ones_like(ordered)  # which takes less than the order
-    else:
-        order = np.argsort(ordered)
-        ordered, seen = ordered[order], times[order]
-    starts = np.flatnonzero(np.diff(ordered >> 1, prepend=-1))
-    shown, clicks = (np.add.reduceat(each, starts) for each in (seen, seen * (ordered & 1)))
-    return ordered[starts] >> 1, _narrow(shown), _narrow(clicks)
-
-
-def merged(total: Sums, more: Sums) -> Sums:
-    """Add sums to others, in place where the key is known.
-
-    Examples
-    --------
-    >>> one = summed(np.array([3, 7]), np.array([1, 1]))
-    >>> two = summed(np.array([5, 7]), np.array([0, 0]))
-    >>> [column.tolist() for column in merged(one, two)]
-    [[3, 5, 7], [1, 1, 2], [1, 0, 1]]
-    """
-    place = np.searchsorted(total[0], more[0])
-    is_known = total[0][np.minimum(place, len(total[0]) - 1)] == more[0]
-    for column, added in zip(total[1:], more[1:], strict=True):
-        column[place[is_known]] += added[is_known]
-    new = place[~is_known]
-    key, shown, clicks = (
-        np.insert(column, new, added[~is_known]) for column, added in zip(total, more, strict=True)
-    )
-    return key, shown, clicks
 
 
 def _narrow(numbers: np.ndarray) -> np.ndarray:

@@ -152,7 +152,8 @@ def evaluate_from_log(
     unknown |= set(NEED_LOGGED if logged is None else ())
     names = [name for name in ESTIMATORS if name not in unknown]
     matches = [sums.matches(ranking) for ranking in rankings]
-    whole = sums.of(log.times, rankings[0].worth, matches[0])
+    once = np.ones(len(log), dtype=np.int64)
+    whole = sums.of(once, rankings[0].worth, matches[0])
     overlap = _overlap(whole, sorted({*NEED_RELEVANCE, *NEED_LOGGED} - unknown))
 
     def values(copies: np.ndarray) -> list[float]:
@@ -167,16 +168,16 @@ def evaluate_from_log(
         return list((found[0] - np.sum(found[1:], axis=0)) / copies.sum())
 
     rng = check_random_state(random_state)
-    draws = [values(log.resampled_times(rng)) for _ in range(n_resamples)]
+    draws = [values(log.resampled(rng)) for _ in range(n_resamples)]
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    ends = zip(values(log.times), low, high, strict=True)
+    ends = zip(values(once), low, high, strict=True)
     intervals = [Interval(float(v), float(a), float(b), level) for v, a, b in ends]
     found = dict(zip(names, intervals, strict=True))
     return LogEvaluation(found, sums.effective_sample_size(whole), overlap)
 
 
 class _Sums:
-    """Sums over sessions by item, for any number of copies of each entry of the log."""
+    """Sums over sessions by item, for any number of copies of each session of the log."""
 
     def __init__(
         self,
@@ -200,7 +201,6 @@ class _Sums:
         self.logged = None if logged is None else logged[known]
         self.n_items, self.clip, self.exposure = len(candidates), clip, exposure
         self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance
-        self.times = log.times
         self.query, self.query_of_session = _queries(log, candidates)
         self.n_queries = int(max(self.query.max(), self.query_of_session.max())) + 1
 
@@ -212,7 +212,7 @@ class _Sums:
         return matches_of(ranking, *about, self.clicked)
 
     def of(self, copies: np.ndarray, worth: np.ndarray, matches: Matches | None) -> ItemSums:
-        """Return the sums where each entry counts so many times."""
+        """Return the sums where each session counts so many times."""
         weight, n_items = copies[self.session], self.n_items
         clicks = np.bincount(self.item, weight * self.clicked, minlength=n_items)
         exposure = np.bincount(self.item, weight * self.exposed, minlength=n_items)
@@ -232,9 +232,9 @@ class _Sums:
     def effective_sample_size(self, sums: ItemSums) -> float:
         """Return the number of sessions that weigh alike and tell as much."""
         ratio = np.abs(sums.worth * sums.weight)
-        weight = np.bincount(self.session, ratio[self.item] * self.exposed, len(self.times))
-        total = (self.times * weight).sum()
-        return float(total**2 / (self.times * weight**2).sum()) if weight.any() else 0.0
+        of_session = ratio[self.item] * self.exposed
+        weight = np.bincount(self.session, of_session, len(self.query_of_session))
+        return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
 
 
 def _valued_clicks(log: ClickLog, value: ArrayLike | None, reward: Reward) -> np.ndarray:

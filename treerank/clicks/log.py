@@ -5,17 +5,15 @@ of a position are one run of rows, and they belong to the first ``n_at[position 
 Kernels walk over positions and treat all sessions at once.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 
 from treerank.checks import check_column
 from treerank.clicks.counts import ClickCounts
-from treerank.clicks.distinct_sessions import Sessions, distinct
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
     check_clicks,
@@ -26,13 +24,9 @@ from treerank.clicks.session_checks import (
 from treerank.clicks.tables import named_columns
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
-from treerank.lazy import load_object
-from treerank.parameters import Count, check_arguments
 
 #: What a log needs, in the order of the arguments of ``ClickLog.from_columns``.
 COLUMNS = ("session", "query", "document", "position", "click")
-#: Impressions that :meth:`ClickLog.counts` sums at once.
-_SUMMED_AT_ONCE = 2**22
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,18 +41,14 @@ class ClickLog:
     ----------
     items : Items
         Query and document of each item.
-    sessions : ndarray of shape (n_entries,)
-        Session ids, those of the longest sessions first. Those of a log of distinct sessions are
-        numbers.
+    sessions : ndarray of shape (n_sessions,)
+        Session ids, those of the longest sessions first.
     n_at : ndarray of shape (n_positions,)
-        Number of entries that show a document at each position.
+        Number of sessions that show a document at each position.
     item : ndarray of shape (n_impressions,)
         Item of each impression: those at position 1 of all sessions, then those at position 2.
     clicked : ndarray of bool of shape (n_impressions,)
         Whether it was clicked.
-    times : ndarray of shape (n_entries,)
-        Number of sessions that each entry stands for: 1, unless the log is of :meth:`distinct`
-        sessions.
     extra : dict from str to ndarray of shape (n_impressions,)
         Whatever else was logged with each impression, such as the time spent on the document.
 
@@ -82,7 +72,6 @@ class ClickLog:
     n_at: np.ndarray
     item: np.ndarray
     clicked: np.ndarray
-    times: np.ndarray
     extra: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     @classmethod
@@ -102,7 +91,9 @@ class ClickLog:
         Parameters
         ----------
         table : path, data frame or mapping from names to columns
-            A Parquet file, or a folder of them; or a data frame of pandas, polars or Arrow.
+            A Parquet file, or a folder of them; or a data frame of pandas, polars or Arrow. Of a
+            log that is larger than memory, a database makes
+            :meth:`ClickCounts <treerank.clicks.counts.ClickCounts.from_table>`.
         session, query, document, position, click : str
             Names of the columns.
         extra : sequence of str, default=()
@@ -172,75 +163,17 @@ class ClickLog:
             np.bincount(position.astype(np.int64))[1:],
             item[order].astype(np.int32),
             clicked[order],
-            np.ones(groups.n_queries, dtype=np.int64),
             {name: column[order] for name, column in others.items()},
         )
 
-    @classmethod
-    @check_arguments
-    def from_parquet(
-        cls,
-        path: str | Path,
-        *,
-        session: str = "session",
-        query: str = "query",
-        document: str = "document",
-        position: str = "position",
-        click: str = "click",
-        batch_size: Count = 2**20,
-    ) -> Self:
-        """Read the distinct sessions of a Parquet file, or of a folder of them, batch by batch.
-
-        Rows may be in any order, those of a session even in several files. What is in memory grows
-        with the number of different sessions, 5 bytes for each document that they show, and not
-        with the number of rows. The file is read twice. In between, its rows lie in a temporary
-        folder, where they need 25 bytes each.
-
-        Parameters
-        ----------
-        path : str or path
-            File or folder.
-        session, query, document, position, click : str
-            Names of the columns.
-        batch_size : int, default=1048576
-            Rows that are in memory at once. It changes nothing else.
-
-        Returns
-        -------
-        ClickLog
-            The same as ``ClickLog.from_table(path).distinct()``.
-
-        Examples
-        --------
-        >>> import polars as pl
-        >>> path = getfixture("tmp_path") / "clicks.parquet"
-        >>> shown = {"session": [7, 7, 8, 8], "query": ["shoes"] * 4, "document": [*"abab"]}
-        >>> table = pl.DataFrame(shown | {"position": [1, 2, 1, 2], "click": [0, 1, 0, 1]})
-        >>> table.write_parquet(path)
-        >>> log = ClickLog.from_parquet(path)
-        >>> log
-        ClickLog(n_sessions=2, n_items=2, n_positions=2, n_clicks=2, n_sessions_without_click=0)
-        >>> len(log), log.times
-        (1, array([2]))
-        """
-        names = session, query, document, position, click
-        read = load_object("treerank.clicks.parquet_sessions:parquet_sessions")
-        return cls._of(*read(path, names, batch_size))
-
-    @classmethod
-    def _of(cls, items: Items, sessions: Sessions) -> Self:
-        """Return the log of sessions without ids."""
-        n_at, item, clicked, times = sessions
-        return cls(items, np.arange(len(times)), n_at, item, clicked, times)
-
     def __len__(self) -> int:
-        """Return the number of entries, which may stand for several sessions each."""
-        return len(self.times)
+        """Return the number of sessions."""
+        return len(self.sessions)
 
     @property
     def n_sessions(self) -> int:
         """Number of sessions."""
-        return int(self.times.sum())
+        return len(self)
 
     @property
     def n_positions(self) -> int:
@@ -254,31 +187,26 @@ class ClickLog:
 
     @cached_property
     def session(self) -> np.ndarray:
-        """Number of the entry of each impression."""
+        """Number of the session of each impression."""
         return np.concatenate([np.arange(n) for n in self.n_at])
 
     @cached_property
     def query(self) -> np.ndarray:
-        """Query of each entry, by which sessions are split into training and test."""
+        """Query of each session, by which sessions are split into training and test."""
         return self.items.query[self.item[: len(self)]]
 
     @cached_property
     def n_clicks_of_sessions(self) -> np.ndarray:
-        """Number of clicks of a session of each entry."""
+        """Number of clicks of each session."""
         clicks = np.zeros(len(self), dtype=np.int64)
         for rows, n in zip(self.positions(), self.n_at, strict=True):
             clicks[:n] += self.clicked[rows]
         return clicks
 
     @cached_property
-    def n_shown_at(self) -> np.ndarray:
-        """Number of sessions that show a document at each position."""
-        return np.append(0, np.cumsum(self.times))[self.n_at]
-
-    @cached_property
     def lengths(self) -> np.ndarray:
-        """Number of documents that each entry shows."""
-        return Sessions(self.n_at, self.item, self.clicked, self.times).lengths
+        """Number of documents that each session shows."""
+        return np.searchsorted(-self.n_at, -np.arange(len(self)), side="left")
 
     def positions(self) -> Iterator[slice]:
         """Yield the rows of each position."""
@@ -288,63 +216,14 @@ class ClickLog:
     def counts(self) -> ClickCounts:
         """Return how often each item was shown and clicked at each position.
 
-        Nothing that models of positions need is lost, and sessions that repeat cost nothing.
+        Nothing that models of positions need is lost.
         """
-        return self.counts_of(lambda block: block.position - 1, self.n_positions)
+        about = self.item, self.position - 1, self.clicked
+        return ClickCounts.of_impressions(*about, self.items, self.n_positions)
 
-    def counts_of(self, slots: Callable[["ClickLog"], np.ndarray], n_slots: int) -> ClickCounts:
-        """Return how often each item was shown and clicked in each slot.
-
-        ``slots`` returns the slot of each impression of a part of the log.
-        """
-        parts = (
-            (block.item, slots(block), block.clicked, block.times[block.session])
-            for block in self.blocks(max(1, _SUMMED_AT_ONCE // self.n_positions))
-        )
-        return ClickCounts.summed(parts, self.items, n_slots)
-
-    def blocks(self, n_entries: int) -> Iterator[Self]:
-        """Yield the log in parts of some entries, without extra columns."""
-        for start in range(0, len(self), n_entries):
-            entries = slice(start, min(start + n_entries, len(self)))
-            ends = np.minimum(self.n_at, entries.stop)
-            n_at = np.maximum(ends - start, 0)
-            rows = [
-                slice(at.start + start, at.start + end)
-                for at, end in zip(self.positions(), ends, strict=True)
-                if end > start
-            ]
-            item, clicked = (
-                np.concatenate([column[each] for each in rows])
-                for column in (self.item, self.clicked)
-            )
-            about = self.sessions[entries], n_at[n_at > 0], item, clicked, self.times[entries]
-            yield type(self)(self.items, *about)
-
-    def distinct(self) -> Self:
-        """Return each different session once, with the number of times that it was there.
-
-        Sessions are alike if they show the same documents and have the same clicks. Their order
-        depends on nothing else. Ids and extra columns are left out.
-        """
-        sessions = Sessions(self.n_at, self.item, self.clicked, self.times)
-        return self._of(self.items, distinct([sessions]))
-
-    def repeated(self) -> Self:
-        """Return the log with an entry for each session."""
-        alone = self.taking(np.repeat(np.arange(len(self)), self.times))
-        return replace(alone, times=np.ones_like(alone.times))
-
-    def resampled_times(self, rng: np.random.RandomState) -> np.ndarray:
-        """Return how often each entry is drawn, if as many sessions are drawn as there are."""
-        drawn = rng.randint(self.n_sessions, size=self.n_sessions)
-        entry = np.searchsorted(np.cumsum(self.times), drawn, side="right")
-        return np.bincount(entry, minlength=len(self))
-
-    def with_times(self, times: np.ndarray) -> Self:
-        """Return the log with other numbers of sessions that each entry stands for."""
-        kept = np.flatnonzero(times)
-        return replace(self.taking(kept), times=times[kept])
+    def resampled(self, rng: np.random.RandomState) -> np.ndarray:
+        """Return how often each session is drawn, if as many are drawn as there are."""
+        return np.bincount(rng.randint(len(self), size=len(self)), minlength=len(self))
 
     def with_clicks(self, clicked: np.ndarray) -> Self:
         """Return the same sessions with other clicks."""
@@ -357,7 +236,7 @@ class ClickLog:
         return replace(self, clicked=clicked)
 
     def taking(self, sessions: np.ndarray) -> Self:
-        """Return some entries, by their numbers; a number may be there several times.
+        """Return some sessions, by their numbers; a number may be there several times.
 
         All items stay, so that the numbers of items are those of the whole log.
         """
@@ -373,7 +252,6 @@ class ClickLog:
             n_at=n_at[n_at > 0],
             item=self.item[rows],
             clicked=self.clicked[rows],
-            times=self.times[chosen],
             extra={name: column[rows] for name, column in self.extra.items()},
         )
 
@@ -382,7 +260,7 @@ class ClickLog:
             "n_sessions": self.n_sessions,
             "n_items": len(self.items),
             "n_positions": self.n_positions,
-            "n_clicks": int(self.n_clicks_of_sessions @ self.times),
-            "n_sessions_without_click": int(self.times[self.n_clicks_of_sessions == 0].sum()),
+            "n_clicks": int(self.clicked.sum()),
+            "n_sessions_without_click": int((self.n_clicks_of_sessions == 0).sum()),
         }
         return f"ClickLog({', '.join(f'{name}={n}' for name, n in numbers.items())})"

@@ -154,7 +154,7 @@ def propensity_intervals(
 
 def _of_resample(log: ClickLog, estimate: Any, rng: np.random.RandomState) -> np.ndarray:
     """Return the propensities of a log that is drawn from the sessions, with replacement."""
-    drawn = log.with_times(log.resampled_times(rng))
+    drawn = log.taking(np.repeat(np.arange(len(log)), log.resampled(rng)))
     try:
         found: np.ndarray = estimate(drawn)
     except ValueError as error:

@@ -47,14 +47,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import shown
 from treerank.clicks.click_shares import ClickShares
-from treerank.clicks.counts import ClickCounts, spread
+from treerank.clicks.counts import ClickCounts
 from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
-from treerank.clicks.models.trust_bias import TrustBias
 from treerank.clicks.propensities import check_propensities, check_trust, estimate_propensities
 from treerank.clicks.shown_documents import shown_documents
 from treerank.clicks.shrinkage import gamma_shape
+from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
 from treerank.feature_parts.ensembles.bags import deal_bags
@@ -246,10 +246,9 @@ class ClickRelevance(BaseEstimator):
         if not is_given and self.trust:
             if self.propensities is not None:
                 raise ValueError("propensities must be None where trust is True, which tells both.")
-            shown_counts, slots = counts.without_gaps()
-            model = TrustBias().fit(shown_counts)
-            weight = np.maximum(model.examination_ / model.examination_[0], _LEAST)
-            return spread(weight, slots), spread(model.trust_, slots)
+            found = estimate_trust_bias(counts)
+            examined = found.examination[~np.isnan(found.examination)]
+            return np.maximum(found.examination / examined[0], _LEAST), found.trust
         if self.propensities is not None:
             is_shown = counts.by_slot(counts.shown) > 0
             trust = check_trust(self.trust if is_given else np.zeros(counts.n_slots), is_shown)

@@ -1,4 +1,4 @@
-"""Checks of the sessions of a log: one query each, positions 1, 2, ..., no document twice."""
+"""Checks of logs: sessions of one query, positions 1, 2, ..., no document twice; and of counts."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from treerank.checks import check_column, shown
 from treerank.inputs.grouping import QueryGroups
 
 
-def check_clicks(click: object, first_row: int = 0) -> np.ndarray:
-    """Return clicks, from a row of a log on, as truth values; refuse what is neither 0 nor 1.
+def check_clicks(click: object) -> np.ndarray:
+    """Return clicks as truth values; refuse what is neither 0 nor 1.
 
     Examples
     --------
@@ -20,10 +20,36 @@ def check_clicks(click: object, first_row: int = 0) -> np.ndarray:
     wrong = (click != 0) & (click != 1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise ValueError(
-            f"click must be 0 or 1; got {float(click[row])!r} in row {first_row + row}."
-        )
+        raise ValueError(f"click must be 0 or 1; got {float(click[row])!r} in row {row}.")
     return click == 1
+
+
+def check_counts(impressions: object, clicked: object) -> tuple[np.ndarray, np.ndarray]:
+    """Return numbers of impressions and of clicks; refuse what cannot be.
+
+    Examples
+    --------
+    >>> check_counts([3, 3], [1, 4])
+    Traceback (most recent call last):
+    ...
+    ValueError: clicked must be a whole number from 0 to shown; got 4.0 of 3.0 in row 1.
+    """
+    of = check_column("shown", impressions)  # type: ignore[arg-type]
+    clicks = check_column("clicked", clicked)  # type: ignore[arg-type]
+    wrong = (of != np.floor(of)) | (of < 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"shown must be a whole number of at least 1; got {float(of[row])!r} in row {row}."
+        )
+    wrong = (clicks != np.floor(clicks)) | (clicks < 0) | (clicks > of)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"clicked must be a whole number from 0 to shown; got {float(clicks[row])!r} of "
+            f"{float(of[row])!r} in row {row}."
+        )
+    return of, clicks
 
 
 def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray) -> None:

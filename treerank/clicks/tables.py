@@ -1,4 +1,4 @@
-"""Tables of logs: columns by name from a Parquet file, a data frame or a mapping."""
+"""Tables of logs and counts: columns by name from a Parquet file, a data frame or a mapping."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,14 +35,14 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     frame: Any = table if isinstance(table, Mapping) else as_frame(table)
     if frame is None:
         raise TypeError(
-            "A log must be a Parquet file, a data frame or a mapping from names to columns; got "
+            "table must be a Parquet file, a data frame or a mapping from names to columns; got "
             f"{shown(type(table))}."
         )
     found = list(frame) if isinstance(table, Mapping) else frame.columns
     for role, name in names.items():
         if name not in found:
             raise ValueError(
-                f"{role} must name a column of the log; got {shown(name)} and {found}."
+                f"{role} must name a column of the table; got {shown(name)} and {found}."
             )
     columns = [frame[name] for name in names.values()]
     return columns if isinstance(table, Mapping) else [column.to_numpy() for column in columns]

@@ -1,1 +1,1 @@
-"""Data sets: files and folders of ranking data, transforms, and generators of synthetic data."""
+"""Data sets: files and folders of ranking data, and a generator of synthetic data."""

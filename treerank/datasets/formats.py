@@ -44,7 +44,7 @@ LETOR = Format(
     "LETOR",
     "treerank.datasets.letor:read_letor",
     "treerank.datasets.letor:write_letor",
-    ("n_features", "sparse", "dtype", "comments", "cache"),
+    ("n_features", "sparse", "dtype", "comments"),
     "treerank.datasets.letor:letor_batches",
     "treerank.datasets.letor:write_letor_batches",
 )
@@ -146,7 +146,7 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     batch_size : int, default=None
         About how many rows a batch has; ``None`` is as many as have four million numbers.
     **options
-        As those of :func:`read_ranking_data`; without ``sparse``, ``dtype`` and ``cache``.
+        As those of :func:`read_ranking_data`; without ``sparse`` and ``dtype``.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def read_batches(path: str | Path, *, batch_size: int | None = None, **options: 
     [array([2.])]
     """
     found = format_of(path)
-    names = [name for name in found.options if name not in ("sparse", "dtype", "cache")]
+    names = [name for name in found.options if name not in ("sparse", "dtype")]
     known = _known(options, names, f"batches of a {found.name} file", path)
     batches: Batches = _function(found.batch_reader)(path, batch_size=batch_size, **known)
     return batches

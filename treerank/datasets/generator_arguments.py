@@ -62,9 +62,7 @@ def check_cells(**counts: Any) -> None:
         raise ValueError(f"{names} must be at most {MOST_CELLS}; got {shown(n_cells)}.")
 
 
-def check_shares(
-    name: str, shares: Sequence[float] | np.ndarray, *, length: int | None = None
-) -> np.ndarray:
+def check_shares(name: str, shares: Sequence[float] | np.ndarray) -> np.ndarray:
     """Return shares of classes as an array that sums to one.
 
     Parameters
@@ -73,8 +71,6 @@ def check_shares(
         Name of the argument, for the error message.
     shares : sequence of float
         Numbers that are not negative and not all 0.
-    length : int, default=None
-        Number of shares that there must be; ``None`` allows any.
 
     Returns
     -------
@@ -90,9 +86,8 @@ def check_shares(
         values = np.asarray(shares, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise TypeError(f"{name} must be numbers; got {shown(shares)}.") from error
-    if values.ndim != 1 or len(values) == 0 or (length is not None and len(values) != length):
-        wanted = "one or more" if length is None else length
-        raise ValueError(f"{name} must be a sequence of {wanted} numbers; got {shown(shares)}.")
+    if values.ndim != 1 or len(values) == 0:
+        raise ValueError(f"{name} must be a sequence of one or more numbers; got {shown(shares)}.")
     if not (np.isfinite(values).all() and (values >= 0).all() and values.sum() > 0):
         raise ValueError(f"{name} must be finite, non-negative and not all 0; got {shown(shares)}.")
     return values / values.sum()

@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike, DTypeLike
 from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_count, shown
-from treerank.datasets.binary_cache import read_through_cache
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
 from treerank.datasets.letor_table import LetorTable
 from treerank.datasets.ranking_data import Batches, RankingData, check_density, rows_at_once
@@ -42,9 +41,8 @@ def read_letor(
     sparse: bool = False,
     dtype: DTypeLike = np.float64,
     comments: bool = False,
-    cache: bool = False,
 ) -> RankingData:
-    r"""Read a LETOR file, plain or gzip.
+    r"""Read a LETOR file, plain or gzip; a Parquet file made from it is read faster.
 
     Parameters
     ----------
@@ -60,9 +58,6 @@ def read_letor(
         Type of ``X``. As float64, each value is ``float(text)``; as float32, this is rounded.
     comments : bool, default=False
         Whether to keep the comment of each row, from which document ids come.
-    cache : bool, default=False
-        Whether to store the result in a binary file beside ``path`` and to read it from there
-        next time, unless ``path`` has changed.
 
     Returns
     -------
@@ -91,26 +86,22 @@ def read_letor(
     """
     if n_features is not None:
         check_count("n_features", n_features, at_most=LARGEST_INDEX)
-    check_choice("dtype", np.dtype(dtype).name, ("float32", "float64"))
-    options = {
-        "n_features": n_features if n_features is None else int(n_features),
-        "is_sparse": bool(sparse),
-        "dtype": np.dtype(dtype),
-        "keeps_comments": bool(comments),
-    }
-    if cache:
-        return read_through_cache(path, options, _parse_file)
-    return _parse_file(path, options)
-
-
-def _parse_file(path, options):
-    """Parse a file with several threads."""
+    number: Any = np.dtype(dtype)
+    check_choice("dtype", number.name, ("float32", "float64"))
     with (
         open_text(path) as text,
         contextlib.closing(text_blocks(text)) as blocks,
         ThreadPoolExecutor(threads_allowed()) as pool,
     ):
-        table = LetorTable(text.name, **options, expected_size=text.expected_size, pool=pool)
+        table = LetorTable(
+            text.name,
+            n_features=n_features if n_features is None else int(n_features),
+            is_sparse=bool(sparse),
+            dtype=number,
+            keeps_comments=bool(comments),
+            expected_size=text.expected_size,
+            pool=pool,
+        )
         for block in blocks:
             table.append(block)
         return table.finished()

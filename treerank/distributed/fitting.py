@@ -24,7 +24,7 @@ from treerank.inputs.documents import check_documents, naming, parts_of_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
-from treerank.objectives.factory import get_loss, reads_positions
+from treerank.objectives.factory import get_loss
 from treerank.objectives.pointwise import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.labels import split_labels
@@ -201,10 +201,6 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
     if isinstance(get_loss(ranker.loss), HalfSquaredError):  # it needs the mean of all labels
         raise ValueError(
             f"loss must compare documents for several workers; got {shown(ranker.loss)}."
-        )
-    if reads_positions(ranker.loss):
-        raise ValueError(
-            f"loss must not read positions for several workers; got {shown(ranker.loss)}."
         )
     for owner, rules in ((part, _SETTINGS_OF[type(part)]), (ranker, _RANKER_SETTINGS)):
         for name, value in rules.items():

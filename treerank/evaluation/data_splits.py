@@ -40,7 +40,7 @@ class Split:
 
     Examples
     --------
-    >>> from treerank.datasets.synthetic import make_web_search
+    >>> from treerank.datasets.web_search import make_web_search
     >>> train, test = (RankingData(*make_web_search(n, random_state=n)) for n in (40, 10))
     >>> Split("first", train, test).test_to_train
     0.25

@@ -20,7 +20,7 @@ def join(*comparisons: Comparison) -> Comparison:
     Examples
     --------
     >>> from sklearn.linear_model import LinearRegression, Ridge
-    >>> from treerank.datasets.synthetic import make_web_search
+    >>> from treerank.datasets.web_search import make_web_search
     >>> from treerank.evaluation import compare
     >>> data = make_web_search(60, random_state=0)
     >>> rankers = {"line": LinearRegression()}, {"ridge": Ridge()}

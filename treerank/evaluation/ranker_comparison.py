@@ -104,7 +104,7 @@ class Comparison:
     --------
     >>> from sklearn.linear_model import LinearRegression
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from treerank.datasets.synthetic import make_web_search
+    >>> from treerank.datasets.web_search import make_web_search
     >>> from treerank.evaluation import compare
     >>> rankers = {"line": LinearRegression(), "stump": DecisionTreeRegressor(max_depth=1)}
     >>> comparison = compare(rankers, make_web_search(60, random_state=0), cv=4)

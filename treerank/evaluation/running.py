@@ -91,7 +91,7 @@ def compare(
     --------
     >>> from sklearn.linear_model import LinearRegression
     >>> from sklearn.tree import DecisionTreeRegressor
-    >>> from treerank.datasets.synthetic import make_web_search
+    >>> from treerank.datasets.web_search import make_web_search
     >>> rankers = {"line": LinearRegression(), "stump": DecisionTreeRegressor(max_depth=1)}
     >>> data = make_web_search(60, documents_per_query=10, random_state=0)
     >>> comparison = compare(rankers, data, cv=4)

@@ -5,8 +5,7 @@ and a leaf leads to itself. Eight documents go down a tree together, a step of a
 time, so that the processor works on several at once. Before, missing values are replaced by
 numbers that go to the right side, so that a step is one comparison. Every operation is that of the
 ranker, so scores are equal bit for bit, as long as the compiler does not reorder floating-point
-operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines and networks have what could
-be fused). Networks are in :mod:`treerank.exports.c_network`.
+operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines have what could be fused).
 """
 
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from treerank.exports.c_network import stack_of, write_networks
 from treerank.exports.c_table import c_table
 from treerank.exports.format import Format
 from treerank.exports.written import Written
@@ -103,7 +101,7 @@ void treerank_score(const double *x, size_t n, double *scores) {{
                     at[i] = node->first + !is_left;
                 }}
             for (int i = 0; i < N_TOGETHER; i++) total[i] = {add};
-        }}{line}{networks}
+        }}{line}
         for (size_t i = 0; i < N_TOGETHER && begin + i < n; i++) scores[begin + i] = total[i];
     }}
 }}
@@ -115,9 +113,6 @@ _LINE = """
                 double value = rows[i][line[k].feature];
                 if (value == value) total[i] += line[k].factor * value + line[k].offset;
             }"""
-#: What is added for a network.
-_NETWORK = """
-        for (size_t i = 0; i < N_TOGETHER && begin + i < n; i++) total[i] += network{i}(rows[i]);"""
 
 
 def write_c(written: Written) -> Iterator[str]:
@@ -130,7 +125,7 @@ def write_c(written: Written) -> Iterator[str]:
         "n_columns": n_columns,
         "n_trees": forest.n_trees,
         "n_together": n_together,
-        "stack": 1 + (n_together * (n_columns + 10) + stack_of(written.networks)) // 128,
+        "stack": 1 + n_together * (n_columns + 10) // 128,
     }
     yield _HEAD.format(**head)
     yield from _tables(written)
@@ -146,9 +141,7 @@ def write_c(written: Written) -> Iterator[str]:
     add = "total[i] + values[at[i]]"
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
     constant = _double(float(forest.constant[0]))
-    yield from write_networks(written.networks)
-    networks = "".join(_NETWORK.format(i=i) for i in range(len(written.networks)))
-    adds = {"add": add, "line": _LINE if written.line is not None else "", "networks": networks}
+    adds = {"add": add, "line": _LINE if written.line is not None else ""}
     yield _SCORE.format(is_missing=is_missing, by_set=by_set, constant=constant, **adds)
 
 
@@ -224,4 +217,4 @@ def _text(name: Any) -> str:
     return '"' + "".join(plain) + '"'
 
 
-C = Format(write_c, adds=("line", "network"))
+C = Format(write_c, adds=("line",))

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,34 +13,16 @@ from treerank.exports.adaptation import (
     find_missing,
 )
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format, Lone
+from treerank.exports.format import Format, LineFile
 from treerank.exports.formats import format_named
 from treerank.exports.written import Written
 from treerank.forests.folding import with_constant_tree
 from treerank.forests.forest import Forest
 from treerank.terms.linear import LinearTerm
-from treerank.terms.network import Network
 from treerank.terms.terms import Terms
 
 _MOST_CODES = 2**16
 _NAMES = {"trees": "trees", "line": "a line", "network": "a network"}
-
-
-class Conversion(Protocol):
-    """A model in the words of a format."""
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether the program scores all documents as the model does."""
-
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the content of the file."""
-
-    def differences(self, X: Any) -> list[Difference]:
-        """Return which documents are scored differently for another reason than rounded sums."""
-
-    def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of the model and of the program."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,38 +90,42 @@ class ForestConversion:
 
 
 @dataclass(frozen=True, eq=False)
-class LoneConversion:
-    """A line or a network alone, for a program that takes missing values as 0.
+class LineConversion:
+    """A line alone, for a program that takes missing values as 0.
 
     Attributes
     ----------
-    lone : Lone
-        How the term is written.
-    term : LinearTerm or Network
+    file : LineFile
+        How the line is written.
+    line : LinearTerm
         The model.
     names : list of str
         Names of the features.
     """
 
-    lone: Lone
-    term: LinearTerm | Network
+    file: LineFile
+    line: LinearTerm
     names: list[str]
 
     is_exact = False
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the content of the file."""
-        yield self.lone.write(self.term, self.names).encode()
+        yield self.file.write(self.line, self.names).encode()
 
     def differences(self, X: Any) -> list[Difference]:
         """Return in which documents a feature is missing."""
-        return find_missing(self.term.features, X, self.names)
+        return find_missing(self.line.features, X, self.names)
 
     def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of the model and of the program."""
         rows = X.toarray() if hasattr(X, "toarray") else X
         zeros = np.zeros(len(rows))
-        return self.term.added_to(zeros, X), self.lone.scores(self.term, np.nan_to_num(rows, nan=0))
+        return self.line.added_to(zeros, X), self.file.scores(self.line, np.nan_to_num(rows, nan=0))
+
+
+#: A model in the words of a format.
+Conversion = ForestConversion | LineConversion
 
 
 def converted(name: str, terms: Terms, names: list[str], X: Any = None) -> Conversion:
@@ -166,14 +152,13 @@ def converted(name: str, terms: Terms, names: list[str], X: Any = None) -> Conve
         If the model has what the format has no words for.
     """
     target = format_named(name)
-    if "network" in terms.kinds and not {"network"} & {*target.adds, *target.lone}:
+    if "network" in terms.kinds and "network" not in target.adds:
         terms = terms.with_lines()
     if terms.line is not None and not len(terms.line.features):
         terms = replace(terms, line=None)
     kinds = terms.kinds
-    if len(kinds) == 1 and kinds[0] in target.lone and len(terms.networks) < 2:
-        term = terms.line or terms.networks[0]
-        return LoneConversion(target.lone[kinds[0]], term, names)
+    if kinds == ["line"] and target.line_alone is not None and terms.line is not None:
+        return LineConversion(target.line_alone, terms.line, names)
     unknown = [kind for kind in kinds if kind not in ("trees", *target.adds)]
     if unknown:
         named = " and ".join(_NAMES[kind] for kind in kinds)

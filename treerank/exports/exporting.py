@@ -49,7 +49,7 @@ def export(
     ----------
     ranker : ranker or Pipeline
         A fitted ranker of trees, lines, networks or sums of these, or a pipeline of scikit-learn
-        that ends in one. Its transformers become part of the model: see
+        that ends in one. Its scalers and imputers become part of the model: see
         :mod:`treerank.exports.inputs`.
     path : str or path
         The file to write.
@@ -109,9 +109,8 @@ def terms_of(ranker: Any) -> Terms:
     if not isinstance(ranker, Pipeline):
         terms: Terms = ranker.terms()
         return terms
-    n_features = ranker.n_features_in_
-    columns = columns_of(ranker[:-1], n_features)
-    return folded_inputs(terms_of(ranker[-1]), columns, n_features)
+    columns = columns_of(ranker[:-1], ranker.n_features_in_)
+    return folded_inputs(terms_of(ranker[-1]), columns)
 
 
 class _Documents(NamedTuple):

@@ -1,30 +1,32 @@
 """Format: how a model is written, and what the program that reads it computes."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from treerank.exports.consumer import Consumer
 from treerank.exports.written import Written
 from treerank.forests.forest import Forest
+from treerank.terms.linear import LinearTerm
 
 
 @dataclass(frozen=True)
-class Lone:
-    """How a model of one term without trees is written, for a program that takes missing as 0.
+class LineFile:
+    """How a line alone is written, for a program that has a model of its own for it.
+
+    The program takes missing values as 0.
 
     Attributes
     ----------
     write : callable
-        Returns the content of the file for the term and the names of the features.
+        Returns the content of the file for the line and the names of the features.
     scores : callable
-        Returns what the program computes for the term and documents without missing values.
+        Returns what the program computes for the line and documents without missing values.
     """
 
-    write: Callable[[Any, list[str]], str]
-    scores: Callable[[Any, np.ndarray], np.ndarray]
+    write: Callable[[LinearTerm, list[str]], str]
+    scores: Callable[[LinearTerm, np.ndarray], np.ndarray]
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ class Format:
         Whether categories must be whole numbers from 0 to 65535.
     adds : collection of {"line", "network"}, default=()
         Other terms that ``write`` writes, too, and that the program adds in double precision.
-    lone : dict from {"line", "network"} to Lone, default={}
-        How models of such a term alone are written, where they have a file of their own.
+    line_alone : LineFile, default=None
+        How a line without anything else is written, if it has a file of its own.
     """
 
     write: Callable[[Written], Iterable[str] | Iterable[bytes]]
@@ -57,7 +59,7 @@ class Format:
     max_depth: int | None = None
     whole_codes: bool = False
     adds: tuple[str, ...] = ()
-    lone: Mapping[str, Lone] = field(default_factory=dict)
+    line_alone: LineFile | None = None
 
     def consumer_of(self, forest: Forest) -> Consumer | None:
         """Return how the program scores documents with a forest."""

@@ -18,15 +18,12 @@ FORMATS = {
     "opensearch": "treerank.exports.xgboost_splits:BY_SPLIT",
     "opensearch-2": "treerank.exports.xgboost_splits:ZEROS",
     "opensearch-3.2": "treerank.exports.xgboost_splits:RIGHT",
-    "pmml": "treerank.exports.pmml:PMML",
     "ranklib": "treerank.exports.ranklib:RANKLIB",
     "solr": "treerank.exports.solr:SOLR",
     "solr-8": "treerank.exports.solr:SOLR_8",
-    "treelite": "treerank.exports.treelite:TREELITE",
     "vespa": "treerank.exports.vespa:VESPA",
     "vespa-expression": "treerank.exports.vespa_expression:VESPA_EXPRESSION",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
-    "xgboost-ubj": "treerank.exports.xgboost_model:XGBOOST_UBJ",
 }
 
 

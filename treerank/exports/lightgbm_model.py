@@ -6,7 +6,7 @@ features: a leaf with a linear model, which LightGBM itself reads and other read
 not.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from itertools import chain, compress
 from operator import not_
 from typing import Any
@@ -36,23 +36,12 @@ tree_sizes={sizes}
 _CATEGORY, _LEFT, _ZERO, _NAN = 1, 2, 4, 8
 #: Lines that a tree without splits has, too.
 _OF_SPLITS = ("split_feature", "threshold", "decision_type", "left_child", "right_child")
-#: Lines about training, on which scores do not depend.
-STATISTICS = (
-    "split_gain",
-    "leaf_weight",
-    "leaf_count",
-    "internal_value",
-    "internal_weight",
-    "internal_count",
-)
 
 
-def write_lightgbm(written: Written, left_out: Collection[str] = ()) -> Iterator[str]:
-    """Yield the text of the model, without some lines of trees."""
+def write_lightgbm(written: Written) -> Iterator[str]:
+    """Yield the text of the model."""
     missing = _ZERO if written.forest.missing_up_to >= 0 else _NAN
-    texts = chain(
-        (_tree(tree, missing, left_out) for tree in written.trees()), _line_trees(written)
-    )
+    texts = chain((_tree(tree, missing) for tree in written.trees()), _line_trees(written))
     trees = [f"Tree={i}\n{text}\n\n" for i, text in enumerate(texts)]  # their sizes come first
     yield _HEADER.format(
         last=written.forest.n_features - 1,
@@ -65,7 +54,7 @@ def write_lightgbm(written: Written, left_out: Collection[str] = ()) -> Iterator
     yield f"end of trees\n\nparameters:\n{linear}\nend of parameters\n"
 
 
-def _tree(tree: WrittenTree, missing: int, left_out: Collection[str]) -> str:
+def _tree(tree: WrittenTree, missing: int) -> str:
     """Return one tree: splits and leaves are numbered apart, leaves as -1, -2 and so on."""
     is_split = [feature >= 0 for feature in tree.feature]
     place, n_splits, n_leaves = [], 0, 0
@@ -98,8 +87,7 @@ def _tree(tree: WrittenTree, missing: int, left_out: Collection[str]) -> str:
         lines["cat_boundaries"] = [0, *np.cumsum([len(each) for each in words]).tolist()]
         lines["cat_threshold"] = list(chain(*words))
     lines |= {"is_linear": 0, "shrinkage": 1}
-    kept = [(name, value) for name, value in lines.items() if name not in left_out]
-    return "".join(f"{name}={_line(value)}\n" for name, value in kept)
+    return "".join(f"{name}={_line(value)}\n" for name, value in lines.items())
 
 
 def _line_trees(written: Written) -> Iterator[str]:

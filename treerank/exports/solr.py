@@ -1,8 +1,9 @@
-"""Solr: ``MultipleAdditiveTreesModel`` of its learning to rank, a JSON document.
+"""Solr: trees and lines as models of its learning to rank, JSON documents.
 
 Solr reads values, thresholds and leaves as floats, and goes left if ``value <= threshold + 1e-6``.
 From 9.2 on, missing values go to the side that each split names; before, Solr had none. It has no
-categories. Other models are in :mod:`treerank.exports.solr_layers`.
+categories. Of a line, features are shifted by a ``StandardNormalizer``. Solr adds one product after
+the other, and takes a missing value as 0.
 """
 
 import json
@@ -10,14 +11,16 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import numpy as np
+
 from treerank.exports.comparison import AT_MOST_WITH_SLACK
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format
+from treerank.exports.format import Format, LineFile
 from treerank.exports.json_text import json_pieces
-from treerank.exports.solr_layers import LONE
 from treerank.exports.written import Written, WrittenTree
+from treerank.terms.linear import LinearTerm
 
-CLASS = "org.apache.solr.ltr.model.MultipleAdditiveTreesModel"
+_PACKAGE = "org.apache.solr.ltr"
 
 
 def write_solr(written: Written) -> Iterator[str]:
@@ -35,7 +38,7 @@ def _model(written: Written, sides: list[str], params: dict[str, Any]) -> dict[s
     names = [json.dumps(name) for name in written.names]
     trees = (f'{{"weight": "1", "root": {_root(tree, names, sides)}}}' for tree in written.trees())
     return {
-        "class": CLASS,
+        "class": f"{_PACKAGE}.model.MultipleAdditiveTreesModel",
         "name": "treerank",
         "features": [{"name": name} for name in written.names],
         "params": params | {"trees": trees},
@@ -54,6 +57,29 @@ def _root(tree: WrittenTree, names: list[str], sides: list[str]) -> str:
     return tree.nested(texts, ', "right": ', "}")
 
 
+def write_line(line: LinearTerm, names: list[str]) -> str:
+    """Return a ``LinearModel`` as JSON."""
+    kept, kind = line.features, f"{_PACKAGE}.norm.StandardNormalizer"
+    chosen, centers = [names[j] for j in kept.tolist()], line.center[kept].tolist()
+    features = [
+        {"name": name, "norm": {"class": kind, "params": {"avg": repr(center), "std": "1.0"}}}
+        for name, center in zip(chosen, centers, strict=True)
+    ]
+    weights = dict(zip(chosen, line.coef[kept].tolist(), strict=True))
+    whole = {"class": f"{_PACKAGE}.model.LinearModel", "name": "treerank", "features": features}
+    return json.dumps(whole | {"params": {"weights": weights}})
+
+
+def line_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
+    """Return the sum of products of floats, one after the other."""
+    total = np.zeros(len(X), dtype=np.float32)
+    for j in line.features.tolist():
+        shifted = X[:, j].astype(np.float32) - np.float32(line.center[j])
+        total += np.float32(line.coef[j]) * shifted
+    return total.astype(np.float64)
+
+
+_LINE = LineFile(write_line, line_scores)
 _consumer = partial(Consumer, AT_MOST_WITH_SLACK, leaf_dtype="float32", sum_dtype="float32")
-SOLR = Format(write_solr, _consumer(missing="side"), max_depth=200, lone=LONE)
-SOLR_8 = Format(write_solr_8, _consumer(missing="right"), max_depth=200, lone=LONE)
+SOLR = Format(write_solr, _consumer(missing="side"), max_depth=200, line_alone=_LINE)
+SOLR_8 = Format(write_solr_8, _consumer(missing="right"), max_depth=200, line_alone=_LINE)

@@ -1,13 +1,12 @@
-"""XGBoost: its models in JSON and UBJSON, for XGBoost itself and for programs that read its files.
+"""XGBoost: its models in JSON, for XGBoost itself and for programs that read its files.
 
 XGBoost rounds values to floats, goes left if ``value < threshold``, and adds floats. Codes of a set
 go right. Trees that were grown on a sparse matrix take zeros as missing if XGBoost is given a
 sparse matrix, which then has to be said: ``zero_up_to`` is -1 here.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format
 from treerank.exports.json_text import json_pieces
-from treerank.exports.ubjson import ubjson_pieces
 from treerank.exports.written import Written
 
 _NO_PARENT = 2**31 - 1
@@ -24,23 +22,12 @@ _NO_PARENT = 2**31 - 1
 
 def write_xgboost(written: Written) -> Iterator[str]:
     """Yield the model as JSON."""
-    trees = ("".join(json_pieces(tree())) for tree in _trees(written))
-    return json_pieces(_document(written, trees))
-
-
-def write_xgboost_ubj(written: Written) -> Iterator[bytes]:
-    """Yield the model in UBJSON."""
-    return ubjson_pieces(_document(written, _trees(written)))
-
-
-def _document(written: Written, trees: Any) -> dict[str, Any]:
-    """Return the model around its trees."""
     forest = written.forest
     model = {
         "gbtree_model_param": {"num_parallel_tree": "1", "num_trees": str(forest.n_trees)},
         "iteration_indptr": list(range(forest.n_trees + 1)),
         "tree_info": [0] * forest.n_trees,
-        "trees": trees,
+        "trees": ("".join(json_pieces(tree)) for tree in _trees(written)),
     }
     learner = {
         "attributes": {},
@@ -56,17 +43,18 @@ def _document(written: Written, trees: Any) -> dict[str, Any]:
         },
         "objective": {"lambdarank_param": {}, "name": "rank:pairwise"},
     }
-    return {"learner": learner, "version": [3, 0, 0]}
+    return json_pieces({"learner": learner, "version": [3, 0, 0]})
 
 
-def _trees(written: Written) -> list[Callable[[], dict[str, Any]]]:
-    """Return functions that return a tree each, with lists of numbers as arrays."""
+def _trees(written: Written) -> Iterator[dict[str, Any]]:
+    """Yield tree after tree, with lists of numbers as arrays."""
     written = _with_sets_right(written)
     starts = np.flatnonzero(np.isin(written.neighbors, written.forest.roots))
     place = np.zeros(written.forest.n_nodes, dtype=np.int64)
     place[written.neighbors] = np.arange(written.forest.n_nodes)
     trees = np.split(written.neighbors, starts[1:]) if len(starts) else []
-    return [partial(_tree, written, number, nodes, place) for number, nodes in enumerate(trees)]
+    for number, nodes in enumerate(trees):
+        yield _tree(written, number, nodes, place)
 
 
 def _with_sets_right(written: Written) -> Written:
@@ -129,7 +117,9 @@ def _types(written: Written) -> list[str]:
     return types
 
 
-_consumer = Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="single")
-_format = partial(Format, consumer=_consumer, max_depth=4096, whole_codes=True)
-XGBOOST = _format(write_xgboost)
-XGBOOST_UBJ = _format(write_xgboost_ubj)
+XGBOOST = Format(
+    write_xgboost,
+    Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="single"),
+    max_depth=4096,
+    whole_codes=True,
+)

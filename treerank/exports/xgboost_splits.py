@@ -17,7 +17,7 @@ import numpy as np
 
 from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format, Lone
+from treerank.exports.format import Format, LineFile
 from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written, WrittenTree
 from treerank.terms.linear import LinearTerm
@@ -59,7 +59,10 @@ def linear_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
 
 _consumer = partial(Consumer, BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32")
 _format = partial(
-    Format, write_xgboost_splits, max_depth=200, lone={"line": Lone(write_linear, linear_scores)}
+    Format,
+    write_xgboost_splits,
+    max_depth=200,
+    line_alone=LineFile(write_linear, linear_scores),
 )
 BY_SPLIT = _format(_consumer(missing="side"))
 RIGHT = _format(_consumer(missing="right"))

@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 STANDARD_INPUT = "-"
 #: A gzip stream holds at most so many times its own size.
 _LARGEST_RATIO = 1032
-_GZIP_START = b"\x1f\x8b"
+#: The first byte of gzip, with which no text of data begins.
+_GZIP_START = b"\x1f"
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,19 @@ class Text:
 def open_text(path: str | Path) -> Iterator[Text]:
     """Open a plain or a gzip text; ``-`` is standard input.
 
-    A text is gzip's by the name of its file or by its first two bytes. Nothing is opened or read
-    twice, because a pipe gives its bytes only once.
+    A text is gzip's by the name of its file or by its first byte. Nothing is opened or read twice,
+    because a pipe gives its bytes only once.
     """
     with _opened(path) as file:
-        start = (file.read(1) or b"") + (file.read(1) or b"")  # a pipe may give less than asked for
-        stream: Any = io.BufferedReader(_Restarted(start, file))
-        is_gzip = str(path).endswith(".gz") or start == _GZIP_START
-        if is_gzip:
-            stream = gzip.GzipFile(fileobj=stream)
-        is_file = is_regular_file(path)
-        name = "standard input" if str(path) == STANDARD_INPUT else str(path)
-        yield Text(name, stream, is_file, _expected_size(file, is_gzip) if is_file else 0)
+        buffered = io.BufferedReader(file)
+        try:
+            is_gzip = str(path).endswith(".gz") or buffered.peek(1)[:1] == _GZIP_START
+            stream = gzip.GzipFile(fileobj=buffered) if is_gzip else buffered
+            is_file = is_regular_file(path)
+            name = "standard input" if str(path) == STANDARD_INPUT else str(path)
+            yield Text(name, stream, is_file, _expected_size(file, is_gzip) if is_file else 0)
+        finally:
+            buffered.detach()  # so that standard input stays open
 
 
 def is_regular_file(path: str | Path) -> bool:
@@ -95,31 +97,9 @@ class _Pipe(io.FileIO):
     Some packages, once imported, let the system restart a read that a signal has interrupted.
     """
 
-    def read(self, size=-1):
-        select.select([self], [], [])
-        return super().read(size)
-
     def readinto(self, room):
         select.select([self], [], [])
         return super().readinto(room)
-
-
-class _Restarted(io.RawIOBase):
-    """A stream that gives again the bytes that were read from its start."""
-
-    def __init__(self, start, rest):
-        self._start, self._rest = start, rest
-
-    def readable(self):
-        return True
-
-    def readinto(self, room):
-        if not self._start:
-            return self._rest.readinto(room)
-        n_bytes = min(len(room), len(self._start))
-        room[:n_bytes] = self._start[:n_bytes]
-        self._start = self._start[n_bytes:]
-        return n_bytes
 
 
 def _expected_size(file, is_gzip):

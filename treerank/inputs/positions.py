@@ -5,7 +5,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_column
 
-#: Largest position: some objectives have a sum for each two positions.
+#: Largest position: there are sums for each query and position.
 LAST_POSITION = 1000
 
 
@@ -25,20 +25,34 @@ def check_positions(position: ArrayLike | None, y: np.ndarray) -> np.ndarray | N
     """
     if position is None:
         return None
-    found = check_column("position", position, len(y))
-    wrong = (found != np.floor(found)) | (found < 1) | (found > LAST_POSITION)
-    if wrong.any():
-        row = int(np.argmax(wrong))
-        raise ValueError(
-            f"position must be a whole number from 1 to {LAST_POSITION}; got "
-            f"{float(found[row])!r} in row {row}."
-        )
+    found = check_whole_positions(position, len(y))
     no_click = (y != 0) & (y != 1)
     if no_click.any():
         row = int(np.argmax(no_click))
         raise ValueError(
             f"y must be a click, 0 or 1, where position is given; got {float(y[row])!r} in row "
             f"{row}."
+        )
+    return found
+
+
+def check_whole_positions(position: ArrayLike, n_rows: int | None = None) -> np.ndarray:
+    """Return positions as whole numbers; refuse what is none.
+
+    Examples
+    --------
+    >>> check_whole_positions([1, 2.5])
+    Traceback (most recent call last):
+    ...
+    ValueError: position must be a whole number from 1 to 1000; got 2.5 in row 1.
+    """
+    found = check_column("position", position, n_rows)
+    wrong = (found != np.floor(found)) | (found < 1) | (found > LAST_POSITION)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"position must be a whole number from 1 to {LAST_POSITION}; got "
+            f"{float(found[row])!r} in row {row}."
         )
     return found.astype(np.int64)
 

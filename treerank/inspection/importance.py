@@ -107,7 +107,7 @@ def permutation_importance(
     Examples
     --------
     >>> from treerank.baselines import RankSVM
-    >>> from treerank.datasets.synthetic import make_web_search
+    >>> from treerank.datasets.web_search import make_web_search
     >>> X, y, qid = make_web_search(60, n_features=4, random_state=0)
     >>> found = permutation_importance(RankSVM().fit(X, y, qid), X, y, qid)
     >>> found.names[found.order[0]]

@@ -1,9 +1,8 @@
 """Objectives from labels and settings: ``make_objective``, and what rankers call instead of it.
 
 A loss is a pair loss, or anything with a method ``bind(judgments)`` that returns an objective: a
-listwise loss, a pointwise one or a factory of the user's own. A loss of clicks at positions has
-the attribute ``reads_positions = True``, and finds them in ``judgments.position``. To add a loss by
-name, list it in the table of its kind.
+listwise loss, a pointwise one or a factory of the user's own. To add a loss by name, list it in
+the table of its kind.
 """
 
 import functools
@@ -36,7 +35,6 @@ from treerank.objectives.weights import (
     get_pair_weight,
 )
 from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check_parameters
-from treerank.team import current_team
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
@@ -100,7 +98,6 @@ def make_objective(
     sample_weight: ArrayLike | None = None,
     query_weight: ArrayLike | None = None,
     given_pairs: ArrayLike | None = None,
-    position: ArrayLike | None = None,
     random_state: int = 0,
 ) -> SummableObjective:
     r"""Make an objective: scores in; value, gradient and hessian out, one entry per row.
@@ -148,9 +145,6 @@ def make_objective(
     given_pairs : array-like of shape (n_pairs, 2 to 4), default=None
         The user's own pairs, instead of ``pairs``: columns i, j, weight and the probability
         that i is to stand above j; the last two default to 1.
-    position : array-like of shape (n_documents,), default=None
-        Position at which each document was shown, from 1; ``y`` are clicks, 0 or 1. For losses of
-        clicks, such as :class:`~treerank.clicks.unbiased_pairs.UnbiasedPairs`.
     random_state : int, default=0
         Seed of whatever is drawn at random.
 
@@ -167,7 +161,7 @@ def make_objective(
     array([-0.5,  0.5,  0. ])
     """
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
-    judgments = Judgments.checked(y, qid, **weights, position=position, random_state=random_state)
+    judgments = Judgments.checked(y, qid, **weights, random_state=random_state)
     rule = _which_pairs(pairs, given_pairs, judgments.groups)
     options = sigma, target_margin, k, gain, threshold, smoothing, query_normalization, per_level
     return bind_loss(loss, judgments, PairSettings(weight, rule, *options))
@@ -176,7 +170,6 @@ def make_objective(
 def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> SummableObjective:
     """Make the objective of a loss over judged documents."""
     found = get_loss(loss)
-    _check_reads(found, loss, judgments.position)
     if isinstance(found, PairLoss):
         return _pairwise(found, judgments, settings)
     settings.refuse_for(loss)
@@ -206,17 +199,6 @@ def get_loss(loss: Any) -> Any:
         "loss must be a function of the margin, have a method bind, or be one of "
         f"{sorted(LOSSES)}; got {shown(loss)}."
     )
-
-
-def reads_positions(loss: Any) -> bool:
-    """Tell whether a loss is of clicks at positions.
-
-    Examples
-    --------
-    >>> reads_positions("logistic")
-    False
-    """
-    return bool(getattr(get_loss(loss), "reads_positions", False))
 
 
 @functools.cache
@@ -257,22 +239,6 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> S
     if not settings.per_level:
         return whole.checked()
     return PerLevelObjective.of(whole)
-
-
-def _check_reads(found: Any, loss: Any, position: np.ndarray | None) -> None:
-    """Refuse positions for a loss that ignores them, and their lack for one that needs them."""
-    if reads_positions(found) and position is None:
-        raise ValueError(
-            f"position must be given for loss={shown(loss)}, which learns from clicks."
-        )
-    if reads_positions(found) and current_team().size > 1:
-        raise ValueError(
-            f"loss must not read positions where several workers train; got {shown(loss)}."
-        )
-    if not reads_positions(found) and position is not None:
-        raise ValueError(
-            f"position must be None for loss={shown(loss)}, which learns from relevance."
-        )
 
 
 def _which_pairs(

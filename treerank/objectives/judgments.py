@@ -1,4 +1,4 @@
-"""Judgments: all that an objective may know of documents: labels, queries, weights, positions."""
+"""Judgments: all that an objective may know of documents: labels, queries, weights."""
 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, check_count, check_weight
 from treerank.inputs.grouping import QueryGroups, check_constant_within
-from treerank.inputs.positions import check_positions
 from treerank.team import current_team
 
 
@@ -57,7 +56,7 @@ class Whole(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
-    """Labels of documents, their queries, weights and positions, all checked.
+    """Labels of documents, their queries and weights, all checked.
 
     Attributes
     ----------
@@ -76,8 +75,6 @@ class Judgments:
         What there is to know of the queries of all workers.
     seed : int
         Seed of whatever is drawn at random.
-    position : ndarray of int of shape (n_documents,) or None
-        Position, from 1, at which each document was shown; the labels are then clicks, 0 or 1.
 
     Examples
     --------
@@ -93,7 +90,6 @@ class Judgments:
     keys: np.ndarray | None
     whole: Whole
     seed: int = 0
-    position: np.ndarray | None = None
     first_row: int = 0
 
     @classmethod
@@ -104,7 +100,6 @@ class Judgments:
         *,
         sample_weight: ArrayLike | None = None,
         query_weight: ArrayLike | None = None,
-        position: ArrayLike | None = None,
         random_state: int = 0,
     ) -> "Judgments":
         """Check what a user gives, one entry per row each."""
@@ -116,8 +111,7 @@ class Judgments:
             check_constant_within("query_weight", by_row, groups)
             by_row = groups.first_of(by_row)
         by_document = check_weight("sample_weight", sample_weight, len(y))
-        shown_at = check_positions(position, y)
-        return cls.of(y, groups, by_document, by_row, int(random_state), position=shown_at)
+        return cls.of(y, groups, by_document, by_row, int(random_state))
 
     @classmethod
     def of(
@@ -128,7 +122,6 @@ class Judgments:
         query_weight: np.ndarray | None = None,
         seed: int = 0,
         keys: np.ndarray | None = None,
-        position: np.ndarray | None = None,
     ) -> "Judgments":
         """Put together what is checked already; a weight of ``None`` is 1."""
         return cls(
@@ -139,7 +132,6 @@ class Judgments:
             keys,
             Whole.of_team(y, groups),
             seed,
-            position,
         )
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Judgments":
@@ -153,7 +145,6 @@ class Judgments:
             self.keys_of(rows),
             Whole.of(self.y[rows], groups),
             self.seed,
-            None if self.position is None else self.position[rows],
         )
 
     def of_queries(self, first: int, last: int) -> "Judgments":
@@ -167,7 +158,6 @@ class Judgments:
             sample_weight=self.sample_weight[own],
             query_weight=self.query_weight[first:last],
             keys=None if self.keys is None else self.keys[own],
-            position=None if self.position is None else self.position[own],
             first_row=self.first_row + start,
         )
 

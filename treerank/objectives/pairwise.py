@@ -32,8 +32,6 @@ from treerank.objectives.weights import PAIR_WEIGHTS
 
 #: Kernels that compute the value too; the last one can sum everything.
 KERNELS = (level_sums, hinges, listed_pairs, exact_pairs)
-#: What is cached and depends on labels and queries alone.
-_OF_LABELS = ("labels", "n_pairs", "last_order")
 #: Summing so many pairs takes as long as ranking a document.
 _PAIRS_PER_DOCUMENT = 8
 #: Documents whose derivatives are computed at a time: what is needed meanwhile stays in the cache.
@@ -102,13 +100,6 @@ class PairwiseObjective(PairProblem, Summable):
         for block in blocks:  # so that all have the same kernel
             block.__dict__["is_unweighted"] = self.is_unweighted
         return blocks
-
-    def weighted(self, sample_weight: np.ndarray) -> "PairwiseObjective":
-        """Return the same pairs with other weights of documents; what labels alone say is kept."""
-        other = replace(self, judgments=replace(self.judgments, sample_weight=sample_weight))
-        for block, known in zip(other.blocks, self.blocks, strict=True):
-            block.__dict__.update({name: getattr(known, name) for name in _OF_LABELS})
-        return other
 
     @property
     def steepness(self) -> float:

@@ -1,8 +1,7 @@
 """Clicked documents: what a ranker learns from clicks at positions.
 
-A loss that reads positions gets clicks as they are. For any other, a
-:class:`~treerank.clicks.relevance.ClickRelevance` first estimates how relevant the documents are,
-and the ranker learns from that.
+A :class:`~treerank.clicks.relevance.ClickRelevance` first estimates how relevant the documents
+are, and the ranker learns from that.
 """
 
 from typing import Annotated, Any
@@ -37,12 +36,11 @@ Clicks = Annotated[Any, Rule(_check_estimator)]
 
 def check_position(ranker: Any, position: Any, labels: Any, given_pairs: Any) -> None:
     """Refuse arguments and settings that do not go together with positions, or without them."""
-    reads, clicks = ranker._reads_positions(), ranker.clicks
     if position is None:
-        if reads:
-            raise ValueError(f"position must be given for loss={shown(ranker.loss)}; got None.")
-        if clicks is not None:
-            raise ValueError(f"clicks must be None where position is None; got {shown(clicks)}.")
+        if ranker.clicks is not None:
+            raise ValueError(
+                f"clicks must be None where position is None; got {shown(ranker.clicks)}."
+            )
         return
     if not ranker._learns_from_clicks:
         raise ValueError(
@@ -52,16 +50,6 @@ def check_position(ranker: Any, position: Any, labels: Any, given_pairs: Any) ->
         raise ValueError(f"y must be a single column where position is given; got {[*labels]}.")
     if given_pairs is not None:
         raise ValueError("given_pairs must be None where position is given.")
-    if reads and clicks is not None:
-        raise ValueError(
-            f"clicks must be None for loss={shown(ranker.loss)}, which reads positions itself; got "
-            f"{shown(clicks)}."
-        )
-    if reads and ranker.calibration not in (None, "eval_set"):
-        raise ValueError(
-            f"calibration must be None or 'eval_set' for loss={shown(ranker.loss)}, since clicks "
-            f"are no judgments; got {ranker.calibration!r}."
-        )
 
 
 def to_learn_from(
@@ -69,15 +57,11 @@ def to_learn_from(
 ) -> tuple[TrainingSet, np.ndarray | None]:
     """Return what a ranker learns from, and the propensities if they are known before it learns.
 
-    Documents with labels are returned as they are, and so are clicks for a loss that reads
-    positions. Other clicks become documents and their relevance.
+    Documents with labels are returned as they are. Clicks become documents and their relevance.
     """
     if data.position is None:
         return data, None
     check_any_click("y", data.y)
-    if ranker._reads_positions():
-        known = getattr(ranker.loss, "propensities", None)
-        return data, None if known is None else np.array(known, dtype=np.float64)
     given = ranker.clicks or load_object("treerank.clicks.relevance:ClickRelevance")()
     found: Any = clone(given)
     if found.random_state is None:

@@ -21,7 +21,6 @@ from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.terms import terms_of
 from treerank.files.states import count, history, optional
 from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.positions import check_positions
 from treerank.metrics.registry import get_metric
 from treerank.metrics.relevance import Gain
 from treerank.objectives.base import Objective
@@ -31,7 +30,6 @@ from treerank.objectives.factory import (
     PairSettings,
     TargetMargin,
     get_loss,
-    reads_positions,
 )
 from treerank.objectives.losses import PairLoss
 from treerank.objectives.pairs import PairRule
@@ -124,17 +122,14 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             raise ValueError(f"The head must have {n_outputs} weights; got {n_weights}.")
         return self
 
-    def make_objective(
-        self, y: ArrayLike, qid: ArrayLike | None = None, *, position: ArrayLike | None = None
-    ) -> Objective:
+    def make_objective(self, y: ArrayLike, qid: ArrayLike | None = None) -> Objective:
         """Return the objective that ``fit`` would lower for these labels, in the order of rows."""
         self._check_settings()
         labels = self._labels_of(y)
         first = check_column("y", y if labels is None else next(iter(labels.values())))
         groups = QueryGroups.from_qid(qid, len(first))
-        shown_at = check_positions(position, first)
         rows = np.arange(len(first))
-        data = TrainingSet(None, rows, first, groups, labels=labels, position=shown_at)
+        data = TrainingSet(None, rows, first, groups, labels=labels)
         return self._make_objective(data, 0)
 
     def terms(self) -> Terms:
@@ -165,8 +160,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             self.evals_result_ = {"validation": held_out.metric.added_to(self.evals_result_)}
         self.best_iteration_ = getattr(part, "best_iteration_", None)
         self.steepness_ = float(getattr(objective, "steepness", 1.0))
-        if data.position is not None and hasattr(objective, "propensities"):
-            self.propensities_ = objective.propensities(self._scores(data.features))
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
@@ -184,9 +177,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         part = self.feature_part
         part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
         return getattr(part, "accepts_batches", False)
-
-    def _reads_positions(self) -> bool:
-        return reads_positions(self.loss)
 
     def _continues(self) -> bool:
         return self.warm_start and hasattr(self, "feature_part_")
@@ -313,4 +303,4 @@ def _convex(objective: Any, data: TrainingSet) -> Objective:
     """Return the convex form of an objective, or the logistic loss of all pairs, queries alike."""
     if hasattr(objective, "convex"):
         return objective.convex()
-    return replace(data, position=None).objective(0, loss="logistic", weight="query")
+    return data.objective(0, loss="logistic", weight="query")

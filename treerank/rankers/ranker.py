@@ -257,10 +257,6 @@ class Ranker(Scoring):
         """Learn from the documents ``data.X[data.rows]``, of labels ``data.y``."""
         raise NotImplementedError
 
-    def _reads_positions(self) -> bool:
-        """Tell whether the loss is of clicks at positions."""
-        return False
-
     def _continues(self) -> bool:
         """Tell whether ``fit`` continues an earlier fit, with the same columns."""
         return False

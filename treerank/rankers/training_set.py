@@ -72,9 +72,9 @@ class TrainingSet:
         return None if self.query_weight is None else self.groups.first_of(self.query_weight)
 
     def judgments(self, seed: int) -> Judgments:
-        """Return labels, queries, weights and positions, as objectives take them."""
+        """Return labels, queries and weights, as objectives take them."""
         weights = self.sample_weight, self.weight_of_queries
-        return Judgments.of(self.y, self.groups, *weights, seed, self.places, self.position)
+        return Judgments.of(self.y, self.groups, *weights, seed, self.places)
 
     def objective(self, seed: int, *, loss: Any, **settings: Any) -> Objective:
         """Return the objective of a loss; the user's own pairs replace the setting ``pairs``."""

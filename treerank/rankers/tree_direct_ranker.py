@@ -107,8 +107,8 @@ class TreeDirectRanker(DirectRanker):
         training. None, or "eval_set" without one: the steepness is that of the loss.
     clicks : ClickRelevance, default=None
         What estimates the relevance of documents if ``fit`` gets positions, such as
-        ``ClickRelevance(propensities=...)``, unless the ``loss`` reads positions. None is
-        ``ClickRelevance()``, see :class:`~treerank.clicks.relevance.ClickRelevance`.
+        ``ClickRelevance(propensities=...)``. None is ``ClickRelevance()``, see
+        :class:`~treerank.clicks.relevance.ClickRelevance`.
     warm_start : bool, default=False
         Whether ``fit`` continues the last fit: new trees are added up to the number of trees of
         the feature part.

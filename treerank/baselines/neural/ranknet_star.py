@@ -20,8 +20,8 @@ class RankNetStar(NeuralRanker):
     Pairs of neighboring levels of relevance are taken across queries: each batch is drawn from
     all documents, and all of its pairs count. Their cost is :math:`(1 - r(a, b))^2 / 2`. The
     last layer is the feature part f(x). The weights of the head are trained together with it,
-    without bias. The paper transforms the features to normal distributions first, see
-    :class:`~treerank.datasets.transforms.NormalTransformer`.
+    without bias. The paper transforms the features to normal distributions first, as
+    ``QuantileTransformer(output_distribution="normal")`` of scikit-learn does.
 
     Parameters
     ----------

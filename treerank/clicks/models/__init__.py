@@ -1,1 +1,0 @@
-"""Click models: how a user examines a list of results, and which of them the user clicks."""
