@@ -229,12 +229,3 @@ def test_suggested_parameters_are_those_of_a_ranker_of_trees(part):
     assert {name: ranker.get_params()[name] for name in suggested} == suggested
     assert trial.names == [name.removeprefix("feature_part__") for name in suggested]
     make_feature_part(part).set_params(**suggest_trees(trial, prefix=""))
-
-
-def test_optuna_takes_the_search_space():
-    optuna = pytest.importorskip("optuna")
-    for seed in range(5):
-        study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed))
-        ranker = TreeDirectRanker().set_params(**suggest_trees(study.ask()))
-        ranker.make_objective([1, 0])  # refuses settings that do not go together
-        check_parameters(ranker.feature_part)
