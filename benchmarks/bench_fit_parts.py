@@ -15,10 +15,10 @@ import numba
 import numpy as np
 import xgboost
 from timing import say_versions
+from treerank.feature_parts.engines.lightgbm_bins import Template
 
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, make_web_search
 from treerank.feature_parts.engines import fixed_point, lightgbm_boundary, xgboost_boundary
-from treerank.feature_parts.engines.lightgbm_bins import Template
 from treerank.feature_parts.rows import Rows
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.rankers import ranker as rankers

@@ -14,7 +14,6 @@ from treerank import TreeDirectRanker
 from treerank.feature_parts.registry import make_feature_part
 from treerank.metrics import NDCG, AveragePrecision, make_ranking_scorer
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, suggest_trees
-from treerank.parameters import check_parameters
 
 SPLITTERS = [
     QueryKFold(3),

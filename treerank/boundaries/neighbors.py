@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.ndimage import uniform_filter1d
 from scipy.signal import find_peaks
-from sklearn.utils import _safe_indexing
 
 from treerank.checks import check_count, check_number
+from treerank.inputs.columns import taken_rows
 
 #: Number of spans in a list, if the user gives no span.
 _N_SPANS = 40
@@ -92,7 +92,7 @@ def compare_neighbors(ranker: Any, X: Any) -> tuple[np.ndarray, np.ndarray]:
     19
     """
     order = np.argsort(-ranker.predict(X), kind="stable")
-    X = _safe_indexing(X, order)
+    X = taken_rows(X, order)
     return order, ranker.compare(X[:-1], X[1:])
 
 

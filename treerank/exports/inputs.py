@@ -196,7 +196,7 @@ def _imputer(transformer: Any, n_inputs: int) -> list[Column]:
 
 
 def _one_hot(transformer: Any, n_inputs: int) -> list[Column]:
-    if transformer._infrequent_enabled:
+    if (transformer.max_categories, transformer.min_frequency) != (None, None):
         raise ValueError("OneHotEncoder must not join infrequent categories.")
     dropped = transformer.drop_idx_ if transformer.drop_idx_ is not None else [None] * n_inputs
     columns = []

@@ -4,10 +4,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import _safe_indexing
 
 from treerank.boundaries.neighbors import find_boundaries
 from treerank.checks import check_count
+from treerank.inputs.columns import taken_rows
 from treerank.inputs.grouping import QueryGroups
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.plots.style import GRAY, legend, line_styles, make_axes, shown, tidy
@@ -103,7 +103,7 @@ def pair_calibration(
     rankers = ranker if isinstance(ranker, dict) else {"ranker": ranker}
     labels, styles = shown(rankers), line_styles(len(rankers))
     for (name, fitted), label, style in zip(rankers.items(), labels, styles, strict=True):
-        predicted = fitted.predict_pair_proba(_safe_indexing(X, i), _safe_indexing(X, j))
+        predicted = fitted.predict_pair_proba(taken_rows(X, i), taken_rows(X, j))
         if not ((predicted >= 0) & (predicted <= 1)).all():
             raise ValueError(f"predict_pair_proba must return 0 to 1; that of {name!r} does not.")
         _draw_calibration(ax, predicted, y[i] > y[j], bins, label, style)
