@@ -15,10 +15,9 @@ import numba
 import numpy as np
 import xgboost
 from timing import say_versions
-from treerank.feature_parts.engines.lightgbm_bins import Template
 
 from treerank import LightGBMTrees, TreeDirectRanker, XGBoostTrees, make_web_search
-from treerank.feature_parts.engines import fixed_point, lightgbm_boundary, xgboost_boundary
+from treerank.feature_parts.engines import fixed_point, xgboost_boundary
 from treerank.feature_parts.rows import Rows
 from treerank.objectives.pairwise import PairwiseObjective
 from treerank.rankers import ranker as rankers
@@ -31,14 +30,10 @@ PARTS = [
     ("rows in that order", Rows, "batch"),
     ("rows in that order", Rows, "array"),
     ("sample for bins", Rows, "take"),
-    ("sample for bins", lightgbm_boundary, "nonzero_columns"),
-    ("sample for bins", lightgbm_boundary, "_sort"),
     ("sample for bins", xgboost_boundary, "sample_of"),
     ("sample for bins", xgboost_boundary, "quantile_rows"),
     ("derivatives: kernels", PairwiseObjective, "derivatives"),
     ("derivatives: copy, checks, rounding", fixed_point.FixedPointDerivatives, "__call__"),
-    ("our bins for LightGBM", Template, "_write"),
-    ("our bins for LightGBM", lightgbm_boundary, "_binned_dataset"),
     ("engine: bins", lightgbm.Dataset, "construct"),
     ("engine: bins", xgboost.QuantileDMatrix, "__init__"),
     ("engine: trees", lightgbm.Booster, "__init__"),

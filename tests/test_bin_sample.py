@@ -156,7 +156,7 @@ def test_xgboost_sees_all_rows_where_a_sample_might_lack_a_category(monkeypatch)
 
 
 def test_a_small_share_of_the_rows_is_sampled_without_a_word(capfd):
-    rows = Rows(np.zeros((300_000, 1)), np.arange(300_000)[::-1])
+    rows = Rows(np.arange(300_000.0)[:, None], np.arange(300_000)[::-1])
     params = {"bin_construct_sample_cnt": bin_sample.SAMPLE_SIZE}
     # LightGBM stays as loud as it was last told to be.
     lightgbm_boundary.make_dataset(rows, params=params | {"verbosity": 1}).construct()

@@ -19,6 +19,8 @@ _BATCH = 16_384
 #: LightGBM treats numbers up to this magnitude as zero.
 _ZERO = 1e-35
 _KEPT_PARAMETERS = ("num_threads", "verbosity")
+#: Parameters that count where LightGBM only draws a sample of rows.
+_DRAWING = ("bin_construct_sample_cnt", "data_random_seed", *_KEPT_PARAMETERS)
 
 
 class RowSequence(lightgbm.Sequence):
@@ -65,7 +67,7 @@ class ReadSequence(lightgbm.Sequence):
         return len(self.rows)
 
 
-class AskedRows(lightgbm.Sequence):
+class DrawnRows(lightgbm.Sequence):
     """Rows of zeros, to learn which rows LightGBM draws for its bins.
 
     Attributes
@@ -139,10 +141,11 @@ def _is_read_in_batches(rows: Rows, params: dict[str, Any], whole: bool, has_bin
 
 def _dataset_of_sample(rows: Rows, params: dict[str, Any], **options: Any) -> lightgbm.Dataset:
     """Return a dataset of the rows that LightGBM would draw for its bins from rows in memory."""
-    asked = AskedRows(len(rows))
-    QuietDataset(asked, params=params).construct()
+    sequence = DrawnRows(len(rows))
+    settings = {name: params[name] for name in _DRAWING if name in params}
+    QuietDataset(sequence, params=settings).construct()
     is_drawn = np.zeros(len(rows), dtype=bool)
-    is_drawn[asked.drawn] = True
+    is_drawn[sequence.drawn] = True
     sample = rows_of_team(rows.take(np.flatnonzero(is_drawn[np.asarray(rows.places)])))
     data, label = _some_not_zero(sample.array()), np.zeros(len(sample), dtype=np.float32)
     return QuietDataset(data, label=label, params=params, **options)
