@@ -20,8 +20,6 @@ from treerank.feature_parts.registry import make_feature_part
 
 FIRST = {"rows": 100_000, "features": 40, "leaves": 31, "workers": 1}
 OTHERS = {"rows": [200_000], "features": [80], "leaves": [127], "workers": [2, 3]}
-#: Settings with which LightGBM's workers grow the trees of one.
-LIGHTGBM = {"min_child_samples": 0, "min_child_weight": 16.0}
 XGBOOST = {"grow_policy": "lossguide", "max_depth": 0}
 
 
@@ -47,7 +45,7 @@ def processor_times(launcher):
 def cost(name, case, few, more):
     """Return seconds per tree of the busiest worker, and the largest peak of memory."""
     data = documents(case["rows"], case["features"])
-    special = {"lightgbm": LIGHTGBM, "xgboost": XGBOOST}.get(name, {})
+    special = XGBOOST if name == "xgboost" else {}
     with Processes(case["workers"]) as launcher:
         used = [processor_times(launcher)]
         for n_trees in (1, few, more):  # the first one compiles
@@ -61,10 +59,10 @@ def cost(name, case, few, more):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", nargs="+", default=["histogram", "xgboost", "lightgbm"])
+    parser.add_argument("--parts", nargs="+", default=["histogram", "xgboost"])
     parser.add_argument("--trees", type=int, nargs=2, default=[5, 25], help="few and more")
     arguments = parser.parse_args()
-    say_versions("lightgbm", "xgboost")
+    say_versions("xgboost")
     varied = [{name: value} for name, values in OTHERS.items() for value in values]
     for name in arguments.parts:
         for case in [FIRST, *(FIRST | each for each in varied)]:
