@@ -73,7 +73,11 @@ def test_the_model_is_that_of_the_rows_in_memory(table, parameters):
 
 @pytest.mark.parametrize("kind", [LightGBMTrees, XGBoostTrees])
 def test_the_trees_of_engines_are_those_of_the_rows_in_memory(kind):
-    for settings in ({"early_stopping_rounds": 2}, {"calibration": 0.3, "colsample_bytree": 0.5}):
+    signs = {"monotone_constraints": [1, 0, 0, -1]}
+    for settings in (
+        {"early_stopping_rounds": 2},
+        {"calibration": 0.3, "colsample_bytree": 0.5} | signs,
+    ):
         expected = ranker(kind, **settings).fit(X, Y, QID, eval_set=(X, Y, QID))
         found = ranker(kind, **settings).fit(batches(X), eval_set=batches(X))
         assert found.feature_part_.get_state() == expected.feature_part_.get_state()

@@ -1,4 +1,4 @@
-"""The sample LightGBM finds its bins from: the same columns that it would make itself."""
+"""The sample that engines find their bins from."""
 
 import lightgbm
 import numpy as np
@@ -6,11 +6,7 @@ import pytest
 from scipy.sparse import csr_matrix
 
 from treerank.feature_parts.engines import bin_sample, lightgbm_boundary
-from treerank.feature_parts.engines.bin_sample import (
-    nonzero_columns,
-    quantile_rows,
-    sample_of,
-)
+from treerank.feature_parts.engines.bin_sample import quantile_rows, sample_of
 from treerank.feature_parts.rows import Rows
 
 
@@ -24,35 +20,28 @@ def sparse_matrix(n_rows, n_columns, dtype):
     return X
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_columns_hold_what_is_not_zero_and_where_it_was(dtype):
-    X = sparse_matrix(50, 35, dtype)
-    values, rows = nonzero_columns([X[:20], X[20:21], X[21:]], *X.shape)
-    for c in range(X.shape[1]):
-        kept = ~(np.abs(X[:, c].astype(np.float64)) <= 1e-35)
-        np.testing.assert_array_equal(values[c], X[kept, c])
-        np.testing.assert_array_equal(rows[c], np.flatnonzero(kept))
-        assert values[c].dtype == np.float64
-        assert rows[c].dtype == np.int32
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
-def test_the_dataset_is_lightgbms_own_of_the_gathered_rows(tmp_path, monkeypatch, order):
-    monkeypatch.setattr(lightgbm_boundary, "_BATCH", 70)
-    asked = []
-    monkeypatch.setattr(
-        lightgbm_boundary, "nonzero_columns", lambda *a: asked.append(a) or nonzero_columns(*a)
-    )
+@pytest.mark.parametrize("n_drawn", [200, 500])
+def test_the_dataset_is_lightgbms_own_of_the_gathered_rows(tmp_path, monkeypatch, order, n_drawn):
+    monkeypatch.setattr(lightgbm_boundary.RowSequence, "batch_size", 70)
     X = np.asarray(sparse_matrix(500, 6, np.float32), order=order)
     X[~np.isfinite(X)] = np.nan
     rows = Rows(X, order=np.random.default_rng(1).permutation(500))
-    options = {"params": {"verbosity": -1, "max_bin": 15, "bin_construct_sample_cnt": 200}}
+    options = {"params": {"verbosity": -1, "max_bin": 15, "bin_construct_sample_cnt": n_drawn}}
     ours = lightgbm_boundary.make_dataset(rows, **options)
     theirs = lightgbm.Dataset(rows.array(), label=np.zeros(500, np.float32), **options)
     for name, dataset in (("ours", ours), ("theirs", theirs)):
         dataset.save_binary(tmp_path / name)
-    assert asked, "LightGBM no longer asks for our sample"
     assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+
+
+@pytest.mark.parametrize("n_rows", [200, 300])
+def test_lightgbm_makes_trees_of_zeros_too(n_rows):
+    rows = Rows(np.zeros((400, 2)), np.arange(n_rows)[::-1])
+    params = {"verbosity": -1, "feature_pre_filter": False, "bin_construct_sample_cnt": 250}
+    data = lightgbm_boundary.make_dataset(rows, params=params)
+    squares = {"objective": lambda scores, _: (scores - 1, np.ones(n_rows))}
+    assert lightgbm.train(params | squares, data, 2).num_trees() == 1
 
 
 def test_a_sample_is_drawn_of_many_rows_only(monkeypatch):
@@ -167,7 +156,7 @@ def test_xgboost_sees_all_rows_where_a_sample_might_lack_a_category(monkeypatch)
 
 
 def test_a_small_share_of_the_rows_is_sampled_without_a_word(capfd):
-    rows = Rows(np.zeros((300_000, 1)), np.arange(300_000)[::-1])
+    rows = Rows(np.arange(300_000.0)[:, None], np.arange(300_000)[::-1])
     params = {"bin_construct_sample_cnt": bin_sample.SAMPLE_SIZE}
     # LightGBM stays as loud as it was last told to be.
     lightgbm_boundary.make_dataset(rows, params=params | {"verbosity": 1}).construct()

@@ -128,15 +128,32 @@ def test_no_name_of_an_argument_passes_as_an_engine_parameter_of_xgboost(name):
 def test_a_check_of_engine_params_prints_nothing(capsys):
     lightgbm.Dataset(X, params={"verbosity": 1}).construct()  # from now on LightGBM prints
     capsys.readouterr()
-    lightgbm_boundary.check_values({"force_col_wise": True})
+    lightgbm_boundary.with_main_names({"force_col_wise": True, "subsample_for_bin": 500})
     assert capsys.readouterr().out == ""
 
 
-def test_lightgbms_private_list_of_names_is_read_for_engine_params_only(monkeypatch):
-    monkeypatch.delattr(lightgbm_boundary, "main_names")
-    with pytest.raises(ImportError):
-        fitted(LightGBMTrees, engine_params={"max_cat_threshold": 4})
-    assert fitted(LightGBMTrees).transform(X).shape == (600, 1)
+@pytest.mark.parametrize(
+    ("name", "value", "main"),
+    [
+        ("reg_lambda", 3, "reg_lambda"),
+        ("lambda", 3, "lambda_l2"),
+        ("sub_feature", 0.5, "feature_fraction"),
+        ("min_data_in_leaf", 3, "min_data_in_leaf"),
+        ("app", "binary", "objective"),
+        ("random_seed", 3, "seed"),
+        ("n_iter", 3, "num_iterations"),
+    ],
+)
+def test_no_name_of_an_argument_passes_as_an_engine_parameter_of_lightgbm(name, value, main):
+    with pytest.raises(ValueError, match=f"engine_params must not hold .*'{main}'"):
+        fitted(LightGBMTrees, engine_params={name: value})
+
+
+def test_parameters_of_lightgbm_have_all_their_names():
+    main = fitted(LightGBMTrees, engine_params={"bin_construct_sample_cnt": 50})
+    other = fitted(LightGBMTrees, engine_params={"subsample_for_bin": 50})
+    np.testing.assert_array_equal(main.transform(X), other.transform(X))
+    assert (main.transform(X) != fitted(LightGBMTrees).transform(X)).any()
 
 
 def test_dropped_trees_and_early_stopping_exclude_each_other():

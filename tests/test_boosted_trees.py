@@ -240,11 +240,14 @@ def test_validation_by_the_training_rows_needs_no_copy_of_them(part_class, targe
 def test_batches_end_anywhere(part_class, monkeypatch):
     from treerank.feature_parts.engines import lightgbm_boundary, xgboost_boundary
 
-    whole = fitted(part_class).transform(X)
+    more = {}
+    if part_class is LightGBMTrees:  # which reads few rows at once
+        more = {"engine_params": {"bin_construct_sample_cnt": 300}}
+    whole = fitted(part_class, **more).transform(X)
     monkeypatch.setattr(xgboost_boundary, "_BATCH", 70)
     monkeypatch.setattr(lightgbm_boundary.RowSequence, "batch_size", 70)
     order = RNG.permutation(600)
-    part = fitted(part_class, TARGET, Rows(X[order], np.argsort(order)))
+    part = fitted(part_class, TARGET, Rows(X[order], np.argsort(order)), **more)
     np.testing.assert_array_equal(part.transform(X), whole)
 
 

@@ -1,6 +1,5 @@
 """Several workers fit the model of one, bit for bit; what they cannot do is refused."""
 
-import ctypes
 import multiprocessing
 import os
 import pickle
@@ -35,8 +34,6 @@ from treerank.distributed.processes import Processes
 from treerank.distributed.progress_relay import telling_progress
 from treerank.distributed.shards import Shard, costs_of, deal, gather_queries, grade_counts
 from treerank.feature_parts.engines import bin_sample
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.lightgbm_network import Network
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
@@ -53,17 +50,11 @@ from treerank.rankers.held_out import HeldOut
 from treerank.team import Filling, current_team, working_in
 from treerank.testing import make_ranking_sample
 
-pytestmark = [
-    pytest.mark.usefixtures("one_thread"),
-    pytest.mark.filterwarnings("ignore:min_child_weight must be at least"),  # of LightGBM
-]
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 DATA = make_ranking_sample(n_queries=15)
 X, Y, QID = DATA.X, DATA.y, DATA.qid
 TREES = XGBoostTrees(n_estimators=4, n_jobs=1)
-#: Trees of LightGBM that several workers grow, too, and weights that make hessians large enough.
-COMMON = {"min_child_samples": 0, "min_child_weight": 2000.0, "max_bin": 15, "n_jobs": 1}
-WEIGHT = np.where(QID % 2, 1000.0, 3000.0)
 
 
 class Threads:
@@ -126,8 +117,6 @@ def model_of(ranker):
     arrays = forest.roots, forest.feature, forest.threshold, forest.left, forest.right
     arrays += forest.missing_left, np.where(forest.left[:, None] < 0, forest.values, 0)
     booster = ranker.feature_part_.booster_
-    if hasattr(booster, "model_to_string"):
-        return booster.model_to_string().partition("parameters:")[0]
     if not hasattr(booster, "get_dump"):
         return pickle.dumps(booster.as_state())
     statistics = [re.sub(r"-0(?![.\d])", "0", tree) for tree in booster.get_dump(with_stats=True)]
@@ -179,18 +168,6 @@ def test_weights_stopping_calibration_and_names_are_those_of_one_worker(launcher
     assert several.feature_names_in_.tolist() == ["a", "b c", "ü", "d", "e"]
 
 
-@pytest.mark.parametrize("n_workers", [2, 3])
-@pytest.mark.parametrize("settings", [{}, {"loss": "listnet"}])
-def test_lightgbm_too(launcher, n_workers, settings):
-    trees = LightGBMTrees(
-        n_estimators=9, colsample_bytree=0.8, num_leaves=9, early_stopping_rounds=3, **COMMON
-    )
-    ranker = TreeDirectRanker(trees, random_state=n_workers, **settings)
-    columns = {"query_weight": WEIGHT, "eval_set": (X[QID > 2], Y[QID > 2], QID[QID > 2])}
-    assert_same(ranker, launcher, n_workers, **columns)
-    assert ranker.forest().left.max() > 0
-
-
 HISTOGRAM_SETTINGS = {
     "default": {},
     "documents and features drawn": {"subsample": 0.5, "colsample_bytree": 0.6},
@@ -233,45 +210,6 @@ def test_workers_that_search_different_features_find_the_split_of_one(launcher, 
 def test_workers_of_histogram_trees_may_have_no_rows(launcher):
     ranker, rows = TreeDirectRanker(HistogramTrees(n_estimators=4), random_state=0), QID < 2
     assert_same(ranker, launcher, 3, X[rows], Y[rows], QID[rows])
-
-
-def test_workers_of_lightgbm_agree_where_one_might_not(launcher):
-    settings = COMMON | {"n_estimators": 9, "min_child_weight": 16.0}
-    ranker, models = TreeDirectRanker(LightGBMTrees(**settings), random_state=0), []
-    for launcher.n_workers in (2, 3):
-        with pytest.warns(UserWarning, match="min_child_weight must be at least"):
-            fitted = fit(ranker, X, Y, QID, workers=launcher, query_weight=WEIGHT)
-        models.append(model_of(fitted))
-    assert models[0] == models[1]
-
-
-def test_workers_of_lightgbm_may_have_no_rows(launcher):
-    trees, rows = LightGBMTrees(n_estimators=4, early_stopping_rounds=2, **COMMON), QID < 2
-    columns = {"query_weight": WEIGHT[rows], "eval_set": (X[QID == 2], Y[QID == 2], QID[QID == 2])}
-    ranker = TreeDirectRanker(trees, random_state=0)
-    assert_same(ranker, launcher, 3, X[rows], Y[rows], QID[rows], **columns)
-
-
-def test_splits_of_another_version_of_lightgbm_are_refused():
-    network, splits = Network(current_team()), np.arange(480, dtype=np.uint8)
-    sizes = (ctypes.c_int32 * 1)(480), (ctypes.c_int32 * 1)(0)
-    network.collect(splits.ctypes.data, 480, sizes[1], sizes[0], 1, splits.ctypes.data, 480)
-    with pytest.raises(RuntimeError, match=r"splits of 444 bytes .*; version \d.* has 480"):
-        network()
-
-
-@pytest.mark.parametrize("error", [KeyboardInterrupt, LostTeamError])
-def test_an_error_or_an_interrupt_in_a_talk_of_lightgbm_is_raised_after_it(error):
-    class Broken(type(current_team())):
-        def total_of_own(self, parts):
-            raise error("no answer")
-
-    network, own = Network(Broken()), np.ones(8, dtype=np.uint8)
-    starts, sizes = (ctypes.c_int32 * 1)(0), (ctypes.c_int32 * 1)(8)
-    network.add_up(own.ctypes.data, 8, 8, starts, sizes, 1, own.ctypes.data)
-    assert not own.any()
-    with pytest.raises(error, match="no answer"):
-        network()
 
 
 def test_there_are_no_more_workers_than_queries(launcher):
@@ -326,9 +264,7 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
     assert in_threads(n_workers, measured) == [(one, fit_steepness(scores, Y, QID))] * n_workers
 
 
-@pytest.mark.parametrize(
-    "trees", [XGBoostTrees(n_jobs=1), LightGBMTrees(**COMMON), HistogramTrees(n_jobs=1)]
-)
+@pytest.mark.parametrize("trees", [XGBoostTrees(n_jobs=1), HistogramTrees(n_jobs=1)])
 def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
     trees, launcher, tmp_path
 ):
@@ -347,7 +283,7 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
             pids = [process.pid for process, _ in own._workers]
             threading.Thread(target=kill, args=pids[1:]).start()
             with pytest.raises(RuntimeError, match=rf"worker 1 \(process {pids[1]}\) must live"):
-                fit(ranker, X, Y, QID, workers=own, query_weight=WEIGHT)
+                fit(ranker, X, Y, QID, workers=own)
             assert time.monotonic() - died[0] < 30
         for pid in pids:
             with pytest.raises(ProcessLookupError):
@@ -355,8 +291,8 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
         saved = trees.restore_booster(read_archive(path)["state"]["model"])
         trees.n_estimators = trees.count_iterations(saved, 1) + 2
         launcher.n_workers = 3
-        several = fit(ranker, X, Y, QID, workers=launcher, query_weight=WEIGHT)
-    assert model_of(several) == model_of(ranker.fit(X, Y, QID, query_weight=WEIGHT))
+        several = fit(ranker, X, Y, QID, workers=launcher)
+    assert model_of(several) == model_of(ranker.fit(X, Y, QID))
 
 
 _FIT = """
@@ -522,12 +458,12 @@ def test_the_shell_fits_by_workers(tmp_path):
     one, two = (load(model) for model in models)
     np.testing.assert_array_equal(one.predict(X), two.predict(X))
     assert one.evals_result_ == two.evals_result_
-    done = run("fit", data, "-m", models[0], "--n-estimators", "2", "--workers", "2")
-    assert done.exit_code == 0, done.output
-    part = load(models[0]).feature_part_
-    assert (part.min_child_samples, part.min_child_weight) == (0, 16)
-    wrong = run("fit", data, "-m", models[0], "--workers", "2", "--best")
-    assert (wrong.exit_code, "must come with --feature-part histogram" in wrong.stderr) == (2, True)
+    for more in ([], ["--best"], ["--feature-part", "streaming"]):
+        wrong = run("fit", data, "-m", models[0], "--workers", "2", *more)
+        assert wrong.exit_code == 2
+        assert "must come with --feature-part histogram" in wrong.stderr
+    wrong = run("fit", data, "-m", models[0], "--workers", "2", *own, "--memory", "1GB")
+    assert (wrong.exit_code, "must come without --memory" in wrong.stderr) == (2, True)
 
 
 def test_workers_of_other_versions_are_refused():
@@ -548,10 +484,13 @@ def test_outside_of_a_team_a_fit_is_alone():
     ("ranker", "message"),
     [
         (RankSVM(), "ranker must be a DirectRanker"),
-        (TreeDirectRanker("streaming"), "must be XGBoostTrees or LightGBMTrees or HistogramTrees"),
+        (TreeDirectRanker(), r'several workers, as in TreeDirectRanker\("histogram"\); got LightG'),
+        (
+            TreeDirectRanker("streaming"),
+            "feature_part must be 'histogram' or 'xgboost' for several",
+        ),
+        (TreeDirectRanker.best(), "feature_part must be 'histogram' or 'xgboost' for several"),
         (TreeDirectRanker(HistogramTrees(warm_start=True)), "warm_start must be False for several"),
-        (TreeDirectRanker(), "min_child_samples must be 0 for several workers; got 20"),
-        (TreeDirectRanker(LightGBMTrees(min_child_samples=0, reg_alpha=1.0)), "reg_alpha must be"),
         (TreeDirectRanker(XGBoostTrees(subsample=0.5)), "subsample must be 1.0 for several"),
         (TreeDirectRanker("xgboost", loss="half_squared_error"), "loss must compare documents"),
         (TreeDirectRanker("xgboost", per_level=True), "per_level must be False for several"),

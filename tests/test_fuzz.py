@@ -21,7 +21,6 @@ WRONG = {
     "bytearray(2**30)": "MemoryError",
     "raise ValueError('y' * 10**6)": "[...]",
 }
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX processes")
 
 
 def run_fuzzer(*words: str) -> subprocess.CompletedProcess:

@@ -1,7 +1,6 @@
 """Workers meet, tell each other everything, and wait no longer than the fit waits for them."""
 
 import socket
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -84,38 +83,10 @@ def test_a_worker_waits_for_the_others_as_long_as_the_fit_lasts(end):
         other.join()
 
 
-def test_a_wait_for_something_else_ends_with_the_fit():
-    is_over = Event()
-    with ExitStack() as fit:
-        place = fit.enter_context(waiting_for_workers(HOST, 1, 60))
-        with meeting_at(place) as team, team.watched(is_over.set):
-            fit.close()
-            assert is_over.wait(60)
-
-
-def test_a_wait_that_is_done_is_not_watched():
-    is_over = Event()
-    with (
-        waiting_for_workers(HOST, 1, 60) as place,
-        meeting_at(place) as team,
-        team.watched(is_over.set),
-    ):
-        pass
-    assert not is_over.is_set()
-
-
-def test_a_wait_that_has_failed_is_not_watched_any_more():
-    with waiting_for_workers(HOST, 1, 60) as place, meeting_at(place) as team:
-        before = set(threading.enumerate())
-        with pytest.raises(ZeroDivisionError), team.watched(lambda: None):
-            raise ZeroDivisionError
-        assert set(threading.enumerate()) <= before  # others may end meanwhile
-
-
-def test_a_wait_for_the_others_in_xgboost_ends_with_the_fit():
-    pytest.importorskip("xgboost")
-    from treerank.distributed.xgboost_network import xgboost_network
-
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of its tracker
+def test_a_wait_for_the_others_in_xgboost_has_a_limit(monkeypatch):
+    xgboost_network = pytest.importorskip("treerank.distributed.xgboost_network")
+    monkeypatch.setattr(xgboost_network, "_PATIENCE", 1)
     is_over = Event()
 
     def work(_):
@@ -124,13 +95,14 @@ def test_a_wait_for_the_others_in_xgboost_ends_with_the_fit():
                 team.gather(None)
                 is_over.wait(60)
                 return
-            Timer(0.2, fit.close).start()
-            with pytest.raises(LostTeamError, match="every worker"), xgboost_network(team):
+            with (
+                pytest.raises(LostTeamError, match="every worker"),
+                xgboost_network.xgboost_network(team),
+            ):
                 pass
             is_over.set()
 
-    with ExitStack() as fit, ThreadPoolExecutor(2) as pool:
-        place = fit.enter_context(waiting_for_workers(HOST, 2, 60))
+    with waiting_for_workers(HOST, 2, 60) as place, ThreadPoolExecutor(2) as pool:
         list(pool.map(work, range(2)))
 
 

@@ -9,6 +9,7 @@ import tempfile
 import numpy as np
 import pytest
 
+from treerank.files import locks, scratch
 from treerank.files.scratch import ScratchFolder
 
 _MAKE = """
@@ -39,7 +40,15 @@ def test_a_folder_ends_with_its_object_or_its_block(temporary):
     assert names(temporary) == []
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there are no locks")
+def test_a_folder_without_locks_ends_with_its_block_too(temporary, monkeypatch):
+    (temporary / ".treerank-scratch-old").mkdir()
+    for module in (locks, scratch):
+        monkeypatch.setattr(module, "HAS_LOCKS", False)
+    with ScratchFolder() as path:
+        assert os.path.isdir(path)
+    assert names(temporary) == [".treerank-scratch-old"]
+
+
 def test_what_a_killed_process_leaves_is_removed_by_the_next_and_nothing_else(temporary):
     for name in (".treerank-scratch", "treerank-scratch-mine"):
         (temporary / name).mkdir()

@@ -26,7 +26,12 @@ from treerank.cli.options import (
 from treerank.cli.trees import make_trees
 from treerank.datasets.formats import format_names
 from treerank.datasets.tables import take_named
-from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part, reads_sparse
+from treerank.feature_parts.registry import (
+    FEATURE_PARTS,
+    make_feature_part,
+    reads_sparse,
+    settings_by_workers,
+)
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs import PAIRS
 from treerank.objectives.weights import PAIR_WEIGHTS
@@ -35,8 +40,6 @@ from treerank.progress import listening
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
-#: Several workers of LightGBM only estimate how many documents a leaf has.
-_LEAVES_BY_WORKERS = {"lightgbm": {"min_child_samples": 0, "min_child_weight": 16.0}}
 _HELP = {
     "feature_part": "Feature part that grows trees, not a network; one of",
     "weight": "Weight of a pair; by default ndcg, or none for a loss without pairs",
@@ -49,8 +52,8 @@ _HELP = {
     "2.5 / learning rate.",
     "size": "By default found from the numbers of documents, queries and features.",
     "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
-    "workers": "Fit by so many processes, each of which reads a share of TRAIN. Leaves of LightGBM "
-    "then need hessians of 16 in all, not 20 documents.",
+    "workers": "Fit by so many processes, each of which reads a share of TRAIN; with "
+    "--feature-part histogram or xgboost.",
     "position": "Column of a Parquet file with the position of each document; labels are clicks.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
@@ -113,8 +116,7 @@ def fit(
     part.set_params(random_state=random_state)
     _refuse_reading(part, sparse, memory)
     if workers is not None:
-        _refuse_beside_workers(feature_part, best, memory, sparse, n_features)
-        part.set_params(**_LEAVES_BY_WORKERS.get(feature_part, {}))
+        _refuse_beside_workers(part, memory, sparse, n_features)
     if position is not None and (memory, workers) != (None, None):
         raise typer.BadParameter(
             "must come without --memory and --workers.", param_hint="--position"
@@ -195,12 +197,16 @@ def _refuse_reading(part, sparse, memory):
         )
 
 
-def _refuse_beside_workers(feature_part, *others):
+def _refuse_beside_workers(part, *others):
     """Refuse what several workers cannot do."""
-    if feature_part not in ("histogram", "lightgbm", "xgboost") or any(others):
+    if settings_by_workers(part) is None:
         raise typer.BadParameter(
-            "must come with --feature-part histogram, lightgbm or xgboost, and without --best, "
-            "--memory, --sparse and --n-features.",
+            "must come with --feature-part histogram or --feature-part xgboost.",
+            param_hint="--workers",
+        )
+    if any(others):
+        raise typer.BadParameter(
+            "must come without --memory, --sparse and --n-features.",
             param_hint="--workers",
         )
 

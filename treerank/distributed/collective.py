@@ -11,8 +11,6 @@ import selectors
 import socket
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from multiprocessing.connection import wait
-from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -118,24 +116,6 @@ class Collective:
                 yield n_rows
 
         self._swap(messages, rooms)
-
-    @contextmanager
-    def watched(self, end: Callable[[], None]) -> Iterator[None]:
-        """Call ``end`` if the fit ends while the block runs, which may wait for something else."""
-        is_left, leaving = socket.socketpair()
-
-        def watch() -> None:
-            if self._line in wait([self._line, is_left]):
-                end()
-
-        watcher = Thread(target=watch, daemon=True)
-        with is_left:
-            try:
-                with leaving:
-                    watcher.start()
-                    yield
-            finally:
-                watcher.join()
 
     @naming_the_loss()
     def _swap(

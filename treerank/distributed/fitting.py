@@ -15,10 +15,7 @@ from treerank.datasets.tables import take_columns
 from treerank.distributed.launcher import Launcher
 from treerank.distributed.parts import file_parts
 from treerank.distributed.processes import Processes
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.registry import make_feature_part
+from treerank.feature_parts.registry import make_feature_part, settings_by_workers
 from treerank.files.checkpoint import current_checkpoint
 from treerank.inputs.documents import check_documents, naming, parts_of_eval_set
 from treerank.inputs.grouping import QueryGroups
@@ -29,21 +26,8 @@ from treerank.objectives.pointwise import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.labels import split_labels
 
-#: Settings of the ranker and of its trees without which several workers would fit another model.
+#: Settings of the ranker without which several workers would fit another model.
 _RANKER_SETTINGS = {"per_level": False, "warm_start": False, "clicks": None}
-_TREE_SETTINGS = {"warm_start": False, "init_model": None}
-_SETTINGS_OF: dict[type, dict[str, Any]] = {
-    XGBoostTrees: _TREE_SETTINGS | {"subsample": 1.0, "device": "cpu"},
-    # Several workers only estimate how many documents a leaf has. One worker also leaves out
-    # features that did not split the node above, which only counts where gains are penalized.
-    LightGBMTrees: _TREE_SETTINGS
-    | {"subsample": 1.0, "boosting": "gbdt", "min_child_samples": 0, "engine_params": None}
-    | {"reg_alpha": 0.0, "reg_lambda": 0.0, "min_split_gain": 0.0}
-    | {"monotone_constraints": None, "interaction_constraints": None},
-    HistogramTrees: _TREE_SETTINGS,
-}
-#: Packages of data that are spread over workers.
-_SPREAD_BY = ("dask", "pyspark", "ray")
 #: Arguments of ``fit`` and the names of the features.
 _Columns = tuple[dict[str, Any], Any]
 
@@ -74,20 +58,16 @@ def fit(
     Parameters
     ----------
     ranker : DirectRanker
-        Ranker over :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`,
-        :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees` or
-        :class:`~treerank.feature_parts.engines.lightgbm.LightGBMTrees`. It is not changed: a copy
-        is fitted. Settings with which LightGBM's workers grow other trees than a single one are
-        refused; where that depends on the data, there is a warning.
-    X, y, qid, sample_weight, query_weight : array-like, path or data of Dask, Spark or Ray
+        Ranker over :class:`~treerank.feature_parts.histogram.trees.HistogramTrees` or
+        :class:`~treerank.feature_parts.engines.xgboost.XGBoostTrees`. It is not changed: a copy is
+        fitted. Settings with which workers would fit another model than a single one are refused.
+    X, y, qid, sample_weight, query_weight : array-like, path or data of Dask
         As in ``ranker.fit``, but dense, without columns of categories, and with ``qid``. Of a data
-        file, each worker reads a share. Data of Dask, Spark or Ray need workers of the same kind.
+        file, each worker reads a share. Data of Dask need workers of Dask.
     workers : int or Launcher, default=2
         Number of processes of this machine, which end with the fit, or what starts the workers:
-        :class:`~treerank.distributed.processes.Processes`, which serve several fits,
-        :class:`~treerank.distributed.dask_workers.DaskWorkers`,
-        :class:`~treerank.distributed.ray_workers.RayWorkers` or
-        :class:`~treerank.distributed.spark_workers.SparkWorkers`.
+        :class:`~treerank.distributed.processes.Processes`, which serve several fits, or
+        :class:`~treerank.distributed.dask_workers.DaskWorkers`.
     eval_set : tuple (X, y, qid) or path, default=None
         As in ``ranker.fit``. It is spread over the workers, as ``X`` is.
 
@@ -135,14 +115,14 @@ def fit(
 
 
 def is_collection(X: Any) -> bool:
-    """Tell whether documents are spread over workers, as those of Dask, Spark and Ray are.
+    """Tell whether documents are spread over workers, as those of Dask are.
 
     Examples
     --------
     >>> is_collection([[1.0, 2.0]])
     False
     """
-    return type(X).__module__.partition(".")[0] in _SPREAD_BY
+    return type(X).__module__.partition(".")[0] == "dask"
 
 
 def _documents_of(eval_set: Any) -> tuple[Any, ...]:
@@ -195,14 +175,17 @@ def _shares(launcher: Any, columns: dict[str, Any], names: Any) -> Iterator[list
 def _check_supported(ranker: Any, with_metric: bool) -> None:
     """Refuse what several workers would fit otherwise than one."""
     part = make_feature_part(ranker.feature_part)
-    if type(part) not in _SETTINGS_OF:
-        names = " or ".join(kind.__name__ for kind in _SETTINGS_OF)
-        raise ValueError(f"feature_part must be {names} for several workers; got {shown(part)}.")
+    needed = settings_by_workers(part)
+    if needed is None:
+        raise ValueError(
+            "feature_part must be 'histogram' or 'xgboost' for several workers, as in "
+            f'TreeDirectRanker("histogram"); got {shown(part)}.'
+        )
     if isinstance(get_loss(ranker.loss), HalfSquaredError):  # it needs the mean of all labels
         raise ValueError(
             f"loss must compare documents for several workers; got {shown(ranker.loss)}."
         )
-    for owner, rules in ((part, _SETTINGS_OF[type(part)]), (ranker, _RANKER_SETTINGS)):
+    for owner, rules in ((part, needed), (ranker, _RANKER_SETTINGS)):
         for name, value in rules.items():
             if getattr(owner, name) != value:
                 raise ValueError(

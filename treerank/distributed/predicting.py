@@ -1,6 +1,5 @@
 """Prediction by partitions: a function that scores the documents of one partition at a time."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -25,12 +24,10 @@ class Predictor:
 
     Examples
     --------
-    Dask, with a model that is sent to each worker once, Ray and Spark:
+    With Dask, the model is sent to each worker once:
 
     >>> predict = client.scatter(Predictor(ranker), broadcast=True)  # doctest: +SKIP
     >>> frame.map_partitions(lambda part, f: f(part), predict)  # doctest: +SKIP
-    >>> dataset.map_batches(Predictor(ranker), batch_format="pandas")  # doctest: +SKIP
-    >>> frame.mapInPandas(Predictor(ranker).over, schema)  # doctest: +SKIP
 
     >>> import pandas as pd
     >>> from treerank.baselines import PRank
@@ -59,7 +56,3 @@ class Predictor:
         if len(frame):
             scores = self.ranker.predict(frame[self.features])
         return frame.assign(**{self.column: scores})
-
-    def over(self, frames: Iterator[Any]) -> Iterator[Any]:
-        """Yield each data frame with its scores, as ``mapInPandas`` of Spark wants it."""
-        return map(self, frames)

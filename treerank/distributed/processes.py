@@ -5,7 +5,6 @@ import multiprocessing
 import os
 import pickle
 import signal
-import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
@@ -119,9 +118,6 @@ def _held_interrupts() -> Iterator[None]:
 
     So Ctrl-C does not make each worker print where it was; this process ends them.
     """
-    if sys.platform == "win32":  # it cannot
-        yield
-        return
     resource_tracker.ensure_running()  # which lets interrupts through again when it begins
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:

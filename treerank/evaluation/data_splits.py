@@ -12,14 +12,14 @@ from typing import Any, Protocol
 
 import joblib
 import numpy as np
-from sklearn.utils import _safe_indexing, check_array
+from sklearn.utils import check_array
 
 from treerank.checks import check_column, check_count, shown
 from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.formats import PARQUET, format_of
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.tables import take_columns
-from treerank.inputs.columns import as_frame
+from treerank.inputs.columns import as_frame, taken_rows
 from treerank.inputs.documents import naming
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter, held_out_count
@@ -96,7 +96,7 @@ class RowSplit:
     def _take(self, rows: np.ndarray) -> RankingData:
         """Return the given rows of the data."""
         X, y, qid = self.data
-        return RankingData(_safe_indexing(X, rows), y[rows], qid[rows])
+        return RankingData(taken_rows(X, rows), y[rows], qid[rows])
 
 
 @dataclass(frozen=True)

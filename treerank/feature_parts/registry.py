@@ -64,6 +64,20 @@ def make_feature_part(feature_part: Any) -> Any:
     return clone(feature_part)
 
 
+def settings_by_workers(part: Any) -> dict[str, Any] | None:
+    """Return the settings with which several workers fit a part as one; None if they cannot.
+
+    Examples
+    --------
+    >>> settings_by_workers(make_feature_part("histogram"))
+    {'warm_start': False, 'init_model': None}
+    >>> settings_by_workers(make_feature_part("lightgbm")) is None
+    True
+    """
+    settings: dict[str, Any] | None = getattr(part, "settings_by_workers", None)
+    return settings
+
+
 def reads_sparse(part: Any) -> bool:
     """Tell whether a feature part reads sparse matrices, as its tag ``input_tags.sparse`` says.
 

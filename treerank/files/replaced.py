@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-if sys.platform != "win32":  # there an open file cannot be removed, so a lock is not needed
-    import fcntl
+from treerank.files.locks import HAS_LOCKS, lock, remove_abandoned
 
 _SUFFIX = ".treerank-part"
 #: Letters of a file's name that the name of its part begins with; a name may have 255 bytes.
@@ -66,8 +65,8 @@ def replaced_file(path: str | Path) -> Iterator[BinaryIO]:
                 file.flush()
                 os.fsync(file.fileno())  # otherwise a crash may leave the new name on an empty file
                 _copy_mode(old, file)
-                if sys.platform == "win32":
-                    file.close()
+                if not HAS_LOCKS:
+                    file.close()  # to be renamed
                 os.replace(file.name, target)
 
 
@@ -134,10 +133,10 @@ def _is_standard_output(status):
 
 def _copy_mode(old, file):
     """Give a new file the owner, as far as this user may, and the mode of the old one."""
-    if old is not None and sys.platform != "win32":
-        with suppress(PermissionError):
-            os.fchown(file.fileno(), old.st_uid, old.st_gid)
-        os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
+    if old is not None:
+        with suppress(PermissionError, AttributeError):  # Windows has no owners
+            os.chown(file.name, old.st_uid, old.st_gid)
+        os.chmod(file.name, stat.S_IMODE(old.st_mode))
 
 
 @contextmanager
@@ -163,9 +162,7 @@ def _open_part(folder, start):
     """Open and lock a new file; take another name if it was removed before it was locked."""
     while True:
         file = open(os.path.join(folder, f"{start}{secrets.token_hex(8)}{_SUFFIX}"), "xb")  # noqa: SIM115
-        if sys.platform != "win32":
-            with suppress(OSError):  # some file systems have no locks
-                fcntl.flock(file, fcntl.LOCK_EX)
+        lock(file)
         if os.path.exists(file.name):
             return file
         file.close()
@@ -173,20 +170,8 @@ def _open_part(folder, start):
 
 def _remove_abandoned(folder, start):
     """Remove the parts whose writers were killed."""
+    names = []
     with suppress(OSError):  # what cannot be listed cannot be tidied
-        for name in os.listdir(folder):
-            if name.startswith(start) and name.endswith(_SUFFIX):
-                _remove_if_abandoned(os.path.join(folder, name))
-
-
-def _remove_if_abandoned(path):
-    with suppress(OSError):  # its writer is alive, or it is another user's
-        if sys.platform == "win32":
-            os.unlink(path)
-            return
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            os.unlink(path)
-        finally:
-            os.close(file)
+        names = os.listdir(folder)
+    parts = [name for name in names if name.startswith(start) and name.endswith(_SUFFIX)]
+    remove_abandoned((os.path.join(folder, name) for name in parts), os.unlink)

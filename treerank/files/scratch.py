@@ -3,7 +3,6 @@
 import mmap
 import os
 import shutil
-import sys
 import tempfile
 import weakref
 from contextlib import suppress
@@ -13,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-if sys.platform != "win32":
-    import fcntl
+from treerank.files.locks import HAS_LOCKS, lock, remove_abandoned
 
 _PREFIX = ".treerank-scratch-"
 
@@ -40,10 +38,10 @@ class ScratchFolder:
     """
 
     def __init__(self) -> None:
-        for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-            _remove_if_abandoned(path)
-        self.path, lock = _locked_folder()
-        self._finalizer = weakref.finalize(self, _remove, self.path, lock)
+        left = map(str, Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"))
+        remove_abandoned(left, shutil.rmtree)
+        self.path, opened = _locked_folder()
+        self._finalizer = weakref.finalize(self, _remove, self.path, opened)
 
     def __enter__(self) -> str:
         """Return the path."""
@@ -62,35 +60,20 @@ def _locked_folder() -> tuple[str, int | None]:
     """Make and lock a folder; take another name if it was removed before it was locked."""
     while True:
         path = tempfile.mkdtemp(prefix=_PREFIX)
-        if sys.platform == "win32":
+        if not HAS_LOCKS:
             return path, None
         with suppress(FileNotFoundError):
-            lock = os.open(path, os.O_RDONLY)
-            with suppress(OSError):  # some file systems have no locks
-                fcntl.flock(lock, fcntl.LOCK_EX)
+            opened = os.open(path, os.O_RDONLY)
+            lock(opened)
             if os.path.exists(path):
-                return path, lock
-            os.close(lock)
+                return path, opened
+            os.close(opened)
 
 
-def _remove(path: str | Path, lock: int | None) -> None:
+def _remove(path: str, opened: int | None) -> None:
     shutil.rmtree(path, ignore_errors=True)
-    if lock is not None:
-        os.close(lock)
-
-
-def _remove_if_abandoned(path: Path) -> None:
-    """Remove a folder whose process was killed."""
-    if sys.platform == "win32":
-        return
-    with suppress(OSError):  # its process is alive, or it is another user's
-        lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(lock)
-            raise
-        _remove(path, lock)
+    if opened is not None:
+        os.close(opened)
 
 
 def scratch_array(shape: tuple[int, ...], dtype: DTypeLike) -> np.ndarray[Any, Any]:

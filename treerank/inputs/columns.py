@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
 from treerank.checks import check_count
@@ -233,6 +234,20 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         return None
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def taken_rows(X: Any, rows: ArrayLike) -> Any:
+    """Return some rows of a matrix, of a data frame or of a list of rows.
+
+    Examples
+    --------
+    >>> taken_rows([[1.0], [2.0], [3.0]], [2, 0])
+    [[3.0], [1.0]]
+    """
+    rows, frame = np.asarray(rows), as_frame(X)
+    if frame is not None:
+        return frame[rows].to_native()
+    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows.tolist()]
 
 
 def refuse_lazy(X: Any) -> None:

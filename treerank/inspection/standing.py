@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import _safe_indexing
 
 from treerank.checks import check_column, shown
-from treerank.inputs.columns import as_frame
+from treerank.inputs.columns import as_frame, taken_rows
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import check_arguments
@@ -63,7 +62,7 @@ def explain_standing(
     parts = []
     for row in np.arange(n_documents) if rows is None else _checked_rows(rows, n_documents):
         of_query = np.flatnonzero(groups.codes == groups.codes[row])
-        one, query = _safe_indexing(X, [row]), _safe_indexing(X, of_query)
+        one, query = taken_rows(X, [row]), taken_rows(X, of_query)
         total = ranker.explain(one, query, **options).sum(axis=0)  # nothing above itself
         parts.append(total / max(len(of_query) - 1, 1))
     return np.array(parts)

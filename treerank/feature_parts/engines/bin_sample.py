@@ -4,24 +4,20 @@ The bounds of bins are quantiles of the values, and the quantiles of a sample ar
 itself, LightGBM reads 200,000 rows for them and XGBoost reads all rows, which takes time.
 """
 
-from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import issparse
 
 from treerank.feature_parts.rows import Rows
-from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniforms
-from treerank.numerics.threads import in_parts, in_threads
+from treerank.numerics.threads import in_threads
 from treerank.team import current_team
 
 #: Number of rows that bins are found from: about two hundred for each of 255 bins.
 SAMPLE_SIZE = 50_000
-#: LightGBM treats numbers up to this magnitude as zero.
-ZERO = 1e-35
-#: Columns that one thread handles together, a cache line in single precision, and their rows.
-_COLUMNS, _ROWS = 16, 256
+#: Columns that one thread handles together: a cache line in single precision.
+_COLUMNS = 16
 
 
 def share_of_sample(rows: Rows) -> float:
@@ -101,56 +97,3 @@ def _quantiles(values, n_bins):
     last = np.searchsorted(values, values[-1], "left")
     ranks = first + np.arange(1, n_bins) * (last - first) // n_bins
     return np.unique(np.concatenate([values[:1], values[ranks], values[-1:]]))
-
-
-def nonzero_columns(
-    batches: Iterable[np.ndarray], n_rows: int, n_columns: int
-) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return the nonzero values of each column and the numbers of their rows.
-
-    Parameters
-    ----------
-    batches : iterable of ndarray of shape (n_batch, n_columns)
-        The rows, in batches.
-    n_rows, n_columns : int
-        Shape of all batches together.
-
-    Returns
-    -------
-    values, rows : list of ndarray, one per column
-        Values in double precision, and numbers of rows as 32-bit integers.
-
-    Examples
-    --------
-    >>> batches = [np.array([[0.0, 1.0]]), np.array([[2.0, np.nan]])]
-    >>> nonzero_columns(batches, 2, 2)
-    ([array([2.]), array([ 1., nan])], [array([1], dtype=int32), array([0, 1], dtype=int32)])
-    """
-    values = np.empty((n_columns, n_rows))
-    rows = np.empty((n_columns, n_rows), np.int32)
-    filled = np.zeros(n_columns, np.int64)
-    start = 0
-    blocks = np.arange(-(-n_columns // _COLUMNS) + 1)
-    for batch in batches:
-        in_parts(_append, blocks, np.ascontiguousarray(batch), start, values, rows, filled)
-        start += len(batch)
-    return (
-        [values[c, : filled[c]] for c in range(n_columns)],
-        [rows[c, : filled[c]] for c in range(n_columns)],
-    )
-
-
-@njit(nogil=True, makes_arrays=False)
-def _append(first_block, last_block, batch, start, values, rows, filled):
-    n_rows, n_columns = batch.shape
-    for block in range(first_block, last_block):
-        first = block * _COLUMNS
-        for top in range(0, n_rows, _ROWS):
-            for c in range(first, min(first + _COLUMNS, n_columns)):
-                t = filled[c]
-                for r in range(top, min(top + _ROWS, n_rows)):
-                    value = np.float64(batch[r, c])
-                    # Always written, but counted only if it is not zero: this needs no branch.
-                    values[c, t], rows[c, t] = value, start + r
-                    t += not abs(value) <= ZERO
-                filled[c] = t

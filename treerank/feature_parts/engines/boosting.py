@@ -143,6 +143,8 @@ class BoostedTrees(BaseEstimator):
     accepts_sparse: ClassVar[bool] = False
     #: Whether X may be read in batches, see :class:`treerank.datasets.ranking_data.Batches`.
     accepts_batches: ClassVar[bool] = False
+    #: Settings with which several workers grow the trees of one; None if they cannot grow them.
+    settings_by_workers: ClassVar[dict[str, Any] | None] = None
 
     n_estimators: Auto | Count = "auto"
     _: KW_ONLY

@@ -63,7 +63,7 @@ class FixedPointDerivatives:
         self.n_outputs = objective.n_outputs
         self.shape = (n_documents,) if self.n_outputs == 1 else (n_documents, self.n_outputs)
         self.iteration = start
-        self.largest_gradient = self.largest_hessian = 0.0
+        self.largest_gradient = 0.0
 
     def __call__(self, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return gradient and hessian as float32, rounded so that their sums are exact."""
@@ -85,7 +85,6 @@ class FixedPointDerivatives:
             )
         self.iteration += 1
         self.largest_gradient = max(self.largest_gradient, largest_gradient)
-        self.largest_hessian = max(self.largest_hessian, largest)
         gradient, hessian = rounded(gradient, largest_gradient), rounded(hessian, largest)
         if self.places is None:
             return gradient, hessian

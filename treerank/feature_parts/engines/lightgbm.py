@@ -1,6 +1,7 @@
 """Feature part of trees grown by LightGBM."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, warn_user
+from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.auto_sizes import Auto, Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
@@ -22,32 +23,33 @@ from treerank.feature_parts.engines.column_arguments import (
 from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.reading_order import in_reading_order
-from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Options, Rule
-from treerank.team import current_team
+from treerank.progress import Progress
 
 if TYPE_CHECKING:
     import lightgbm
 
 _BOOSTING = ("gbdt", "dart")
 _ROWS_PER_THREAD = 1024
-#: Rows whose leaves are counted together.
-_BATCH = 16_384
-_LEAVES = re.compile(r"^leaf_value=(.*)$", re.MULTILINE)
-#: LightGBM adds 1e-15 to sums of hessians, to different ones by several workers. Sums from here on
-#: are rounded to what they were.
-_LEAST_HESSIAN = 16.0
 #: Arguments of LightGBMTrees that are passed to LightGBM under the same name.
 _SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
-#: Parameters of LightGBM that ``fit`` sets itself.
+#: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
 _OWN = (
+    "bagging_fraction",
+    "bagging_freq",
     "categorical_feature",
     "data_random_seed",
     "early_stopping_round",
+    "feature_fraction",
     "interaction_constraints",
+    "lambda_l1",
+    "lambda_l2",
     "metric",
+    "min_data_in_leaf",
+    "min_gain_to_split",
+    "min_sum_hessian_in_leaf",
     "monotone_constraints",
     "num_class",
     "num_iterations",
@@ -174,75 +176,38 @@ class LightGBMTrees(BoostedTrees):
         import lightgbm
 
         from treerank.feature_parts.engines.lightgbm_boundary import (
-            for_dataset,
             make_dataset,
-            make_reference,
             progress_callback,
         )
-        from treerank.feature_parts.engines.lightgbm_network import team_network, with_counts
 
         if task.rows.is_batched:
             task = in_reading_order(self, task, boosting="gbdt", engine_params=None)
         rows, derivatives, n_new, earlier, validation_rows, progress, *_ = task
         params = self._parameters(task)
         options: dict[str, Any] = {
+            "params": params,
+            "whole": earlier is not None,
             "feature_name": engine_names(rows.feature_names) or "auto",
             "categorical_feature": list(self._categorical_columns(rows)) or "auto",
         }
-        reference = make_reference(rows, params, **options)
-        options |= {"params": params, "whole": earlier is not None}
-        data = make_dataset(rows, reference=reference, **options)
+        data = make_dataset(rows, **options)
         held_out = None
         if validation_rows is rows:  # LightGBM knows their scores
             held_out = [data]
         elif validation_rows is not None:
             held_out = [make_dataset(validation_rows, reference=data, **options)]
 
-        def objective(scores, _):
-            return [for_dataset(each) for each in derivatives(scores[: len(rows)])]
-
-        def measure(scores, _):
-            n_rows = len(validation_rows or ())
-            return progress.name, progress.measure(scores[:n_rows]), True
-
-        record = progress_callback(progress, derivatives.n_outputs, self.dump_booster)
-        with team_network() as network:
-            booster = lightgbm.train(
-                params | network.params | {"objective": objective},
-                data,
-                num_boost_round=n_new,
-                valid_sets=held_out,
-                feval=None if progress.metric is None else measure,
-                callbacks=[network, record],
-                init_model=earlier,
-                keep_training_booster=True,
-            )
-        text = booster.model_to_string(num_iteration=progress.kept() or -1)
-        if network.params:
-            self._warn_of_estimates(derivatives.largest_hessian)
-            text = with_counts(text, self._leaf_counts(self.load_booster(text), rows))
-        return self.load_booster(text)
-
-    def _leaf_counts(self, booster: "lightgbm.Booster", rows: Rows) -> list[np.ndarray]:
-        """Return how many documents of all workers each leaf of each tree has."""
-        counts = np.zeros((booster.num_trees(), self.num_leaves))
-        trees = np.arange(len(counts))
-        for _, batch in rows.batches(_BATCH):
-            leaves = np.asarray(booster.predict(batch, pred_leaf=True, num_threads=self.n_threads))
-            np.add.at(counts, (trees, leaves.reshape(len(batch), -1).astype(np.int64)), 1)
-        sizes = [tree.count(" ") + 1 for tree in _LEAVES.findall(booster.model_to_string())]
-        total = current_team().total(counts).astype(np.int64)
-        return [own[:size] for own, size in zip(total, sizes, strict=True)]
-
-    def _warn_of_estimates(self, largest_hessian: float) -> None:
-        """Warn that one worker might grow other trees, where its estimates of counts decide."""
-        least = max(_LEAST_HESSIAN, self.max_bin / 2 * largest_hessian)
-        if self.min_child_weight < least:
-            warn_user(
-                f"min_child_weight must be at least {least:.4g} for trees that are surely those of "
-                f"a single worker; got {self.min_child_weight}. Two or more workers all grow the "
-                "same trees."
-            )
+        booster = lightgbm.train(
+            params | {"objective": lambda scores, _: derivatives(scores)},
+            data,
+            num_boost_round=n_new,
+            valid_sets=held_out,
+            feval=None if progress.metric is None else _measured_by(progress),
+            callbacks=[progress_callback(progress, derivatives.n_outputs, self.dump_booster)],
+            init_model=earlier,
+            keep_training_booster=True,
+        )
+        return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
 
     def is_resumable(self, sizes: Sizes) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
@@ -292,7 +257,7 @@ class LightGBMTrees(BoostedTrees):
         text = checked_lightgbm(model)
         try:
             return lightgbm.Booster(model_str=text)
-        except lightgbm.basic.LightGBMError as error:
+        except Exception as error:  # LightGBM does not export its class
             raise ValueError("A model of LightGBM must be one that LightGBM reads.") from error
 
     def load_booster(self, model: "lightgbm.Booster | str | Path") -> "lightgbm.Booster":
@@ -362,16 +327,17 @@ class LightGBMTrees(BoostedTrees):
         """Return ``engine_params`` under LightGBM's main names."""
         if not self.engine_params:
             return {}
-        from treerank.feature_parts.engines.lightgbm_boundary import check_values, main_names
+        from treerank.feature_parts.engines.lightgbm_boundary import with_main_names
 
-        main_name = main_names()
-        for name in self.engine_params:
-            if name not in main_name:
-                raise ValueError(f"engine_params must be known to LightGBM; got {name!r}.")
-        params = {main_name[name]: value for name, value in self.engine_params.items()}
-        taken = {main_name[name] for name in (*_SHARED, *_OWN)}
+        taken = {*_SHARED, *_OWN}
+        check_engine_params(self.engine_params, taken)
+        params = with_main_names(self.engine_params)
         check_engine_params(params, taken)
-        check_values(params)
         if "goss" in params.values():  # GOSS scales gradients, so their sums are not exact
             params = {"deterministic": True, "force_col_wise": True} | params
         return params
+
+
+def _measured_by(progress: Progress) -> Callable[[Any, Any], tuple[str, float, bool]]:
+    """Return the metric in the form that LightGBM calls."""
+    return lambda scores, _: (progress.name, progress.measure(scores), True)

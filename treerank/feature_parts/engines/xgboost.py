@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
@@ -151,6 +151,12 @@ class XGBoostTrees(BoostedTrees):
 
     accepts_sparse = True
     accepts_batches = True
+    settings_by_workers: ClassVar[dict[str, Any] | None] = {
+        "warm_start": False,
+        "init_model": None,
+        "subsample": 1.0,
+        "device": "cpu",
+    }
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
     #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each

@@ -7,7 +7,7 @@ objective over queries. Batches of few queries make poor trees.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, ClassVar, Self
 
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
@@ -113,6 +113,8 @@ class StreamingTrees(HistogramTrees):
     array([[0.],
            [1.]])
     """
+
+    settings_by_workers: ClassVar[dict[str, Any] | None] = None
 
     n_estimators: Count = 20
     _: KW_ONLY

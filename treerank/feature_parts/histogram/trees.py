@@ -132,6 +132,10 @@ class HistogramTrees(BoostedTrees):
     """
 
     accepts_batches: ClassVar[bool] = True
+    settings_by_workers: ClassVar[dict[str, Any] | None] = {
+        "warm_start": False,
+        "init_model": None,
+    }
     rows_before_forest = None
 
     grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"

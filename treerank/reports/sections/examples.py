@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
+from treerank.inputs.columns import taken_rows
 from treerank.inspection.swaps import Swaps, costly_swaps
 from treerank.metrics.ndcg import NDCG
 from treerank.reports.markup import element, joined
@@ -64,7 +64,7 @@ def _parts(subject: Subject, swaps: Swaps) -> np.ndarray:
     """Return how much each feature adds to the margin of each swap, then the standard errors."""
     if len(swaps) == 0:
         return np.empty((2, 0, subject.X.shape[1]))
-    pair = (_safe_indexing(subject.documents, rows) for rows in (swaps.above, swaps.below))
+    pair = (taken_rows(subject.documents, rows) for rows in (swaps.above, swaps.below))
     seed = subject.random_state
     return np.array(subject.ranker.explain(*pair, random_state=seed, with_errors=True))
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 
+from treerank.inputs.columns import taken_rows
 from treerank.inspection.effects import Effect, effect
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.pair_calibration import drawn_pairs
@@ -26,7 +26,7 @@ def features(subject: Subject) -> Section | None:
     i, j = (rows[:_N_PAIRS] for rows in drawn_pairs(subject.y, subject.groups, rng))
     if len(i) == 0:
         return None
-    pair = (_safe_indexing(subject.documents, rows) for rows in (i, j))
+    pair = (taken_rows(subject.documents, rows) for rows in (i, j))
     parts = subject.ranker.explain(*pair, random_state=subject.random_state)
     parts = np.abs(parts).mean(axis=0)
     chosen = [int(f) for f in np.argsort(-parts, kind="stable")[:_N_SHUFFLED] if parts[f] > 0]
@@ -42,7 +42,7 @@ def _importances(
     subject: Subject, chosen: list[int], rows: np.ndarray, parts: np.ndarray
 ) -> tuple[Markup, list[int]]:
     """Return a table of drops, and the order of the features by drop."""
-    data = (_safe_indexing(subject.documents, rows), subject.y[rows], subject.groups.codes[rows])
+    data = (taken_rows(subject.documents, rows), subject.y[rows], subject.groups.codes[rows])
     names = subject.feature_names
     found = permutation_importance(
         subject.ranker,
@@ -82,7 +82,7 @@ def _effect(subject: Subject, feature: int, rows: np.ndarray) -> Effect | None:
     values = subject.values_of(rows, feature)
     if feature in subject.ranker.columns_.categories or len(np.unique(values)) < 2:
         return None
-    documents = _safe_indexing(subject.documents, rows)
+    documents = taken_rows(subject.documents, rows)
     settings: dict[str, Any] = {"values": _N_VALUES, "n_documents": _N_CHANGED}
     seed, qid = subject.random_state, subject.groups.codes[rows]
     return effect(subject.ranker, documents, qid, feature=feature, random_state=seed, **settings)
