@@ -39,6 +39,8 @@ FITTED = {
     "histogram, categories": (HistogramTrees, "codes", {"categorical_features": [3]}),
     "histogram, outputs": (HistogramTrees, "outputs", {}),
 }
+#: Those of them that an engine scores in its own way, too.
+ENGINES = [name for name in FITTED if "histogram" not in name]
 _EDGES = (
     *(np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-35, -1e-35, 1e-36, -1e-36, 5e-324, -5e-324, 1e-45),
     *(1e300, -1e300, 3.4028235677973366e38, -3.5e38, float(np.float32(1e-35))),

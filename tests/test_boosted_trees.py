@@ -156,11 +156,11 @@ def test_the_single_trees_add_up_to_the_score(part_class):
 
 def test_leaves_times_their_values_are_the_score(part_class):
     part = fitted(part_class, output="leaves")
-    leaves, table = part.transform(X), part.leaf_table()
+    leaves, forest = part.transform(X), part.forest()
     assert leaves.shape == (600, part.n_outputs_)
     np.testing.assert_array_equal(leaves.sum(axis=1), 15)
     assert (leaves.sum(axis=0) > 0).all()
-    values = table.values[table.leaves >= 0][:, 0]
+    values = forest.values[forest.is_leaf, 0]
     part.set_params(output="score")
     np.testing.assert_allclose(leaves @ values, part.transform(X)[:, 0], atol=1e-5)
 

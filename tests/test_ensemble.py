@@ -16,7 +16,7 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.linear.line import Line
 from treerank.feature_parts.registry import make_feature_part
 from treerank.feature_parts.rows import as_rows
-from treerank.forests.folding import side_by_side
+from treerank.forests.joining import side_by_side
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.progress import listening

@@ -1,16 +1,22 @@
 """A forest is what it says, and scores are those of plain Python and of the engines."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from forest_cases import FITTED, documents_for, drawn_forest, fitted_part, scores_by_hand
+from boosted_regression import TARGET, TARGETS, fitted
+from boosted_regression import X as DATA
+from forest_cases import ENGINES, FITTED, documents_for, drawn_forest, fitted_part, scores_by_hand
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 from sklearn.exceptions import NotFittedError
 
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.forests.forest import CategorySets
+from treerank.forests.joining import joined, some_trees
 from treerank.forests.scoring import forest_leaves, forest_scores
 
 
@@ -22,7 +28,7 @@ def test_scores_of_drawn_forests_are_those_of_plain_python(seed, n_outputs):
     assert forest_scores(forest, rows).tobytes() == scores_by_hand(forest, rows).tobytes()
 
 
-@pytest.mark.parametrize("name", FITTED)
+@pytest.mark.parametrize("name", ENGINES)
 def test_scores_are_those_of_the_engine_bit_for_bit(name):
     part = fitted_part(name)
     forest = part.forest()
@@ -35,14 +41,71 @@ def test_scores_are_those_of_the_engine_bit_for_bit(name):
         assert forest_scores(forest, X).tobytes() == expected.tobytes()
 
 
-@pytest.mark.parametrize("name", [name for name in FITTED if "histogram" not in name])
+@pytest.mark.parametrize("name", ENGINES)
 def test_scores_of_a_sparse_matrix_are_those_of_the_engine(name):
     part = fitted_part(name)
     forest = part.forest()
     rows = np.where(np.abs(rows := documents_for(forest)) < 1e-30, 0, rows)  # LightGBM differs
     X = csr_matrix(np.where(np.random.default_rng(1).random(rows.shape) < 0.3, 0, rows))
     with np.errstate(over="ignore"):
-        assert forest_scores(forest, X).tobytes() == part.transform(X).tobytes()
+        assert forest_scores(forest, X).tobytes() == part.predict_scores(X).tobytes()
+
+
+@pytest.mark.parametrize("name", FITTED)
+def test_outputs_are_those_of_the_forest_and_pickles_do_not_hold_it(name):
+    part = copy_of(fitted_part(name))
+    before = pickle.dumps(part)
+    forest, rows = part.forest(), documents_for(part.forest())
+    with np.errstate(over="ignore"):
+        assert part.transform(rows).tobytes() == scores_by_hand(forest, rows).tobytes()
+    assert pickle.dumps(part) == before
+    assert len(pickle.dumps(forest)) == len(pickle.dumps(replace(forest)))
+    leaves = forest_leaves(forest, rows)
+    trees = part.set_params(output="trees").transform(rows)
+    close = forest.values[leaves].reshape(trees.shape)
+    np.testing.assert_array_equal(trees.astype(np.float32), close.astype(np.float32))
+    of_leaves = part.set_params(output="leaves").transform(rows)
+    found = np.flatnonzero(forest.is_leaf)[of_leaves.indices]
+    np.testing.assert_array_equal(found, leaves.ravel())
+
+
+@pytest.mark.parametrize(
+    ("engine", "least"),
+    [
+        (LightGBMTrees, {"min_child_samples": 1}),
+        (XGBoostTrees, {"min_child_weight": 0, "max_depth": 0}),
+    ],
+)
+@pytest.mark.parametrize("target", [TARGET, TARGETS], ids=["one output", "outputs"])
+def test_trees_of_many_leaves_are_scored_as_the_engine_does(engine, least, target):
+    large = fitted(engine, target, num_leaves=400, n_estimators=2, **least)
+    assert large.forest().bitvectors is None
+    for rows in (DATA, DATA[:1], DATA[:9]):
+        assert large.transform(rows).tobytes() == large.predict_scores(rows).tobytes()
+
+
+def test_an_engine_scores_only_what_no_forest_can(monkeypatch):
+    numbers = []
+    for engine in (LightGBMTrees, XGBoostTrees):
+
+        def noting(part, values, own=engine.predict_scores):
+            numbers.append(len(values))
+            return own(part, values)
+
+        monkeypatch.setattr(engine, "predict_scores", noting)
+    fitted(LightGBMTrees).transform(DATA), fitted(XGBoostTrees).transform(DATA)
+    assert numbers == []
+    linear = fitted(LightGBMTrees, engine_params={"linear_tree": True})
+    on_card = fitted(XGBoostTrees).set_params(device="cuda")
+    linear.transform(DATA), on_card.transform(DATA)
+    assert numbers == [len(DATA)] * 2
+    with pytest.raises(ValueError, match="output must be 'score' with trees that no forest holds"):
+        linear.set_params(output="trees").transform(DATA)
+
+
+def copy_of(part):
+    """Return a copy whose trees were not read yet."""
+    return pickle.loads(pickle.dumps(part))
 
 
 def test_scores_do_not_depend_on_threads_and_on_what_transform_returns():
@@ -81,6 +144,24 @@ def test_a_continued_fit_and_a_stopped_fit_have_all_their_trees():
 def test_an_unfitted_feature_part_has_no_forest(name):
     with pytest.raises(NotFittedError):
         FITTED[name][0]().forest()
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_trees_that_are_taken_apart_and_joined_are_the_same_trees(seed):
+    rng = np.random.default_rng(seed)
+    forest = drawn_forest(rng, 1 + seed % 3)
+    rows, middle = documents_for(forest, n=40), forest.n_trees // 2
+    parts = [some_trees(forest, 0, middle), some_trees(forest, middle, forest.n_trees)]
+    if any(part.n_trees == 0 for part in parts):
+        parts = [forest]
+    for part in parts:
+        n_sets = 0 if part.categories is None else len(part.categories.starts) - 1
+        assert n_sets == (0 if n_sets == 0 else (part.categories.of_node >= 0).sum())
+        assert forest_scores(part, rows).tobytes() == scores_by_hand(part, rows).tobytes()
+    again = joined(parts)
+    assert forest_scores(again, rows).tobytes() == forest_scores(forest, rows).tobytes()
+    copy = type(forest).of_state(forest.as_state())
+    assert forest_scores(copy, rows).tobytes() == forest_scores(forest, rows).tobytes()
 
 
 def test_scoring_refuses_another_number_of_columns():
@@ -123,6 +204,7 @@ def with_sets(of_node=(0, -1, 1, -1, -1), starts=(0, 2, 3), codes=(1.0, 2.0, 0.0
 
 
 DAMAGES = {
+    "gains of other nodes": {"gain": np.zeros(4)},
     "a node with two parents": changed("left", 2, 1),
     "a child that does not exist": changed("left", 2, 5),
     "a negative child": changed("right", 2, -2),

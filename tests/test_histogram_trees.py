@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -197,9 +198,8 @@ def test_trees_differ_where_something_is_drawn(name):
 
 def test_no_more_features_are_used_than_drawn():
     part = fitted(n_estimators=30, colsample_bytree=0.25)
-    features = np.split(part.booster_.feature, part.booster_.starts[1:-1])
-    leaves = np.split(part.booster_.is_leaf, part.booster_.starts[1:-1])
-    used = [set(f[~leaf]) for f, leaf in zip(features, leaves, strict=True)]
+    features = np.split(part.booster_.feature, part.booster_.roots[1:])
+    used = [set(feature[feature >= 0]) for feature in features]
     assert max(map(len, used)) == 1
     assert set.union(*used) == {0, 1, 2, 3}
 
@@ -239,10 +239,10 @@ def test_the_single_trees_add_up_to_the_score():
 
 def test_leaves_times_their_values_are_the_score():
     part = fitted(output="leaves")
-    leaves, table = part.transform(X), part.leaf_table()
+    leaves, forest = part.transform(X), part.forest()
     assert leaves.shape == (600, part.n_outputs_)
     np.testing.assert_array_equal(leaves.sum(axis=1), 15)
-    values = table.values[table.leaves >= 0][:, 0]
+    values = forest.values[forest.is_leaf, 0]
     np.testing.assert_allclose(leaves @ values, part.set_params(output="score").transform(X)[:, 0])
 
 
@@ -307,7 +307,7 @@ def test_state_is_plain_and_restores_predictions_bit_for_bit():
     data = np.column_stack([X, RNG.integers(0, 5, size=600)])
     part = fitted(TARGETS, data, categorical_features=[4])
     state = part.get_state()
-    json.dumps({k: v for k, v in state["model"].items() if not isinstance(v, np.ndarray)})
+    json.dumps(state, default=np.ndarray.tolist)
     restored = HistogramTrees(n_jobs=1).set_state(state)
     for copy in (restored, pickle.loads(pickle.dumps(part))):
         np.testing.assert_array_equal(copy.transform(data), part.transform(data))
@@ -364,6 +364,9 @@ def test_bad_data_and_models_are_refused():
         fitted(TARGETS, init_model=fitted())
     with pytest.raises(ValueError, match="init_model must be fitted trees of HistogramTrees"):
         fitted(init_model="trees.txt")
+    foreign = replace(fitted().forest(), sum_dtype="float32")
+    with pytest.raises(ValueError, match="init_model must be fitted trees of HistogramTrees"):
+        fitted(init_model=foreign)
     with pytest.raises(ValueError, match="monotone_constraints must be None with several"):
         fitted(TARGETS, monotone_constraints=[1, 0, 0, 0])
     with pytest.raises(ValueError, match="monotone_constraints must be 0 for categories"):

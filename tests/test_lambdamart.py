@@ -86,7 +86,7 @@ def test_knobs_reach_the_trees():
     assert (part.n_estimators, part.num_leaves, part.max_depth) == (7, 4, 2)
     assert (part.learning_rate, part.min_child_samples) == (0.5, 30)
     assert (part.subsample_queries, part.precision, part.reg_lambda) == (0.5, "int16", 3.0)
-    assert max(np.diff(part.booster_.starts)) <= 7
+    assert max(np.diff(part.booster_.roots, append=part.booster_.n_nodes)) <= 7
 
 
 def test_early_stopping_watches_the_eval_set():

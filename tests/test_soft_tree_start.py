@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
 
 torch = pytest.importorskip("torch")
 XGBoostTrees = pytest.importorskip("treerank.feature_parts.engines.xgboost").XGBoostTrees
@@ -16,7 +17,7 @@ TARGET = np.sin(3 * X[:, 0]) + (X[:, 1] > 1000) * X[:, 3] + 500 * X[:, 2]
 FRESH = RNG.normal(size=(300, 4)) * [1.0, 100.0, 1e-3, 1.0] + [0.0, 1000.0, 0.0, 5.0]
 FRESH[:, 3] = FRESH[:, 3].round()
 SMALL = {"n_estimators": 8, "n_jobs": 1, "learning_rate": 0.3, "random_state": 0}
-PARTS = [LightGBMTrees, XGBoostTrees]
+PARTS = [LightGBMTrees, XGBoostTrees, HistogramTrees]
 
 
 @pytest.fixture(autouse=True)
@@ -162,5 +163,5 @@ def test_trees_that_cannot_be_copied_are_refused(target, data, params, message):
 def test_models_that_are_not_fitted_or_no_trees_are_refused():
     with pytest.raises(ValueError, match="init_model must be fitted"):
         started(LightGBMTrees())
-    with pytest.raises(TypeError, match="init_model must be one of"):
+    with pytest.raises(TypeError, match="init_model must be boosted trees"):
         started("lightgbm")

@@ -6,6 +6,7 @@ from sklearn.base import clone
 
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.registry import make_feature_part
+from treerank.forests.joining import some_trees
 from treerank.rankers.streaming_ranker import StreamingRanker
 from treerank.registry import load
 
@@ -48,8 +49,8 @@ def test_the_oldest_trees_go_first():
         assert newest.n_trees == min(20 * (t + 1), 50)
         if t > 0:
             n_kept = newest.n_trees - 20
-            old = before.last_trees(n_kept)
-            np.testing.assert_array_equal(newest.first_trees(n_kept).values, old.values)
+            old = some_trees(before, before.n_trees - n_kept, before.n_trees)
+            np.testing.assert_array_equal(some_trees(newest, 0, n_kept).values, old.values)
         before = newest
 
 
@@ -57,7 +58,20 @@ def test_forgetting_shrinks_all_that_was():
     streaming = ranker(forgetting=0.25).partial_fit(*batch(0))
     before = streaming.feature_part_.booster_
     after = streaming.partial_fit(*batch(1)).feature_part_.booster_
-    np.testing.assert_array_equal(after.first_trees(20).values, 0.75 * before.values)
+    np.testing.assert_array_equal(some_trees(after, 0, 20).values, 0.75 * before.values)
+
+
+def test_trees_that_were_removed_leave_no_categories_behind():
+    X, y, qid = batch(0)
+    X[:, 2] = np.arange(len(X)) % 7
+    y = y + (X[:, 2] > 4)
+    streaming, sizes = ranker(max_estimators=20, categorical_features=[2]), []
+    for _ in range(4):
+        forest = streaming.partial_fit(X, y, qid).feature_part_.booster_
+        sets = forest.categories
+        assert len(sets.starts) - 1 == (sets.of_node >= 0).sum() > 0
+        sizes.append(len(sets.codes))
+    assert max(sizes) < 2 * sizes[0]
 
 
 def test_fit_starts_anew_and_the_first_partial_fit_is_a_fit():

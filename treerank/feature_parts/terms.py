@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import shown
-from treerank.feature_parts.engines.fast_scores import forest_of
 from treerank.forests.folding import folded
 from treerank.terms.terms import Terms
 
@@ -40,4 +39,4 @@ def terms_of(part: Any, weight: np.ndarray) -> Terms:
             "feature_part must be trees with output='score', a line, a network or several of "
             f"these; got {shown(part)}."
         )
-    return Terms(folded(forest_of(part), weight))
+    return Terms(folded(part.forest(), weight))

@@ -25,7 +25,7 @@ import numpy as np
 from treerank.files.replaced import replaced_file
 
 FORMAT = "treerank model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 _MANIFEST = "treerank.json"
 _ZIP_START = b"PK\x03\x04"
 # A fixed date instead of the clock: the same model gives the same bytes.

@@ -41,8 +41,8 @@ class BitVectors(NamedTuple):
         Bits that remain if a document goes left, and if it goes right.
     split_starts, leaf_starts : ndarray of int64, shape (n_trees + 1,)
         First split and first leaf of each tree.
-    values : ndarray of float64, shape (n_leaves,)
-        Value of each leaf.
+    values : ndarray of float64, shape (n_leaves, n_values)
+        Values of each leaf.
     """
 
     feature: np.ndarray
@@ -68,11 +68,11 @@ def make_bitvectors(forest: Any) -> BitVectors | None:
     Returns
     -------
     BitVectors or None
-        ``None`` if the forest has several outputs or a tree of more than 64 leaves.
+        ``None`` if a tree has more than 64 leaves.
     """
     is_leaf = forest.is_leaf
     tree, first, size = _number_leaves(forest, is_leaf)
-    if forest.n_outputs > 1 or (size > N_BITS).any():
+    if (size > N_BITS).any():
         return None
     splits, leaves = np.flatnonzero(~is_leaf), np.flatnonzero(is_leaf)
     splits = splits[np.argsort(tree[splits], kind="stable")]
@@ -99,7 +99,7 @@ def make_bitvectors(forest: Any) -> BitVectors | None:
         kept_right=without_left,
         split_starts=np.searchsorted(tree[splits], bounds),
         leaf_starts=np.searchsorted(tree[leaves], bounds),
-        values=forest.values[leaves, 0],
+        values=forest.values[leaves],
     )
 
 

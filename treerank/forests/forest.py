@@ -10,14 +10,14 @@ double precision.
 To add a source of trees, write a function that returns a :class:`Forest`.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from treerank.checks import check_choice
-from treerank.files.states import array, check_state, count
+from treerank.files.states import array, check_state, count, optional
 from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.structure import measure_trees
 from treerank.forests.traversal import Traversal, make_traversal
@@ -89,6 +89,8 @@ class Forest:
         Precision in which trees are added.
     feature_names : tuple of str, default=None
         Names of the columns.
+    gain : ndarray of float64, shape (n_nodes,), default=None
+        Gain of each split, 0 in leaves, if it is known.
 
     Examples
     --------
@@ -125,6 +127,7 @@ class Forest:
     missing_up_to: float = -1.0
     sum_dtype: Literal["float64", "float32"] = "float64"
     feature_names: tuple[str, ...] | None = None
+    gain: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         """Refuse arrays that are no forest."""
@@ -141,6 +144,25 @@ class Forest:
         """Return the sizes of the forest as a text."""
         sizes = f"n_trees={self.n_trees}, n_nodes={self.n_nodes}, n_features={self.n_features}"
         return f"Forest({sizes})"
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields without what is computed from them."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def as_state(self) -> dict[str, Any]:
+        """Return the fields as plain values."""
+        sets = self.categories
+        return self.__getstate__() | {"categories": None if sets is None else dict(vars(sets))}
+
+    @classmethod
+    def of_state(cls, state: dict[str, Any]) -> Self:
+        """Return the forest of the fields that :meth:`as_state` returned; refuse anything else."""
+        state = {"gain": None} | state  # files of format 1 have no gain
+        names = {field.name for field in fields(cls)}
+        if set(state) != names:
+            raise ValueError(f"A forest must have the entries {sorted(names)} and no others.")
+        sets = state["categories"]
+        return cls(**state | {"categories": None if sets is None else CategorySets(**sets)})
 
     @property
     def n_trees(self) -> int:
@@ -169,13 +191,20 @@ class Forest:
 
     @cached_property
     def bitvectors(self) -> BitVectors | None:
-        """The splits as bit vectors; ``None`` if there are several outputs or large trees."""
+        """The splits as bit vectors; ``None`` if a tree is too large for them."""
         return make_bitvectors(self)
 
     @cached_property
     def traversal(self) -> Traversal:
-        """The nodes in the order of a traversal, for a forest of one output."""
+        """The nodes in the order of a traversal."""
         return make_traversal(self)
+
+    @cached_property
+    def of_used_features(self) -> tuple[np.ndarray, "Forest"]:
+        """The features that some split reads, and the same trees on these alone."""
+        used = np.unique(self.feature[~self.is_leaf])
+        feature = np.where(self.is_leaf, -1, np.searchsorted(used, self.feature)).astype(np.int32)
+        return used, replace(self, n_features=len(used), feature=feature, feature_names=None)
 
     def _check_splits(self) -> None:
         is_leaf, is_split = self.is_leaf, ~self.is_leaf
@@ -226,6 +255,7 @@ _RULES = {
     "roots": array("int32", "n_trees", at_least=0, below="n_nodes"),
     "tree_output": array("int32", "n_trees", at_least=0),
     "constant": array("float64", "n_outputs"),
+    "gain": optional(array("float64", "n_nodes")),
 }
 _SET_RULES = {
     "of_node": array("int32", "n_nodes", at_least=-1, below="n_sets"),

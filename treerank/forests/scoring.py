@@ -39,52 +39,48 @@ def forest_scores(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
     ndarray of shape (n_documents, n_outputs)
         Bit for bit the scores of the engine that grew the trees.
     """
-    check_width(forest, X)
+    forest, X = _of_used_columns(forest, X)
     scores = np.empty((X.shape[0], forest.n_outputs))
-    score = (_one_output if forest.n_outputs == 1 else _several_outputs)(forest, X, scores)
+    arguments = scoring_arguments(forest)
+
+    def score(begin: int, end: int) -> None:
+        write_scores(doubles(X, begin, end), arguments, scoring_buffers(forest), scores[begin:end])
+
     for_blocks(score, len(scores), n_threads)
     return scores
 
 
-def _one_output(forest, X, scores):
-    arguments = output_arguments(forest)
-
-    def score(begin: int, end: int) -> None:
-        rows = doubles(X, begin, end)
-        score_output(rows, arguments, output_buffers(forest), scores[begin:end, 0])
-
-    return score
-
-
-def _several_outputs(forest, X, scores):
-    arguments = path_arguments(forest)
-
-    def score(begin: int, end: int) -> None:
-        score_by_paths(doubles(X, begin, end), *arguments, scores[begin:end])
-
-    return score
-
-
-def path_arguments(forest: Forest) -> tuple[Any, ...]:
-    """Return what :func:`score_by_paths` reads of a forest."""
-    leaves = forest.values, forest.tree_output, forest.constant, forest.sum_dtype == "float32"
-    return split_arrays(forest), set_arrays(forest), *leaves
-
-
-def output_arguments(forest: Forest) -> tuple[Any, ...]:
-    """Return what :func:`score_output` reads of a forest."""
-    single = forest.sum_dtype == "float32"
+def scoring_arguments(forest: Forest) -> tuple[Any, ...]:
+    """Return what :func:`write_scores` reads of a forest."""
     arranged = tuple(forest.traversal if forest.bitvectors is None else forest.bitvectors)
-    nodes, sets = split_arrays(forest), set_arrays(forest)
-    return arranged, nodes, sets, float(forest.constant[0]), single
+    sums = forest.tree_output, forest.constant, forest.sum_dtype == "float32"
+    return arranged, split_arrays(forest), set_arrays(forest), sums, forest.values
 
 
-def output_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
-    """Return arrays that :func:`score_output` writes to: columns, and the bits of documents."""
+def scoring_buffers(forest: Forest) -> tuple[np.ndarray, ...]:
+    """Return arrays that :func:`write_scores` writes to: columns, and the bits of documents."""
     if forest.bitvectors is None:
         return (np.zeros((len(forest.traversal.feature) + 1, _TOGETHER)),)
     columns = np.empty((len(forest.bitvectors.feature), _TOGETHER))
     return columns, np.empty(_TOGETHER, dtype=np.uint64)
+
+
+def write_scores(
+    X: np.ndarray, arguments: tuple[Any, ...], buffers: tuple[np.ndarray, ...], scores: np.ndarray
+) -> None:
+    """Write the scores of documents, of shape (n_documents, n_outputs).
+
+    A single document follows its paths. Several are scored together, by bit vectors, or by a
+    traversal where trees are too large for these.
+    """
+    arranged, *rest, values = arguments
+    if len(X) == 1:
+        _score_by_paths(X, values, *rest, scores)
+    elif len(buffers) == 1:
+        _score_by_traversal(X, arranged, *rest, *buffers, scores)
+    else:
+        with np.errstate(over="ignore"):  # the product that finds a bit overflows: numpy would warn
+            _score_by_vectors(X, arranged, *rest, *buffers, scores)
 
 
 def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
@@ -104,7 +100,7 @@ def forest_leaves(forest: Forest, X: Any, *, n_threads: int = 1) -> np.ndarray:
     ndarray of int32, shape (n_documents, n_trees)
         Numbers of nodes of the forest.
     """
-    check_width(forest, X)
+    forest, X = _of_used_columns(forest, X)
     leaves = np.empty((X.shape[0], forest.n_trees), dtype=np.int32)
     nodes, sets = split_arrays(forest), set_arrays(forest)
 
@@ -121,6 +117,15 @@ def check_width(forest: Forest, X: Any) -> None:
         raise ValueError(
             f"X must have {forest.n_features} columns; got an array of shape {np.shape(X)}."
         )
+
+
+def _of_used_columns(forest: Forest, X: Any) -> tuple[Forest, Any]:
+    """Check the columns of X; of a sparse matrix, which may be very wide, take those in use."""
+    check_width(forest, X)
+    if not issparse(X):
+        return forest, X
+    used, narrow = forest.of_used_features
+    return narrow, X[:, used]
 
 
 def doubles(X: Any, begin: int, end: int) -> np.ndarray:
@@ -198,47 +203,33 @@ def _is_in(value, node, sets):
     return low < end and codes[low] == code
 
 
+@register_jitable(error_model="numpy")
+def _add_leaf(values, leaf, first, single, scores, i):
+    """Add the values of a leaf to the scores of a document, from the output ``first`` on."""
+    for k in range(values.shape[1]):
+        total = scores[i, first + k] + values[leaf, k]
+        # A sum of two singles, in double and then rounded, is their sum in single.
+        scores[i, first + k] = np.float64(np.float32(total)) if single else total
+
+
 @njit(error_model="numpy", nogil=True)
-def score_by_paths(
-    X: np.ndarray,
-    nodes: tuple[Any, ...],
-    sets: tuple[Any, ...],
-    values: np.ndarray,
-    tree_output: np.ndarray,
-    constant: np.ndarray,
-    single: bool,
-    scores: np.ndarray,
-) -> None:
-    """Write the scores of documents, of shape (n_documents, n_outputs), path after path."""
+def _score_by_paths(X, values, nodes, sets, sums, scores):
+    tree_output, constant, single = sums
     scores[:] = constant
     for tree in range(len(tree_output)):
-        first = tree_output[tree]
         for i in range(len(X)):
             leaf = _leaf(X[i], tree, nodes, sets)
-            for k in range(values.shape[1]):
-                total = scores[i, first + k] + values[leaf, k]
-                # A sum of two singles, in double and then rounded, is their sum in single.
-                scores[i, first + k] = np.float64(np.float32(total)) if single else total
-
-
-def score_output(
-    X: np.ndarray, arguments: tuple[Any, ...], buffers: tuple[Any, ...], scores: np.ndarray
-) -> None:
-    """Write the scores of documents for a forest of one output, by bit vectors or a traversal."""
-    if len(buffers) == 1:
-        _score_by_traversal(X, *arguments, *buffers, scores)
-        return
-    with np.errstate(over="ignore"):  # the product that finds a bit overflows, and numpy would warn
-        _score_by_vectors(X, *arguments, *buffers, scores)
+            _add_leaf(values, leaf, tree_output[tree], single, scores, i)
 
 
 @njit(error_model="numpy", nogil=True)
-def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, scores):
+def _score_by_vectors(X, vectors, nodes, sets, sums, columns, bits, scores):
     _, _, _, column, threshold, kept_left, kept_right, split_starts, leaf_starts, values = vectors
+    tree_output, constant, single = sums
+    scores[:] = constant
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
         _fill_columns(X[begin : begin + n], vectors[:3], nodes, sets, columns)
-        scores[begin : begin + n] = constant
         for tree in range(len(leaf_starts) - 1):
             bits[:n] = _ALL
             for split in range(split_starts[tree], split_starts[tree + 1]):
@@ -247,19 +238,20 @@ def _score_by_vectors(X, vectors, nodes, sets, constant, single, columns, bits, 
                 for i in range(n):
                     bits[i] &= left if own[i] <= limit else right
             for i in range(n):
-                total = scores[begin + i] + values[leaf_starts[tree] + lowest_bit(bits[i])]
-                scores[begin + i] = np.float64(np.float32(total)) if single else total
+                leaf = leaf_starts[tree] + lowest_bit(bits[i])
+                _add_leaf(values, leaf, tree_output[tree], single, scores, begin + i)
 
 
 @njit(error_model="numpy", nogil=True)
-def _score_by_traversal(X, traversal, nodes, sets, constant, single, columns, scores):
+def _score_by_traversal(X, traversal, nodes, sets, sums, columns, scores):
     _, _, _, roots, column, threshold, child, values = traversal
+    tree_output, constant, single = sums
+    scores[:] = constant
     places = np.empty(_EIGHT, dtype=np.int64)
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
         rows = X[begin : begin + n]
         _fill_columns(rows, traversal[:3], nodes, sets, columns)
-        scores[begin : begin + n] = constant
         for tree in range(len(roots)):
             for first in range(0, n, _EIGHT):
                 places[:] = roots[tree]
@@ -268,8 +260,8 @@ def _score_by_traversal(X, traversal, nodes, sets, constant, single, columns, sc
                 else:
                     _go_down(places, first, columns, column, threshold, child)
                 for i in range(min(_EIGHT, n - first)):
-                    total = scores[begin + first + i] + values[places[i]]
-                    scores[begin + first + i] = np.float64(np.float32(total)) if single else total
+                    to = begin + first + i
+                    _add_leaf(values, places[i], tree_output[tree], single, scores, to)
 
 
 @register_jitable(error_model="numpy")

@@ -11,7 +11,7 @@ import numpy as np
 
 
 class Traversal(NamedTuple):
-    """The nodes of a forest of one output, tree after tree.
+    """The nodes of a forest, tree after tree.
 
     A column is a feature with missing values on one side. The last column is 0, which leaves
     compare with infinity.
@@ -32,8 +32,8 @@ class Traversal(NamedTuple):
         Largest value that goes left.
     child : ndarray of int32, shape (n_nodes,)
         Place of the left child, or of the leaf itself.
-    values : ndarray of float64, shape (n_nodes,)
-        Value of each leaf.
+    values : ndarray of float64, shape (n_nodes, n_values)
+        Values of each leaf.
     """
 
     feature: np.ndarray
@@ -47,7 +47,7 @@ class Traversal(NamedTuple):
 
 
 def make_traversal(forest: Any) -> Traversal:
-    """Return the nodes of a forest of one output in the order of a traversal."""
+    """Return the nodes of a forest in the order of a traversal."""
     order = _order(forest)
     place = np.empty(forest.n_nodes, dtype=np.int64)
     place[order] = np.arange(forest.n_nodes)
@@ -70,7 +70,7 @@ def make_traversal(forest: Any) -> Traversal:
         column=column,
         threshold=threshold,
         child=child,
-        values=forest.values[order, 0],
+        values=forest.values[order],
     )
 
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from treerank.forests.folding import tree_of_node
 from treerank.forests.forest import Forest
+from treerank.forests.joining import tree_of_node
 from treerank.forests.xgboost_model import forest_of_xgboost
 
 

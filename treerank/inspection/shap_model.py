@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.forests.folding import tree_of_node
 from treerank.forests.forest import Forest
+from treerank.forests.joining import tree_of_node
 from treerank.parameters import check_arguments
 from treerank.rankers.scoring import Scoring
 

@@ -10,7 +10,6 @@ raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ import numpy as np
 
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
 from treerank.files.archive import NOT_SAVED, one_error, read_archive, write_archive
-from treerank.forests.forest import CategorySets, Forest
+from treerank.forests.forest import Forest
 from treerank.lazy import load_object
 
 _CLASS = "estimator class"
@@ -70,7 +69,7 @@ def _plain(value: Any, *, fitted: bool = True) -> Any:
     if isinstance(value, list | tuple):
         return type(value)(_plain(item, fitted=fitted) for item in value)
     if isinstance(value, Forest):
-        return {_FOREST: asdict(value)}
+        return {_FOREST: value.as_state()}
     if not hasattr(value, "get_params") or isinstance(value, type):
         return value
     params = _plain(value.get_params(deep=False), fitted=False)
@@ -93,7 +92,7 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
     if not isinstance(content, dict):
         return content
     if _FOREST in content:
-        return _forest(content[_FOREST])
+        return Forest.of_state(content[_FOREST])
     if _CLASS not in content:
         return {name: _restored(item, classes) for name, item in content.items()}
     name = content[_CLASS]
@@ -108,11 +107,6 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
         _check_settings(estimator_class, params)
         estimator.set_state(_restored(content["state"], classes))
     return estimator
-
-
-def _forest(state: dict[str, Any]) -> Forest:
-    sets = state["categories"]
-    return Forest(**state | {"categories": None if sets is None else CategorySets(**sets)})
 
 
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:

@@ -9,11 +9,9 @@ from numpy.typing import ArrayLike
 from treerank.checks import as_numbers
 from treerank.forests.scoring import (
     check_width,
-    output_arguments,
-    output_buffers,
-    path_arguments,
-    score_by_paths,
-    score_output,
+    scoring_arguments,
+    scoring_buffers,
+    write_scores,
 )
 from treerank.inputs.columns import as_frame
 from treerank.inputs.documents import has_infinite
@@ -46,8 +44,7 @@ class Scorer:
         if terms.networks:
             raise ValueError("terms must be trees and a line; got a network, too.")
         self.terms, self.forest, line = terms, terms.forest, terms.line
-        self._arguments = output_arguments(self.forest)
-        self._path_arguments = path_arguments(self.forest)
+        self._arguments = scoring_arguments(self.forest)
         self._line = () if line is None else (line.features, line.coef, line.offset)
         self._own = local()
 
@@ -66,10 +63,7 @@ class Scorer:
         """
         rows = self._checked(X)
         scores = np.empty(len(rows))
-        if len(rows) > 1:  # of a single document, a path takes less time
-            score_output(rows, self._arguments, self._buffers(), scores)
-        else:
-            score_by_paths(rows, *self._path_arguments, scores[:, None])
+        write_scores(rows, self._arguments, self._buffers(), scores[:, None])
         if self._line:
             add_line(rows, *self._line, scores)
         return scores
@@ -89,10 +83,10 @@ class Scorer:
             )
         return rows
 
-    def _buffers(self) -> tuple[np.ndarray, np.ndarray]:
+    def _buffers(self) -> tuple[np.ndarray, ...]:
         """Return the arrays of this thread to work in."""
         if not hasattr(self._own, "buffers"):
-            self._own.buffers = output_buffers(self.forest)
+            self._own.buffers = scoring_buffers(self.forest)
         return self._own.buffers
 
     def __reduce__(self) -> tuple[Any, ...]:

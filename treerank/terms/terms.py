@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from treerank.forests.folding import side_by_side
 from treerank.forests.forest import Forest
+from treerank.forests.joining import side_by_side
 from treerank.forests.scoring import forest_scores
 from treerank.terms.linear import LinearTerm
 from treerank.terms.network import Network

@@ -9,6 +9,7 @@ early stopping and the forms of output are here.
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
@@ -25,9 +26,10 @@ from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDeriva
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.engines.spinning import warn_of_spinning
-from treerank.feature_parts.engines.tree_outputs import OUTPUTS, LeafTable
+from treerank.feature_parts.engines.tree_outputs import OUTPUTS
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
+from treerank.forests.forest import Forest
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.objectives.base import Objective
 from treerank.parameters import (
@@ -72,12 +74,11 @@ class BoostedTrees(BaseEstimator):
     the engine:
 
     - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
-    - ``predict_scores(values)`` returns the engine's scores, of shape (n_documents, n_scores_);
-    - ``predict_nodes(values)`` returns the node of each tree that each document reaches;
-    - ``leaf_values()`` returns the values of all nodes, one array of shape (n_nodes, n_values)
-      per tree, NaN where a node is not a leaf;
+    - ``read_booster(booster)`` returns its trees as a forest, which scores rows bit for bit as the
+      engine does, or raises a ``ValueError`` if no forest can hold them;
+    - ``predict_scores(values)`` returns the engine's scores, of shape (n_documents, n_scores_); it
+      is needed only where there may be no forest;
     - ``importance(kind)`` returns the gain or the number of splits of each feature;
-    - ``forest()`` returns the trees in neutral form;
     - ``dump_booster(booster)`` and ``restore_booster(model)`` turn a booster into plain values and
       back, without trust in the values;
     - ``load_booster(model)`` returns a booster from what ``init_model`` may be;
@@ -135,8 +136,6 @@ class BoostedTrees(BaseEstimator):
     cells_per_thread: ClassVar[int] = 2**16
     #: Number of documents below which the objective gets one thread; None is the usual number.
     few_documents: ClassVar[int | None] = None
-    #: Number of rows that the engine scores before a forest does; None if the engine scores all.
-    rows_before_forest: ClassVar[int | None] = 10_000
     #: Largest size of a gradient or a hessian that the engine can compute with.
     largest_derivative: ClassVar[float] = LARGEST
     #: Whether X may be a sparse matrix.
@@ -172,7 +171,6 @@ class BoostedTrees(BaseEstimator):
 
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
     _sizes: Sizes | None = field(init=False)
-    _leaf_table: LeafTable | None = field(init=False)
 
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Grow the trees; row ``i`` of ``X`` earns score ``i`` of ``objective``.
@@ -259,11 +257,27 @@ class BoostedTrees(BaseEstimator):
         """Largest number of threads of engine and kernels, as ``n_jobs`` says."""
         return threads_of(self.n_jobs)
 
-    def leaf_table(self) -> LeafTable:
-        """Return the values of all leaves."""
-        if self._leaf_table is None:
-            self._leaf_table = LeafTable.from_trees(self.leaf_values())
-        return self._leaf_table
+    def forest(self) -> Forest:
+        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
+        check_is_fitted(self)
+        return self.read_forest or self.read_booster(self.booster_)
+
+    @cached_property
+    def read_forest(self) -> Forest | None:
+        """The trees as a forest; ``None`` if no forest can hold them."""
+        try:
+            forest: Forest = self.read_booster(self.booster_)
+        except ValueError:
+            return None
+        return forest
+
+    def scoring_forest(self) -> Forest | None:
+        """Return the forest that scores rows, or ``None`` if the engine does."""
+        return self.read_forest
+
+    def node_values(self) -> np.ndarray:
+        """Return the values of all nodes of the forest, as the ``"trees"`` output has them."""
+        return self.forest().values
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted state: the model of the engine and the values on validation data."""
@@ -287,6 +301,11 @@ class BoostedTrees(BaseEstimator):
         if isinstance(self.init_model, BoostedTrees):
             return self.init_model
         return type(self)()._set_booster(self.load_booster(self.init_model), {})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes without what is read from the booster."""
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "read_forest"}
 
     def __sklearn_tags__(self) -> Tags:
         """Return scikit-learn's tags, with the one for sparse matrices."""
@@ -417,7 +436,8 @@ class BoostedTrees(BaseEstimator):
         self._sizes = sizes
         for name in set(sizes._fields if sizes else ()) & set(self.get_params(deep=False)):
             setattr(self, f"{name}_", getattr(sizes, name))
-        self.booster_, self._leaf_table, self.evals_result_ = booster, None, evals_result
+        self.booster_, self.evals_result_ = booster, evals_result
+        self.__dict__.pop("read_forest", None)  # that of an earlier fit
         self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
         self.best_iteration_ = self.count_iterations(booster, self.n_scores_)
         return self

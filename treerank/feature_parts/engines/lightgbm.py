@@ -1,13 +1,11 @@
 """Feature part of trees grown by LightGBM."""
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
@@ -216,29 +214,14 @@ class LightGBMTrees(BoostedTrees):
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
-        scores = self._predict(values, raw_score=True)
+        # To start a second thread takes longer than to score a single query.
+        n_threads = min(self.n_threads, 1 + values.shape[0] // _ROWS_PER_THREAD)
+        scores = self.booster_.predict(values, num_threads=n_threads, raw_score=True)
         return scores.reshape(values.shape[0], self.n_scores_)
 
-    def predict_nodes(self, values: Any) -> np.ndarray:
-        """Return the leaf of each tree that each document reaches."""
-        leaves = self._predict(values, pred_leaf=True)
-        return leaves.reshape(values.shape[0], -1).astype(np.int64)
-
-    def leaf_values(self) -> list[np.ndarray]:
-        """Return the values of all leaves, one array per tree, as exact as the model's text."""
-        text = self.booster_.model_to_string()
-        if re.search(r"^is_linear=1$", text, re.MULTILINE):
-            raise ValueError(
-                f"output must be 'score' with linear_tree; got {self.output!r} though such "
-                "leaves have no single value."
-            )
-        lines = re.findall(r"^leaf_value=(.*)$", text, re.MULTILINE)
-        return [np.array(line.split(), dtype=np.float64)[:, None] for line in lines]
-
-    def forest(self) -> Forest:
-        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
-        check_is_fitted(self)
-        return read_lightgbm(self.booster_.model_to_string())
+    def read_booster(self, booster: "lightgbm.Booster") -> Forest:
+        """Return the trees of a booster as a forest."""
+        return read_lightgbm(booster.model_to_string())
 
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
@@ -281,11 +264,6 @@ class LightGBMTrees(BoostedTrees):
         """Return the names of the columns, which are numbered if X had no names."""
         names = booster.feature_name()
         return None if names == [f"Column_{i}" for i in range(len(names))] else names
-
-    def _predict(self, values: Any, **kind: bool) -> np.ndarray:
-        # To start a second thread takes longer than to score a single query.
-        n_threads = min(self.n_threads, 1 + values.shape[0] // _ROWS_PER_THREAD)
-        return self.booster_.predict(values, num_threads=n_threads, **kind)
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)

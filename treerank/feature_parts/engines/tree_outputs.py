@@ -11,74 +11,21 @@
 many trees were grown, a head with a strong L2 penalty on ``"trees"`` or ``"leaves"`` can repair
 them. Choose by validation.
 
+All forms come from the trees as a forest, whichever engine grew them. The engine scores only what
+no forest can: trees whose leaves are linear functions, and rows on a graphics card.
+
 To add a form, list a :class:`TreeOutput` in ``OUTPUTS``.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from treerank.feature_parts.engines.fast_scores import scores_of
-
-
-@dataclass(frozen=True, eq=False)
-class LeafTable:
-    """Values of all nodes of all trees in one table, tree after tree.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_all_nodes, n_values)
-        Value of each node; several numbers where leaves are vectors, NaN in inner nodes.
-    starts : ndarray of shape (n_trees,)
-        Row of the first node of each tree.
-    leaves : ndarray of shape (n_all_nodes,)
-        Column of each node in the ``"leaves"`` output; -1 for an inner node.
-
-    Examples
-    --------
-    >>> tree = np.array([[np.nan], [1.0], [2.0]])
-    >>> table = LeafTable.from_trees([tree, tree])
-    >>> table.n_leaves, table.leaves
-    (4, array([-1,  0,  1, -1,  2,  3]))
-    """
-
-    values: np.ndarray
-    starts: np.ndarray
-    leaves: np.ndarray
-
-    @classmethod
-    def from_trees(cls, trees: Sequence[np.ndarray]) -> "LeafTable":
-        """Join one array of shape (n_nodes, n_values) per tree; inner nodes are NaN."""
-        sizes = np.array([len(values) for values in trees], dtype=np.int64)
-        values = np.concatenate(trees)
-        is_leaf = ~np.isnan(values[:, 0])
-        leaves = np.where(is_leaf, np.cumsum(is_leaf) - 1, -1)
-        return cls(values, np.append(0, np.cumsum(sizes)[:-1]), leaves)
-
-    @property
-    def n_leaves(self) -> int:
-        """Number of leaves of all trees."""
-        return int((self.leaves >= 0).sum())
-
-    @property
-    def n_outputs(self) -> int:
-        """Number of columns of the ``"trees"`` output."""
-        return len(self.starts) * self.values.shape[1]
-
-    def tree_values(self, nodes: np.ndarray) -> np.ndarray:
-        """Return the ``"trees"`` output for node numbers of shape (n_documents, n_trees)."""
-        return self.values[nodes + self.starts].reshape(len(nodes), self.n_outputs)
-
-    def indicator(self, nodes: np.ndarray) -> sparse.csr_matrix:
-        """Return the ``"leaves"`` output for node numbers of shape (n_documents, n_trees)."""
-        n_documents, n_trees = nodes.shape
-        columns = self.leaves[nodes + self.starts].ravel()
-        indptr = np.arange(n_documents + 1) * n_trees
-        shape = n_documents, self.n_leaves
-        return sparse.csr_matrix((np.ones(len(columns)), columns, indptr), shape=shape)
+from treerank.forests.forest import Forest
+from treerank.forests.scoring import forest_leaves, forest_scores
 
 
 @dataclass(frozen=True)
@@ -97,14 +44,49 @@ class TreeOutput:
     width: Callable[[Any], int]
 
 
+def scores_of(part: Any, values: Any) -> np.ndarray:
+    """Return the scores of rows, of shape (n_documents, n_scores_)."""
+    forest = part.scoring_forest()
+    if forest is None:
+        scores: np.ndarray = part.predict_scores(values)
+        return scores
+    return forest_scores(forest, values, n_threads=part.n_threads)
+
+
+def values_of_trees(part: Any, values: Any) -> np.ndarray:
+    """Return the ``"trees"`` output of rows."""
+    leaves = forest_leaves(_forest(part), values, n_threads=part.n_threads)
+    found: np.ndarray = part.node_values()[leaves]
+    return found.reshape(len(leaves), -1)
+
+
+def indicator_of_leaves(part: Any, values: Any) -> sparse.csr_matrix:
+    """Return the ``"leaves"`` output of rows; columns are leaves in the order of nodes."""
+    is_leaf = _forest(part).is_leaf
+    leaves = forest_leaves(_forest(part), values, n_threads=part.n_threads)
+    columns = (np.cumsum(is_leaf) - 1)[leaves.ravel()]
+    starts = np.arange(len(leaves) + 1) * leaves.shape[1]
+    shape = len(leaves), int(is_leaf.sum())
+    return sparse.csr_matrix((np.ones(len(columns)), columns, starts), shape=shape)
+
+
+def _n_tree_values(part: Any) -> int:
+    forest = _forest(part)
+    return forest.n_trees * forest.values.shape[1]
+
+
+def _forest(part: Any) -> Forest:
+    if part.read_forest is None:
+        raise ValueError(
+            "output must be 'score' with trees that no forest holds, such as those of linear_tree; "
+            f"got {part.output!r}."
+        )
+    forest: Forest = part.read_forest
+    return forest
+
+
 OUTPUTS = {
     "score": TreeOutput(scores_of, lambda part: part.n_scores_),
-    "trees": TreeOutput(
-        lambda part, X: part.leaf_table().tree_values(part.predict_nodes(X)),
-        lambda part: part.leaf_table().n_outputs,
-    ),
-    "leaves": TreeOutput(
-        lambda part, X: part.leaf_table().indicator(part.predict_nodes(X)),
-        lambda part: part.leaf_table().n_leaves,
-    ),
+    "trees": TreeOutput(values_of_trees, _n_tree_values),
+    "leaves": TreeOutput(indicator_of_leaves, lambda part: int(_forest(part).is_leaf.sum())),
 }

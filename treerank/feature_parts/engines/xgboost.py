@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
@@ -237,22 +236,17 @@ class XGBoostTrees(BoostedTrees):
         scores = blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
         return scores.astype(np.float64, copy=False).reshape(values.shape[0], self.n_scores_)
 
-    def predict_nodes(self, values: Any) -> np.ndarray:
-        """Return the node of each tree that each document reaches."""
-        nodes = np.concatenate([self._nodes(block) for block in self._as_fitted(values)])
-        return nodes.reshape(values.shape[0], -1).astype(np.int64)
+    def read_booster(self, booster: "xgboost.Booster") -> Forest:
+        """Return the trees of a booster as a forest."""
+        return read_xgboost(self.dump_booster(booster))
 
-    def leaf_values(self) -> list[np.ndarray]:
-        """Return the values of all nodes, NaN in inner nodes, one array per tree."""
-        from treerank.feature_parts.engines.xgboost_boundary import node_values
+    def scoring_forest(self) -> Forest | None:
+        """Return the forest that scores rows, or ``None`` if XGBoost does, as on a GPU."""
+        return self.read_forest if self.device == "cpu" else None
 
-        model = json.loads(self.booster_.save_raw("json"))["learner"]["gradient_booster"]["model"]
-        return [node_values(tree) for tree in model["trees"]]
-
-    def forest(self) -> Forest:
-        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
-        check_is_fitted(self)
-        return read_xgboost(self.dump_booster(self.booster_))
+    def node_values(self) -> np.ndarray:
+        """Return the values of all nodes as the decimal numbers that XGBoost writes for them."""
+        return super().node_values().astype(np.float32).astype(str).astype(np.float64)
 
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
@@ -302,21 +296,6 @@ class XGBoostTrees(BoostedTrees):
         """Return the names of the columns, if X had names."""
         names = booster.feature_names
         return None if names is None else list(names)
-
-    def _nodes(self, values: Any) -> np.ndarray:
-        import xgboost
-
-        from treerank.feature_parts.engines.xgboost_boundary import single_precision
-
-        with single_precision():
-            matrix = xgboost.DMatrix(
-                values,
-                feature_names=self.booster_.feature_names,
-                feature_types=self.booster_.feature_types,
-                nthread=self.n_threads,
-                enable_categorical=True,
-            )
-        return self.booster_.predict(matrix, pred_leaf=True)
 
     def _as_fitted(self, values: Any) -> Iterator[Any]:
         """Yield ``values`` in blocks that are sparse if ``fit`` had a sparse matrix, else dense."""

@@ -176,16 +176,3 @@ def _warnings_of(params: dict[str, Any]) -> list[str]:
         warnings.simplefilter("always")
         xgboost.train({"nthread": 1, "tree_method": "hist", **params}, matrix, 1)
     return [str(warning.message) for warning in caught]
-
-
-def node_values(tree: dict[str, Any]) -> np.ndarray:
-    """Return the values of the nodes of one tree of XGBoost's JSON, NaN in inner nodes."""
-    leaf = np.array(tree["left_children"]) == -1
-    n_values = max(1, int(tree["tree_param"]["size_leaf_vector"]))  # once, 0 was written for 1
-    values = np.full((len(leaf), n_values), np.nan)
-    if n_values == 1:
-        values[leaf, 0] = np.array(tree["split_conditions"])[leaf]
-    else:  # a vector leaf stores its rank among the leaves in place of a right child
-        weights = np.array(tree["leaf_weights"]).reshape(-1, n_values)
-        values[leaf] = weights[np.array(tree["right_children"])[leaf]]
-    return values

@@ -11,14 +11,16 @@ from treerank.feature_parts.histogram import sampling
 from treerank.feature_parts.histogram.binned import Binned, bin_rows
 from treerank.feature_parts.histogram.bins import Bins
 from treerank.feature_parts.histogram.buffers import TreeLimits, make_buffers
-from treerank.feature_parts.histogram.forest import Forest, make_forest
+from treerank.feature_parts.histogram.forest import make_forest
 from treerank.feature_parts.histogram.growing import GrownTree, grow
 from treerank.feature_parts.histogram.leaves import add_leaves, add_tree, sum_leaves
 from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS, layout_of, pack
-from treerank.feature_parts.histogram.predicting import add_scores
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import leave_memory
+from treerank.forests.forest import Forest
+from treerank.forests.joining import joined, some_trees
+from treerank.forests.scoring import forest_scores
 from treerank.team import current_team
 
 _BATCH = 16_384
@@ -50,9 +52,7 @@ class ScoredRows:
         scores = np.zeros((len(rows), task.derivatives.n_outputs))
         if task.earlier is not None:
             for at, batch in rows.batches(_BATCH):
-                part = np.zeros((len(batch), scores.shape[1]))
-                add_scores(task.earlier, batch, part, n_threads=nb.get_num_threads())
-                scores[at] = part
+                scores[at] = forest_scores(task.earlier, batch, n_threads=nb.get_num_threads())
         return cls(bin_rows(rows, bins, signs), scores)
 
     def add(self, tree: GrownTree, values: np.ndarray, rows: np.ndarray) -> None:
@@ -104,7 +104,7 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
 
     def grown() -> Forest:
         forest = make_forest(trees, values, training.binned, bins)
-        return forest if earlier is None else earlier.followed_by(forest)
+        return forest if earlier is None else joined([earlier, forest])
 
     for n_trees in range(n_earlier + 1, n_earlier + task.n_new + 1):
         tree, leaf_values = _grow_tree(task, training, buffers, settings, sampler)
@@ -118,7 +118,7 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
             break
     forest = grown()
     kept = progress.kept()
-    return forest if kept is None else forest.first_trees(kept)
+    return forest if kept is None else some_trees(forest, 0, kept)
 
 
 def _grow_tree(task, training, buffers, settings, sampler):

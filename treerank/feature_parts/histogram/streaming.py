@@ -6,15 +6,16 @@ from streams, such as Hoeffding trees, read one labeled document at a time. They
 objective over queries. Batches of few queries make poor trees.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Annotated, Any, ClassVar, Self
 
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.boosting import MOST
-from treerank.feature_parts.histogram.forest import Forest
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
+from treerank.forests.forest import Forest
+from treerank.forests.joining import some_trees
 from treerank.objectives.base import Objective
 from treerank.parameters import Count, LearningRate, Rule, Share, Size
 
@@ -147,4 +148,7 @@ class StreamingTrees(HistogramTrees):
         if forest is None:
             return None
         n_kept = min(forest.n_trees, self.max_estimators - self.n_estimators)
-        return forest.last_trees(n_kept).scaled(1 - self.forgetting) if n_kept else None
+        if n_kept == 0:
+            return None
+        newest = some_trees(forest, forest.n_trees - n_kept, forest.n_trees)
+        return replace(newest, values=newest.values * (1 - self.forgetting))

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count
 from treerank.feature_parts.engines.auto_sizes import Auto, Sizes
@@ -14,14 +13,12 @@ from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
 from treerank.feature_parts.histogram.buffers import TreeLimits
-from treerank.feature_parts.histogram.conversion import as_neutral
-from treerank.feature_parts.histogram.forest import Forest
+from treerank.feature_parts.histogram.first_format import is_first_format, read_first_format
 from treerank.feature_parts.histogram.growing import GROW_POLICIES
 from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS
-from treerank.feature_parts.histogram.predicting import add_scores, find_leaves
 from treerank.feature_parts.histogram.splits import Rules
 from treerank.feature_parts.rows import Rows
-from treerank.forests.forest import Forest as NeutralForest
+from treerank.forests.forest import Forest
 from treerank.inputs.batched import BatchedMatrix
 from treerank.numerics.threads import kernel_threads
 from treerank.parameters import NotNegative, Rule, Share, Size
@@ -136,7 +133,6 @@ class HistogramTrees(BoostedTrees):
         "warm_start": False,
         "init_model": None,
     }
-    rows_before_forest = None
 
     grow_policy: Annotated[str, Rule.one_of(GROW_POLICIES)] = "leafwise"
     min_child_samples: Auto | Size = "auto"
@@ -164,26 +160,9 @@ class HistogramTrees(BoostedTrees):
         del sizes
         return True  # what is drawn depends on the number of the tree alone
 
-    def predict_scores(self, values: np.ndarray) -> np.ndarray:
-        """Return the scores, of shape (n_documents, n_scores_)."""
-        scores = np.zeros((len(values), self.n_scores_))
-        add_scores(self.booster_, _float_array(values), scores, n_threads=self.n_threads)
-        return scores
-
-    def predict_nodes(self, values: np.ndarray) -> np.ndarray:
-        """Return the leaf of each tree that each document reaches."""
-        return find_leaves(self.booster_, _float_array(values))
-
-    def leaf_values(self) -> list[np.ndarray]:
-        """Return the values of all nodes, NaN in inner nodes, one array per tree."""
-        forest = self.booster_
-        values = np.where(forest.is_leaf[:, None], forest.values, np.nan)
-        return np.split(values, forest.starts[1:-1])
-
-    def forest(self) -> NeutralForest:
-        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
-        check_is_fitted(self)
-        return as_neutral(self.booster_)
+    def read_booster(self, booster: Forest) -> Forest:
+        """Return the trees, which are a forest."""
+        return booster
 
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
@@ -193,20 +172,21 @@ class HistogramTrees(BoostedTrees):
         return np.bincount(forest.feature[split], weight, minlength=forest.n_features)
 
     def dump_booster(self, booster: Forest) -> dict[str, Any]:
-        """Return the trees as plain numbers and arrays."""
+        """Return the trees as plain values."""
         return booster.as_state()
 
     def restore_booster(self, model: dict[str, Any]) -> Forest:
-        """Return a forest from its numbers and arrays, and refuse anything else."""
-        return Forest.of_state(model)
+        """Return a forest from its plain values, and refuse anything else."""
+        is_first = is_first_format(model)
+        return _own(read_first_format(model) if is_first else Forest.of_state(model))
 
     def load_booster(self, model: Forest | dict[str, Any]) -> Forest:
-        """Return a forest from a forest or from its numbers and arrays."""
+        """Return a forest from a forest or from its plain values."""
         if isinstance(model, Forest):
-            return model
+            return _own(model)
         if not isinstance(model, dict):
             raise TypeError(f"init_model must be HistogramTrees or their Forest; got {model!r}.")
-        return Forest.of_state(model)
+        return self.restore_booster(model)
 
     def count_iterations(self, booster: Forest, n_scores: int) -> int:
         """Return the number of trees."""
@@ -243,6 +223,17 @@ class HistogramTrees(BoostedTrees):
                 f"got {constraints!r}."
             )
         return signs
+
+
+def _own(forest: Forest) -> Forest:
+    """Return a forest of histogram trees; refuse one that adds or splits in another way."""
+    sets = forest.categories
+    is_sum = forest.sum_dtype == "float64" and not forest.constant.any()
+    is_sum &= forest.values.shape[1] == forest.n_outputs
+    by_value = forest.missing_up_to < 0 and (sets is None or sets.rule == "exact")
+    if forest.gain is None or not (is_sum and by_value):
+        raise ValueError("A forest of HistogramTrees must be one that they have grown.")
+    return forest
 
 
 def _float_array(values: Any) -> Any:

@@ -112,7 +112,7 @@ class SoftTrees(NetworkPart):
     spread : float, default=0.2
         Standard deviation of the first distances from the splits, in units of gamma. The smaller,
         the smoother f is at first.
-    init_model : fitted LightGBMTrees or XGBoostTrees, default=None
+    init_model : fitted boosted trees, default=None
         Trees to start from: their splits and leaves replace ``n_estimators`` and ``depth``. Rows
         with missing values may go other ways than in ``init_model``.
     softness : float, default=0.2

@@ -5,11 +5,8 @@ feature. Outside of a band the hyperplane decides like the split. The band is as
 rows tell: a given share of them lies inside. Where a branch ends early, all leaves below get its
 value and the splits there are drawn at random: the score is the same whichever way a row takes, and
 training can use these splits.
-
-To copy from another engine, list a function that returns its trees in ``ENGINES``.
 """
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -44,11 +41,11 @@ Node: TypeAlias = Split | np.ndarray
 
 
 def hard_trees(model: BoostedTrees) -> list[Node]:
-    """Return the trees of a fitted LightGBMTrees or XGBoostTrees.
+    """Return the trees of a fitted model.
 
     Parameters
     ----------
-    model : LightGBMTrees or XGBoostTrees
+    model : BoostedTrees
         The fitted model.
 
     Returns
@@ -65,11 +62,38 @@ def hard_trees(model: BoostedTrees) -> list[Node]:
     >>> root.feature, 29 < root.threshold < 31, bool(root.left[0] < root.right[0])
     (0, True, True)
     """
-    if not isinstance(model, BoostedTrees) or type(model).__name__ not in ENGINES:
-        raise TypeError(f"init_model must be one of {sorted(ENGINES)}, fitted; got {shown(model)}.")
+    forest = _checked_forest(model)
+    single = forest.sum_dtype == "float32"  # XGBoost, which asks x < t in single precision
+    above = np.nextafter(forest.threshold.astype(np.float32), np.float32(np.inf))
+    threshold = (above if single else forest.threshold).astype(np.float64)
+
+    def read(node: int, output: int) -> Node:
+        if forest.feature[node] < 0:
+            values = forest.values[node]
+            is_vector = len(values) == forest.n_outputs
+            return values if is_vector else values * np.eye(forest.n_outputs)[output]
+        left, right = read(forest.left[node], output), read(forest.right[node], output)
+        return Split(int(forest.feature[node]), float(threshold[node]), not single, left, right)
+
+    return [read(*each) for each in zip(forest.roots, forest.tree_output, strict=True)]
+
+
+def _checked_forest(model):
+    """Return the trees of a model; refuse those that soft trees cannot copy."""
+    if not isinstance(model, BoostedTrees):
+        raise TypeError(f"init_model must be boosted trees, fitted; got {shown(model)}.")
     if not hasattr(model, "booster_"):
         raise ValueError(f"init_model must be fitted; got {shown(model)}.")
-    return ENGINES[type(model).__name__](model)
+    forest = model.read_forest
+    if forest is None:
+        raise ValueError(f"init_model must have constant leaves; got {shown(model)}.")
+    if forest.categories is not None:
+        raise ValueError("init_model must have no splits by category; got some.")
+    if forest.constant.any():
+        raise ValueError(
+            f"init_model must start at a score of 0; got {forest.constant.tolist()!r}."
+        )
+    return forest
 
 
 def start_layer(
@@ -87,7 +111,7 @@ def start_layer(
 
     Parameters
     ----------
-    model : LightGBMTrees or XGBoostTrees
+    model : BoostedTrees
         The fitted model, without splits by category and with at most 10 splits on a path.
     x : Tensor of shape (n_rows, n_features)
         Typical rows, from which the widths of the soft bands are measured.
@@ -194,52 +218,3 @@ def _between(values, threshold, rounding, includes):
         return (threshold + beyond.min()) / 2 if len(beyond) else threshold + 1.0
     before = values[values < threshold - rounding]
     return (threshold + before.max()) / 2 if len(before) else threshold - 1.0
-
-
-def _lightgbm_trees(model):
-    dump = model.booster_.dump_model()
-    n_outputs = dump["num_tree_per_iteration"]
-
-    def read(node, output):
-        if "leaf_coeff" in node:
-            raise ValueError("init_model must have constant leaves; got linear_tree.")
-        if "leaf_value" in node:
-            return node["leaf_value"] * np.eye(n_outputs)[output]
-        if node["decision_type"] != "<=":
-            raise ValueError("init_model must have no splits by category; got some.")
-        left, right = read(node["left_child"], output), read(node["right_child"], output)
-        return Split(node["split_feature"], node["threshold"], True, left, right)
-
-    trees = enumerate(dump["tree_info"])
-    return [read(tree["tree_structure"], i % n_outputs) for i, tree in trees]
-
-
-def _xgboost_trees(model):
-    learner = json.loads(model.booster_.save_raw("json"))["learner"]
-    boosted = learner["gradient_booster"]
-    if boosted["name"] != "gbtree":
-        raise ValueError(f"init_model must be of booster 'gbtree'; got {boosted['name']!r}.")
-    base = np.atleast_1d(json.loads(learner["learner_model_param"]["base_score"].lower()))
-    if base.any():
-        raise ValueError(f"init_model must start at a score of 0; got {base.tolist()!r}.")
-    trees, outputs = boosted["model"]["trees"], boosted["model"]["tree_info"]
-    read = zip(trees, outputs, model.leaf_values(), strict=True)
-    return [_xgboost_tree(tree, o, values, model.n_scores_) for tree, o, values in read]
-
-
-def _xgboost_tree(tree, output, values, n_outputs):
-    if any(tree["split_type"]):
-        raise ValueError("init_model must have no splits by category; got some.")
-
-    def read(node):
-        left, right = tree["left_children"][node], tree["right_children"][node]
-        if left == -1:
-            value = values[node]
-            return value if len(value) == n_outputs else value * np.eye(n_outputs)[output]
-        feature, threshold = tree["split_indices"][node], tree["split_conditions"][node]
-        return Split(feature, threshold, False, read(left), read(right))
-
-    return read(0)
-
-
-ENGINES = {"LightGBMTrees": _lightgbm_trees, "XGBoostTrees": _xgboost_trees}

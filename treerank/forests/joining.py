@@ -1,0 +1,146 @@
+"""Joining: the trees of forests, one after the other, and some of the trees of a forest."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from treerank.forests.forest import CategorySets, Forest
+
+_PER_NODE = ("feature", "threshold", "missing_left", "values")
+
+
+def joined(forests: Sequence[Forest], **fields: Any) -> Forest:
+    """Return the trees of all forests, one after the other.
+
+    Parameters
+    ----------
+    forests : sequence of Forest
+        Forests of the same features.
+    **fields
+        Fields of the result that are not those of the first forest.
+
+    Returns
+    -------
+    Forest
+
+    Raises
+    ------
+    ValueError
+        If other numbers are missing or other codes are categories in some forest.
+    """
+    rules = {each.categories.rule for each in forests if each.categories is not None}
+    if len({each.missing_up_to for each in forests}) > 1 or len(rules) > 1:
+        raise ValueError("forests must have the same missing values and rules of categories.")
+    shifts = np.cumsum([0, *(each.n_nodes for each in forests)])[:-1].tolist()
+    arrays: dict[str, Any] = {}
+    for name in (*_PER_NODE, "tree_output"):
+        arrays[name] = np.concatenate([getattr(each, name) for each in forests])
+    for name in ("roots", "left", "right"):
+        shifted = [
+            np.where((own := getattr(each, name)) < 0, -1, own + shift)
+            for each, shift in zip(forests, shifts, strict=True)
+        ]
+        arrays[name] = np.concatenate(shifted).astype(np.int32)
+    gains = [each.gain for each in forests if each.gain is not None]
+    arrays["gain"] = np.concatenate(gains) if len(gains) == len(forests) else None
+    arrays["categories"] = _joined_sets(forests)
+    return replace(forests[0], **arrays | fields)
+
+
+def side_by_side(forests: Sequence[Forest], outputs: Sequence[int], scale: float) -> Forest:
+    """Return the forest whose outputs are sums of forests of one output, times a number.
+
+    Trees are added in double precision, so the last bits may differ.
+
+    Parameters
+    ----------
+    forests : sequence of Forest
+        Forests of one output, and of the same features; see :func:`joined`.
+    outputs : sequence of int
+        Output that each forest is added to, from 0.
+    scale : float
+        Factor of all values.
+
+    Returns
+    -------
+    Forest
+    """
+    constant = np.zeros(max(outputs) + 1)
+    np.add.at(constant, list(outputs), [scale * each.constant[0] for each in forests])
+    return joined(
+        forests,
+        values=np.concatenate([each.values for each in forests]) * scale,
+        tree_output=np.repeat(outputs, [each.n_trees for each in forests]).astype(np.int32),
+        constant=constant,
+        sum_dtype="float64",
+        feature_names=None,
+        gain=None,
+    )
+
+
+def some_trees(forest: Forest, begin: int, end: int) -> Forest:
+    """Return the forest of the trees from ``begin`` to ``end``."""
+    tree = tree_of_node(forest)
+    kept = np.flatnonzero((tree >= begin) & (tree < end))
+    number = np.full(forest.n_nodes + 1, -1, dtype=np.int32)  # the last one is that of no node
+    number[kept] = np.arange(len(kept))
+    return replace(
+        forest,
+        roots=number[forest.roots[begin:end]],
+        left=number[forest.left[kept]],
+        right=number[forest.right[kept]],
+        tree_output=forest.tree_output[begin:end],
+        gain=None if forest.gain is None else forest.gain[kept],
+        categories=_sets_of(forest.categories, kept),
+        **{name: getattr(forest, name)[kept] for name in _PER_NODE},
+    )
+
+
+def tree_of_node(forest: Forest) -> np.ndarray:
+    """Return the number of the tree of each node."""
+    tree = np.full(forest.n_nodes, -1)
+    nodes, numbers = forest.roots, np.arange(forest.n_trees)
+    while len(nodes):
+        tree[nodes] = numbers
+        is_split = ~forest.is_leaf[nodes]
+        nodes, numbers = nodes[is_split], np.tile(numbers[is_split], 2)
+        nodes = np.concatenate([forest.left[nodes], forest.right[nodes]])
+    return tree
+
+
+def _joined_sets(forests: Sequence[Forest]) -> CategorySets | None:
+    """Return the sets of all forests, one after the other."""
+    known = [forest.categories for forest in forests if forest.categories is not None]
+    if not known:
+        return None
+    of_node, n_sets = [], 0
+    for forest in forests:
+        sets = forest.categories
+        if sets is None:
+            of_node.append(np.full(forest.n_nodes, -1))
+        else:
+            of_node.append(np.where(sets.of_node < 0, -1, sets.of_node + n_sets))
+            n_sets += len(sets.starts) - 1
+    sizes = np.concatenate([np.diff(sets.starts) for sets in known])
+    return CategorySets(
+        np.concatenate(of_node).astype(np.int32),
+        np.append(0, np.cumsum(sizes)),
+        np.concatenate([sets.codes for sets in known]),
+        known[0].rule,
+    )
+
+
+def _sets_of(sets: CategorySets | None, nodes: np.ndarray) -> CategorySets | None:
+    """Return the sets of some nodes, without those of all others."""
+    of_node = np.zeros(0) if sets is None else sets.of_node[nodes]
+    used, number = np.unique(of_node[of_node >= 0], return_inverse=True)
+    if sets is None or len(used) == 0:
+        return None
+    sizes = np.diff(sets.starts)
+    is_used = np.isin(np.arange(len(sizes)), used)
+    renumbered = np.full(len(nodes), -1, dtype=np.int32)
+    renumbered[of_node >= 0] = number
+    starts = np.append(0, np.cumsum(sizes[used]))
+    return CategorySets(renumbered, starts, sets.codes[np.repeat(is_used, sizes)], sets.rule)
