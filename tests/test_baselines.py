@@ -1,4 +1,4 @@
-"""Docstrings of baselines have all of their sections."""
+"""Docstrings of baselines have their sections in order."""
 
 import inspect
 import re
@@ -12,6 +12,7 @@ every = pytest.mark.parametrize("name", BASELINES)
 
 
 @every
-def test_docstrings_have_attributes_references_and_examples(name):
+def test_docstrings_have_references_and_examples_after_what_differs_from_the_base(name):
     headings = re.findall(r"^([A-Z]\w+)\n-+$", inspect.getdoc(ranker_class(name)), re.MULTILINE)
-    assert headings == ["Parameters", "Attributes", "References", "Examples"]
+    assert headings[-2:] == ["References", "Examples"]
+    assert headings[:-2] == [h for h in ("Parameters", "Attributes") if h in headings]

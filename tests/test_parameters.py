@@ -2,57 +2,91 @@
 
 import inspect
 import pickle
-import re
 from collections.abc import Mapping, Sequence
-from math import sqrt
+from dataclasses import is_dataclass
 from typing import Literal
 
 import numpy as np
 import pytest
+from documented import default_of, entries, explained, named
 from drawn_forests import one_leaf
 from sklearn.base import clone
 
-from treerank.baselines import BASELINES
+from treerank.baselines import BoostedRanker, LinearRanker, NeuralRanker, StumpRanker
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.feature_parts.networks.linear import Linear
+from treerank.feature_parts.networks.mlp import MLP
+from treerank.feature_parts.networks.network_part import NetworkPart
+from treerank.feature_parts.networks.polynomial import Polynomial
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
+from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.objectives import make_objective
 from treerank.parameters import Count, check_arguments
 from treerank.registry import RANKERS, ranker_class
 
 TREES = [BoostedTrees, HistogramTrees, LightGBMTrees, StreamingTrees, XGBoostTrees]
+NETWORKS = [NetworkPart, Linear, MLP, Polynomial, SoftTrees]
 OTHERS = [QueryKFold, QueryShuffleSplit]
-EVERY = [*TREES, *OTHERS, *map(ranker_class, BASELINES)]
+BASES = [BoostedRanker, LinearRanker, NeuralRanker, StumpRanker]
+OF_RANKERS = [*map(ranker_class, RANKERS), *BASES]
+OF_PARTS = [*map(feature_part_class, FEATURE_PARTS), *TREES, *NETWORKS]
+EVERY = list(dict.fromkeys([*OF_RANKERS, *OF_PARTS, *OTHERS]))
 every = pytest.mark.parametrize("cls", EVERY)
+#: Trees list all of their parameters: each engine reads them in its own way.
+without_trees = pytest.mark.parametrize("cls", [cls for cls in EVERY if cls not in TREES])
 
 
 def signature_of(cls):
     return list(inspect.signature(cls).parameters)
 
 
-def documented_defaults(cls):
-    section = inspect.getdoc(cls).partition("Parameters\n----------\n")[2]
-    section = re.split(r"\n\w+\n-+\n", section)[0]
-    entries = re.findall(r"^(\w+) : (?:.*default=(.+)|.*)$", section, flags=re.MULTILINE)
-    known = {"sqrt": sqrt}
-    return {name: eval(text, known) if text else inspect._empty for name, text in entries}
-
-
 @every
-def test_docstrings_state_every_parameter_with_its_default(cls):
+def test_every_parameter_is_explained_here_or_at_the_nearest_base_with_the_same_default(cls):
     signature = inspect.signature(cls)
-    defaults = {name: parameter.default for name, parameter in signature.parameters.items()}
-    assert documented_defaults(cls) == defaults
+    found = {name: entry for name, (_, entry) in explained(cls, "Parameters").items()}
+    stated = {name: default_of(found[name]) for name in signature.parameters if name in found}
+    assert stated == {name: parameter.default for name, parameter in signature.parameters.items()}
+    assert entries(cls, "Parameters").keys() <= signature.parameters.keys()
+
+
+@without_trees
+@pytest.mark.parametrize("section", ["Parameters", "Attributes"])
+def test_no_entry_repeats_that_of_a_base(cls, section):
+    for base in cls.__mro__[1:]:
+        assert not set(entries(cls, section).values()) & set(entries(base, section).values())
+
+
+@without_trees
+def test_a_docstring_names_the_bases_that_explain_its_other_parameters(cls):
+    found = explained(cls, "Parameters")
+    places = {found[name][0] for name in signature_of(cls)}
+    assert places - {cls} <= named(cls)
+
+
+@pytest.mark.parametrize("cls", OF_RANKERS)
+def test_what_a_ranker_learns_is_explained_here_or_at_a_base_that_is_named(cls):
+    found = explained(cls, "Attributes")
+    assert {found[name][0] for name in cls._learned} - {cls} <= named(cls)
 
 
 @every
+def test_no_field_repeats_that_of_a_base(cls):
+    for name, kind in vars(cls).get("__annotations__", {}).items():
+        for base in filter(is_dataclass, cls.__mro__[1:]):
+            before = base.__dataclass_fields__.get(name)
+            same = before and (before.type, before.default) == (kind, vars(cls).get(name))
+            assert name == "_" or not same, (name, base)
+
+
+@pytest.mark.parametrize("cls", [cls for cls in EVERY if signature_of(cls)])
 def test_all_parameters_but_the_first_are_keywords_and_all_have_types(cls):
     first, *others = inspect.signature(cls).parameters.values()
-    assert {p.kind for p in others} == {inspect.Parameter.KEYWORD_ONLY}
+    assert {p.kind for p in others} <= {inspect.Parameter.KEYWORD_ONLY}
     assert all(p.annotation is not p.empty for p in (first, *others))
     with pytest.raises(TypeError, match="unexpected keyword argument 'n_estimator'"):
         cls(**{first.name: 3}, n_estimator=3)

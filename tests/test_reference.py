@@ -4,6 +4,10 @@ import importlib.util
 from pathlib import Path
 
 import pytest
+from documented import explained
+
+from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
+from treerank.registry import RANKERS, ranker_class
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,6 +30,16 @@ def test_every_exported_name_has_one_page(pages, tmp_path):
         text = (tmp_path / "packages" / f"{package}.rst").read_text(encoding="utf-8")
         for exported in objects.values():
             assert f"`~{pages.homes()[id(exported)]}`" in text
+
+
+def test_every_class_that_explains_a_parameter_or_an_attribute_has_a_page(pages):
+    classes = [*map(ranker_class, RANKERS), *map(feature_part_class, FEATURE_PARTS)]
+    entries = [
+        explained(cls, section) for cls in classes for section in ("Parameters", "Attributes")
+    ]
+    places = {place for found in entries for place, _ in found.values()}
+    of_treerank = {place for place in places if place.__module__.startswith("treerank")}
+    assert [p for p in of_treerank if not pages.exported_name(f"{p.__module__}.{p.__name__}")] == []
 
 
 def test_an_object_is_known_by_its_shortest_path(pages):

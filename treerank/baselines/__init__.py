@@ -1,6 +1,6 @@
-"""Baselines: the rankers of the literature.
+"""Baselines: the rankers of the literature, and the base classes that they derive from.
 
-To add one, write its module and list it here, in ``BASELINES`` and among the imports for type
+To add a ranker, write its module and list it here, in ``BASELINES`` and among the imports for type
 checkers; ``[torch]`` says that its module imports torch. A module is imported only when its ranker
 is asked for.
 """
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from treerank.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from treerank.baselines.boosted.boosted_ranker import BoostedRanker as BoostedRanker
     from treerank.baselines.boosted.lambdamart import LambdaMART as LambdaMART
     from treerank.baselines.boosted.mart import MART as MART
     from treerank.baselines.linear.adarank import AdaRank as AdaRank
@@ -18,18 +19,21 @@ if TYPE_CHECKING:
     from treerank.baselines.linear.iesr_rank import IESRRank as IESRRank
     from treerank.baselines.linear.iesvm_rank import IESVMRank as IESVMRank
     from treerank.baselines.linear.large_margin_prank import LargeMarginPRank as LargeMarginPRank
+    from treerank.baselines.linear.linear_ranker import LinearRanker as LinearRanker
     from treerank.baselines.linear.prank import PRank as PRank
     from treerank.baselines.linear.quadratic_prank import QuadraticPRank as QuadraticPRank
     from treerank.baselines.linear.ranksvm import RankSVM as RankSVM
     from treerank.baselines.neural.lambdarank import LambdaRank as LambdaRank
     from treerank.baselines.neural.listnet import ListNet as ListNet
     from treerank.baselines.neural.listnet_star import ListNetStar as ListNetStar
+    from treerank.baselines.neural.neural_ranker import NeuralRanker as NeuralRanker
     from treerank.baselines.neural.ranknet import RankNet as RankNet
     from treerank.baselines.neural.ranknet_star import RankNetStar as RankNetStar
     from treerank.baselines.neural.rankprop import RankProp as RankProp
     from treerank.baselines.sortnet.sortnet import SortNet as SortNet
     from treerank.baselines.stumps.frank import FRank as FRank
     from treerank.baselines.stumps.rankboost import RankBoost as RankBoost
+    from treerank.baselines.stumps.stump_ranker import StumpRanker as StumpRanker
 
 BASELINES = {
     "AdaRank": "treerank.baselines.linear.adarank:AdaRank",
@@ -54,6 +58,14 @@ BASELINES = {
     "SortNet": "treerank.baselines.sortnet.sortnet:SortNet [torch]",
 }
 
+#: With the base classes, which are no rankers by themselves.
+_EXPORTS = BASELINES | {
+    "BoostedRanker": "treerank.baselines.boosted.boosted_ranker:BoostedRanker",
+    "LinearRanker": "treerank.baselines.linear.linear_ranker:LinearRanker",
+    "NeuralRanker": "treerank.baselines.neural.neural_ranker:NeuralRanker [torch]",
+    "StumpRanker": "treerank.baselines.stumps.stump_ranker:StumpRanker",
+}
+
 if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows
-    __getattr__, __dir__ = lazy_names(__name__, BASELINES)
+    __getattr__, __dir__ = lazy_names(__name__, _EXPORTS)
     __all__ = __dir__()

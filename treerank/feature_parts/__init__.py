@@ -1,1 +1,19 @@
-"""Feature parts: functions from a document to one or more numbers, of any kind."""
+"""Feature parts: functions from a document to one or more numbers, of any kind.
+
+To write a part that is a torch network, derive it from :class:`NetworkPart`.
+"""
+
+from typing import TYPE_CHECKING
+
+from treerank.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from treerank.feature_parts.networks.network_part import NetworkPart as NetworkPart
+
+_EXPORTS = {
+    "NetworkPart": "treerank.feature_parts.networks.network_part:NetworkPart [torch]",
+}
+
+if not TYPE_CHECKING:  # type checkers would take any name for one that __getattr__ knows
+    __getattr__, __dir__ = lazy_names(__name__, _EXPORTS)
+    __all__ = __dir__()

@@ -61,7 +61,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     """A feature part fitted to an objective.
 
     The class attributes are defaults of the settings of the objective, the head and the feature
-    part. They are explained at :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
+    part. They are explained at :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. The
+    other attributes are those of :class:`~treerank.rankers.ranker.Ranker`.
 
     Attributes
     ----------
@@ -71,6 +72,14 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         ``{"validation": {name of the metric: one value per iteration}}``, given an ``eval_set``.
     best_iteration_ : int
         Number of iterations that are kept.
+
+    Examples
+    --------
+    >>> class HingeLine(DirectRanker):
+    ...     feature_part, loss = "line", "squared_hinge"
+    >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
+    >>> HingeLine().fit(X, y, qid).rank(X, qid)
+    array([3, 2, 1, 2, 1])
     """
 
     _learned: ClassVar = {

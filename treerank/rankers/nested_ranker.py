@@ -41,6 +41,8 @@ class NestedRanker(Ranker):
     An ``eval_set`` is given to rankers whose ``fit`` takes one, so that each may stop early.
     Further stages get those of its documents that reach them.
 
+    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`.
+
     Parameters
     ----------
     ranker : estimator
@@ -48,9 +50,6 @@ class NestedRanker(Ranker):
     sizes : sequence of int, default=(20,)
         Number of documents of an average query that the second stage ranks, the third and so on;
         falling.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
     random_state : int, RandomState instance or None, default=None
         Seed of the rankers that have no seed of their own.
 

@@ -55,23 +55,22 @@ class Ranker(Scoring):
     :class:`~treerank.rankers.held_out.HeldOut`, for early stopping. ``_scores(X)`` is that of
     :class:`~treerank.rankers.scoring.Scoring`.
 
-    A subclass may have ``tau``, ``metric``, ``calibration``, ``clicks`` and ``random_state`` as
-    parameters. Otherwise the defaults here apply.
+    A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
+    :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold.
+
+    Parameters
+    ----------
+    metric : str or Metric, default="ndcg@10"
+        Metric that ``score`` measures and early stopping watches on the ``eval_set``.
+    calibration : {"eval_set", None} or float, default="eval_set"
+        Documents that the steepness of ``predict_pair_proba`` is fitted to. "eval_set": those of
+        ``eval_set`` if there is one. A float: this share of the queries, which is kept out of
+        training. None, or "eval_set" without one: the steepness is that of the loss, or 1.
+    random_state : int, RandomState instance or None, default=None
+        Seed of all random numbers.
 
     Attributes
     ----------
-    tau : str
-        Function of the difference of two scores in ``compare`` and ``distance``, see
-        :class:`~treerank.rankers.head.AntisymmetricHead`.
-    metric : str or Metric
-        Metric that ``score`` measures and early stopping watches.
-    calibration : {"eval_set", None} or float
-        Documents that pair probabilities are calibrated on: those of ``eval_set``, none, or a
-        share of the queries, which is kept out of training.
-    clicks : ClickRelevance or None
-        What estimates relevance from clicks, if ``fit`` gets positions.
-    random_state : int, RandomState instance or None
-        Seed of all random numbers.
     head_ : AntisymmetricHead
         Compares two documents.
     steepness_ : float

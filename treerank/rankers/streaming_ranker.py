@@ -15,16 +15,15 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 class StreamingRanker(TreeDirectRanker):
     """Learn to rank from a stream: batches of whole queries, each used once.
 
+    All other parameters, and the attributes, are those of
+    :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
+
     Parameters
     ----------
     feature_part : {"streaming"} or feature part, default="streaming"
         Feature part with a method ``partial_fit``:
         :class:`~treerank.feature_parts.histogram.streaming.StreamingTrees`, which grow with every
         batch, or a network, which trains for one epoch on each.
-    loss, weight, pairs, tau, sigma, target_margin, k, gain, threshold, smoothing, \
-query_normalization, per_level, label_weights, label_limits, metric, head_penalty, head_alpha, \
-calibration, clicks, warm_start, random_state
-        The parameters of :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`.
 
     Examples
     --------

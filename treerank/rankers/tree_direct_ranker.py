@@ -36,6 +36,10 @@ class TreeDirectRanker(DirectRanker):
 
     Rows may come in any order and queries may have any names: the model is the same, bit for bit.
 
+    ``metric`` and ``calibration`` are parameters of every ranker, explained at
+    :class:`~treerank.rankers.ranker.Ranker`. The attributes are explained there and at
+    :class:`~treerank.rankers.direct_ranker.DirectRanker`.
+
     Parameters
     ----------
     feature_part : str, feature part or list of them, default="lightgbm"
@@ -92,8 +96,6 @@ class TreeDirectRanker(DirectRanker):
         label may lose, compared to a feature part fitted to this label alone, on the training
         documents. The other labels are raised as far as the limits allow. The factors of limited
         labels adapt in every iteration. Each limit costs one more fit.
-    metric : str or Metric, default="ndcg@10"
-        Metric that ``score`` measures and early stopping watches on ``eval_set``.
     head_penalty : {"l2", "l1"}, default="l2"
         Penalty on the weight w of the head, if the feature part has several outputs. "l1" prunes
         outputs.
@@ -101,10 +103,6 @@ class TreeDirectRanker(DirectRanker):
         Strength of this penalty; None is 10 under "l2" and 0.1 under "l1". See
         :func:`treerank.feature_parts.linear.head_fitting.fit_head` and
         :mod:`treerank.feature_parts.engines.tree_outputs`.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that the steepness of ``predict_pair_proba`` is fitted to. "eval_set": those of
-        ``eval_set`` if there is one. A float: this share of the queries, which is kept out of
-        training. None, or "eval_set" without one: the steepness is that of the loss.
     clicks : ClickRelevance, default=None
         What estimates the relevance of documents if ``fit`` gets positions, such as
         ``ClickRelevance(propensities=...)``. None is ``ClickRelevance()``, see
@@ -115,28 +113,6 @@ class TreeDirectRanker(DirectRanker):
     random_state : int, RandomState instance or None, default=None
         Seed of the random numbers of the objective, of the queries kept out for calibration, and
         of the feature part if it has no seed of its own.
-
-    Attributes
-    ----------
-    feature_part_ : feature part
-        The fitted feature part.
-    head_ : AntisymmetricHead
-        Compares two documents.
-    steepness_ : float
-        Factor from a difference of scores to the log odds of a pair.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: one value per iteration}}``, given an ``eval_set``.
-    best_iteration_ : int
-        Number of iterations that are kept.
-    propensities_ : ndarray of shape (n_positions,) or None
-        How likely each position is examined, over the first one, if ``fit`` got positions. That of
-        a position without documents is NaN.
-    columns_ : Columns
-        The columns that are categories.
-    n_features_in_ : int
-        Number of features.
-    feature_names_in_ : ndarray of str
-        Names of the features, if ``X`` had names.
 
     References
     ----------

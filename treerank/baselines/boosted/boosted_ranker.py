@@ -24,6 +24,9 @@ _OF_TREES = (
 class BoostedRanker(DirectRanker):
     """A ranker on :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
 
+    ``metric`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`, with
+    the other attributes.
+
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
@@ -47,16 +50,12 @@ class BoostedRanker(DirectRanker):
         Stop after so many trees without a better ``metric`` on the ``eval_set``, and keep those up
         to the best one. "auto" is ``2.5 / learning_rate`` with an ``eval_set``, and smooths the
         values before it compares them. None keeps all trees.
-    metric : str or Metric, default="ndcg@10"
-        Metric that ``score`` measures and early stopping watches.
     tree_options : dict, default=None
         Further parameters of :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the trees of the last fit, up to ``n_estimators``.
     n_jobs : int, default=None
         Number of threads; None is all cores, or in a worker of joblib its share of them.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers.
 
     Attributes
     ----------
@@ -66,6 +65,17 @@ class BoostedRanker(DirectRanker):
         ``{"validation": {name of the metric: one value per tree}}``, given an ``eval_set``.
     best_iteration_ : int
         Number of trees kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class FidelityMART(BoostedRanker):
+    ...     loss = "fidelity"
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(400, 3)), np.repeat(np.arange(20), 20)
+    >>> y = (X[:, 0] > 0).astype(int)
+    >>> FidelityMART(20, learning_rate=0.1, random_state=0).fit(X, y, qid).score(X, y, qid) > 0.95
+    True
     """
 
     n_estimators: Auto | Count = "auto"

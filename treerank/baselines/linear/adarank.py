@@ -40,6 +40,9 @@ class AdaRank(LinearRanker):
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
+    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`, ``mean_`` at
+    :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+
     Parameters
     ----------
     metric : str or Metric, default="ndcg@10"
@@ -60,16 +63,11 @@ class AdaRank(LinearRanker):
     early_stopping_rounds : int or None, default=None
         Stop after so many rounds without a better value on ``eval_set``, and keep the rounds up
         to the best; ``None`` keeps all.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in the units of ``X``, without the stumps.
-    mean_ : ndarray of shape (n_features,)
-        Mean of each feature over the training documents.
     stumps_ : dict
         Arrays of the features, the thresholds in standard units and the weights of the stumps.
     evals_result_ : dict

@@ -26,6 +26,9 @@ class CoordinateAscent(LinearRanker):
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
+    ``calibration`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`,
+    ``coef_`` and ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+
     Parameters
     ----------
     metric : str or Metric, default="ndcg@10"
@@ -39,18 +42,6 @@ class CoordinateAscent(LinearRanker):
         twice as long.
     tolerance : float, default=0.001
         An ascent ends when a sweep gains less.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the orders and of the queries set aside for calibration.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Weight of each feature, in the units of ``X``.
-    mean_ : ndarray of shape (n_features,)
-        Mean of each feature over the training documents.
 
     References
     ----------

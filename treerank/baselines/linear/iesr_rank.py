@@ -15,30 +15,7 @@ class IESRRank(ESRank):
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
-    Parameters
-    ----------
-    n_generations : int, default=1300
-        Number of children, one per generation.
-    metric : str or Metric, default="ndcg@10"
-        Metric to optimize; ``score`` measures it and early stopping watches it.
-    early_stopping_rounds : int or None, default=None
-        Stop after so many generations without a better value on ``eval_set``, and go back to the
-        best parent; ``None`` keeps the last.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all moves and of the queries set aside for calibration.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Weight of each feature, in the units of ``X``.
-    mean_ : ndarray of shape (n_features,)
-        Mean of each feature over the training documents.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: one value per better child}}``, given an
-        ``eval_set``.
+    The parameters and attributes are those of :class:`~treerank.baselines.linear.es_rank.ESRank`.
 
     References
     ----------

@@ -18,37 +18,15 @@ class LargeMarginPRank(PRank):
 
     ``fit`` refuses weights of any kind.
 
+    All other parameters, and the attributes, are those of
+    :class:`~treerank.baselines.linear.prank.PRank`.
+
     Parameters
     ----------
     n_perceptrons : int, default=100
         Number of perceptrons.
     share : float, default=0.3
         Probability that a document is shown to a perceptron, drawn again in every epoch.
-    n_epochs : int, default=100
-        Largest number of times that all documents are shown.
-    early_stopping_rounds : int, default=10
-        Stop after so many epochs without a better one: by the metric on ``eval_set`` if there is
-        one, otherwise by the errors made while learning. The best epoch is kept.
-    metric : str or Metric, default="ndcg@10"
-        Metric that ``score`` measures and early stopping watches on ``eval_set``.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the orders and shares of documents.
-
-    Attributes
-    ----------
-    coef_ : ndarray of shape (n_features,)
-        Weight of each feature, in the units of ``X``.
-    mean_ : ndarray of shape (n_features,)
-        Mean of each feature over the training documents.
-    levels_ : ndarray of shape (n_levels,)
-        The labels, rising.
-    thresholds_ : ndarray of shape (n_levels - 1,)
-        Scores that separate the levels, rising.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
 
     References
     ----------

@@ -25,12 +25,23 @@ from treerank.terms.terms import Terms, no_trees
 class LinearRanker(Ranker):
     """A ranker with the scores ``(X - mean_) @ coef_``, where a missing value adds nothing.
 
+    The other attributes are those of :class:`~treerank.rankers.ranker.Ranker`.
+
     Attributes
     ----------
     coef_ : ndarray of shape (n_features,)
         Weight of each feature, in the units of ``X``; 0 for a constant one.
     mean_ : ndarray of shape (n_features,)
         Mean of each feature over the training documents.
+
+    Examples
+    --------
+    >>> class LabelCovariance(LinearRanker):
+    ...     def _weigh(self, data, scale, held_out, seed):
+    ...         return scale.by_row(data.X, data.rows).T @ (data.y - data.y.mean())
+    >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
+    >>> LabelCovariance().fit(X, y, qid).rank(X, qid)
+    array([3, 2, 1, 2, 1])
     """
 
     _learned: ClassVar[dict[str, Rule]] = {

@@ -31,6 +31,10 @@ class PRank(LinearRanker):
 
     ``fit`` refuses weights of any kind.
 
+    ``metric``, ``calibration`` and ``random_state`` are explained at
+    :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and ``mean_`` at
+    :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+
     Parameters
     ----------
     n_epochs : int, default=100
@@ -38,20 +42,9 @@ class PRank(LinearRanker):
     early_stopping_rounds : int, default=10
         Stop after so many epochs without a better one: by the metric on ``eval_set`` if there is
         one, otherwise by the errors made while learning. The best epoch is kept.
-    metric : str or Metric, default="ndcg@10"
-        Metric that ``score`` measures and early stopping watches on ``eval_set``.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order of documents in each epoch.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Weight of each feature, in the units of ``X``.
-    mean_ : ndarray of shape (n_features,)
-        Mean of each feature over the training documents.
     levels_ : ndarray of shape (n_levels,)
         The labels, rising.
     thresholds_ : ndarray of shape (n_levels - 1,)

@@ -17,35 +17,15 @@ class QuadraticPRank(PRank):
 
     ``fit`` refuses weights of any kind.
 
-    Parameters
-    ----------
-    n_epochs : int, default=100
-        Largest number of times that all documents are shown.
-    early_stopping_rounds : int, default=10
-        Stop after so many epochs without a better one: by the metric on ``eval_set`` if there is
-        one, otherwise by the errors made while learning. The best epoch is kept.
-    metric : str or Metric, default="ndcg@10"
-        Metric that ``score`` measures and early stopping watches on ``eval_set``.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the order of documents in each epoch.
+    The parameters, and the other attributes, are those of
+    :class:`~treerank.baselines.linear.prank.PRank`.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features + n_features * (n_features + 1) / 2,)
         Weights of the standard features, then of their products (0, 0), (0, 1), ..., (1, 1), ...
-    mean_ : ndarray of shape (n_features,)
-        Mean of each feature over the training documents.
     inverse_ : ndarray of shape (n_features,)
         One over the standard deviation of each feature; 0 for a constant one.
-    levels_ : ndarray of shape (n_levels,)
-        The labels, rising.
-    thresholds_ : ndarray of shape (n_levels - 1,)
-        Scores that separate the levels, rising.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
 
     References
     ----------

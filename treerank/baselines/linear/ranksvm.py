@@ -28,6 +28,9 @@ class RankSVM(LinearRanker):
 
     ``fit`` takes weights of documents and queries, and refuses a list of pairs.
 
+    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and
+    ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+
     Parameters
     ----------
     C : float, default=1.0
@@ -40,18 +43,11 @@ class RankSVM(LinearRanker):
         Stop when the objective is certain to be within this share of the optimum.
     max_iter : int, default=100
         Largest number of Newton steps; a ConvergenceWarning says when they were too few.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
     random_state : int, RandomState instance or None, default=None
         Seed of the queries set aside for calibration.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Weight of each feature, in the units of ``X``.
-    mean_ : ndarray of shape (n_features,)
-        Mean of each feature over the training documents.
     objective_ : float
         Value of the objective at these weights.
     n_iter_ : int

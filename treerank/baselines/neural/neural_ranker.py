@@ -1,8 +1,8 @@
 """Neural rankers: a multilayer perceptron fitted to an objective.
 
 Most neural rankers of the literature differ in the objective and in how it is minimized. To add
-one, derive a dataclass from :class:`NeuralRanker`, name the objective in class attributes, repeat
-the fields that have another default, and list it in :mod:`treerank.baselines`.
+one, derive a dataclass from :class:`NeuralRanker`, name the objective in class attributes, give
+the fields and parameters that differ, and list it in :mod:`treerank.baselines`.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,9 @@ class NeuralRanker(DirectRanker):
 
     The parameters of gradient descent are explained at
     :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+
+    ``metric``, ``calibration`` and ``random_state`` are explained at
+    :class:`~treerank.rankers.ranker.Ranker`, with the other attributes.
 
     Parameters
     ----------
@@ -60,15 +63,8 @@ class NeuralRanker(DirectRanker):
     early_stopping_rounds : int, default=None
         Stop after so many epochs without a better ``metric`` on the ``eval_set``; None never
         stops.
-    metric : str or Metric, default="ndcg@10"
-        Metric that ``score`` measures and early stopping watches.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the network of the last fit.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers.
 
     Attributes
     ----------
@@ -78,6 +74,16 @@ class NeuralRanker(DirectRanker):
         ``{"validation": {name of the metric: one value per epoch}}``, given an ``eval_set``.
     best_iteration_ : int
         Number of epochs kept.
+
+    Examples
+    --------
+    >>> @dataclass(eq=False, repr=False)
+    ... class FidelityNet(NeuralRanker):
+    ...     loss = "fidelity"
+    ...     learning_rate: float = 0.01
+    >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
+    >>> FidelityNet(random_state=0).fit(X, y, qid).rank(X, qid)
+    array([3, 2, 1, 2, 1])
     """
 
     hidden: Sequence[int] = (64, 32)

@@ -54,6 +54,9 @@ class SortNet(Ranker):
     of the training documents, so sorting by it may give another order. ``fit`` takes weights of
     documents and queries, and refuses a list of pairs.
 
+    ``calibration`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`,
+    with the other attributes.
+
     Parameters
     ----------
     n_hidden : int, default=20
@@ -68,11 +71,6 @@ class SortNet(Ranker):
         Learning rate of Adam.
     metric : str or Metric, default="map"
         Quality of a ranking, such as "map", "p@10" or "ndcg@10"; ``score`` measures it, too.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers.
 
     Attributes
     ----------

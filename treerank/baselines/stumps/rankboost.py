@@ -24,34 +24,8 @@ class RankBoost(StumpRanker):
     The weight alpha is chosen in the third way of the paper. ``fit`` takes weights of documents,
     of queries and of your own pairs.
 
-    Parameters
-    ----------
-    n_estimators : int, default=300
-        Largest number of stumps.
-    n_thresholds : int, default=254
-        Number of thresholds per feature, at its quantiles.
-    metric : str or Metric, default="ndcg@10"
-        Metric that ``score`` measures and early stopping watches.
-    early_stopping_rounds : int or None, default=None
-        Stop after so many stumps without a better ``metric`` on the ``eval_set``, and keep those
-        up to the best; None never stops.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
-    random_state : int, RandomState instance or None, default=None
-        Seed of the queries set aside for calibration.
-
-    Attributes
-    ----------
-    stumps_ : dict
-        Arrays of the features, the thresholds, the outputs for missing values and the weights of
-        the stumps.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: one value per stump}}``, given an ``eval_set``.
-    best_iteration_ : int
-        Number of stumps kept.
-    feature_importances_ : ndarray of shape (n_features,)
-        Share of each feature in the weights of the stumps.
+    The parameters and attributes are those of
+    :class:`~treerank.baselines.stumps.stump_ranker.StumpRanker`.
 
     References
     ----------

@@ -32,20 +32,18 @@ class StumpRanker(Ranker):
 
     ``fit`` takes weights of documents, of queries and of your own pairs.
 
+    ``metric`` and ``calibration`` are explained at :class:`~treerank.rankers.ranker.Ranker`, with
+    the other attributes.
+
     Parameters
     ----------
     n_estimators : int, default=300
         Largest number of stumps.
     n_thresholds : int, default=254
         Number of thresholds per feature, at its quantiles.
-    metric : str or Metric, default="ndcg@10"
-        Metric that ``score`` measures and early stopping watches.
     early_stopping_rounds : int or None, default=None
         Stop after so many stumps without a better ``metric`` on the ``eval_set``, and keep those
         up to the best; None never stops.
-    calibration : {"eval_set", None} or float, default="eval_set"
-        Documents that pair probabilities are calibrated on; a float sets aside that share of the
-        queries.
     random_state : int, RandomState instance or None, default=None
         Seed of the queries set aside for calibration.
 
@@ -60,6 +58,19 @@ class StumpRanker(Ranker):
         Number of stumps kept.
     feature_importances_ : ndarray of shape (n_features,)
         Share of each feature in the weights of the stumps.
+
+    Examples
+    --------
+    >>> class SmallSteps(StumpRanker):
+    ...     _objective = {"loss": "logistic"}
+    ...
+    ...     def _step(self, descent, is_above, r):
+    ...         step = 0.1 if r > 0 else -0.1
+    ...         descent.move_to(descent.scores + step * is_above)
+    ...         return step
+    >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
+    >>> SmallSteps(n_estimators=20).fit(X, y, qid).rank(X, qid)
+    array([3, 2, 1, 2, 1])
     """
 
     _learned: ClassVar = {

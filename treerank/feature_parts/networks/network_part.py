@@ -125,8 +125,9 @@ class NetworkPart(BaseEstimator):
         Number of epochs kept.
     evals_result_ : dict
         ``{"validation": {name of the metric: values}}``, one value per epoch.
-    n_features_in_, n_outputs_, n_scores_ : int
-        Columns of X, columns of ``transform``, and outputs of the objective.
+    n_features_in_, n_scores_ : int
+        Number of columns of ``X``, and of outputs of the objective. ``n_outputs_`` is the number of
+        columns of ``transform``.
 
     Examples
     --------

@@ -92,6 +92,9 @@ class SoftTrees(NetworkPart):
     With a narrow band (small ``gamma``), splits move more in training and fit the training queries
     more closely. Choose ``gamma`` by validation.
 
+    All other parameters and attributes are those of
+    :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
+
     Parameters
     ----------
     n_estimators : int, default=64
@@ -121,41 +124,6 @@ class SoftTrees(NetworkPart):
     conditional : {"auto", "always", "never"}, default="auto"
         Whether ``transform`` follows only the nodes that a document can reach. "auto" decides
         at the end of ``fit``, by what is less work.
-    n_outputs : int, default=1
-        Width of f(x). The weights of several outputs in the score are trained with them.
-    n_epochs : int, default=50
-        How often each document is shown; with ``warm_start`` the total of all fits.
-    batch_size : int, default=512
-        Documents of a batch.
-    batches : {"queries", "pairs"}, default="queries"
-        What a batch consists of: queries with all of their pairs, or pairs drawn at random.
-    optimizer : {"adam", "adamw", "sgd"}, default="adam"
-        Method of gradient descent.
-    learning_rate : float, default=0.001
-        Length of the first steps.
-    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default=None
-        How the learning rate falls; None keeps it. The formulas are at
-        :class:`~treerank.feature_parts.networks.network_part.NetworkPart`.
-    decay_rate : float, default=0.5
-        How much the learning rate falls.
-    decay_epochs : float, default=10
-        Number of epochs in which it falls by so much.
-    momentum : float, default=0.0
-        Momentum of "sgd".
-    weight_decay : float, default=0.0
-        L2 penalty on the weights.
-    gradient_clip : float, default=None
-        Longest gradient; a longer one is shortened. None changes no gradient.
-    standardize : bool, default=True
-        Whether features are standardized first.
-    early_stopping_rounds : int, default=None
-        Number of epochs without a better value on ``validation`` after which training stops.
-    warm_start : bool, default=False
-        Whether ``fit`` goes on from the last fit.
-    device : {"auto", "cpu", "cuda"}, default="auto"
-        Where to train; "auto" takes a GPU if there is one.
-    random_state : int, RandomState instance or None, default=None
-        Seed of all random numbers.
 
     Attributes
     ----------
