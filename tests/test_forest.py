@@ -99,7 +99,7 @@ def test_an_engine_scores_only_what_no_forest_can(monkeypatch):
     on_card = fitted(XGBoostTrees).set_params(device="cuda")
     linear.transform(DATA), on_card.transform(DATA)
     assert numbers == [len(DATA)] * 2
-    with pytest.raises(ValueError, match="output must be 'score' with trees that no forest holds"):
+    with pytest.raises(ValueError, match="output must be 'score' with linear_tree"):
         linear.set_params(output="trees").transform(DATA)
 
 

@@ -78,7 +78,7 @@ def _n_tree_values(part: Any) -> int:
 def _forest(part: Any) -> Forest:
     if part.read_forest is None:
         raise ValueError(
-            "output must be 'score' with trees that no forest holds, such as those of linear_tree; "
+            "output must be 'score' with linear_tree and other trees that no forest holds; "
             f"got {part.output!r}."
         )
     forest: Forest = part.read_forest
