@@ -76,11 +76,11 @@ def test_what_a_ranker_learns_is_explained_here_or_at_a_base_that_is_named(cls):
 
 @every
 def test_no_field_repeats_that_of_a_base(cls):
+    bases = [base.__dataclass_fields__ for base in filter(is_dataclass, cls.__mro__[1:])]
     for name, kind in vars(cls).get("__annotations__", {}).items():
-        for base in filter(is_dataclass, cls.__mro__[1:]):
-            before = base.__dataclass_fields__.get(name)
-            same = before and (before.type, before.default) == (kind, vars(cls).get(name))
-            assert name == "_" or not same, (name, base)
+        before = next((fields[name] for fields in bases if name in fields), None)
+        same = before and (before.type, before.default) == (kind, vars(cls).get(name))
+        assert name == "_" or not same, name
 
 
 @pytest.mark.parametrize("cls", [cls for cls in EVERY if signature_of(cls)])
