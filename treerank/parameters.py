@@ -67,6 +67,8 @@ class Rule:
         return f"{self.check.__name__}({bounds})"
 
 
+#: Stands for a value that is found from the data.
+Auto = Literal["auto"]
 #: A whole number of at least 1, as large as kernels can count.
 Count = Annotated[int, Rule(check_count, at_most=2**63 - 1)]
 #: A whole number of at least 1 that engines can store in 32 bits.

@@ -7,7 +7,7 @@ see :func:`listening` and :func:`treerank.show_progress`, or given to it as one 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -101,6 +101,21 @@ def listening(listener: Listener, tell: Callable[[str], None] | None = None) -> 
     finally:
         _LISTENER.reset(token)
         _TELLER.reset(teller)
+
+
+def patience_of(rounds: int | str | None, metric: Any, n_iterations: int) -> int | None:
+    """Return after how many iterations without a better value a fit stops.
+
+    "auto" goes through all iterations and keeps the best one, where there is a metric.
+
+    Examples
+    --------
+    >>> patience_of("auto", max, 50), patience_of("auto", None, 50), patience_of(3, max, 50)
+    (50, None, 3)
+    """
+    if rounds == "auto":
+        return None if metric is None else n_iterations
+    return cast(int | None, rounds)
 
 
 class Progress:

@@ -12,7 +12,7 @@ import numpy as np
 from treerank.checks import check_count
 from treerank.metrics.query_measure import measurable
 from treerank.metrics.registry import get_metric
-from treerank.progress import Progress
+from treerank.progress import Progress, patience_of
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
@@ -62,14 +62,14 @@ def measurable_queries(ranker: Ranker, data: TrainingSet) -> TrainingSet | None:
     return found
 
 
-def start_progress(rounds: int | None, held_out: HeldOut | None, total: int) -> Progress:
+def start_progress(rounds: int | str | None, held_out: HeldOut | None, total: int) -> Progress:
     """Return the record of ``total`` steps; refuse early stopping without held-out documents."""
-    if rounds is not None:
+    if rounds not in (None, "auto"):
         check_count("early_stopping_rounds", rounds)
         if held_out is None:
             raise ValueError("eval_set must be given where early_stopping_rounds is; got None.")
     metric = None if held_out is None else held_out.metric
-    return Progress(metric, rounds, total=total)
+    return Progress(metric, patience_of(rounds, metric, total), total=total)
 
 
 def warn_of_constant_model(reason: str, stacklevel: int = 5) -> None:

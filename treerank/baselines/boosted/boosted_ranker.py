@@ -7,10 +7,9 @@ and list it in :mod:`treerank.baselines`.
 from dataclasses import KW_ONLY, dataclass, fields
 
 from treerank.checks import check_choice
-from treerank.feature_parts.engines.auto_sizes import Auto
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.metrics.registry import AnyMetric
-from treerank.parameters import Count, Jobs, Options, Seed
+from treerank.parameters import Auto, Count, Jobs, Options, Seed
 from treerank.rankers.direct_ranker import DirectRanker
 
 #: Parameters that go to the trees as they are.

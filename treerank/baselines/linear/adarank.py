@@ -29,7 +29,7 @@ from treerank.baselines.training_checks import (
 from treerank.files.states import array, count, entries, history
 from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import AnyMetric, get_metric
-from treerank.parameters import Count, Positive, Rule, Size
+from treerank.parameters import Auto, Count, Positive, Rule, Size
 from treerank.rankers.calibration import Calibration
 from treerank.terms.terms import Terms
 
@@ -60,9 +60,9 @@ class AdaRank(LinearRanker):
     max_consecutive : int or None, default=5
         A weak ranker that is chosen so many times in a row without effect is excluded until
         another one is chosen [2]_; ``None`` excludes none.
-    early_stopping_rounds : int or None, default=None
+    early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many rounds without a better value on ``eval_set``, and keep the rounds up
-        to the best; ``None`` keeps all.
+        to the best. "auto" keeps the best of all, given an ``eval_set``. None keeps all.
 
     Attributes
     ----------
@@ -112,7 +112,7 @@ class AdaRank(LinearRanker):
     n_thresholds: Count = 10
     tolerance: Positive | None = 0.002
     max_consecutive: Size | None = 5
-    early_stopping_rounds: Count | None = None
+    early_stopping_rounds: Auto | Count | None = "auto"
     calibration: Calibration = "eval_set"
 
     def _weigh(self, data, scale, held_out, seed):

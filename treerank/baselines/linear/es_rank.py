@@ -21,7 +21,7 @@ from treerank.baselines.training_checks import (
 from treerank.files.states import history
 from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import AnyMetric, get_metric
-from treerank.parameters import Count, Seed
+from treerank.parameters import Auto, Count, Seed
 from treerank.rankers.calibration import Calibration
 
 #: Logarithm of the largest factor of a step; a Cauchy number has no bound.
@@ -43,9 +43,9 @@ class ESRank(LinearRanker):
         Number of children, one per generation.
     metric : str or Metric, default="ndcg@10"
         Metric to optimize; ``score`` measures it and early stopping watches it.
-    early_stopping_rounds : int or None, default=None
+    early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many generations without a better value on ``eval_set``, and go back to the
-        best parent; ``None`` keeps the last.
+        best parent. "auto" takes the best of all, given an ``eval_set``. None keeps the last.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class ESRank(LinearRanker):
     _: KW_ONLY
     n_generations: Count = 1300
     metric: AnyMetric = "ndcg@10"
-    early_stopping_rounds: Count | None = None
+    early_stopping_rounds: Auto | Count | None = "auto"
     calibration: Calibration = "eval_set"
     random_state: Seed = None
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
-from treerank.parameters import Count, Seed
+from treerank.parameters import Auto, Count, Seed
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.direct_ranker import DirectRanker
 
@@ -60,9 +60,9 @@ class NeuralRanker(DirectRanker):
         Whether features are standardized first.
     device : {"auto", "cpu", "cuda"}, default="auto"
         Where to train; "auto" takes a GPU if there is one.
-    early_stopping_rounds : int, default=None
-        Stop after so many epochs without a better ``metric`` on the ``eval_set``; None never
-        stops.
+    early_stopping_rounds : int, "auto" or None, default="auto"
+        Stop after so many epochs without a better ``metric`` on the ``eval_set``, and keep the
+        best one. "auto" keeps the best of all, given an ``eval_set``. None keeps the last.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the network of the last fit.
 
@@ -103,7 +103,7 @@ class NeuralRanker(DirectRanker):
     gradient_clip: float | None = None
     standardize: bool = True
     device: str = "auto"
-    early_stopping_rounds: Count | None = None
+    early_stopping_rounds: Auto | Count | None = "auto"
     metric: AnyMetric = "ndcg@10"
     calibration: Calibration = "eval_set"
     warm_start: bool = False

@@ -20,7 +20,7 @@ from treerank.imports.growing import GrowingForest
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_for
 from treerank.objectives.base import Objective
-from treerank.parameters import Count, Rule, Seed
+from treerank.parameters import Auto, Count, Rule, Seed
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.ranker import Ranker
 from treerank.terms.terms import Terms
@@ -41,9 +41,9 @@ class StumpRanker(Ranker):
         Largest number of stumps.
     n_thresholds : int, default=254
         Number of thresholds per feature, at its quantiles.
-    early_stopping_rounds : int or None, default=None
+    early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many stumps without a better ``metric`` on the ``eval_set``, and keep those
-        up to the best; None never stops.
+        up to the best. "auto" keeps the best of all, given an ``eval_set``. None keeps all.
     random_state : int, RandomState instance or None, default=None
         Seed of the queries set aside for calibration.
 
@@ -91,7 +91,7 @@ class StumpRanker(Ranker):
     n_estimators: Count = 300
     n_thresholds: Annotated[int, Rule(check_count, at_most=MAX_THRESHOLDS)] = MAX_THRESHOLDS
     metric: AnyMetric = "ndcg@10"
-    early_stopping_rounds: Count | None = None
+    early_stopping_rounds: Auto | Count | None = "auto"
     calibration: Calibration = "eval_set"
     random_state: Seed = None
 

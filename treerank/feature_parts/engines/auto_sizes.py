@@ -6,11 +6,10 @@ of rows, nor threads, nor time. Few queries want few leaves, and many queries wa
 """
 
 import math
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from treerank.checks import check_number
 
-Auto = Literal["auto"]
 #: Documents that tell as much as a query, where there is fewer than one query for them.
 _DOCUMENTS_PER_QUERY = 100
 #: Leaves for 300 queries, and the power of the number of queries that leaves grow with.

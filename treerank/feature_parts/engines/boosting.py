@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count, check_sequence, shown
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.auto_sizes import Auto, Sizes, auto_sizes
+from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
 from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.growth_task import GrowthTask
@@ -33,6 +33,7 @@ from treerank.forests.forest import Forest
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.objectives.base import Objective
 from treerank.parameters import (
+    Auto,
     Count,
     Jobs,
     LearningRate,

@@ -9,7 +9,7 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.auto_sizes import Auto, Sizes
+from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
 from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
 from treerank.feature_parts.engines.column_arguments import (
@@ -23,7 +23,7 @@ from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.reading_order import in_reading_order
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
-from treerank.parameters import Options, Rule
+from treerank.parameters import Auto, Options, Rule
 from treerank.progress import Progress
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from scipy.sparse import issparse
 
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.auto_sizes import Auto, Sizes
+from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees
 from treerank.feature_parts.engines.column_arguments import Groups, engine_names
 from treerank.feature_parts.engines.engine_params import check_engine_params
@@ -24,7 +24,7 @@ from treerank.feature_parts.rows import Rows, stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
 from treerank.objectives.base import name_of
-from treerank.parameters import NotNegative, Options, Rule
+from treerank.parameters import Auto, NotNegative, Options, Rule
 from treerank.team import current_team
 
 if TYPE_CHECKING:

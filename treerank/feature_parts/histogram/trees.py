@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from treerank.checks import check_count
-from treerank.feature_parts.engines.auto_sizes import Auto, Sizes
+from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.engines.growth_task import GrowthTask
@@ -21,7 +21,7 @@ from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.inputs.batched import BatchedMatrix
 from treerank.numerics.threads import kernel_threads
-from treerank.parameters import NotNegative, Rule, Share, Size
+from treerank.parameters import Auto, NotNegative, Rule, Share, Size
 
 #: Smallest sum of hessians of a leaf, whatever ``min_child_weight`` is: against division by zero.
 _LEAST_WEIGHT = 1e-15

@@ -39,6 +39,7 @@ from treerank.feature_parts.rows import Rows, as_rows
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
 from treerank.parameters import (
+    Auto,
     Count,
     LearningRate,
     NotNegative,
@@ -47,7 +48,7 @@ from treerank.parameters import (
     Seed,
     check_parameters,
 )
-from treerank.progress import Progress
+from treerank.progress import Progress, patience_of
 from treerank.terms.network import Network
 from treerank.terms.terms import Terms, no_trees
 
@@ -104,9 +105,10 @@ class NetworkPart(BaseEstimator):
     standardize : bool, default=True
         Whether each feature is shifted and scaled to mean 0 and standard deviation 1 over the
         training rows. Missing values become 0 after that, the mean.
-    early_stopping_rounds : int, default=None
+    early_stopping_rounds : int, "auto" or None, default="auto"
         Number of epochs without a better value on ``validation`` after which training stops. The
-        weights of the best epoch are kept.
+        weights of the best epoch are kept. "auto" keeps the best of all, with ``validation``. None
+        keeps the last.
     warm_start : bool, default=False
         Whether ``fit`` goes on from the last fit.
     device : {"auto", "cpu", "cuda"}, default="auto"
@@ -160,7 +162,7 @@ class NetworkPart(BaseEstimator):
     weight_decay: NotNegative = 0.0
     gradient_clip: Positive | None = None
     standardize: bool = True
-    early_stopping_rounds: Count | None = None
+    early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
     device: Annotated[str, Rule.one_of(DEVICES)] = "auto"
     random_state: Seed = None
@@ -293,7 +295,8 @@ class NetworkPart(BaseEstimator):
         held_out = None if validation is None else self._as_tensor(validation[0], device)
         start, stop = self._n_epochs_done, self._n_epochs_done + n_epochs
         metric = validation and validation[1]
-        progress = Progress(metric, self.early_stopping_rounds, start, stop)
+        patience = patience_of(self.early_stopping_rounds, metric, n_epochs)
+        progress = Progress(metric, patience, start, stop)
         trainer = self._make_trainer(device)
         with own_generator(self._seed, device), one_thread():
             n_done, best = self._run_epochs(trainer, X, objective, held_out, progress, start, stop)
@@ -393,5 +396,5 @@ class NetworkPart(BaseEstimator):
         check_parameters(self)
         if self.decay in ("step", "exponential", "adaptive"):
             check_number("decay_rate", self.decay_rate, at_most=1)
-        if self.early_stopping_rounds is not None and validation is None:
+        if self.early_stopping_rounds not in (None, "auto") and validation is None:
             raise ValueError("validation must be given where early_stopping_rounds is; got None.")
