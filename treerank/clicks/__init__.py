@@ -1,4 +1,9 @@
-"""Clicks: rankers learned from logs of clicks, propensities, and evaluation from logs."""
+"""Clicks: rankers learned from logs of clicks, propensities, and evaluation from logs.
+
+:meth:`ClickLog.from_table` reads sessions, and :meth:`ClickCounts.from_table` what a database sums
+up of a log of any size. :func:`count_data` adds the features of documents to either, and
+``ranker.fit(**data._asdict())`` learns from that. :class:`ClickRelevance` has the settings.
+"""
 
 from treerank.clicks.click_data import ClickData, count_data
 from treerank.clicks.click_shares import ClickShares

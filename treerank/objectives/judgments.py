@@ -1,7 +1,7 @@
 """Judgments: all that an objective may know of documents: labels, queries, weights."""
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -170,8 +170,3 @@ class Judgments:
     def labeled(self, y: np.ndarray) -> "Judgments":
         """Return the same documents with other labels."""
         return replace(self, y=y)
-
-
-def as_judgments(y: Any, groups: QueryGroups | None = None) -> Judgments:
-    """Return judgments as they are, or labels of one query or of ``groups`` as judgments."""
-    return y if isinstance(y, Judgments) else Judgments.checked(y, groups)
