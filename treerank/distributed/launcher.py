@@ -19,6 +19,13 @@ class Launcher(Protocol):
     ----------
     n_workers : int
         Number of processes.
+
+    Examples
+    --------
+    >>> from treerank.distributed import Launcher, Processes
+    >>> launcher: Launcher = Processes(2)  # which start in a block of ``with``
+    >>> launcher.n_workers
+    2
     """
 
     @property
