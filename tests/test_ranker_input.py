@@ -202,7 +202,7 @@ def test_features_that_are_zero_make_a_constant_model(data, part, form, value):
         pytest.skip("reads no sparse matrices")
     X = form(X)
     ranker = TreeDirectRanker(part, random_state=0, warm_start=True).fit(X, y, qid)
-    ranker.set_params(feature_part__n_estimators=101).fit(X, y, qid, eval_set=(X, y, qid))
+    ranker.set_params(feature_part__n_estimators=201).fit(X, y, qid, eval_set=(X, y, qid))
     np.testing.assert_array_equal(ranker.predict(np.ones((3, 2))), 0)
 
 

@@ -22,9 +22,10 @@ from treerank.inputs.columns import as_csr
 from treerank.model_selection import QueryKFold
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
+SIZES = {"n_estimators": 8, "learning_rate": 0.1, "num_leaves": 31, "colsample_bytree": 1.0}
 PARTS = {
-    "lightgbm": LightGBMTrees(n_estimators=8, min_child_samples=5, n_jobs=1),
-    "xgboost": XGBoostTrees(n_estimators=8, n_jobs=1),
+    "lightgbm": LightGBMTrees(**SIZES, min_child_samples=5, n_jobs=1),
+    "xgboost": XGBoostTrees(**SIZES, n_jobs=1),
 }
 every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 

@@ -60,12 +60,13 @@ def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Siz
             "be no other random numbers, where the fit has a checkpoint; got "
             f"colsample_bytree={share!r}{found}. HistogramTrees may draw columns there."
         )
-    return Saver(checkpoint, _identity(part, rows, objective, start))
+    return Saver(checkpoint, _identity(part, rows, objective, start, sizes))
 
 
-def _identity(part, rows, objective, start):
+def _identity(part, rows, objective, start, sizes):
     """Return a text that is the same for the same settings and data, however they are spread."""
-    params = {name: value for name, value in part.get_params().items() if name not in _FREE}
+    params = part.get_params() | sizes.of_tree()
+    params = {name: value for name, value in params.items() if name not in _FREE}
     shape = (len(rows), objective.n_outputs) if objective.n_outputs > 1 else (len(rows),)
     derivatives = objective.derivatives(np.zeros(shape), iteration=0)
     columns = np.concatenate([each.reshape(len(rows), -1) for each in derivatives], axis=1)
