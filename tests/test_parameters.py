@@ -26,6 +26,7 @@ from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.networks.polynomial import Polynomial
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.feature_parts.soft_trees.part import SoftTrees
+from treerank.metrics import METRICS, Metric, ThresholdMetric
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.objectives import make_objective
 from treerank.parameters import Count, check_arguments
@@ -37,7 +38,8 @@ OTHERS = [NormalTransformer, QueryKFold, QueryShuffleSplit, RankClassifier]
 BASES = [BoostedRanker, LinearRanker, NeuralRanker, StumpRanker]
 OF_RANKERS = [*map(ranker_class, RANKERS), *BASES]
 OF_PARTS = [*map(feature_part_class, FEATURE_PARTS), *TREES, *NETWORKS]
-EVERY = list(dict.fromkeys([*OF_RANKERS, *OF_PARTS, *OTHERS]))
+OF_METRICS = [Metric, ThresholdMetric, *map(type, METRICS.values())]
+EVERY = list(dict.fromkeys([*OF_RANKERS, *OF_PARTS, *OF_METRICS, *OTHERS]))
 every = pytest.mark.parametrize("cls", EVERY)
 #: Trees list all of their parameters: each engine reads them in its own way.
 without_trees = pytest.mark.parametrize("cls", [cls for cls in EVERY if cls not in TREES])
