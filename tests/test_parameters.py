@@ -24,6 +24,7 @@ from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.networks.polynomial import Polynomial
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.feature_parts.soft_trees.part import SoftTrees
+from treerank.metrics import METRICS, Metric, ThresholdMetric
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.objectives import make_objective
 from treerank.parameters import Count, check_arguments
@@ -35,7 +36,8 @@ OTHERS = [QueryKFold, QueryShuffleSplit]
 BASES = [BoostedRanker, LinearRanker, NeuralRanker, StumpRanker]
 OF_RANKERS = [*map(ranker_class, RANKERS), *BASES]
 OF_PARTS = [*map(feature_part_class, FEATURE_PARTS), *TREES, *NETWORKS]
-EVERY = list(dict.fromkeys([*OF_RANKERS, *OF_PARTS, *OTHERS]))
+OF_METRICS = [Metric, ThresholdMetric, *map(type, METRICS.values())]
+EVERY = list(dict.fromkeys([*OF_RANKERS, *OF_PARTS, *OF_METRICS, *OTHERS]))
 every = pytest.mark.parametrize("cls", EVERY)
 #: Trees list all of their parameters: each engine reads them in its own way.
 without_trees = pytest.mark.parametrize("cls", [cls for cls in EVERY if cls not in TREES])
@@ -83,7 +85,9 @@ def test_no_field_repeats_that_of_a_base(cls):
         assert name == "_" or not same, name
 
 
-@pytest.mark.parametrize("cls", [cls for cls in EVERY if signature_of(cls)])
+@pytest.mark.parametrize(
+    "cls", [cls for cls in EVERY if signature_of(cls) and not inspect.isabstract(cls)]
+)
 def test_all_parameters_but_the_first_are_keywords_and_all_have_types(cls):
     first, *others = inspect.signature(cls).parameters.values()
     assert {p.kind for p in others} <= {inspect.Parameter.KEYWORD_ONLY}

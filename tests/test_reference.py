@@ -7,6 +7,7 @@ import pytest
 from documented import explained
 
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
+from treerank.metrics import METRICS
 from treerank.registry import RANKERS, ranker_class
 
 ROOT = Path(__file__).parents[1]
@@ -34,6 +35,7 @@ def test_every_exported_name_has_one_page(pages, tmp_path):
 
 def test_every_class_that_explains_a_parameter_or_an_attribute_has_a_page(pages):
     classes = [*map(ranker_class, RANKERS), *map(feature_part_class, FEATURE_PARTS)]
+    classes += map(type, METRICS.values())
     entries = [
         explained(cls, section) for cls in classes for section in ("Parameters", "Attributes")
     ]

@@ -21,6 +21,7 @@ from treerank.metrics.reciprocal_rank import ReciprocalRank
 from treerank.metrics.registry import METRICS, get_metric
 from treerank.metrics.scorer import RankingScorer, make_ranking_scorer
 from treerank.metrics.success import Success
+from treerank.metrics.threshold_metric import ThresholdMetric
 
 __all__ = [
     "CONVENTIONS",
@@ -38,6 +39,7 @@ __all__ = [
     "Recall",
     "ReciprocalRank",
     "Success",
+    "ThresholdMetric",
     "alpha_ndcg",
     "err_ia",
     "exposure_by_group",

@@ -42,12 +42,7 @@ def _sum_of_precisions(relevant, ends, k, discounts):
 class AveragePrecision(ThresholdMetric):
     """Average precision; a query has nothing to find if no label reaches the threshold.
 
-    Parameters
-    ----------
-    k, ties, no_relevant
-        See :class:`~treerank.metrics.base.Metric`.
-    threshold : float, default=1
-        Lowest label that is relevant.
+    The parameters are those of :class:`~treerank.metrics.threshold_metric.ThresholdMetric`.
 
     References
     ----------

@@ -50,10 +50,10 @@ def _expected_reciprocal_rank(stops, ends, k, discounts):
 class ExpectedReciprocalRank(Metric):
     """Expected reciprocal rank; a query has nothing to find if no document can satisfy.
 
+    All other parameters are those of :class:`~treerank.metrics.base.Metric`.
+
     Parameters
     ----------
-    k, ties, no_relevant
-        See :class:`~treerank.metrics.base.Metric`.
     gain : {"exponential", "linear"} or sequence of float, default="exponential"
         2^y - 1, or y, or the gain of each label 0, 1, 2, ...
     max_label : float or None, default=None

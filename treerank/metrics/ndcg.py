@@ -58,10 +58,10 @@ def discounted_gain(gains: np.ndarray, ends: np.ndarray, k: int, discounts: np.n
 class NDCG(Metric):
     """Normalized discounted cumulative gain; a query has nothing to find if all gains are 0.
 
+    All other parameters are those of :class:`~treerank.metrics.base.Metric`.
+
     Parameters
     ----------
-    k, ties, no_relevant
-        See :class:`~treerank.metrics.base.Metric`.
     gain : {"exponential", "linear"} or sequence of float, default="exponential"
         2^y - 1, or y, or the gain of each label 0, 1, 2, ...
     discount : {"log2", "delayed_log2"}, default="log2"

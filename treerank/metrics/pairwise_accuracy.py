@@ -39,12 +39,12 @@ class PairwiseAccuracy(Metric):
 
     Labels may be negative and fractional.
 
+    All other parameters are those of :class:`~treerank.metrics.base.Metric`.
+
     Parameters
     ----------
-    k : None
+    k : None, default=None
         This metric has no cutoff.
-    ties, no_relevant
-        See :class:`~treerank.metrics.base.Metric`.
 
     Examples
     --------

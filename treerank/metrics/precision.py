@@ -35,12 +35,7 @@ class Precision(ThresholdMetric):
 
     The divisor is k for a query of fewer documents too, as in trec_eval.
 
-    Parameters
-    ----------
-    k, ties, no_relevant
-        See :class:`~treerank.metrics.base.Metric`.
-    threshold : float, default=1
-        Lowest label that is relevant.
+    The parameters are those of :class:`~treerank.metrics.threshold_metric.ThresholdMetric`.
 
     Examples
     --------

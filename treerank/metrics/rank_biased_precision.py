@@ -23,12 +23,10 @@ from treerank.parameters import Rule
 class RankBiasedPrecision(ThresholdMetric):
     """Rank-biased precision; a query has nothing to find if no label reaches the threshold.
 
+    All other parameters are those of :class:`~treerank.metrics.threshold_metric.ThresholdMetric`.
+
     Parameters
     ----------
-    k, ties, no_relevant
-        See :class:`~treerank.metrics.base.Metric`.
-    threshold : float, default=1
-        Lowest label that is relevant.
     persistence : float, default=0.8
         Probability to go on to the next document.
 

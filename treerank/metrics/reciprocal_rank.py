@@ -40,12 +40,7 @@ def _reciprocal_rank(relevant, ends, k, discounts):
 class ReciprocalRank(ThresholdMetric):
     """Reciprocal rank; a query has nothing to find if no label reaches the threshold.
 
-    Parameters
-    ----------
-    k, ties, no_relevant
-        See :class:`~treerank.metrics.base.Metric`.
-    threshold : float, default=1
-        Lowest label that is relevant.
+    The parameters are those of :class:`~treerank.metrics.threshold_metric.ThresholdMetric`.
 
     Examples
     --------

@@ -34,12 +34,7 @@ def _any_hit(relevant, ends, k, discounts):
 class Success(ThresholdMetric):
     """Success; a query has nothing to find if no label reaches the threshold.
 
-    Parameters
-    ----------
-    k, ties, no_relevant
-        See :class:`~treerank.metrics.base.Metric`.
-    threshold : float, default=1
-        Lowest label that is relevant.
+    The parameters are those of :class:`~treerank.metrics.threshold_metric.ThresholdMetric`.
 
     Examples
     --------

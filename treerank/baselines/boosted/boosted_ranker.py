@@ -21,7 +21,9 @@ _OF_TREES = (
 
 @dataclass(eq=False, repr=False)
 class BoostedRanker(DirectRanker):
-    """A ranker on :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
+    """Histogram trees fitted to an objective: the parameters of all boosted rankers.
+
+    The trees are :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
 
     ``metric`` and ``random_state`` are explained at :class:`~treerank.rankers.ranker.Ranker`, with
     the other attributes.

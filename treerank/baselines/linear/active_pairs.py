@@ -23,7 +23,7 @@ from treerank.rankers.training_set import TrainingSet
 
 
 class PairSides(NamedTuple):
-    """What decides which documents form a pair, and the weight of each pair.
+    """Labels and weights of documents, from which the pairs and their weights follow.
 
     Attributes
     ----------

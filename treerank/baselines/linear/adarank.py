@@ -1,4 +1,4 @@
-r"""AdaRank: boosting by query; the quality of a weak ranker is a metric itself.
+r"""AdaRank: boosting over queries that chooses each weak ranker by a metric.
 
 Queries that the ranking so far serves badly weigh more when the next weak ranker is chosen:
 

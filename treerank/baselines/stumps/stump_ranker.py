@@ -154,7 +154,7 @@ class StumpRanker(Ranker):
 
 
 class Descent:
-    """The current scores, and what the objective says of them.
+    """The current scores, with the value of the objective and the potentials there.
 
     Parameters
     ----------
