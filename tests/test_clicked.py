@@ -415,7 +415,8 @@ def test_the_shell_fits_to_a_column_of_positions(tmp_path):
     found = load(tmp_path / "m")
     assert (found.predict(judged[["a", "b", "c"]]) == expected.predict(X)).all()
     assert (found.propensities_ == expected.propensities_).all()
-    for option in (["--memory", "1GB"], ["--workers", 2]):
+    by_two = ["--workers", 2, "--feature-part", "histogram"]
+    for option in (["--memory", "1GB"], by_two):
         result = run("fit", *files, *names, *option)
         assert result.exit_code == 2
         assert "must come without --memory and --workers" in result.stderr

@@ -17,6 +17,7 @@ TARGET = np.sin(3 * X[:, 0]) + (X[:, 1] > 1000) * X[:, 3] + 500 * X[:, 2]
 FRESH = RNG.normal(size=(300, 4)) * [1.0, 100.0, 1e-3, 1.0] + [0.0, 1000.0, 0.0, 5.0]
 FRESH[:, 3] = FRESH[:, 3].round()
 SMALL = {"n_estimators": 8, "n_jobs": 1, "learning_rate": 0.3, "random_state": 0}
+SMALL |= {"num_leaves": 31, "colsample_bytree": 1.0}
 PARTS = [LightGBMTrees, XGBoostTrees, HistogramTrees]
 
 

@@ -123,7 +123,7 @@ def test_a_seed_gives_the_same_bits_whatever_the_global_one():
 
 
 def test_they_start_from_boosted_trees_and_go_on_from_there():
-    model = LightGBMTrees(5, max_depth=3, n_jobs=1).fit(X, OBJECTIVE)
+    model = LightGBMTrees(5, num_leaves=31, max_depth=3, n_jobs=1).fit(X, OBJECTIVE)
     template = SoftTrees(init_model=model, softness=0, learning_rate=1e-9, n_epochs=1)
     part = clone(template).fit(X, OBJECTIVE)
     assert (part.network_.layer.n_trees, part.network_.layer.depth) == (5, 3)
