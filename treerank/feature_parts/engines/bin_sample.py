@@ -140,7 +140,7 @@ def nonzero_columns(
     )
 
 
-@njit(nogil=True, makes_arrays=False)
+@njit(nogil=True)
 def _append(first_block, last_block, batch, start, values, rows, filled):
     n_rows, n_columns = batch.shape
     for block in range(first_block, last_block):

@@ -30,7 +30,6 @@ from treerank.feature_parts.engines.lightgbm_bins import Template
 from treerank.feature_parts.engines.lightgbm_format import UnknownFormat
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import ScratchFolder
-from treerank.numerics.memory import give_back
 from treerank.numerics.threads import in_threads
 from treerank.progress import Progress
 from treerank.team import current_team
@@ -200,7 +199,6 @@ def _binned_dataset(
         return None
     try:
         template = reference.template if reference else _template(rows, params, **options)
-        give_back()
         with template.file_of(rows) as path:
             dataset = BinnedDataset(path, params=params, reference=reference, **options)
             dataset.template = template

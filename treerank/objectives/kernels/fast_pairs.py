@@ -183,7 +183,7 @@ def fast_kernel(
     load, of_document = _loader(traits), _summer(of_upset, of_pair, traits)
     limited, narrow = traits.limited, traits.narrow
 
-    @register_jitable(makes_arrays=False, **OPTIONS)
+    @register_jitable(**OPTIONS)
     def of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets):
         a, b = labels.indptr[q], labels.indptr[q + 1]
         size = rounded_up(b - a)
@@ -270,7 +270,7 @@ def _summer(of_upset, of_pair, traits):
     truncated, weighted, normalized = traits.truncated, traits.weighted, traits.normalized
     one, none = np.float32(1), np.float32(0)
 
-    @register_jitable(makes_arrays=False, **OPTIONS)
+    @register_jitable(**OPTIONS)
     def of_document(columns, i, low, high, shift):
         e_i, slope_i, curvature_i, mass_i = columns[0, i] * shift, none, none, none
         partner = columns[1]
@@ -292,7 +292,6 @@ def _summer(of_upset, of_pair, traits):
         # unsigned j needs no check for negative places, which would stop vectorization.
         for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):
             r = one / (e_i + partner[j])
-            slope, curvature = of_upset(partner[j] * r, e_i * r)
             places = above_i, above[j], below_i, below[j], within_i
             w = of_pair(gain_i, gain[j], *places, block_i == block[j])
             if truncated:
@@ -300,10 +299,11 @@ def _summer(of_upset, of_pair, traits):
                 w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
             if weighted:
                 w *= document_i * document[j]
-            G[j] += slope * w
-            H[j] += curvature * w
-            slope_i += slope * w
-            curvature_i += curvature * w
+            slope, curvature = of_upset(partner[j] * r, e_i * r, w)
+            G[j] += slope
+            H[j] += curvature
+            slope_i += slope
+            curvature_i += curvature
             if normalized:
                 mass_i += w if partner[j] > 0 else none
         G[i] -= slope_i
