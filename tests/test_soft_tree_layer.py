@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from treerank.feature_parts.soft_trees.kernels import tree_derivatives, tree_outputs
+from treerank.numerics.threads import in_parts
 
 torch = pytest.importorskip("torch")
 

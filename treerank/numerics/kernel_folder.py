@@ -50,7 +50,9 @@ def _made(parent):
     """Return the folder of this version below ``parent``, ready to be written, or None."""
     if not parent:
         return None
-    folder = Path(parent, "treerank", f"{treerank.__version__}-numba-{numba.__version__}-{_sources()}")
+    folder = Path(
+        parent, "treerank", f"{treerank.__version__}-numba-{numba.__version__}-{_sources()}"
+    )
     is_new = not folder.is_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)

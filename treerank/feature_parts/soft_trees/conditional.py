@@ -92,10 +92,12 @@ def _follow(layer: SoftTreeLayer, x: torch.Tensor) -> tuple[torch.Tensor, int]:
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
-def _follow_trees(first_block, last_block, x, weight, bias, leaf, oblivious, sharpness, out, n_followed):
+def _follow_trees(
+    first_block, last_block, x, weight, bias, leaf, oblivious, sharpness, out, n_followed
+):
     """Fill ``out`` and count the splits followed, for some blocks of rows."""
     n_trees, n_leaves, n_outputs = leaf.shape
-    for block in range(first_block, last_block):
+    for block in range(begin, end):
         start = np.uint64(block) * _BLOCK
         stop = min(start + _BLOCK, np.uint64(len(x)))
         row, node = np.empty((2, np.int64(_BLOCK) * n_leaves), np.uint64)

@@ -38,7 +38,7 @@ def tree_outputs(
     sharpness: np.floating,
     partial: np.ndarray,
 ) -> None:
-    """Fill ``partial`` of shape (n_groups, n_outputs, n_rows) with sums over some groups of trees."""
+    """Fill ``partial`` of shape (n_groups, n_outputs, n_rows) with sums over groups of trees."""
     n_trees, n_leaves, _ = leaf.shape
     n_groups, _, n_rows = partial.shape
     for group in range(first, last):
