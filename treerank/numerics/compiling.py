@@ -138,7 +138,7 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
     """
     # Without the code by which Python and C would call the compiled function.
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
-    if options.get("fastmath"):
+    if "reassoc" in (options.get("fastmath") or ()):
         options["inline"] = "always"
     decorate = extending.register_jitable(**options)
     return decorate if function is None else decorate(function)

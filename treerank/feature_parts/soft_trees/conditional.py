@@ -97,7 +97,7 @@ def _follow_trees(
 ):
     """Fill ``out`` and count the splits followed, for some blocks of rows."""
     n_trees, n_leaves, n_outputs = leaf.shape
-    for block in range(begin, end):
+    for block in range(first_block, last_block):
         start = np.uint64(block) * _BLOCK
         stop = min(start + _BLOCK, np.uint64(len(x)))
         row, node = np.empty((2, np.int64(_BLOCK) * n_leaves), np.uint64)

@@ -74,10 +74,7 @@ def tree_derivatives(
         _fill_leaf_values(upstream, reach[(n_leaves - 1) * n_rows :], leaf[t], value, leaf_sum[t])
         _fill_slopes(z[t], oblivious, sharpness, reach, value, dz[t])
         for split in range(z.shape[1]):
-            total = z.dtype.type(0)
-            for slope in dz[t, split]:
-                total += slope
-            bias_sum[t, split] += total
+            bias_sum[t, split] += dz[t, split].sum()
 
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
@@ -126,11 +123,18 @@ def _fill_leaf_values(upstream, arriving, leaf, value, leaf_sum):
     value[:] = 0
     for o in range(len(upstream)):
         for k in range(len(leaf)):
-            height, total, start = leaf[k, o], leaf.dtype.type(0), np.uint64(k) * n_rows
+            height, start = leaf[k, o], np.uint64(k) * n_rows
             for i in range(n_rows):
                 value[start + i] += height * upstream[o, i]
-                total += upstream[o, i] * arriving[start + i]
-            leaf_sum[k, o] += total
+            leaf_sum[k, o] += _dot(upstream[o], arriving[start : start + n_rows])
+
+
+@njit(error_model="numpy", fastmath=FASTMATH)
+def _dot(x, y):
+    total = x.dtype.type(0)
+    for i in range(len(x)):
+        total += x[i] * y[i]
+    return total
 
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
@@ -162,4 +166,9 @@ def _merge_values(distance, sharpness, here, left, right, slope):
         u = one if u > one else u
         gain = left[i] - right[i]
         left[i] = right[i] + u * u * (three - two * u) * gain
-        slope[i] += gain * here[i] * u * (one - u) * (six * sharpness)
+        slope[i] += _steepness(gain, u, six * sharpness, here[i], one - u)
+
+
+@register_jitable(error_model="numpy", fastmath={"contract"})
+def _steepness(gain, u, sharpness, here, v):
+    return u * gain * sharpness * here * v

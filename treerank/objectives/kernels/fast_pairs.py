@@ -46,6 +46,8 @@ class Traits(NamedTuple):
 
     Attributes
     ----------
+    separates : bool
+        Whether the weight of a pair is the gain of its upper document alone.
     valued : bool
         Whether weights depend on ranks.
     two_sided : bool
@@ -62,6 +64,7 @@ class Traits(NamedTuple):
         Whether factors of queries depend on weights that scores change.
     """
 
+    separates: bool
     valued: bool
     two_sided: bool
     truncated: bool
@@ -143,6 +146,7 @@ def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
     limited = pays_to_copy_top(whole.n_squared, whole.n_documents, problem.rank_rule.reach)
     assert problem.loss.shape is not None
     traits = Traits(
+        separates=problem.weight.separates,
         valued=not problem.weight.is_fixed,
         two_sided=problem.is_two_sided,
         truncated=problem.pairs.top is not None,
@@ -268,7 +272,7 @@ def _loader(traits):
 def _summer(of_upset, of_pair, traits):
     """Make the function that adds up the pairs of a document and returns their weight."""
     truncated, weighted, normalized = traits.truncated, traits.weighted, traits.normalized
-    one, none = np.float32(1), np.float32(0)
+    one, none, separates = np.float32(1), np.float32(0), traits.separates
 
     @register_jitable(**OPTIONS)
     def of_document(columns, i, low, high, shift):
@@ -299,7 +303,11 @@ def _summer(of_upset, of_pair, traits):
                 w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
             if weighted:
                 w *= document_i * document[j]
-            slope, curvature = of_upset(partner[j] * r, e_i * r, w)
+            if separates:  # the order of products decides the last bits
+                slope, curvature = of_upset(partner[j] * r, e_i * r, one)
+                slope, curvature = slope * w, curvature * w
+            else:
+                slope, curvature = of_upset(partner[j] * r, e_i * r, w)
             G[j] += slope
             H[j] += curvature
             slope_i += slope
