@@ -6,10 +6,10 @@ compiles what it needs.
 
 A process that has just compiled a kernel calls the functions of the kernel where they were compiled
 first; a process that reads the kernel from disk calls the copies inside it, which were optimized
-once more. Sums that may be reordered would then differ in the last bits. So every function
-compiled with ``fastmath`` is copied into the kernels that call it, and never called. A parallel
-loop is such a function, too, and cannot be copied: loops that add up in any order are not parallel
-ones.
+once more. Sums and products in any order (``reassoc``) would then differ in the last bits. So
+functions that allow it are copied into the kernels that call them, and never called: those of
+:func:`register_jitable` as Python code, before kernels are compiled, and those with ``forceinline``
+as they were optimized. A parallel loop is such a function, too, that cannot be copied.
 """
 
 from collections.abc import Callable

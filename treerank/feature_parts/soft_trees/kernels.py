@@ -74,7 +74,7 @@ def tree_derivatives(
         _fill_leaf_values(upstream, reach[(n_leaves - 1) * n_rows :], leaf[t], value, leaf_sum[t])
         _fill_slopes(z[t], oblivious, sharpness, reach, value, dz[t])
         for split in range(z.shape[1]):
-            bias_sum[t, split] += dz[t, split].sum()
+            bias_sum[t, split] += _sum(dz[t, split])
 
 
 @register_jitable(error_model="numpy", fastmath=FASTMATH)
@@ -129,7 +129,15 @@ def _fill_leaf_values(upstream, arriving, leaf, value, leaf_sum):
             leaf_sum[k, o] += _dot(upstream[o], arriving[start : start + n_rows])
 
 
-@njit(error_model="numpy", fastmath=FASTMATH)
+@njit(error_model="numpy", fastmath=FASTMATH, forceinline=True)
+def _sum(x):
+    total = x.dtype.type(0)
+    for i in range(len(x)):
+        total += x[i]
+    return total
+
+
+@njit(error_model="numpy", fastmath=FASTMATH, forceinline=True)
 def _dot(x, y):
     total = x.dtype.type(0)
     for i in range(len(x)):
@@ -155,7 +163,7 @@ def _fill_slopes(z, oblivious, sharpness, reach, value, dz):
         size //= 2
 
 
-@register_jitable(error_model="numpy", fastmath=FASTMATH)
+@njit(error_model="numpy", fastmath=FASTMATH, forceinline=True)
 def _merge_values(distance, sharpness, here, left, right, slope):
     """Replace the value of each left child by that of its parent; add to the parent's slope."""
     half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)
@@ -166,9 +174,4 @@ def _merge_values(distance, sharpness, here, left, right, slope):
         u = one if u > one else u
         gain = left[i] - right[i]
         left[i] = right[i] + u * u * (three - two * u) * gain
-        slope[i] += _steepness(gain, u, six * sharpness, here[i], one - u)
-
-
-@register_jitable(error_model="numpy", fastmath={"contract"})
-def _steepness(gain, u, sharpness, here, v):
-    return u * gain * sharpness * here * v
+        slope[i] += gain * here[i] * u * (one - u) * (six * sharpness)
