@@ -7,12 +7,10 @@ import subprocess
 import sys
 import time
 
-import numba
 import pytest
 from command_line import ESCAPE, SMALL, letor_files, run, start
 
 from treerank.cli import console
-from treerank.progress_bar import COMPILING
 
 
 @pytest.fixture(scope="module")
@@ -86,18 +84,6 @@ def test_output_that_cannot_be_written_is_one_line(files, command, redirection):
     assert done.returncode == 1
     error = "No space left on device" if "full" in redirection else "Bad file descriptor"
     assert done.stderr == f"treerank: stdout: {error}\n"
-
-
-def test_a_pipe_is_told_that_kernels_are_compiled(capsys):
-    double = numba.njit(lambda x: 2 * x)
-    triple = numba.njit(lambda x: 3 * x)
-    with console.Reporter().counting("growing"):
-        double(1)
-        triple(1)
-    assert capsys.readouterr().err == f"growing\n  {COMPILING}\n"
-    with console.Reporter(quiet=True).counting("growing"):
-        double(1.0)
-    assert capsys.readouterr().err == ""
 
 
 def test_help_and_version_import_no_large_packages():

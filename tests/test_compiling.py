@@ -1,22 +1,21 @@
-"""Kernels on disk: each version has its own, and so has each set of parts."""
+"""Kernels on disk: where they are, whose they are, and that they compute what fresh ones do."""
 
-import gc
 import os
 import subprocess
 import sys
-from threading import Thread
+import time
+from pathlib import Path
+from threading import Event, Thread
 
 import numba
 import numpy as np
 import pytest
-from numba import prange
-from numba.core.codegen import JITCodeLibrary
-from numba.core.errors import TypingError
 
+import treerank
 from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
-from treerank.numerics.compiling import kernel_for, njit, register_jitable
-from treerank.numerics.kernel_cache import SharedCacheFile
+from treerank.numerics import kernel_folder, one_writer
+from treerank.numerics.compiling import kernel_for, njit
 from treerank.objectives.kernels.exact_pairs import exact_kernel
 from treerank.objectives.losses import PAIR_LOSSES
 
@@ -24,181 +23,120 @@ pytestmark = pytest.mark.skipif(
     bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"
 )
 LOSSES = list(PAIR_LOSSES.values())
-SCRIPT = """
-import importlib.metadata as metadata, sys
-metadata.version = lambda name, known=metadata.version: (
-    sys.argv[1] if name == "treerank" else known(name)
-)
+#: Fits and derivatives whose kernels add up in any order; prints bits, and what was compiled.
+BITS = """
 import numpy as np
-from treerank.metrics.relevance import _look_up
-gains = np.empty(1)
-assert _look_up(np.array([1.0]), np.array([0.0, 3.0]), gains) == 1 and gains[0] == 3
-print(sum(_look_up.stats.cache_hits.values()))
+from treerank import HistogramTrees, SoftTrees, TreeDirectRanker, make_objective, make_web_search
+from treerank.baselines import RankSVM
+from treerank.objectives.kernels import fast_pairs
+
+X, y, qid = make_web_search(12, documents_per_query=90, n_features=12, random_state=0)
+scores = np.random.default_rng(0).normal(size=len(y))
+for settings in (
+    {"weight": "ndcg"},
+    {"weight": "map", "loss": "fidelity"},
+    {"weight": "err", "loss": "half_squared_tanh", "query_normalization": "log"},
+    {"weight": "ndcg", "k": 3, "pairs": "top_10"},
+    {"loss": "hinge"},
+    {"loss": "listnet"},
+    {"loss": "approx_ndcg"},
+):
+    objective = make_objective(y, qid, **settings)
+    print(*[array.tobytes().hex() for array in objective.derivatives(scores)])
+for ranker in (
+    TreeDirectRanker(HistogramTrees(3), random_state=0),
+    TreeDirectRanker(SoftTrees(n_epochs=1), random_state=0),
+    RankSVM(),
+):
+    print(ranker.fit(X, y, qid).predict(X).tobytes().hex())
+kernel = fast_pairs.kernel_of(make_objective(y, qid, weight="ndcg"))
+print(sum(kernel.stats.cache_hits.values()))
 """
-
-#: Sums that may be reordered, of a function and of a parallel loop.
-KERNELS = """
-import sys
-from threading import Thread
-import numpy as np
-from numba import prange
-from treerank.numerics.compiling import njit
-
-FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
-
-
-@njit(fastmath=FASTMATH, error_model="numpy")
-def pull(row):
-    total, other = np.float32(0), np.float32(0)
-    for j in range(np.uint64(len(row)) // np.uint64(16) * np.uint64(16)):
-        r = np.float32(1) / (row[j] + np.float32(2))
-        total += r * row[j]
-        other += r
-    return total - other
-
-
-@njit(fastmath=FASTMATH, error_model="numpy")
-def pull_each(x):
-    found = np.empty(len(x), np.float32)
-    for q in range(len(x)):
-        found[q] = pull(x[q])
-    return found
-
-
-@njit(parallel=True, fastmath=FASTMATH, error_model="numpy")
-def pull_all(x):
-    found = np.empty(len(x), np.float32)
-    for q in prange(len(x)):
-        total, other, row = np.float32(0), np.float32(0), x[q]
-        for j in range(np.uint64(len(row)) // np.uint64(16) * np.uint64(16)):
-            r = np.float32(1) / (row[j] + np.float32(2))
-            total += r * row[j]
-            other += r
-        found[q] = total - other
-    return found
-
-
-x = np.random.default_rng(0).random((50, 1000), np.float32)
-for name in sys.argv[1:]:
-    print(np.float32(globals()[name](x[0] if name == "pull" else x)).tobytes().hex())
-"""
-
-#: A stored kernel, one that numba has to compile, and one that numba makes of the stored one.
-LOADING = """
-import sys
-import numba
-import numpy as np
-from treerank.numerics.compiling import njit
-
-
-@njit
-def halves(x):
-    found = np.sort(x)
-    for i in range(len(found)):
-        found[i] /= 2
-    return found
-
-
-def intermediate_form():
-    [kernel] = halves.overloads.values()
-    return kernel.library._shared_module
-
-
-print(halves(np.array([4.0, 2.0])), "numba.np.linalg" in sys.modules)
-print(numba.njit(lambda x: np.sort(x) + np.ones(2))(halves(np.array([2.0, 4.0]))))
-before = intermediate_form() is not None
-print(numba.njit(lambda x: halves(x))(np.array([6.0, 2.0])), before, bool(intermediate_form()))
-"""
-
-UNKNOWN_NUMBA = """
-from treerank.numerics import compiler_shortcuts
-
-compiler_shortcuts._KNOWN = (0, 0), (0, 0)
+GAINS = """
+from treerank.metrics.relevance import label_gains, _look_up
+label_gains([0, 1, 2, 0], gain=[0, 1 / 3, 10])
+print(sum(_look_up.stats.cache_hits.values()), _look_up.stats.cache_path)
 """
 
 
-def run(script, folder, *words):
-    """Run a script in a process that stores its kernels in a folder; return its lines."""
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder)}
-    command = [sys.executable, *script, *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+def run(script, folder, package=Path(treerank.__file__).parent, **environment):
+    """Run a script in a process that stores kernels in a folder; return its lines."""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=package.parent,  # where Python looks first
+        env=os.environ | {"NUMBA_CACHE_DIR": str(folder)} | environment,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    )
     return done.stdout.splitlines()
 
 
-def test_another_version_compiles_its_own_kernels(tmp_path):
-    hits = [run(["-c", SCRIPT], tmp_path, version) for version in ("1", "1", "2", "2")]
-    assert hits == [["0"], ["1"], ["0"], ["1"]]
-
-
-def test_a_kernel_gives_the_same_bits_compiled_and_from_disk_in_any_order(tmp_path):
-    script = tmp_path / "kernels.py"
-    script.write_text(KERNELS)
-    compiled = run([script], tmp_path / "one", "pull_all", "pull_each", "pull")
-    assert run([script], tmp_path / "one", "pull_all", "pull_each", "pull") == compiled
-    assert run([script], tmp_path / "two", "pull", "pull_each", "pull_all") == compiled[::-1]
-    assert run([script], tmp_path / "two", "pull_all", "pull_each") == compiled[:2]
-    assert run([script], tmp_path / "three", "pull") == compiled[2:]
-    assert run([script], tmp_path / "three", "pull_each", "pull") == compiled[1:]
-
-
-def test_a_stored_kernel_needs_nothing_that_only_a_compiler_does(tmp_path):
-    script = tmp_path / "kernels.py"
-    script.write_text(LOADING)
-    compiled, loaded = (run([script], tmp_path / "stored") for _ in range(2))
-    assert compiled == ["[1. 2.] True", "[2. 3.]", "[1. 3.] True True"]
-    assert loaded == ["[1. 2.] False", "[2. 3.]", "[1. 3.] False True"]
-    script.write_text(UNKNOWN_NUMBA + LOADING)
-    assert run([script], tmp_path / "other") == run([script], tmp_path / "other") == compiled
-
-
-def test_numba_has_the_step_that_gives_kernels_their_own_copies():
-    """Without it nothing fails, but kernels lose the promise of the test before."""
-    assert callable(JITCodeLibrary._optimize_final_module)
+@pytest.mark.slow
+def test_stored_kernels_have_the_bits_of_fresh_ones(tmp_path):
+    pytest.importorskip("torch")
+    *fresh, hits = run(BITS, tmp_path)
+    assert hits == "0"
+    *stored, hits = run(BITS, tmp_path)
+    assert hits == "1"
+    assert stored == fresh
 
 
 @pytest.fixture
-def machine_code(monkeypatch):
-    """Names of the functions that become machine code."""
-    names, finalize = [], JITCodeLibrary._finalize_specific
-
-    def finalize_and_note(library):
-        if library.name != "nrt":  # numba's own, once per process
-            names.append(library.name)
-        finalize(library)
-
-    monkeypatch.setattr(JITCodeLibrary, "_finalize_specific", finalize_and_note)
-    return names
+def package(tmp_path):
+    """Some source files of treerank, in a folder of their own."""
+    here = Path(treerank.__file__).parent
+    package = tmp_path / "site" / "treerank"
+    for path in here.rglob("*.py"):
+        copy = package / path.relative_to(here)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        copy.write_bytes(path.read_bytes())
+    return package
 
 
-def test_what_a_kernel_copies_becomes_no_machine_code(machine_code):
-    @register_jitable
-    def double(x):
-        return 2 * x
+def test_kernels_are_compiled_anew_after_an_edit_of_any_file_and_in_another_folder(
+    package, tmp_path
+):
+    folder = tmp_path / "kernels"
+    assert run(GAINS, folder, package)[0].split()[0] == "0"
+    hits, path = run(GAINS, folder, package)[0].split()
+    assert hits == "1"
+    assert Path(path).is_relative_to(folder / "treerank")
+    with open(package / "metrics" / "base.py", "a", encoding="utf-8") as file:
+        file.write("# A comment.\n")
+    assert run(GAINS, folder, package)[0].split()[0] == "0"
+    moved = package.parent.rename(tmp_path / "elsewhere") / "treerank"
+    assert run(GAINS, folder, moved)[0].split()[0] == "0"
+    assert not [*moved.rglob("*.nbi"), *moved.rglob("*.nbc")]
 
-    @kernel_for(parallel=True)
-    def double_all(x):
-        for i in prange(len(x)):
-            x[i] = double(x[i])
 
-    x = np.arange(3.0)
-    double_all(x)
-    assert x.tolist() == [0, 2, 4]
-    assert machine_code == [double_all.py_func.__qualname__]
+def test_kernels_go_to_the_cache_folder_of_the_user(tmp_path):
+    places = {"XDG_CACHE_HOME": str(tmp_path), "LOCALAPPDATA": str(tmp_path), "HOME": str(tmp_path)}
+    (line,) = run(GAINS, "", **places)
+    assert Path(line.split()[1]).is_relative_to(tmp_path)
 
 
-def test_python_may_call_a_function_that_was_compiled_for_a_kernel(machine_code):
-    @numba.njit
-    def triple(x):
-        return 3 * x
+def test_where_the_folder_cannot_be_written_nothing_is_stored(package, tmp_path):
+    (tmp_path / "file").write_text("not a folder")
+    for _ in range(2):
+        assert run(GAINS, tmp_path / "file", package) == ["0 None"]
+    assert not [*package.rglob("*.nbi")]
 
-    @kernel_for(triple)
-    def add_triple(x):
-        return x + triple(x)
 
-    assert add_triple(2.0) == 8
-    assert len(machine_code) == 2
-    assert triple(2.0) == 6
-    assert len(machine_code) == 2
+def test_folders_that_nobody_uses_are_removed_and_nothing_else(tmp_path):
+    old = time.time() - (kernel_folder.DAYS + 1) * 24 * 3600
+    for name, used in (("0-numba-1-a", old), ("0-numba-1-b", None), ("other", old)):
+        (tmp_path / name).mkdir()
+        os.utime(tmp_path / name, used and (used, used))
+    kernel_folder.remove_unused(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0-numba-1-b", "other"]
+    kernel_folder.remove_unused(tmp_path / "not there")
+
+
+def test_numba_stores_other_functions_where_it_did():
+    before = numba.config.CACHE_DIR
+    njit(lambda x: x)
+    assert before == numba.config.CACHE_DIR
 
 
 def test_kernels_for_different_parts_never_share_a_file():
@@ -210,38 +148,57 @@ def test_kernels_for_different_parts_never_share_a_file():
     assert len(names) == len(totals) + len(LOSSES) + 1
 
 
-def test_processes_that_store_code_at_the_same_time_keep_both(tmp_path):
-    first, second = (SharedCacheFile(str(tmp_path), "kernel", "stamp") for _ in range(2))
-    beside = Thread(target=second.save, args=("double", "for double"))
-
-    class Slow(SharedCacheFile):
-        def _save_index(self, overloads):
-            beside.start()
-            beside.join(0.2)
-            super()._save_index(overloads)
-
-    first.__class__ = Slow
-    first.save("single", "for single")
-    beside.join()
-    assert [second.load(key) for key in ("single", "double")] == ["for single", "for double"]
+@pytest.mark.parametrize("part", [numba.njit(lambda x: x), lambda x: x])
+def test_kernels_with_functions_of_the_user_are_not_stored(part):
+    kernel = kernel_for(part)(run)
+    assert kernel.stats.cache_path is None
 
 
-@pytest.mark.parametrize("is_collecting", [True, False])
-def test_garbage_is_collected_after_compiling_as_it_was_before(is_collecting):
-    seen = []
+@pytest.mark.skipif(one_writer.fcntl is None, reason="there is no lock")
+def test_a_kernel_is_stored_while_no_other_process_stores_one(tmp_path, monkeypatch):
+    monkeypatch.delenv("TREERANK_PLAIN_NUMBA", raising=False)
+    inside, free = Event(), Event()
 
-    @register_jitable
-    def part(x):
-        return x.shape if isinstance(x, tuple) else x  # a tuple has no shape
+    class Stored:
+        cache_path = str(tmp_path)
 
-    try:
-        (gc.enable if is_collecting else gc.disable)()
-        kernel = njit(lambda x: part(x))
-        kernel(1)
-        seen.append(gc.isenabled())
-        with pytest.raises(TypingError):
-            kernel((1, 2))
-        seen.append(gc.isenabled())
-    finally:
-        gc.enable()
-    assert seen == [is_collecting] * 2
+        def save_overload(self, types, code):
+            inside.set()
+            assert free.wait(60)
+
+    class Kernel:
+        def __init__(self):
+            self._cache = Stored()
+
+    first, second = Kernel(), Kernel()
+    for kernel in (first, second):
+        one_writer.let_one_process_write(kernel)
+    threads = [
+        Thread(target=kernel._cache.save_overload, args=("types", "code"))
+        for kernel in (first, second)
+    ]
+    threads[0].start()
+    assert inside.wait(60)
+    inside.clear()
+    threads[1].start()
+    assert not inside.wait(0.2)
+    free.set()
+    assert inside.wait(60)
+    for thread in threads:
+        thread.join()
+
+
+@pytest.mark.parametrize("plain", ["by name", "by version"])
+def test_kernels_are_left_to_numba_where_its_parts_are_not_known(plain, monkeypatch):
+    if plain == "by name":
+        monkeypatch.setenv("TREERANK_PLAIN_NUMBA", "1")
+    else:
+        monkeypatch.setattr(one_writer, "KNOWN", ((0, 0), (0, 0)))
+    assert "save_overload" not in vars(njit(kernel_folder._room)._cache)
+
+
+def test_numba_has_the_part_that_one_writer_replaces(monkeypatch):
+    """Without it nothing fails, but two processes may write at the same time."""
+    monkeypatch.delenv("TREERANK_PLAIN_NUMBA", raising=False)
+    is_replaced = "save_overload" in vars(njit(kernel_folder._room)._cache)
+    assert is_replaced == (one_writer.fcntl is not None)

@@ -69,7 +69,7 @@ def test_only_the_likelihood_of_a_pair_has_log_odds_for_margins(loss):
 def test_the_shape_is_the_same_loss(loss, margin):
     shape = loss.shape
     u, p = (upset_probability(sign * shape.steepness * margin) for sign in (1, -1))
-    slope, curvature = shape.of_upset(u, p)
+    slope, curvature = shape.of_upset(u, p, 1.0)
     expected = slope * shape.gradient_factor, curvature * shape.hessian_factor
     np.testing.assert_allclose(expected, loss.of_margin(margin)[1:], rtol=1e-12)
 

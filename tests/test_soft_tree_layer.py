@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from treerank.feature_parts.soft_trees.kernels import tree_derivatives, tree_outputs
+from treerank.numerics.threads import in_parts
 
 torch = pytest.importorskip("torch")
 
@@ -142,8 +143,8 @@ def test_kernels_give_the_same_bits_for_any_number_of_threads(oblivious):
         nb.set_num_threads(n_threads)
         partial, dz = np.empty((16, 2, 300)), np.empty_like(z)
         sums = np.zeros((40, n_splits)), np.zeros_like(leaf)
-        tree_outputs(z, leaf, oblivious, 1.4, partial)
-        tree_derivatives(z, leaf, oblivious, 1.4, upstream, dz, *sums)
+        in_parts(tree_outputs, 16, z, leaf, oblivious, 1.4, partial)
+        in_parts(tree_derivatives, 40, z, leaf, oblivious, 1.4, upstream, dz, *sums)
         results.append([partial, dz, *sums])
     for one, many in zip(*results, strict=True):
         np.testing.assert_array_equal(one, many)

@@ -1,10 +1,8 @@
 """Progress bars: a bar on a terminal, or a few lines in a pipe or file, on stderr."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
-
-from numba.core import event
 
 from treerank.progress import Listener, listening
 
@@ -13,7 +11,8 @@ if TYPE_CHECKING:
 
 #: About so many lines show the progress of one fit in a pipe.
 N_LINES = 5
-COMPILING = "compiling, for the first use only"
+#: What a bar says before the first step.
+FIRST = "the first use of an installation also compiles"
 
 
 @contextmanager
@@ -51,7 +50,7 @@ def show_progress(text: str = "fitting") -> Iterator[None]:
 def progress_bar(
     text: str, total: int | None = None, console: "Console | None" = None
 ) -> Iterator[Listener]:
-    """Show a bar on a terminal, or lines elsewhere, and that numba compiles while it does.
+    """Show a bar on a terminal, or lines elsewhere.
 
     Parameters
     ----------
@@ -73,8 +72,7 @@ def progress_bar(
             yield show
         return
     console.print(text, markup=False)
-    with event.install_listener("numba:compile", CompilingNote(_one_line(console))):
-        yield _lines(console)
+    yield _lines(console)
 
 
 def make_console(quiet: bool = False) -> "Console":
@@ -94,58 +92,14 @@ def _bar(text, total, console):
     ]
     columns = texts[0], BarColumn(), TimeElapsedColumn(), texts[1]
     with Progress(*columns, console=console, disable=console.quiet) as bars:
-        bar = bars.add_task(text, total=total, note="")
+        bar = bars.add_task(text, total=total, note=FIRST)
 
         def show(n_done, n_total, note):
             bars.update(bar, completed=n_done, total=n_total, note=_counted(n_done, n_total, note))
 
-        def exchange_note(note):
-            before = bars.tasks[0].fields["note"]
-            bars.update(bar, note=note, refresh=True)
-            return before
-
-        with event.install_listener("numba:compile", CompilingNote(exchange_note)):
-            yield show
+        yield show
         bars.update(bar, total=bars.tasks[0].completed or 1)
         bars.update(bar, completed=bars.tasks[0].total)
-
-
-class CompilingNote(event.Listener):
-    """Shows "compiling" while numba compiles, as in the first fit, and then the note before it.
-
-    Parameters
-    ----------
-    exchange_note : callable
-        Shows a note and returns the note that was shown before.
-    """
-
-    def __init__(self, exchange_note: Callable[[str], str]):
-        self.exchange_note, self.depth, self.before = exchange_note, 0, ""
-
-    def on_start(self, event: event.Event) -> None:
-        """Show "compiling"; kernels that a kernel calls are compiled inside of its compilation."""
-        if self.depth == 0:
-            self.before = self.exchange_note(COMPILING)
-        self.depth += 1
-
-    def on_end(self, event: event.Event) -> None:
-        """Show the earlier note when the outermost compilation has ended."""
-        self.depth -= 1
-        if self.depth == 0:
-            self.exchange_note(self.before)
-
-
-def _one_line(console):
-    """Return a function that prints its first note; they are all about compiling."""
-    said: list[str] = []
-
-    def exchange_note(note):
-        if not said:
-            console.print(f"  {note}", markup=False)
-            said.append(note)
-        return note
-
-    return exchange_note
 
 
 def _lines(console):

@@ -166,7 +166,7 @@ def _bits(value):
     return bits if wide == wide else _NAN_BITS
 
 
-@njit(nogil=True, makes_arrays=False)
+@njit(nogil=True)
 def _add_by_row(first, last, X, keys, hashes):
     """Add the hash of every cell to the hash of its row, for a C-ordered matrix."""
     n_documents, n_features = X.shape
@@ -177,7 +177,7 @@ def _add_by_row(first, last, X, keys, hashes):
         hashes[i] += total
 
 
-@njit(nogil=True, makes_arrays=False)
+@njit(nogil=True)
 def _add_by_column(first, last, columns, keys, hashes):
     """Add the hash of every cell to the hash of its row, for a C-ordered transposed matrix."""
     n_features, n_documents = columns.shape
@@ -190,7 +190,7 @@ def _add_by_column(first, last, columns, keys, hashes):
                 totals[i] += _mix(_bits(column[i]) ^ keys[j])
 
 
-@njit(nogil=True, makes_arrays=False)
+@njit(nogil=True)
 def _add_by_entry(first, last, values, columns, indptr, keys, hashes):
     """Add the hash of every cell to the hash of its row, for a CSR matrix."""
     zeros = np.uint64(0)
@@ -204,7 +204,7 @@ def _add_by_entry(first, last, values, columns, indptr, keys, hashes):
         hashes[i] += total
 
 
-@njit(makes_arrays=False)
+@njit
 def _sort_by_query(ranking, codes, free, order):
     """Sort ranked rows by query in one pass; within a query they keep their ranking.
 

@@ -81,7 +81,7 @@ def _listed_gains(y: np.ndarray, table: np.ndarray) -> np.ndarray:
     return gains
 
 
-@njit(makes_arrays=False)
+@njit
 def _look_up(y, table, gains):
     """Write ``table[y]``; return the number of labels before the first that is no index."""
     for t in range(len(y)):

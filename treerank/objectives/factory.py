@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import numba
 import numpy as np
-from numba.core.errors import NumbaError
 from numpy.typing import ArrayLike
 
 from treerank.checks import shown
@@ -207,7 +206,7 @@ def _compiled(loss: Any) -> Any:
     try:
         compiled: Any = numba.njit(loss) if isinstance(loss, FunctionType) else loss
         _value, _gradient, _hessian = map(float, compiled(0.5))
-    except (NumbaError, TypeError, ValueError) as error:
+    except (numba.errors.NumbaError, TypeError, ValueError) as error:
         raise ValueError(
             "loss must be a function of the margin that numba compiles and that returns value, "
             f"gradient and hessian; got {shown(loss)}."

@@ -11,8 +11,8 @@ find it there. A loss of your own is a ``numba.njit`` function of the margin.
 Losses of the sigmoid family need no exponential per pair. Let ``u = 1 / (1 + exp(kappa m))`` be the
 probability that the pair is in the wrong order, and ``p = 1 - u``. Gradient and curvature are
 polynomials of ``u`` and ``p``, and ``u = e_j / (e_i + e_j)`` needs one exponential per document.
-So these losses also name their *shape*: the two polynomials without constants (a constant would
-turn single into double precision in the innermost loop).
+So these losses also name their *shape*: the two polynomials times the weight of the pair, without
+constants (a constant would turn single into double precision in the innermost loop).
 """
 
 import functools
@@ -21,8 +21,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from numba import njit
-from numba.core.errors import NumbaError
+from numba import errors, njit
 
 from treerank.checks import shown
 from treerank.numerics.compiling import register_jitable
@@ -44,8 +43,9 @@ def logistic(margin: float) -> tuple[float, float, float]:
 
 
 @register_jitable
-def _logistic_shape(u, p):
-    return u, u * p
+def _logistic_shape(u, p, w):
+    upset = u * w
+    return upset, upset * p
 
 
 @register_jitable
@@ -67,8 +67,8 @@ def squared_sigmoid(margin: float) -> tuple[float, float, float]:
 
 
 @register_jitable
-def _squared_shape(u, p):
-    return u * u * p, u * p * u * p
+def _squared_shape(u, p, w):
+    return u * u * p * w, u * p * u * p * w
 
 
 @register_jitable
@@ -81,8 +81,9 @@ def fidelity(margin: float) -> tuple[float, float, float]:
 
 
 @register_jitable
-def _fidelity_shape(u, p):
-    return u * math.sqrt(p), u * p
+def _fidelity_shape(u, p, w):
+    upset = u * w
+    return upset * math.sqrt(p), upset * p
 
 
 @register_jitable
@@ -119,7 +120,7 @@ class Shape:
     Attributes
     ----------
     of_upset : callable
-        ``(u, p) -> (gradient, curvature)``, without constants.
+        ``(u, p, weight) -> (gradient, curvature)``, without constants.
     gradient_factor, hessian_factor : float
         The constants.
     steepness : float
@@ -219,7 +220,7 @@ def _check_compiles(of_margin):
     try:
         value, gradient, hessian = njit(lambda margin: of_margin(margin))(0.5)
         is_priced = all(isinstance(part, float | int) for part in (value, gradient, hessian))
-    except (NumbaError, TypeError, ValueError):  # it takes or returns something else
+    except (errors.NumbaError, TypeError, ValueError):  # it takes or returns something else
         is_priced = False
     if not is_priced:
         raise ValueError(

@@ -133,7 +133,7 @@ def rounded(values: np.ndarray, largest: float) -> np.ndarray:
     return result
 
 
-@njit(makes_arrays=False)
+@njit
 def _extremes(bits):
     # As integers without a sign, negative numbers come last, the largest magnitude at the end, and
     # so do infinity and NaN among magnitudes. Unlike floats, they are compared a vector at a time.
@@ -144,7 +144,7 @@ def _extremes(bits):
     return largest >> one, last
 
 
-@njit(makes_arrays=False)
+@njit
 def _round(values, step, result):
     per_step = 1 / step  # exact: a power of two
     for i in range(len(values)):

@@ -18,7 +18,6 @@ from treerank.feature_parts.engines.bin_sample import (
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.files.scratch import ScratchFolder
 from treerank.lazy import naming_the_extra
-from treerank.numerics.memory import give_back
 from treerank.progress import Progress
 from treerank.team import current_team
 
@@ -115,10 +114,7 @@ def make_matrix(
             # XGBoost merges what the workers hold, so only one of them holds the sample.
             held = sample if current_team().rank == 0 else sample.take(np.arange(0))
             reference = quantized(held, None)
-    matrix = quantized(rows, reference)
-    if reference is not None:  # there are many rows
-        give_back()
-    return matrix
+    return quantized(rows, reference)
 
 
 def feature_types(categorical: Collection[int], n_features: int) -> list[str] | None:

@@ -127,7 +127,7 @@ def _fill(values, order, bounds, places, words):
     return missing.any(axis=0)
 
 
-@njit(error_model="numpy", nogil=True, makes_arrays=False)
+@njit(error_model="numpy", nogil=True)
 def _pack(first, last, X, order, bounds, places, words, missing, values, bins):
     """Write the words, and which places have missing values in each chunk of rows."""
     for chunk in range(first, last):

@@ -106,7 +106,7 @@ def write_bounds(values: np.ndarray, most: int, bounds: np.ndarray) -> int:
     return _write_bounds(distinct, counts, alone, most, n_left, n_rest, bounds)
 
 
-@njit(nogil=True, makes_arrays=False)
+@njit(nogil=True)
 def _write_bounds(distinct, counts, alone, most, n_left, n_rest, bounds):
     """Write the bounds between distinct values; return the number of bins."""
     n_bins = 0

@@ -105,7 +105,7 @@ def grow(
     return GrownTree(nodes[:n].copy(), goes_left[:n].copy())
 
 
-@njit(error_model="numpy", makes_arrays=False)
+@njit(error_model="numpy")
 def _grow(binned, words, layout, rules, limits, rows, buffers, nodes, best, goes_left, pair):
     """Grow the tree; return the number of its nodes.
 
@@ -355,6 +355,6 @@ def _bound(parent, left, right, rules, sign):
 
 
 #: Steps that Python takes between the sums of a team.
-_compiled = njit(error_model="numpy", makes_arrays=False)
+_compiled = njit(error_model="numpy")
 _keep_best_now, _split_next_now = map(_compiled, (_keep_best, _split_next))
-_search_now = njit(parallel=True, error_model="numpy", makes_arrays=False)(_search)
+_search_now = njit(parallel=True, error_model="numpy")(_search)

@@ -4,14 +4,12 @@ The histogram of a block of eight features is one array of ``8 * STRIDE`` words 
 document has two words, see :mod:`~treerank.feature_parts.histogram.packed_derivatives`). Of two
 children, only the histogram of the smaller one is summed from its documents; that of the other is
 the difference to the parent. The data of a batch of documents are first copied to neighboring
-addresses, so that the sums read memory in sequence. The rows of a small leaf lie far apart: their
-memory is asked for some rows before they are copied.
+addresses, so that the sums read memory in sequence.
 """
 
 import numpy as np
 
 from treerank.feature_parts.histogram.binned import WIDTH
-from treerank.feature_parts.histogram.instructions import add_pair, prefetch
 from treerank.numerics.compiling import register_jitable
 
 #: Bins of a feature, with that of missing values.
@@ -22,9 +20,6 @@ STRIDE = 264
 #: Documents copied at a time. Not a power of two: then all blocks would compete for the same few
 #: lines of the cache.
 BATCH = 1016
-#: Number of rows between the one that is copied and the one whose memory is asked for.
-_AHEAD = 64
-_LINE = 8  # words of a line of the cache
 _BYTE = np.uint64(255)
 
 
@@ -69,14 +64,7 @@ def fill(
 @register_jitable(error_model="numpy")
 def _copy_batch(rows, n, bins, words, n_words, first, near_bins, near_words):
     """Copy bins and words of the first ``n`` rows to neighboring addresses, block by block."""
-    last = len(rows) - 1
     for i in range(np.uint64(n)):
-        later = np.uint64(rows[min(np.int64(i) + _AHEAD, last)])
-        begin = later * np.uint64(bins.shape[1]) + np.uint64(first)
-        for block in range(np.uint64(0), np.uint64(len(near_bins)), np.uint64(_LINE)):
-            prefetch(bins, begin + block)
-        prefetch(bins, begin + np.uint64(len(near_bins) - 1))
-        prefetch(words, later * np.uint64(n_words))
         row = np.uint64(rows[i])
         for block in range(np.uint64(len(near_bins))):
             near_bins[block, i] = bins[row, np.uint64(first) + block]
@@ -99,7 +87,8 @@ def _add(bins, words, n_words, histogram):
             upper, lower = words[np.uint64(2) * i], words[np.uint64(2) * i + np.uint64(1)]
             for j in range(WIDTH):
                 bin_ = np.uint64(j * STRIDE) + ((word_of_bins >> np.uint64(8 * j)) & _BYTE)
-                add_pair(histogram, np.uint64(2) * bin_, upper, lower)
+                histogram[np.uint64(2) * bin_] += upper
+                histogram[np.uint64(2) * bin_ + np.uint64(1)] += lower
 
 
 @register_jitable

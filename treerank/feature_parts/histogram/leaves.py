@@ -32,7 +32,7 @@ def _ends(leaves: np.ndarray) -> np.ndarray:
     return np.append(0, np.cumsum(leaves["end"] - leaves["begin"]))
 
 
-@njit(error_model="numpy", nogil=True, makes_arrays=False)
+@njit(error_model="numpy", nogil=True)
 def _sum_leaves(first, last, gradient, hessian, rows, nodes, leaves, sums):
     for leaf in range(first, last):
         node = nodes[leaves[leaf]]
@@ -59,7 +59,7 @@ def add_leaves(
     in_parts(_add_leaves, _ends(nodes[leaves]), sums, rows, nodes, *steps)
 
 
-@njit(error_model="numpy", nogil=True, makes_arrays=False)
+@njit(error_model="numpy", nogil=True)
 def _add_leaves(first, last, sums, rows, nodes, leaves, rules, learning_rate, values, scores):
     for leaf in range(first, last):
         node = leaves[leaf]
@@ -79,7 +79,7 @@ def add_tree(
     in_parts(_add_tree, len(rows), words, *tree, values, rows, scores)
 
 
-@njit(error_model="numpy", nogil=True, makes_arrays=False)
+@njit(error_model="numpy", nogil=True)
 def _add_tree(first, last, words, nodes, goes_left, values, rows, scores):
     for i in range(first, last):
         row, node = rows[i], 0

@@ -110,7 +110,7 @@ def _step(finest: float) -> float:
     return ldexp(1.0, max(frexp(finest)[1], -1000)) if finest > 0 else 1.0
 
 
-@njit(makes_arrays=False)
+@njit
 def _size(values):
     """Return the sum of the magnitudes and the largest of them."""
     total, largest = 0.0, 0.0
@@ -120,7 +120,7 @@ def _size(values):
     return total, largest
 
 
-@njit(error_model="numpy", nogil=True, makes_arrays=False)
+@njit(error_model="numpy", nogil=True)
 def _pack(first, last, gradient, hessian, layout, seed, iteration, places, words):
     for i in range(first, last):
         up_gradient, up_hessian = 0.5, 0.5

@@ -8,12 +8,12 @@ product is faster, since it uses the processor better than single distances do.
 
 import numpy as np
 import torch
-from numba import prange
 
 from treerank.feature_parts.soft_trees.functions import is_oblivious, sharpness_of, threads_of_torch
 from treerank.feature_parts.soft_trees.kernels import FASTMATH
 from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
+from treerank.numerics.threads import in_parts
 
 #: Number of rows that one thread takes through a tree, whose splits then stay in the cache.
 _BLOCK = np.uint64(512)
@@ -86,15 +86,18 @@ def _follow(layer: SoftTreeLayer, x: torch.Tensor) -> tuple[torch.Tensor, int]:
     sharpness = sharpness_of(layer.gamma, leaf)
     oblivious = is_oblivious(weight.shape[1], leaf.shape[1])
     with threads_of_torch():
-        _follow_trees(values, weight, bias, leaf, oblivious, sharpness, out, n_followed)
+        tree_data = weight, bias, leaf, oblivious, sharpness
+        in_parts(_follow_trees, len(n_followed), values, *tree_data, out, n_followed)
     return torch.from_numpy(out), int(n_followed.sum())
 
 
-@njit(parallel=True, error_model="numpy", fastmath=FASTMATH)
-def _follow_trees(x, weight, bias, leaf, oblivious, sharpness, out, n_followed):
-    """Fill ``out`` and count the splits followed, block by block of rows."""
+@njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
+def _follow_trees(
+    first_block, last_block, x, weight, bias, leaf, oblivious, sharpness, out, n_followed
+):
+    """Fill ``out`` and count the splits followed, for some blocks of rows."""
     n_trees, n_leaves, n_outputs = leaf.shape
-    for block in prange(len(n_followed)):
+    for block in range(first_block, last_block):
         start = np.uint64(block) * _BLOCK
         stop = min(start + _BLOCK, np.uint64(len(x)))
         row, node = np.empty((2, np.int64(_BLOCK) * n_leaves), np.uint64)
@@ -117,7 +120,7 @@ def _follow_trees(x, weight, bias, leaf, oblivious, sharpness, out, n_followed):
                     out[row[a], o] += reach[a] * leaf[t, node[a], o]
 
 
-@njit(error_model="numpy", fastmath=FASTMATH)
+@register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _measure(x, weight, bias, t, first, oblivious, row, node, n_reached, distance):
     """Fill in the distances of rows from the splits of their nodes.
 
@@ -143,7 +146,7 @@ def _measure(x, weight, bias, t, first, oblivious, row, node, n_reached, distanc
         distance[a], distance[b], distance[c], distance[d] = at_a, at_b, at_c, at_d
 
 
-@njit(error_model="numpy", fastmath=FASTMATH)
+@register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _go_down(distance, sharpness, width, row, node, reach, n_reached):
     """Move rows to the children of their nodes; a row that goes both ways is listed twice."""
     half, two, three = reach.dtype.type(0.5), reach.dtype.type(2), reach.dtype.type(3)

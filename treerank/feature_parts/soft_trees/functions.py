@@ -25,7 +25,7 @@ import torch
 from torch import Tensor
 
 from treerank.feature_parts.soft_trees.kernels import N_GROUPS, tree_derivatives, tree_outputs
-from treerank.numerics.threads import kernel_threads
+from treerank.numerics.threads import in_parts, kernel_threads
 
 #: Width of the soft band, as a number or as a buffer of a layer.
 Gamma = float | Tensor
@@ -186,7 +186,7 @@ class _FusedKernels:
         values, sums = leaf.numpy(), partial.numpy()
         oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
         with threads_of_torch():
-            tree_outputs(z.numpy(), values, oblivious, sharpness, sums)
+            in_parts(tree_outputs, len(sums), z.numpy(), values, oblivious, sharpness, sums)
         return partial.sum(dim=0)
 
     @staticmethod
@@ -196,9 +196,9 @@ class _FusedKernels:
         bias_sum, leaf_sum = bias_sum.numpy(), leaf_sum.numpy()
         oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
         with threads_of_torch():
-            tree_derivatives(
-                z.numpy(), values, oblivious, sharpness, upstream, dz.numpy(), bias_sum, leaf_sum
-            )
+            trees = z.numpy(), values, oblivious, sharpness
+            found = dz.numpy(), bias_sum, leaf_sum
+            in_parts(tree_derivatives, len(values), *trees, upstream, *found)
 
 
 @contextmanager

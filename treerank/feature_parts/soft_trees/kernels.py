@@ -13,14 +13,14 @@ With the reach r of a node and the values V of its children, the chain rule give
           \quad u = z / \gamma + 1/2
 
 which needs no division by a probability. Outputs are computed in parallel over a fixed number of
-groups of trees, derivatives in parallel over trees. No two threads write to the same place, so the
+groups of trees, derivatives in parallel over trees, by
+:func:`~treerank.numerics.threads.in_parts`. No two threads write to the same place, so the
 bits are the same for any number of threads.
 """
 
 import numpy as np
-from numba import prange
 
-from treerank.numerics.compiling import njit
+from treerank.numerics.compiling import njit, register_jitable
 
 #: What vectorized loops need: sums in any order. NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
@@ -28,14 +28,20 @@ FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
 N_GROUPS = 16
 
 
-@njit(parallel=True, error_model="numpy", fastmath=FASTMATH)
+@njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
 def tree_outputs(
-    z: np.ndarray, leaf: np.ndarray, oblivious: bool, sharpness: np.floating, partial: np.ndarray
+    first: int,
+    last: int,
+    z: np.ndarray,
+    leaf: np.ndarray,
+    oblivious: bool,
+    sharpness: np.floating,
+    partial: np.ndarray,
 ) -> None:
     """Fill ``partial`` of shape (n_groups, n_outputs, n_rows) with sums over groups of trees."""
     n_trees, n_leaves, _ = leaf.shape
     n_groups, _, n_rows = partial.shape
-    for group in prange(n_groups):
+    for group in range(first, last):
         reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
         partial[group] = 0
         for t in range(n_trees * group // n_groups, n_trees * (group + 1) // n_groups):
@@ -43,8 +49,10 @@ def tree_outputs(
             _add_leaves(reach[(n_leaves - 1) * n_rows :], leaf[t], partial[group])
 
 
-@njit(parallel=True, error_model="numpy", fastmath=FASTMATH)
+@njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
 def tree_derivatives(
+    first: int,
+    last: int,
     z: np.ndarray,
     leaf: np.ndarray,
     oblivious: bool,
@@ -54,23 +62,22 @@ def tree_derivatives(
     bias_sum: np.ndarray,
     leaf_sum: np.ndarray,
 ) -> None:
-    """Fill ``dz`` and add the gradients of biases and leaves to their sums.
+    """Fill ``dz`` of some trees and add the gradients of biases and leaves to their sums.
 
     ``upstream`` of shape (n_outputs, n_rows) is the gradient of the outputs.
     """
-    n_trees, n_leaves, _ = leaf.shape
-    n_rows = z.shape[2]
-    for t in prange(n_trees):
+    n_leaves, n_rows = leaf.shape[1], z.shape[2]
+    for t in range(first, last):
         reach = np.empty((2 * n_leaves - 1) * n_rows, z.dtype)
         value = np.empty(n_leaves * n_rows, z.dtype)
         _fill_reach(z[t], oblivious, sharpness, reach)
         _fill_leaf_values(upstream, reach[(n_leaves - 1) * n_rows :], leaf[t], value, leaf_sum[t])
         _fill_slopes(z[t], oblivious, sharpness, reach, value, dz[t])
         for split in range(z.shape[1]):
-            bias_sum[t, split] += dz[t, split].sum()
+            bias_sum[t, split] += _sum(dz[t, split])
 
 
-@njit(error_model="numpy", fastmath=FASTMATH)
+@register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _fill_reach(z, oblivious, sharpness, reach):
     """Fill ``reach`` with the probability that each row arrives at each node and leaf."""
     n_rows, distance = z.shape[1], z.reshape(-1)
@@ -84,7 +91,7 @@ def _fill_reach(z, oblivious, sharpness, reach):
         start, size, split = start + size, 2 * size, split + run
 
 
-@njit(error_model="numpy", fastmath=FASTMATH)
+@register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _split_reach(distance, sharpness, here, left, right):
     """Divide the reach of some nodes between their left and right children."""
     half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)
@@ -98,7 +105,7 @@ def _split_reach(distance, sharpness, here, left, right):
         right[i] = here[i] - goes_left
 
 
-@njit(error_model="numpy", fastmath=FASTMATH)
+@register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _add_leaves(arriving, leaf, total):
     """Add the outputs of each leaf, times the probability that each row arrives there."""
     n_rows = np.uint64(total.shape[1])
@@ -109,21 +116,36 @@ def _add_leaves(arriving, leaf, total):
                 total[o, i] += height * arriving[start + i]
 
 
-@njit(error_model="numpy", fastmath=FASTMATH)
+@register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _fill_leaf_values(upstream, arriving, leaf, value, leaf_sum):
     """Fill ``value`` with upstream gradient times leaf; add the gradients of the leaves."""
     n_rows = np.uint64(upstream.shape[1])
     value[:] = 0
     for o in range(len(upstream)):
         for k in range(len(leaf)):
-            height, total, start = leaf[k, o], leaf.dtype.type(0), np.uint64(k) * n_rows
+            height, start = leaf[k, o], np.uint64(k) * n_rows
             for i in range(n_rows):
                 value[start + i] += height * upstream[o, i]
-                total += upstream[o, i] * arriving[start + i]
-            leaf_sum[k, o] += total
+            leaf_sum[k, o] += _dot(upstream[o], arriving[start : start + n_rows])
 
 
-@njit(error_model="numpy", fastmath=FASTMATH)
+@njit(error_model="numpy", fastmath=FASTMATH, forceinline=True)
+def _sum(x):
+    total = x.dtype.type(0)
+    for i in range(len(x)):
+        total += x[i]
+    return total
+
+
+@njit(error_model="numpy", fastmath=FASTMATH, forceinline=True)
+def _dot(x, y):
+    total = x.dtype.type(0)
+    for i in range(len(x)):
+        total += x[i] * y[i]
+    return total
+
+
+@register_jitable(error_model="numpy", fastmath=FASTMATH)
 def _fill_slopes(z, oblivious, sharpness, reach, value, dz):
     """Fill ``dz``, level by level from the leaves to the root, replacing values by the parents'."""
     n_rows, distance, slope = z.shape[1], z.reshape(-1), dz.reshape(-1)
@@ -141,7 +163,7 @@ def _fill_slopes(z, oblivious, sharpness, reach, value, dz):
         size //= 2
 
 
-@njit(error_model="numpy", fastmath=FASTMATH)
+@njit(error_model="numpy", fastmath=FASTMATH, forceinline=True)
 def _merge_values(distance, sharpness, here, left, right, slope):
     """Replace the value of each left child by that of its parent; add to the parent's slope."""
     half, two, three = distance.dtype.type(0.5), distance.dtype.type(2), distance.dtype.type(3)

@@ -46,6 +46,8 @@ class Traits(NamedTuple):
 
     Attributes
     ----------
+    separates : bool
+        Whether the weight of a pair is the gain of its upper document alone.
     valued : bool
         Whether weights depend on ranks.
     two_sided : bool
@@ -62,6 +64,7 @@ class Traits(NamedTuple):
         Whether factors of queries depend on weights that scores change.
     """
 
+    separates: bool
     valued: bool
     two_sided: bool
     truncated: bool
@@ -143,6 +146,7 @@ def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
     limited = pays_to_copy_top(whole.n_squared, whole.n_documents, problem.rank_rule.reach)
     assert problem.loss.shape is not None
     traits = Traits(
+        separates=problem.weight.separates,
         valued=not problem.weight.is_fixed,
         two_sided=problem.is_two_sided,
         truncated=problem.pairs.top is not None,
@@ -183,7 +187,7 @@ def fast_kernel(
     load, of_document = _loader(traits), _summer(of_upset, of_pair, traits)
     limited, narrow = traits.limited, traits.narrow
 
-    @register_jitable(makes_arrays=False, **OPTIONS)
+    @register_jitable(**OPTIONS)
     def of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets):
         a, b = labels.indptr[q], labels.indptr[q + 1]
         size = rounded_up(b - a)
@@ -268,9 +272,9 @@ def _loader(traits):
 def _summer(of_upset, of_pair, traits):
     """Make the function that adds up the pairs of a document and returns their weight."""
     truncated, weighted, normalized = traits.truncated, traits.weighted, traits.normalized
-    one, none = np.float32(1), np.float32(0)
+    one, none, separates = np.float32(1), np.float32(0), traits.separates
 
-    @register_jitable(makes_arrays=False, **OPTIONS)
+    @register_jitable(**OPTIONS)
     def of_document(columns, i, low, high, shift):
         e_i, slope_i, curvature_i, mass_i = columns[0, i] * shift, none, none, none
         partner = columns[1]
@@ -292,7 +296,6 @@ def _summer(of_upset, of_pair, traits):
         # unsigned j needs no check for negative places, which would stop vectorization.
         for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):
             r = one / (e_i + partner[j])
-            slope, curvature = of_upset(partner[j] * r, e_i * r)
             places = above_i, above[j], below_i, below[j], within_i
             w = of_pair(gain_i, gain[j], *places, block_i == block[j])
             if truncated:
@@ -300,10 +303,15 @@ def _summer(of_upset, of_pair, traits):
                 w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
             if weighted:
                 w *= document_i * document[j]
-            G[j] += slope * w
-            H[j] += curvature * w
-            slope_i += slope * w
-            curvature_i += curvature * w
+            if separates:  # the order of products decides the last bits
+                slope, curvature = of_upset(partner[j] * r, e_i * r, one)
+                slope, curvature = slope * w, curvature * w
+            else:
+                slope, curvature = of_upset(partner[j] * r, e_i * r, w)
+            G[j] += slope
+            H[j] += curvature
+            slope_i += slope
+            curvature_i += curvature
             if normalized:
                 mass_i += w if partner[j] > 0 else none
         G[i] -= slope_i

@@ -37,7 +37,7 @@ class Sums(NamedTuple):
     hessian_factor: float = 1.0
 
 
-@njit(nogil=True, makes_arrays=False)
+@njit(nogil=True)
 def place_scores(
     first: int,
     last: int,
@@ -57,7 +57,7 @@ def place_scores(
             x[t] -= offset[t]
 
 
-@njit(nogil=True, makes_arrays=False)
+@njit(nogil=True)
 def scatter(
     first: int,
     last: int,

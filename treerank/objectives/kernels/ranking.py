@@ -196,7 +196,7 @@ def value_kernel(
     """
     fastmath = FASTMATH if single else False
 
-    @register_jitable(makes_arrays=False, error_model="numpy", fastmath=fastmath)
+    @register_jitable(error_model="numpy", fastmath=fastmath)
     def value_query(q, falling, gain, indptr, rule, ranks, near, working):
         # `near` is that of `ranks`: the compiler drops what is stored at a single place of a tuple.
         a, b = indptr[q], indptr[q + 1]
@@ -292,7 +292,7 @@ def sort_queries(
         _sort_query(a, b, x, names, state, rule.smoothing, order, falling, keys, bins, free)
 
 
-@register_jitable(makes_arrays=False)
+@register_jitable
 def _sort_query(a, b, x, names, state, smoothing, order, falling, keys, bins, free):
     own_order = order[a:b]
     own_falling = falling[a:b]

@@ -1,0 +1,98 @@
+"""Kernel folder: where the machine code of kernels is stored, below the user's cache folder.
+
+That is ``NUMBA_CACHE_DIR``, or the cache folder of the system: ``$XDG_CACHE_HOME`` or ``~/.cache``,
+on macOS ``~/Library/Caches``, on Windows ``%LOCALAPPDATA%``. ``treerank`` in it has a folder for
+each version of treerank and numba and for each state of the source files. So after an update, or an
+edit of a function that is compiled into functions of other files, kernels are compiled anew. Below,
+numba makes a folder for each place where treerank is installed.
+
+A folder that is new removes those that no process has used for some days. What is deleted is
+compiled again when it is needed.
+"""
+
+import hashlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numba
+
+import treerank
+
+#: numba's settings, whose names it makes when it is imported.
+CONFIG: Any = numba.config
+_PACKAGE = Path(__file__).parents[1]
+#: Folders that nobody has used for so many days are removed.
+DAYS = 3
+
+
+def kernel_folder() -> Path | None:
+    """Return the folder for machine code, None if it cannot be written."""
+    return _made(CONFIG.CACHE_DIR or _cache_of_system())
+
+
+def _cache_of_system():
+    """Return the folder in which programs of the user keep what they can make again."""
+    with suppress(RuntimeError):  # a user without a home
+        if sys.platform == "win32":
+            return os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
+        if sys.platform == "darwin":
+            return str(Path.home() / "Library" / "Caches")
+        return os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return ""
+
+
+@cache
+def _made(parent):
+    """Return the folder of this version below ``parent``, ready to be written, or None."""
+    if not parent:
+        return None
+    folder = Path(
+        parent, "treerank", f"{treerank.__version__}-numba-{numba.__version__}-{_sources()}"
+    )
+    is_new = not folder.is_dir()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+        os.utime(folder)  # it is used
+    except OSError:
+        return None
+    if is_new:
+        remove_unused(folder.parent)
+    return folder
+
+
+def remove_unused(parent: Path) -> None:
+    """Remove the folders that no process has used for ``DAYS`` days, as far as the system allows.
+
+    Parameters
+    ----------
+    parent : Path
+        Where the folders of all versions are. Nothing else in it is touched.
+    """
+    with suppress(OSError):
+        for folder in parent.glob("*-numba-*"):
+            if time.time() - folder.stat().st_mtime > DAYS * 24 * 3600:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def _sources():
+    """Return a digest of the source files of all sub-packages that have kernels."""
+    texts = {path: path.read_bytes() for path in sorted(_PACKAGE.rglob("*.py"))}
+    rooms = {_room(path) for path, text in texts.items() if b"numerics.compiling" in text}
+    digest = hashlib.sha256()
+    for path, text in texts.items():
+        if _room(path) in rooms:
+            digest.update(hashlib.sha256(text).digest())
+    return digest.hexdigest()[:16]
+
+
+def _room(path):
+    return path.relative_to(_PACKAGE).parts[0]
