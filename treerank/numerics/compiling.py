@@ -20,7 +20,7 @@ from typing import Any
 import numba
 from numba import extending
 
-from treerank.numerics.kernel_folder import CONFIG, kernel_folder
+from treerank.numerics.kernel_folder import config, kernel_folder
 from treerank.numerics.one_writer import let_one_process_write
 
 #: How the names of the modules of this package begin.
@@ -92,11 +92,11 @@ def kernel_for(*parts: Any, **options: Any) -> Callable[[Callable[..., Any]], An
         folder = kernel_folder() if is_ours and is_in_file else None
         if folder is None:
             return numba.njit(**options)(function)
-        before, CONFIG.CACHE_DIR = CONFIG.CACHE_DIR, str(folder)
+        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
         try:
             kernel = numba.njit(cache=True, **options)(function)
         finally:
-            CONFIG.CACHE_DIR = before
+            config.CACHE_DIR = before
         let_one_process_write(kernel)
         return kernel
 

@@ -18,23 +18,22 @@ import tempfile
 import time
 from contextlib import suppress
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 import numba
 
-import treerank
-
-#: numba's settings, whose names it makes when it is imported.
-CONFIG: Any = numba.config
 _PACKAGE = Path(__file__).parents[1]
+#: Settings of numba; its hints do not name all of them.
+config: Any = numba.config
 #: Folders that nobody has used for so many days are removed.
 DAYS = 3
 
 
 def kernel_folder() -> Path | None:
     """Return the folder for machine code, None if it cannot be written."""
-    return _made(CONFIG.CACHE_DIR or _cache_of_system())
+    return _made(config.CACHE_DIR or _cache_of_system())
 
 
 def _cache_of_system():
@@ -53,9 +52,7 @@ def _made(parent):
     """Return the folder of this version below ``parent``, ready to be written, or None."""
     if not parent:
         return None
-    folder = Path(
-        parent, "treerank", f"{treerank.__version__}-numba-{numba.__version__}-{_sources()}"
-    )
+    folder = Path(parent, "treerank", f"{_version()}-numba-{numba.__version__}-{_sources()}")
     is_new = not folder.is_dir()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -80,6 +77,12 @@ def remove_unused(parent: Path) -> None:
         for folder in parent.glob("*-numba-*"):
             if time.time() - folder.stat().st_mtime > DAYS * 24 * 3600:
                 shutil.rmtree(folder, ignore_errors=True)
+
+
+def _version():
+    with suppress(PackageNotFoundError):
+        return version("treerank")
+    return "source"  # run without an installation
 
 
 @cache
