@@ -9,7 +9,7 @@ from command_line import SMALL, run
 
 from treerank import HistogramTrees, TreeDirectRanker, compare
 from treerank.datasets.parquet import write_parquet
-from treerank.datasets.tables import take_columns
+from treerank.rankers.reading import take_columns
 
 rng = np.random.default_rng(0)
 QID = np.repeat([f"q{i}" for i in range(12)], 20)

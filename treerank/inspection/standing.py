@@ -11,12 +11,12 @@ from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import check_arguments
 from treerank.rankers.reading import read_columns
-from treerank.rankers.scoring import Scoring
+from treerank.rankers.scored import Scored
 
 
 @check_arguments
 def explain_standing(
-    ranker: Scoring,
+    ranker: Scored,
     X: Any,
     qid: ArrayLike | None = None,
     *,
@@ -70,8 +70,8 @@ def explain_standing(
 
 @check_arguments
 def explain_moves(
-    old: Scoring,
-    new: Scoring,
+    old: Scored,
+    new: Scored,
     X: Any,
     qid: ArrayLike | None = None,
     *,

@@ -99,7 +99,7 @@ def report(
         query_names=_query_names(qid, groups),
         document_names=_document_names(document_names, n),
         metrics=chosen,
-        scores=ranker._scores(features),
+        scores=ranker.scores_of(features),
         baseline=_baseline_scores(baseline, X, n),
         train=_training_data(ranker, train),
         slices=dict(slices or {}),
