@@ -27,7 +27,7 @@ from treerank.rankers.explanation import check_n_pairs
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_columns
-from treerank.rankers.scoring import ByRow
+from treerank.rankers.scored import ByRow
 
 #: Number of training documents that a single document is compared with for its score.
 _N_REFERENCES = 100
