@@ -83,9 +83,7 @@ def names_loaded(tree):
                 yield module.split(".")[1]
 
 
-@pytest.mark.skipif(
-    not (PACKAGE.parent / "pyproject.toml").exists(), reason="needs the repository"
-)
+@pytest.mark.skipif(not (PACKAGE.parent / "pyproject.toml").exists(), reason="needs the repository")
 def test_what_is_loaded_by_name_is_in_the_same_room_or_in_one_below():
     floor_of = layers()
     found = [

@@ -36,7 +36,7 @@ from treerank.objectives.pairs import PAIRS
 from treerank.objectives.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
 from treerank.progress import listening
-from treerank.rankers.reading import take_named
+from treerank.rankers.reading import take_columns
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
@@ -164,7 +164,7 @@ def _read(
         held_out = None if valid is None else in_batches(valid, memory, **options)
         return in_batches(train, memory, **options), held_out, None
     data = read_data(reporter, train, **options)
-    X, (shown_at,) = take_named(data.X, position=position)
+    X, (shown_at,) = take_columns(data.X, position=position)
     data = replace(data, X=X)
     if valid is None:
         return data, None, shown_at

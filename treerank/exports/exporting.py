@@ -28,7 +28,7 @@ from treerank.inputs.documents import (
     unpacked,
 )
 from treerank.inputs.grouping import QueryGroups
-from treerank.rankers.reading import read_columns
+from treerank.rankers.reading import take_columns
 from treerank.terms.terms import Terms
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
@@ -55,7 +55,7 @@ def export(
         The file to write.
     format : str
         Name of the format, see :data:`treerank.exports.formats.FORMATS`.
-    check : X, (X, y) or (X, y, qid), or path, default=None
+    check : X, (X, y) or (X, y, qid), default=None
         Documents that the other program must rank as the ranker does, in memory; what a reader of
         files returned will do. Formats whose program scores some documents differently need them.
     allow : collection of {"missing", "rounding", "order", "unchecked"}, default=()
@@ -129,7 +129,7 @@ def _documents(ranker: Any, check: Any) -> _Documents:
         raise ValueError(f"check must be X, (X, y) or (X, y, qid); got {len(parts)} parts.")
     X, y, qid = (*parts, None, None)[:3]
     if isinstance(ranker, Pipeline):
-        X, y, qid = read_columns(ranker, X, y, qid)
+        X, (y, qid) = take_columns(X, y=y, qid=qid)
         scores = ranker.predict(X)
         X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
     else:

@@ -108,7 +108,7 @@ def effect(
     >>> effect(RankSVM().fit(X, y), X, feature=0, values=[1, 3]).rank.round(2)
     array([2.67, 1.67])
     """
-    X, _, qid = ranker.read(X, None, qid, needed=("qid",))
+    X, _, qid = ranker.read(X, None, qid)
     groups, column = QueryGroups.from_qid(qid, X.shape[0]), column_of(ranker, feature)
     rng = np.random.default_rng(random_state)
     n = min(n_documents, X.shape[0])

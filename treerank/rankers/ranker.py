@@ -124,21 +124,19 @@ class Ranker(Scored):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_documents, n_features), or path
+        X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
             Features of the documents. Missing values are NaN. Columns of text or categories are
             coded. A sparse matrix stays sparse if the ranker reads sparse matrices, and is refused
-            otherwise. A path is that of a data file, or of a folder of Parquet files; every method
-            takes it. :class:`~treerank.datasets.ranking_data.Batches` are more rows than fit into
-            memory; scores and ranks are in their order.
+            otherwise. :class:`~treerank.datasets.ranking_data.Batches` are more rows than fit into
+            memory; scores and ranks are in their order. What a reader of files returns unpacks, as
+            in ``fit(*read_parquet(path))``.
         y : array-like of shape (n_documents,), several labels, or str
             Relevance; higher is better. Several labels are an array of shape
             (n_documents, n_labels) or a mapping from names to columns. Rankers with the parameter
-            ``label_weights`` take them. Text is the name of a column of ``X``. ``None`` is the
-            column ``label`` of a file.
+            ``label_weights`` take them. Text is the name of a column of ``X``.
         qid : array-like of shape (n_documents,) or str, default=None
             Query of each document, of any dtype and in any order. Text is the name of a column of
-            ``X``. ``None`` means that all documents belong to one query; of a file it is the column
-            ``query``.
+            ``X``. ``None`` means that all documents belong to one query.
         sample_weight : array-like of shape (n_documents,), default=None
             Weight of each document. The weight of a pair is the product of its two weights. Rows
             of weight 0 are left out. In the loss, a document of weight 2 counts as two copies of
@@ -154,7 +152,7 @@ class Ranker(Scored):
             row is an impression, or as many as its ``sample_weight`` says. Rows of a query with
             equal features are one document. Text is the name of a column of ``X``. ``eval_set`` and
             ``score`` need labels: metrics of clicks prefer the ranking that was shown.
-        eval_set : tuple (X, y) or (X, y, qid), or path, default=None
+        eval_set : tuple (X, y) or (X, y, qid), default=None
             Documents for early stopping and calibration, which are not trained on.
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the

@@ -5,7 +5,6 @@ Members without an underscore are also for the rooms above: ``read``, ``scores_o
 ``n_threads``.
 """
 
-from collections.abc import Collection
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -31,7 +30,7 @@ from treerank.rankers.explanation import (
     sampled_parts,
 )
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.reading import BOTH, read_columns, refuse_arrays
+from treerank.rankers.reading import refuse_arrays, take_columns
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms, no_trees
 
@@ -58,7 +57,7 @@ class Scored(BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank."""
-        return self._read_and_score(X, needed=())[0]
+        return self._read_and_score(X)[0]
 
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
@@ -230,24 +229,14 @@ class Scored(BaseEstimator):
         """Refuse wrong settings before training, also those that are used after it."""
         check_parameters(self)
 
-    def read(
-        self, X: Any, y: Any = None, qid: Any = None, *, needed: Collection[str] = BOTH
-    ) -> tuple[Any, Any, Any]:
+    def read(self, X: Any, y: Any = None, qid: Any = None) -> tuple[Any, Any, Any]:
         """Return features as a float matrix, and labels and query ids as they are given.
 
-        Parameters
-        ----------
-        X : array-like, data frame, sparse matrix or path
-            Documents with the columns of ``fit``.
-        y, qid : array-like or str, default=None
-            Values, or the name of a column; ``None`` is the column ``label`` or ``query`` of a
-            file.
-        needed : collection of str, default=("y", "qid")
-            Which of the two are read from a file.
+        ``y`` and ``qid`` may be names of columns of ``X``, which are left out of the features.
         """
         if n_features_of(self) is None:  # which is sooner known than all that this checks
             check_is_fitted(self)
-        X, y, qid = read_columns(self, X, y, qid, needed=needed)
+        X, (y, qid) = take_columns(X, y=y, qid=qid)
         return check_features(self, X), y, qid
 
     def scores_of(self, X: Any) -> np.ndarray:
@@ -288,11 +277,11 @@ class Scored(BaseEstimator):
         return exact + parts, errors
 
     def _read_and_score(
-        self, X: Any, y: Any = None, qid: Any = None, *, needed: Collection[str] = BOTH
+        self, X: Any, y: Any = None, qid: Any = None
     ) -> tuple[np.ndarray, Any, Any]:
         """Return scores, labels and query ids, also those of batches."""
         if not isinstance(X, Batches):
-            X, y, qid = self.read(X, y, qid, needed=needed)
+            X, y, qid = self.read(X, y, qid)
             return self._scores(X), y, qid
         refuse_arrays(y, qid)
         parts = [(self._scores(self.read(part.X)[0]), part.y, part.qid) for part in X]
@@ -303,9 +292,9 @@ class Scored(BaseEstimator):
         return np.concatenate(scores), np.concatenate(labels), joined
 
     def _features(self, X: Any, name: str = "X") -> Any:
-        """Return features, also those of a file, as a float matrix."""
+        """Return features as a float matrix."""
         with naming(name):
-            return self.read(X, needed=())[0]
+            return self.read(X)[0]
 
     def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, weighed by ``sample_weight``."""
@@ -322,13 +311,13 @@ class Scored(BaseEstimator):
         """Return the queries and the rows, query by query, best first."""
         if isinstance(X, Batches):
             return self._best_first(X, qid)
-        X, _, qid = read_columns(self, X, None, qid, needed=("qid",))
+        X, (qid,) = take_columns(X, qid=qid)
         groups, best_first = self._best_first(X, qid)
         self._warn_of_one_query(qid, len(best_first))
         return groups, best_first
 
     def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
-        scores, _, qid = self._read_and_score(X, None, qid, needed=("qid",))
+        scores, _, qid = self._read_and_score(X, None, qid)
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 

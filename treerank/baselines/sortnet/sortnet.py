@@ -26,7 +26,7 @@ from treerank.rankers.calibration import Calibration, fit_steepness, pair_probab
 from treerank.rankers.explanation import check_n_pairs
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import read_columns
+from treerank.rankers.reading import take_columns
 from treerank.rankers.scored import ByRow
 
 #: Number of training documents that a single document is compared with for its score.
@@ -123,7 +123,7 @@ class SortNet(Ranker):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        X, y, qid = read_columns(self, X, y, qid)
+        X, (y, qid) = take_columns(X, y=y, qid=qid)
         return self.measured(-self.rank(X, qid), y, qid, sample_weight)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
@@ -171,7 +171,7 @@ class SortNet(Ranker):
         -------
         TransitivityReport
         """
-        X, _, _ = self.read(X, needed=())
+        X, _, _ = self.read(X)
         groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
         check_count("n_triples", n_triples)
         check_count("random_state", random_state, at_least=0)
@@ -263,7 +263,7 @@ class SortNet(Ranker):
         return scores / len(references)
 
     def _best_first(self, X, qid):
-        X, _, _ = self.read(X, needed=())
+        X, _, _ = self.read(X)
         groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
         return groups, sort_by_comparison(groups, prefer)[0]
 
