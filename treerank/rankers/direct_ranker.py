@@ -44,9 +44,8 @@ from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
 from treerank.objectives.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.held_out import EvalSet, HeldOut
-from treerank.rankers.label_limits import limited_sum
-from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_labels, split_labels
+from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, hold_out_labels
+from treerank.rankers.labels import check_per_label, limited_sum, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team

@@ -49,8 +49,10 @@ class Ranker(Scored):
     :class:`~treerank.rankers.held_out.HeldOut`, for early stopping. ``_scores(X)`` is that of
     :class:`~treerank.rankers.scored.Scored`.
 
-    A subclass may have ``tau``, ``metric``, ``calibration``, ``clicks`` and ``random_state`` as
-    parameters. Otherwise the defaults here apply.
+    A subclass declares what it can do by ``reads_sparse``, ``reads_batches``, ``n_threads`` and
+    ``learns_from_clicks``; a class attribute may take the place of a property. It may have
+    ``tau``, ``metric``, ``calibration``, ``clicks`` and ``random_state`` as parameters. Otherwise
+    the defaults here apply.
 
     Attributes
     ----------
