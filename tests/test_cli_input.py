@@ -208,7 +208,7 @@ def test_sparse_in_vain_is_refused(files, tmp_path):
     assert run("fit", files.train, "--model", model, *own).exit_code == 0
     result = run("rank", model, files.test, "--sparse")
     assert result.exit_code == 1
-    assert "X must be dense for HistogramTrees" in result.stderr
+    assert "X must be dense for TreeDirectRanker(feature_part=HistogramTrees(" in result.stderr
 
 
 def test_traceback_shows_where_an_error_came_from(files, tmp_path):

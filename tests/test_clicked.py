@@ -24,6 +24,7 @@ from treerank.clicks import (
 from treerank.clicks.shown_documents import shown_documents
 from treerank.datasets.parquet import write_parquet
 from treerank.distributed import fit as fit_by_workers
+from treerank.inputs.canonical import row_hashes
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.training_set import training_set
 
@@ -124,10 +125,16 @@ def test_weights_of_queries_are_those_of_the_documents(fitted):
     assert (ranker.predict(X) != fitted.predict(X)).any()
 
 
+def documents_of(data):
+    hashes = row_hashes(data.X)[data.rows]
+    first, counts = shown_documents(hashes, data.groups, data.position, data.y)
+    return data.rows[first], counts
+
+
 def test_documents_are_told_apart_by_query_and_features():
     X = np.array([[1.0, -0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 2.0]])
     y, position = np.array([1.0, 0.0, 0.0, 1.0]), [1, 1, 3, 3]
-    rows, counts = shown_documents(training_set(X, y, [7, 7, 8, 8], position=position))
+    rows, counts = documents_of(training_set(X, y, [7, 7, 8, 8], position=position))
     found = np.column_stack([X[rows[counts.item]], counts.slot, counts.shown, counts.clicked])
     assert found[np.lexsort(found.T[[4, 2, 1]])].tolist() == [
         [1.0, 0.0, 0.0, 2.0, 1.0],
@@ -136,7 +143,7 @@ def test_documents_are_told_apart_by_query_and_features():
     ]
     assert len(counts.items) == 3
     alike = training_set(np.ones((2, 1)), np.array([1.0, 0.0]), [7, 8], position=[1, 1])
-    assert len(shown_documents(alike)[1].items) == 2
+    assert len(documents_of(alike)[1].items) == 2
 
 
 def test_documents_that_differ_in_their_positions_alone_have_an_order():
@@ -218,7 +225,7 @@ def test_a_fit_to_labels_has_no_propensities():
 # -- how data come in ------------------------------------------------------------------------
 
 
-def test_names_of_columns_stand_for_clicks_queries_and_positions(tmp_path, fitted):
+def test_names_of_columns_stand_for_clicks_queries_and_positions(fitted):
     frame = pd.DataFrame(ROWS["X"], columns=["a", "b", "c"])
     frame = frame.assign(click=ROWS["y"], query=ROWS["qid"], place=ROWS["position"])
     names = {"y": "click", "qid": "query", "position": "place"}
@@ -226,10 +233,7 @@ def test_names_of_columns_stand_for_clicks_queries_and_positions(tmp_path, fitte
     assert list(ranker.feature_names_in_) == ["a", "b", "c"]
     documents = pd.DataFrame(X, columns=["a", "b", "c"])
     assert (ranker.predict(documents) == fitted.predict(X)).all()
-    path = tmp_path / "clicks.parquet"
-    frame.to_parquet(path)
-    assert (small().fit(path, **names).predict(documents) == fitted.predict(X)).all()
-    more = ranker.set_params(feature_part__n_estimators=20).fit(path, **names)  # knows its columns
+    more = ranker.set_params(feature_part__n_estimators=20).fit(frame, **names)
     assert more.best_iteration_ == 20
     with pytest.raises(ValueError, match=r"position must name a column of X; got 'rank' and"):
         small().fit(frame, "click", "query", position="rank")

@@ -123,8 +123,9 @@ class Product(Ranker):
         X = X.toarray() if issparse(X) else X
         return X[:, 0] * X[:, 1] + X[:, 2]
 
-    def _dense_reader(self):
-        return None
+    @property
+    def reads_sparse(self):
+        return True
 
 
 @pytest.fixture(scope="module")

@@ -361,6 +361,17 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level)
 
 
+def has_methods(value: Any, *names: str) -> bool:
+    """Tell whether a value is an object, and no class, that has methods of these names.
+
+    Examples
+    --------
+    >>> has_methods("text", "lower"), has_methods(str, "lower"), has_methods("text", "fit")
+    (True, False, False)
+    """
+    return not isinstance(value, type) and all(hasattr(value, name) for name in names)
+
+
 def is_whole(value: Any) -> bool:
     """Tell whether a value is a whole number of Python or NumPy, and no truth value.
 

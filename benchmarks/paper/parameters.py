@@ -15,12 +15,12 @@ from sklearn.pipeline import Pipeline
 from treerank.evaluation.store import describe
 from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.scoring import Scoring
+from treerank.rankers.scored import Scored
 
 #: Settings that a ranker of treerank has either as a parameter or as an attribute of its class.
 SETTINGS = tuple(
     name
-    for owner in (Scoring, Ranker, DirectRanker)
+    for owner in (Scored, Ranker, DirectRanker)
     for name in owner.__annotations__
     if not (name.startswith("_") or name.endswith("_"))
 )

@@ -25,18 +25,18 @@ from treerank.cli.options import (
 )
 from treerank.cli.trees import make_trees
 from treerank.datasets.formats import format_names
-from treerank.datasets.tables import take_named
+from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import (
     FEATURE_PARTS,
     make_feature_part,
     reads_sparse,
-    settings_by_workers,
 )
 from treerank.objectives.factory import LOSSES
 from treerank.objectives.pairs import PAIRS
 from treerank.objectives.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
 from treerank.progress import listening
+from treerank.rankers.reading import take_columns
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 _DEFAULTS = TreeDirectRanker().get_params(deep=False)
@@ -164,7 +164,7 @@ def _read(
         held_out = None if valid is None else in_batches(valid, memory, **options)
         return in_batches(train, memory, **options), held_out, None
     data = read_data(reporter, train, **options)
-    X, (shown_at,) = take_named(data.X, position=position)
+    X, (shown_at,) = take_columns(data.X, position=position)
     data = replace(data, X=X)
     if valid is None:
         return data, None, shown_at
@@ -199,7 +199,7 @@ def _refuse_reading(part, sparse, memory):
 
 def _refuse_beside_workers(part, *others):
     """Refuse what several workers cannot do."""
-    if settings_by_workers(part) is None:
+    if traits_of(part).settings_by_workers is None:
         raise typer.BadParameter(
             "must come with --feature-part histogram or --feature-part xgboost.",
             param_hint="--workers",

@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import shown
@@ -52,7 +52,6 @@ from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, check_trust, estimate_propensities
-from treerank.clicks.shown_documents import shown_documents
 from treerank.clicks.shrinkage import gamma_shape
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.datasets.ranking_data import RankingData
@@ -66,7 +65,6 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.positions import check_any_click
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Rule, Seed, Several, check_arguments, check_parameters
-from treerank.rankers.training_set import TrainingSet
 
 ESTIMATES = ("posterior", "doubly_robust")
 #: Least share of a query's sessions that examine a document, times the root of all sessions.
@@ -186,16 +184,14 @@ class ClickRelevance(BaseEstimator):
         X = features_of(counts.items, features, query=query, document=document)
         return self._fit(counts, X, check_features(self, X, reset=True))
 
-    def fit_training_set(self, data: TrainingSet, columns: Columns) -> Self:
-        """Estimate the relevance of the documents of clicks at positions.
+    def fit_counts(self, counts: ClickCounts, X: Any, columns: Columns) -> Self:
+        """Estimate the relevance of the items of counts, whose features are a checked matrix.
 
-        Rows of a query with equal features are one document. ``columns`` are those of ``data.X``.
+        ``columns`` says which columns of ``X`` are categories.
         """
         check_parameters(self)
         self.columns_ = columns
-        rows, counts = shown_documents(data)
-        X = data.X[rows]
-        if issparse(X) and self._dense_reader() is not None:
+        if issparse(X) and not reads_sparse(new_part(self.feature_part)):
             raise TypeError(
                 f"X must be dense for clicks=ClickRelevance({shown(self.feature_part)}), which "
                 "reads no sparse matrices. X.toarray() makes it dense."
@@ -267,10 +263,11 @@ class ClickRelevance(BaseEstimator):
         bags = deal_bags(groups, self.n_bags, rng)
         return left_out_scores(self.feature_part, rows, objective, bags, rng)
 
-    def _dense_reader(self) -> str | None:
-        """Return the name of the class that reads dense matrices only, or ``None``."""
-        part = new_part(self.feature_part)
-        return None if reads_sparse(part) else type(part).__name__
+    def __sklearn_tags__(self) -> Tags:
+        """Return scikit-learn's tags: X may be sparse if the feature part reads that."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = reads_sparse(new_part(self.feature_part))
+        return tags
 
 
 def _corrected(

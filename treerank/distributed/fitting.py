@@ -11,20 +11,20 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from treerank.checks import check_count, check_weight, shown, warn_user
-from treerank.datasets.tables import take_columns
 from treerank.distributed.launcher import Launcher
 from treerank.distributed.parts import file_parts
 from treerank.distributed.processes import Processes
-from treerank.feature_parts.registry import make_feature_part, settings_by_workers
+from treerank.feature_parts.base import traits_of
+from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
-from treerank.inputs.documents import check_documents, naming, parts_of_eval_set
+from treerank.inputs.documents import feature_names_of, naming, parts_of_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.objectives.factory import get_loss
 from treerank.objectives.pointwise import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
-from treerank.rankers.labels import split_labels
+from treerank.rankers.reading import read_share
 
 #: Settings of the ranker without which several workers would fit another model.
 _RANKER_SETTINGS = {"per_level": False, "warm_start": False, "clicks": None}
@@ -85,7 +85,7 @@ def fit(
     """
     if not isinstance(ranker, DirectRanker):
         raise TypeError(f"ranker must be a DirectRanker; got {shown(ranker)}.")
-    ranker._check_settings()
+    ranker.check_settings()
     _check_supported(ranker, with_metric=eval_set is not None)
     if isinstance(workers, int):
         check_count("workers", workers, at_most=1000)
@@ -148,15 +148,12 @@ def _columns_of(reader: Any, X: Any, y: Any, qid: Any, **weights: Any) -> _Colum
 
 def _in_memory(reader: Any, columns: dict[str, Any]) -> _Columns:
     """Return arguments of ``fit`` as checked arrays, and the names of the features."""
-    X, y, qid = take_columns(*(columns[name] for name in ("X", "y", "qid")))
-    if split_labels(y) is not None:
-        raise ValueError("y must be a single label for several workers.")
-    X, y = check_documents(reader, X, y, reset=not hasattr(reader, "n_features_in_"))
+    X, y, qid = read_share(reader, *(columns[name] for name in ("X", "y", "qid")))
     if reader.columns_.categories or not hasattr(X, "flags"):
         raise ValueError("X must be dense numbers, without categories, for several workers.")
     qid = QueryGroups.from_qid(qid, len(y)).codes
     weights = {name: check_weight(name, columns[name], len(y)) for name in list(columns)[3:]}
-    return {"X": X, "y": y, "qid": qid, **weights}, getattr(reader, "feature_names_in_", None)
+    return {"X": X, "y": y, "qid": qid, **weights}, feature_names_of(reader)
 
 
 @contextmanager
@@ -175,7 +172,7 @@ def _shares(launcher: Any, columns: dict[str, Any], names: Any) -> Iterator[list
 def _check_supported(ranker: Any, with_metric: bool) -> None:
     """Refuse what several workers would fit otherwise than one."""
     part = make_feature_part(ranker.feature_part)
-    needed = settings_by_workers(part)
+    needed = traits_of(part).settings_by_workers
     if needed is None:
         raise ValueError(
             "feature_part must be 'histogram' or 'xgboost' for several workers, as in "

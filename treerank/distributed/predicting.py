@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.inputs.documents import feature_names_of
 from treerank.parameters import check_arguments
 from treerank.rankers.ranker import Ranker
 
@@ -40,7 +41,7 @@ class Predictor:
     @check_arguments
     def __init__(self, ranker: Ranker, column: str = "score"):
         check_is_fitted(ranker)
-        names = getattr(ranker, "feature_names_in_", None)
+        names = feature_names_of(ranker)
         if names is None:
             raise ValueError("ranker must be fitted to columns with names.")
         if column in names:

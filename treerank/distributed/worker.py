@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 
 from treerank.checks import check_weight, shown
-from treerank.datasets.tables import take_columns
 from treerank.distributed.collective import Collective
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
 from treerank.distributed.id_hashes import id_hashes
@@ -22,10 +21,11 @@ from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
 from treerank.inputs.columns import Columns
-from treerank.inputs.documents import check_documents, naming
+from treerank.inputs.documents import feature_names_of, naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.rankers.held_out import HeldOut
+from treerank.rankers.reading import read_share
 from treerank.rankers.training_set import training_set
 
 
@@ -108,7 +108,7 @@ def _held_out(ranker: Any, share: dict[str, Any]) -> HeldOut:
     reader = clone(ranker)
     with naming("eval_set"):
         shard = whole_queries(reader, **share)
-        needed, names = (getattr(each, "feature_names_in_", None) for each in (ranker, reader))
+        needed, names = (feature_names_of(each) for each in (ranker, reader))
         if reader.n_features_in_ != ranker.n_features_in_ or (
             needed is not None and names is not None and list(names) != list(needed)
         ):
@@ -122,8 +122,7 @@ def _held_out(ranker: Any, share: dict[str, Any]) -> HeldOut:
 
 def _checked(ranker: Any, columns: dict[str, Any], weight_names: Sequence[str]) -> Shard:
     """Return documents as checked arrays, without rows of weight zero."""
-    X, y, qid = take_columns(columns["X"], columns.get("y"), columns.get("qid"))
-    X, y = check_documents(ranker, X, y, reset=not hasattr(ranker, "n_features_in_"))
+    X, y, qid = read_share(ranker, columns["X"], columns.get("y"), columns.get("qid"))
     if ranker.columns_.categories or not hasattr(X, "flags"):
         raise ValueError("X must be dense numbers, without categories, for several workers.")
     weights = {name: check_weight(name, columns[name], len(y)) for name in weight_names}
@@ -138,7 +137,8 @@ def _agreed(
     """Return shards with the columns of all workers, at least one; set the ranker's columns."""
     own = None
     if shards:
-        names = getattr(ranker, "feature_names_in_", names)
+        own_names = feature_names_of(ranker)
+        names = names if own_names is None else list(own_names)
         dtype = np.result_type(*(shard.X for shard in shards)).str
         own = FeatureColumns(ranker.n_features_in_, None if names is None else list(names), dtype)
     columns = agree_on_columns(own)

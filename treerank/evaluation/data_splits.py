@@ -16,13 +16,13 @@ from sklearn.utils import check_array
 
 from treerank.checks import check_column, check_count, shown
 from treerank.datasets.folds import Fold, fold_folders, load_folds
-from treerank.datasets.formats import PARQUET, format_of
+from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
-from treerank.datasets.tables import take_columns
 from treerank.inputs.columns import as_frame, taken_rows
 from treerank.inputs.documents import naming
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter, held_out_count
+from treerank.rankers.reading import take_columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +137,7 @@ def make_splits(
         Each has a ``name`` and a method ``split()`` that returns a Split.
     """
     if isinstance(data, str | Path) and is_one_data_set(Path(data)):
-        data = take_columns(data)
+        data = read_ranking_data(data)
     if isinstance(data, str | Path):
         _refuse_cv(cv, validation_size)
         load_folds(data)  # names missing files before the work begins
@@ -173,7 +173,8 @@ def _is_data(data):
 
 def _check_data(data):
     """Return the data with labels and query ids as arrays of equal length."""
-    X, y, qid = data if isinstance(data, RankingData) else take_columns(*data)
+    X, y, qid = data
+    X, (y, qid) = take_columns(X, y=y, qid=qid)
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     _check_features(X)
     return RankingData(X, check_column("y", y, n_documents), check_qid(qid, n_documents))

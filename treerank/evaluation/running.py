@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice, check_count, shown
+from treerank.checks import check_choice, check_count, has_methods, shown
 from treerank.evaluation.data_splits import Split, SplitSource, check_cv, make_splits
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
@@ -232,9 +232,9 @@ def _check_settings(name, ranker):
     if isinstance(ranker, Ranker):
         try:
             get_tags(ranker)  # imports the feature part
-            ranker._check_settings()
+            ranker.check_settings()
             for part in ranker.get_params(deep=False).values():
-                if hasattr(part, "get_params"):
+                if has_methods(part, "get_params"):
                     check_parameters(part)
         except (ValueError, TypeError) as error:
             raise type(error)(f"rankers[{name!r}]: {error}") from error

@@ -21,14 +21,14 @@ from treerank.exports.inputs import columns_of
 from treerank.exports.report import ExportReport, compare_scores
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import (
-    check_features,
     check_fitted,
     check_labels,
+    feature_names_of,
     naming,
     unpacked,
 )
 from treerank.inputs.grouping import QueryGroups
-from treerank.rankers.reading import read_columns, scores_of
+from treerank.rankers.reading import take_columns
 from treerank.terms.terms import Terms
 
 #: Reasons for which a program may score differently; ``allow`` takes them.
@@ -55,7 +55,7 @@ def export(
         The file to write.
     format : str
         Name of the format, see :data:`treerank.exports.formats.FORMATS`.
-    check : X, (X, y) or (X, y, qid), or path, default=None
+    check : X, (X, y) or (X, y, qid), default=None
         Documents that the other program must rank as the ranker does, in memory; what a reader of
         files returned will do. Formats whose program scores some documents differently need them.
     allow : collection of {"missing", "rounding", "order", "unchecked"}, default=()
@@ -128,20 +128,20 @@ def _documents(ranker: Any, check: Any) -> _Documents:
     if len(parts) not in (1, 2, 3):
         raise ValueError(f"check must be X, (X, y) or (X, y, qid); got {len(parts)} parts.")
     X, y, qid = (*parts, None, None)[:3]
-    X, y, qid = read_columns(ranker, X, y, qid)
     if isinstance(ranker, Pipeline):
+        X, (y, qid) = take_columns(X, y=y, qid=qid)
         scores = ranker.predict(X)
         X = check_array(X, dtype=np.float64, ensure_all_finite="allow-nan", input_name="X")
     else:
-        X = check_features(ranker, X)
-        scores = scores_of(ranker, X)
+        X, y, qid = ranker.read(X, y, qid)
+        scores = ranker.scores_of(X)
     y = None if y is None else check_labels(y, X.shape[0], "y of check")
     return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]))
 
 
 def feature_names(ranker: Any) -> list[str]:
     """Return the names of the columns of a fitted ranker; f0, f1 and so on if it knows none."""
-    names = getattr(ranker, "feature_names_in_", None)
+    names = feature_names_of(ranker)
     return [f"f{i}" for i in range(ranker.n_features_in_)] if names is None else list(names)
 
 

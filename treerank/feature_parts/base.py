@@ -2,15 +2,18 @@
 
 A feature part sees features and an objective, never labels or queries. The head weighs the outputs
 of the feature part and compares two documents, see :mod:`treerank.rankers.head`. To add a feature
-part, write a class with the members of :class:`FeaturePart` (inheriting from it is not needed) and
-list the class in :mod:`treerank.feature_parts.registry`.
+part, write a class with the members of :class:`FeaturePart` (inheriting from it is not needed),
+with those of :class:`PartTraits` that it has something to say about, and list the class in
+:mod:`treerank.feature_parts.registry`.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from typing import Any, Protocol, Self
 
 import numpy as np
 
+from treerank.checks import has_methods
 from treerank.objectives.base import Objective
 
 #: ``(X_val, metric)`` with ``metric(scores) -> float``; higher values are better.
@@ -33,27 +36,11 @@ class FeaturePart(Protocol):
 
     Notes
     -----
-    Rankers use the following members, too, where a feature part has them:
-
-    ``get_state()`` and ``set_state(state)``
-        Return and restore what ``fit`` has learned, as a dict of plain JSON values, strings and
-        arrays; needed by ``save`` and ``load``. Restored predictions are equal bit for bit.
-    ``random_state``
-        Parameter; where it is ``None`` the ranker sets it to a seed of its own.
-    ``warm_start``
-        Parameter; with it, ``fit`` goes on from the last fit. Needed by a ranker with
-        ``warm_start=True``.
-    ``head_weight_``
-        Weight of each output in the score, where ``fit`` has trained it, too. Otherwise the ranker
-        fits the weights of several outputs afterwards.
-    ``evals_result_``
-        ``{"validation": {name of the metric: one value per step}}``, empty without validation.
-    ``best_iteration_``
-        Number of steps kept.
-    ``feature_importances_``
-        Importance of each feature.
-    ``__sklearn_tags__()``
-        With ``input_tags.sparse`` true, ``X`` may be a CSR matrix.
+    What else a feature part may have is in :class:`PartTraits`. Of its parameters, rankers set
+    ``random_state``, where it is ``None``, to a seed of their own, and ``warm_start``, which a
+    ranker with ``warm_start=True`` needs: then ``fit`` goes on from the last fit.
+    ``feature_importances_`` is the importance of each feature. With ``input_tags.sparse`` true in
+    ``__sklearn_tags__()``, ``X`` may be a CSR matrix.
     """
 
     @property
@@ -76,3 +63,68 @@ class FeaturePart(Protocol):
     def set_params(self, **params: Any) -> Self:
         """Set constructor arguments by name, as scikit-learn's estimators do."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class PartTraits:
+    """What a feature part may have besides the members of :class:`FeaturePart`, and the defaults.
+
+    Attributes
+    ----------
+    accepts_batches : bool
+        Whether ``fit`` takes rows that are read in batches.
+    settings_by_workers : dict or None
+        Settings with which several workers fit it as one; ``None`` if they cannot.
+    n_threads : int
+        Largest number of threads.
+    n_features_in_ : int or None
+        Number of features that it was fitted to.
+    head_weight_ : ndarray or None
+        Weight of each output in the score, where ``fit`` has trained it, too. Otherwise the ranker
+        fits the weights of several outputs afterwards.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: one value per step}}``, empty without validation.
+    best_iteration_ : int or None
+        Number of steps kept.
+    terms : callable or None
+        ``terms(weight)`` returns the weighted sum of the outputs as
+        :class:`~treerank.terms.terms.Terms`, for exports and exact explanations.
+    partial_fit : callable or None
+        Learns from one more batch; its arguments are those of ``fit``.
+    get_state, set_state : callable or None
+        Return and restore what ``fit`` has learned, as a dict of plain JSON values, strings and
+        arrays; needed by ``save`` and ``load``. Restored predictions are equal bit for bit.
+    """
+
+    accepts_batches: bool = False
+    settings_by_workers: dict[str, Any] | None = None
+    n_threads: int = 1
+    n_features_in_: int | None = None
+    head_weight_: np.ndarray | None = None
+    evals_result_: dict[str, Any] = field(default_factory=dict)
+    best_iteration_: int | None = None
+    terms: Callable[..., Any] | None = None
+    partial_fit: Callable[..., Any] | None = None
+    get_state: Callable[..., Any] | None = None
+    set_state: Callable[..., Any] | None = None
+
+
+def traits_of(part: Any) -> PartTraits:
+    """Return what a feature part has of the members of :class:`PartTraits`.
+
+    Examples
+    --------
+    >>> from treerank import HistogramTrees
+    >>> traits_of(HistogramTrees(n_jobs=2)).n_threads, traits_of("no part").n_threads
+    (2, 1)
+    """
+    absent = object()
+    found: dict[str, Any] = {f.name: getattr(part, f.name, absent) for f in fields(PartTraits)}
+    return PartTraits(**{name: value for name, value in found.items() if value is not absent})
+
+
+def check_fitted_part(name: str, part: Any, n_features: int) -> None:
+    """Refuse what is no feature part that was fitted to so many features."""
+    width = traits_of(part).n_features_in_
+    if not has_methods(part, "transform") or width not in (None, n_features):
+        raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")

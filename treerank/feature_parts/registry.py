@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice, shown
+from treerank.checks import check_choice, has_methods, shown
 from treerank.lazy import load_object
 
 FEATURE_PARTS = {
@@ -55,27 +55,12 @@ def make_feature_part(feature_part: Any) -> Any:
         return feature_part_class("ensemble")(parts)
     if isinstance(feature_part, str) and feature_part in FEATURE_PARTS:
         return feature_part_class(feature_part)()
-    is_part = all(hasattr(feature_part, name) for name in ("fit", "transform", "get_params"))
-    if not is_part or isinstance(feature_part, type):
+    if not has_methods(feature_part, "fit", "transform", "get_params"):
         raise ValueError(
             "feature_part must have fit and transform, or be a list of parts or one of "
             f"{sorted(FEATURE_PARTS)}; got {shown(feature_part)}."
         )
     return clone(feature_part)
-
-
-def settings_by_workers(part: Any) -> dict[str, Any] | None:
-    """Return the settings with which several workers fit a part as one; None if they cannot.
-
-    Examples
-    --------
-    >>> settings_by_workers(make_feature_part("histogram"))
-    {'warm_start': False, 'init_model': None}
-    >>> settings_by_workers(make_feature_part("lightgbm")) is None
-    True
-    """
-    settings: dict[str, Any] | None = getattr(part, "settings_by_workers", None)
-    return settings
 
 
 def reads_sparse(part: Any) -> bool:
@@ -86,4 +71,4 @@ def reads_sparse(part: Any) -> bool:
     >>> reads_sparse(make_feature_part("lightgbm")), reads_sparse(make_feature_part("histogram"))
     (True, False)
     """
-    return hasattr(part, "__sklearn_tags__") and bool(get_tags(part).input_tags.sparse)
+    return has_methods(part, "__sklearn_tags__") and bool(get_tags(part).input_tags.sparse)

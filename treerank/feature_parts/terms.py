@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import shown
-from treerank.forests.folding import folded
+from treerank.feature_parts.base import traits_of
 from treerank.terms.terms import Terms
 
 
@@ -15,7 +15,7 @@ def terms_of(part: Any, weight: np.ndarray) -> Terms:
     Parameters
     ----------
     part : feature part
-        Boosted trees with ``output="score"``, or a part with a method ``terms(weight)``.
+        A part with a method ``terms(weight)``.
     weight : ndarray of shape (n_outputs,)
         Weight of each output.
 
@@ -31,12 +31,11 @@ def terms_of(part: Any, weight: np.ndarray) -> Terms:
     >>> terms_of(part, np.array([2.0])).kinds
     ['line']
     """
-    if hasattr(part, "terms"):
-        terms: Terms = part.terms(weight)
-        return terms
-    if getattr(part, "output", None) != "score":
+    terms = traits_of(part).terms
+    if terms is None:
         raise ValueError(
             "feature_part must be trees with output='score', a line, a network or several of "
             f"these; got {shown(part)}."
         )
-    return Terms(folded(part.forest(), weight))
+    found: Terms = terms(weight)
+    return found

@@ -247,7 +247,7 @@ def taken_rows(X: Any, rows: ArrayLike) -> Any:
     rows, frame = np.asarray(rows), as_frame(X)
     if frame is not None:
         return frame[rows].to_native()
-    return X[rows] if hasattr(X, "shape") else [X[row] for row in rows.tolist()]
+    return [X[row] for row in rows.tolist()] if isinstance(X, list | tuple) else X[rows]
 
 
 def refuse_lazy(X: Any) -> None:

@@ -1,7 +1,8 @@
 """Documents: X, y and qid as users pass them, checked by scikit-learn's rules.
 
 The functions take the estimator because scikit-learn stores the number and the names of the
-features in it and names it in error messages.
+features in it and names it in error messages. Of the rest of it they use ``columns_``, and the tag
+``input_tags.sparse``.
 """
 
 import re
@@ -12,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import issparse
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.checks import MAX_SHOWN, check_column, refuse_masked, shown
+from treerank.checks import MAX_SHOWN, check_column, has_methods, refuse_masked, shown
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns, as_csr, as_frame, refuse_lazy
@@ -55,9 +56,21 @@ def _is_checked(estimator, X):
     """Tell whether X surely is what the checks return, which take longer than to score a query."""
     if type(X) is not np.ndarray or X.dtype not in _FLOATS or X.ndim != 2 or len(X) == 0:
         return False
-    if X.shape[1] != estimator.n_features_in_ or hasattr(estimator, "feature_names_in_"):
+    if X.shape[1] != n_features_of(estimator) or feature_names_of(estimator) is not None:
         return False
     return not has_infinite(X) and not estimator.columns_.categories
+
+
+def n_features_of(estimator: Any) -> int | None:
+    """Return the number of features that an estimator was fitted to; ``None`` before ``fit``."""
+    found: int | None = getattr(estimator, "n_features_in_", None)
+    return found
+
+
+def feature_names_of(estimator: Any) -> np.ndarray | None:
+    """Return the names of the features that an estimator was fitted to, if they had names."""
+    found: np.ndarray | None = getattr(estimator, "feature_names_in_", None)
+    return found
 
 
 def has_infinite(X: np.ndarray) -> bool:
@@ -133,11 +146,10 @@ def _as_array(X):
 
 def _check_sparse(estimator, X, reset):
     """Return sparse features as a CSR matrix; refuse them if the estimator needs dense ones."""
-    reader = estimator._dense_reader()
-    if reader is not None:
+    if not get_tags(estimator).input_tags.sparse:
         raise TypeError(
-            f"X must be dense for {reader}, which reads no sparse matrices; got {type(X)}. "
-            "X.toarray() makes it dense."
+            f"X must be dense for {shown(estimator)}, which reads no sparse matrices; "
+            f"got {type(X)}. X.toarray() makes it dense."
         )
     if reset:
         estimator.columns_ = Columns()
@@ -151,7 +163,7 @@ def _check_indices(X):
     """Refuse indices that point outside of the matrix: compiled code would follow them."""
     if X.format == "coo":
         type(X)((X.data, X.coords), shape=X.shape)  # checks them
-    elif hasattr(X, "check_format"):
+    elif X.format in ("bsr", "csc", "csr"):
         X.check_format(full_check=True)
 
 
@@ -232,7 +244,7 @@ def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.nd
 
 def check_fitted(name: str, estimator: Any) -> None:
     """Refuse what is no estimator that was fitted."""
-    if not hasattr(estimator, "fit"):
+    if not has_methods(estimator, "fit"):
         raise TypeError(f"{name} must be a fitted ranker; got {shown(estimator)}.")
     check_is_fitted(estimator)
 

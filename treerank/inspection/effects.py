@@ -15,12 +15,10 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import check_column, check_count
-from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.inspection.importance import column_of, feature_names
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import read_columns
 
 #: Largest number of quantiles.
 _MOST_VALUES = 10_000
@@ -110,8 +108,7 @@ def effect(
     >>> effect(RankSVM().fit(X, y), X, feature=0, values=[1, 3]).rank.round(2)
     array([2.67, 1.67])
     """
-    X, _, qid = read_columns(ranker, X, None, qid, needed=("qid",))
-    X = check_features(ranker, X)
+    X, _, qid = ranker.read(X, None, qid)
     groups, column = QueryGroups.from_qid(qid, X.shape[0]), column_of(ranker, feature)
     rng = np.random.default_rng(random_state)
     n = min(n_documents, X.shape[0])
@@ -123,7 +120,7 @@ def effect(
     def scores(column_values: Any) -> np.ndarray:
         changed = some.copy()
         changed[:, column] = column_values
-        return np.asarray(ranker._scores(changed))
+        return np.asarray(ranker.scores_of(changed))
 
     by_value = np.array([scores(value) for value in grid])
     steps = np.diff(by_value, axis=0)
@@ -131,7 +128,7 @@ def effect(
         feature=feature_names(ranker)[column],
         values=grid,
         score=by_value.mean(axis=1),
-        rank=_ranks(ranker._scores(X), groups, rows, by_value).mean(axis=1),
+        rank=_ranks(ranker.scores_of(X), groups, rows, by_value).mean(axis=1),
         accumulated=_accumulated(some[:, column], grid, by_value),
         rising=float((steps >= 0).all(axis=0).mean()),
         falling=float((steps <= 0).all(axis=0).mean()),

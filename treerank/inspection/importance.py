@@ -13,12 +13,11 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, shown
-from treerank.inputs.documents import check_features, check_labels
+from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import read_columns
 from treerank.statistics.interval import Interval
 from treerank.statistics.randomization import bootstrap_interval
 
@@ -114,13 +113,12 @@ def permutation_importance(
     'feature 2'
     """
     measured = get_metric(ranker.metric if metric is None else metric)
-    X, y, qid = read_columns(ranker, X, y, qid)
-    X = check_features(ranker, X)
+    X, y, qid = ranker.read(X, y, qid)
     y, queries = check_labels(y, X.shape[0]), QueryGroups.from_qid(qid, X.shape[0])
     columns = _columns_by_name(ranker, groups)
 
     def values(features: Any) -> np.ndarray:
-        return measured.per_query(y, ranker._scores(features), queries.codes)
+        return measured.per_query(y, ranker.scores_of(features), queries.codes)
 
     whole, drops = values(X), np.empty((len(columns), queries.n_queries))
     for n, chosen in enumerate(columns.values()):

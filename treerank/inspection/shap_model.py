@@ -7,11 +7,11 @@ import numpy as np
 from treerank.forests.forest import Forest
 from treerank.forests.joining import tree_of_node
 from treerank.parameters import check_arguments
-from treerank.rankers.scoring import Scoring
+from treerank.rankers.scored import Scored
 
 
 @check_arguments
-def shap_model(ranker: Scoring) -> dict[str, Any]:
+def shap_model(ranker: Scored) -> dict[str, Any]:
     """Return the trees of a ranker in the form that ``shap.TreeExplainer`` takes.
 
     shap does not know our rankers. ``shap.TreeExplainer(shap_model(ranker), X[:100])`` explains
@@ -52,7 +52,7 @@ def shap_model(ranker: Scoring) -> dict[str, Any]:
 
 
 @check_arguments
-def shap_explanation(ranker: Scoring, X_a: Any, X_b: Any, **options: Any) -> Any:
+def shap_explanation(ranker: Scored, X_a: Any, X_b: Any, **options: Any) -> Any:
     """Return the parts of ``ranker.explain(X_a, X_b)`` as a ``shap.Explanation``, for its plots.
 
     The scores of ``X_b`` are its base values, so that plots lead from them to those of ``X_a``.

@@ -10,13 +10,13 @@ from treerank.inputs.columns import as_frame, taken_rows
 from treerank.inputs.documents import check_features
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import check_arguments
-from treerank.rankers.reading import read_columns
-from treerank.rankers.scoring import Scoring
+from treerank.rankers.reading import take_columns
+from treerank.rankers.scored import Scored
 
 
 @check_arguments
 def explain_standing(
-    ranker: Scoring,
+    ranker: Scored,
     X: Any,
     qid: ArrayLike | None = None,
     *,
@@ -55,7 +55,7 @@ def explain_standing(
     >>> bool(explain_standing(ranker, X, rows=[2])[0, 0] > 0)
     True
     """
-    X, _, qid = read_columns(ranker, X, None, qid, needed=("qid",))
+    X, (qid,) = take_columns(X, qid=qid)
     X = X if as_frame(X) is not None else check_features(ranker, X)
     n_documents = X.shape[0]
     groups = QueryGroups.from_qid(qid, n_documents)
@@ -70,8 +70,8 @@ def explain_standing(
 
 @check_arguments
 def explain_moves(
-    old: Scoring,
-    new: Scoring,
+    old: Scored,
+    new: Scored,
     X: Any,
     qid: ArrayLike | None = None,
     *,

@@ -6,6 +6,7 @@ Any object with the members of :class:`Objective` trains every feature part; it 
 class. How objectives are added is in :mod:`treerank.objectives.weighted_sum`.
 """
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -22,6 +23,7 @@ class Objective(Protocol):
     """The price of the scores of all documents, in the order of the caller's rows.
 
     An objective may also have ``steepness`` (what turns a margin into log odds, 1 if absent),
+    ``has_anything_to_learn()`` (whether other scores than equal ones may cost less),
     ``convex()`` (a convex objective over the same documents, which fits a head over several
     outputs), ``value(scores)`` (the value alone, where that costs less) and ``name`` (what errors
     call it, its class if absent).
@@ -60,10 +62,27 @@ class Objective(Protocol):
         ...
 
 
-def convex_form(objective: Any) -> Objective:
-    """Return the convex form of an objective, or the objective itself if it has none."""
-    form: Objective = objective.convex() if hasattr(objective, "convex") else objective
-    return form
+def convex_form(objective: Any, otherwise: Callable[[], Objective] | None = None) -> Objective:
+    """Return the convex form of an objective; if it has none, ``otherwise()`` or the objective."""
+    if hasattr(objective, "convex"):
+        form: Objective = objective.convex()
+        return form
+    return objective if otherwise is None else otherwise()
+
+
+def steepness_of(objective: Any) -> float:
+    """Return what turns a margin of scores into log odds: 1 if the objective does not say it."""
+    return float(getattr(objective, "steepness", 1.0))
+
+
+def has_anything_to_learn(objective: Any, n_documents: int) -> bool:
+    """Tell whether the slope at equal scores is not 0, or the objective says that it can learn."""
+    n_outputs = objective.n_outputs
+    scores = np.zeros((n_documents, n_outputs) if n_outputs > 1 else n_documents)
+    if np.any(objective.derivatives(scores)[0]):
+        return True
+    own = getattr(objective, "has_anything_to_learn", None)
+    return own is not None and bool(own())
 
 
 def value_of(objective: Any, scores: np.ndarray) -> float:

@@ -120,6 +120,11 @@ class PairwiseObjective(PairProblem, Summable):
             pairs=self.pairs if self.pairs.is_fixed else Pairs(),
         )
 
+    def has_anything_to_learn(self) -> bool:
+        """Tell whether a pair has a weight: under the logistic loss, no margin has the slope 0."""
+        logistic = replace(self, loss=PAIR_LOSSES["logistic"])
+        return bool(np.any(logistic.derivatives(np.zeros(len(self.judgments.y)))[0]))
+
     @property
     def _kernel(self):
         return next(kernel for kernel in KERNELS if kernel.can_sum(self))

@@ -86,6 +86,10 @@ class PerLevelObjective(Summable):
         """Return the convex form of the objective over the labels themselves."""
         return self.whole.convex()
 
+    def has_anything_to_learn(self) -> bool:
+        """Tell whether a pair has a weight."""
+        return any(part.has_anything_to_learn() for part in self.parts)
+
     def _columns(self, scores: np.ndarray) -> Iterator[tuple[PairwiseObjective, np.ndarray]]:
         scores = np.asarray(scores)
         if scores.ndim != 2 or scores.shape[1] != self.n_outputs:

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Derivatives, Objective, Priced, convex_form, name_of
+from treerank.objectives.base import (
+    Derivatives,
+    Objective,
+    Priced,
+    convex_form,
+    name_of,
+    steepness_of,
+)
 from treerank.objectives.weighted_sum import Summable
 
 
@@ -52,7 +59,7 @@ class Started(Summable):
     @property
     def steepness(self) -> float:
         """What turns a margin of scores into log odds."""
-        return float(getattr(self.objective, "steepness", 1.0))
+        return steepness_of(self.objective)
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian."""

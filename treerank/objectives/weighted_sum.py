@@ -12,7 +12,14 @@ import numpy as np
 
 from treerank.checks import check_number
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Derivatives, Priced, name_of
+from treerank.objectives.base import (
+    Derivatives,
+    Priced,
+    convex_form,
+    has_anything_to_learn,
+    name_of,
+    steepness_of,
+)
 
 
 class Summable:
@@ -71,7 +78,7 @@ class WeightedSum(Summable):
     def steepness(self) -> float:
         """What turns a margin of scores into log odds: that of the terms, or 1 if they differ."""
         counted = zip(self.terms, self.factors, strict=True)
-        found = {float(getattr(term, "steepness", 1.0)) for term, factor in counted if factor > 0}
+        found = {steepness_of(term) for term, factor in counted if factor > 0}
         return found.pop() if len(found) == 1 else 1.0
 
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
@@ -92,7 +99,13 @@ class WeightedSum(Summable):
 
     def convex(self) -> "WeightedSum":
         """Return the sum of the convex forms of the terms."""
-        return WeightedSum(tuple(term.convex() for term in self.terms), self.factors)
+        return WeightedSum(tuple(map(convex_form, self.terms)), self.factors)
+
+    def has_anything_to_learn(self) -> bool:
+        """Tell whether a term can learn."""
+        counted = zip(self.terms, self.factors, strict=True)
+        n = self.groups.n_documents
+        return any(factor > 0 and has_anything_to_learn(term, n) for term, factor in counted)
 
     def _added(self, parts: Sequence[Any]) -> Any:
         return sum(factor * part for factor, part in zip(self.factors, parts, strict=True))

@@ -1,7 +1,7 @@
 """Clicked documents: what a ranker learns from clicks at positions.
 
 A :class:`~treerank.clicks.relevance.ClickRelevance` first estimates how relevant the documents
-are, and the ranker learns from that.
+are, and the ranker learns from that. Its modules are imported only where there are clicks.
 """
 
 from typing import Annotated, Any
@@ -11,14 +11,19 @@ from sklearn.base import clone
 
 from treerank.checks import shown
 from treerank.files.states import optional
+from treerank.inputs.canonical import row_hashes
+from treerank.inputs.columns import Columns
 from treerank.inputs.positions import check_any_click
-from treerank.lazy import load_object
 from treerank.parameters import Rule
 from treerank.rankers.training_set import TrainingSet, training_set
 
 
 def _check_estimator(name: str, value: Any) -> None:
-    if value is not None and (isinstance(value, type) or not hasattr(value, "training_data")):
+    if value is None:
+        return
+    from treerank.clicks.relevance import ClickRelevance
+
+    if not isinstance(value, ClickRelevance):
         raise ValueError(f"{name} must be None or a ClickRelevance; got {shown(value)}.")
 
 
@@ -34,39 +39,35 @@ def check_propensities(name: str, value: Any, sizes: dict[str, int]) -> None:
 Clicks = Annotated[Any, Rule(_check_estimator)]
 
 
-def check_position(ranker: Any, position: Any, labels: Any, given_pairs: Any) -> None:
-    """Refuse arguments and settings that do not go together with positions, or without them."""
-    if position is None:
-        if ranker.clicks is not None:
-            raise ValueError(
-                f"clicks must be None where position is None; got {shown(ranker.clicks)}."
-            )
-        return
-    if not ranker._learns_from_clicks:
-        raise ValueError(
-            f"position must be None for {type(ranker).__name__}, which does not learn from clicks."
-        )
-    if labels is not None:
-        raise ValueError(f"y must be a single column where position is given; got {[*labels]}.")
-    if given_pairs is not None:
-        raise ValueError("given_pairs must be None where position is given.")
+def relevance_of_clicks(
+    data: TrainingSet, clicks: Any, columns: Columns, seed: int
+) -> tuple[TrainingSet, np.ndarray]:
+    """Return clicked documents with their relevance, and the propensities of positions.
 
-
-def to_learn_from(
-    ranker: Any, data: TrainingSet, seed: int
-) -> tuple[TrainingSet, np.ndarray | None]:
-    """Return what a ranker learns from, and the propensities if they are known before it learns.
-
-    Documents with labels are returned as they are. Clicks become documents and their relevance.
+    Parameters
+    ----------
+    data : TrainingSet
+        Documents at positions, whose labels are clicks.
+    clicks : ClickRelevance or None
+        What estimates relevance; ``None`` is one with its defaults.
+    columns : Columns
+        The columns that are categories.
+    seed : int
+        Seed of the estimates, where ``clicks`` has none of its own.
     """
-    if data.position is None:
-        return data, None
+    from treerank.clicks.relevance import ClickRelevance
+    from treerank.clicks.shown_documents import shown_documents
+
+    assert data.position is not None
     check_any_click("y", data.y)
-    given = ranker.clicks or load_object("treerank.clicks.relevance:ClickRelevance")()
-    found: Any = clone(given)
+    found: Any = clone(clicks or ClickRelevance())
     if found.random_state is None:
         found.set_params(random_state=seed)
-    X, y, query = found.fit_training_set(data, ranker.columns_).training_data()
+    first, counts = shown_documents(
+        row_hashes(data.X)[data.rows], data.groups, data.position, data.y, data.sample_weight
+    )
+    found.fit_counts(counts, data.X[data.rows[first]], columns)
+    X, y, query = found.training_data()
     weight = data.weight_of_queries
     by_row = None if weight is None else weight[query]
     return training_set(X, y, query, query_weight=by_row), found.propensities_

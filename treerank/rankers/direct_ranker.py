@@ -15,15 +15,22 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, warn_user
+from treerank.feature_parts.base import check_fitted_part, traits_of
 from treerank.feature_parts.linear.head_fitting import HeadPenalty, fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.terms import terms_of
 from treerank.files.states import count, history, optional
+from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.metrics.relevance import Gain
-from treerank.objectives.base import Objective
+from treerank.objectives.base import (
+    Objective,
+    convex_form,
+    has_anything_to_learn,
+    steepness_of,
+)
 from treerank.objectives.factory import (
     Loss,
     Normalization,
@@ -37,9 +44,8 @@ from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
 from treerank.objectives.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.held_out import EvalSet, HeldOut
-from treerank.rankers.label_limits import limited_sum
-from treerank.rankers.labels import MetricOfLabels, check_per_label, hold_out_labels, split_labels
+from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, hold_out_labels
+from treerank.rankers.labels import check_per_label, limited_sum, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
@@ -52,9 +58,7 @@ AUTO_FOR_OTHERS = {"weight": None, "smoothing": 0.0}
 
 def _check_part(name: str, part: Any, sizes: dict[str, int]) -> None:
     """Refuse what is no feature part of as many features as the ranker."""
-    n_features = sizes["n_features"]
-    if not hasattr(part, "transform") or getattr(part, "n_features_in_", n_features) != n_features:
-        raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")
+    check_fitted_part(name, part, sizes["n_features"])
 
 
 class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
@@ -121,7 +125,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), the outputs of the feature part, of shape (n_documents, n_outputs)."""
         check_is_fitted(self)
-        return self._transform(self._checked_features(X))
+        return self._transform(self._features(X))
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
@@ -133,7 +137,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def make_objective(self, y: ArrayLike, qid: ArrayLike | None = None) -> Objective:
         """Return the objective that ``fit`` would lower for these labels, in the order of rows."""
-        self._check_settings()
+        self.check_settings()
         labels = self._labels_of(y)
         first = check_column("y", y if labels is None else next(iter(labels.values())))
         groups = QueryGroups.from_qid(qid, len(first))
@@ -164,34 +168,41 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         part = self._continued(self._make_feature_part(seed))
         self.feature_part_ = self._fit_part(part, data, objective, held_out)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
-        self.evals_result_ = getattr(part, "evals_result_", {})
+        traits = traits_of(part)
+        self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
         if held_out is not None and isinstance(held_out.metric, MetricOfLabels):
             self.evals_result_ = {"validation": held_out.metric.added_to(self.evals_result_)}
-        self.best_iteration_ = getattr(part, "best_iteration_", None)
-        self.steepness_ = float(getattr(objective, "steepness", 1.0))
+        self.steepness_ = steepness_of(objective)
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
 
     @property
-    def _n_threads(self) -> int:
-        return getattr(self.feature_part_, "n_threads", 1)
+    def n_threads(self) -> int:
+        """Number of threads of the feature part."""
+        return traits_of(self.feature_part_).n_threads
 
-    def _dense_reader(self) -> str | None:
-        part = self.feature_part
-        part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
-        return None if reads_sparse(part) else type(part).__name__
+    @property
+    def reads_sparse(self) -> bool:
+        """Whether the feature part reads sparse matrices."""
+        return reads_sparse(self._part_as_set())
 
-    def _reads_batches(self) -> bool:
+    @property
+    def reads_batches(self) -> bool:
+        """Whether the feature part is fitted to rows that are read in batches."""
+        return traits_of(self._part_as_set()).accepts_batches
+
+    def _part_as_set(self) -> Any:
+        """Return the feature part as it is set, or a new one where it is a name or a list."""
         part = self.feature_part
-        part = make_feature_part(part) if isinstance(part, str | list | tuple) else part
-        return getattr(part, "accepts_batches", False)
+        return make_feature_part(part) if isinstance(part, str | list | tuple) else part
 
     def _continues(self) -> bool:
-        return self.warm_start and hasattr(self, "feature_part_")
+        return self.warm_start and "feature_part_" in vars(self)
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        """Refuse wrong settings of the ranker and of its feature part."""
+        super().check_settings()
         part = self.feature_part
         check_parameters(part)  # before it is copied: not every wrong value can be
         make_feature_part(part)
@@ -221,8 +232,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             watched = held_out and replace(held_out, metric=held_out.metric.metrics[name])
             part = self._fit_part(self._make_feature_part(seed), alone, objective, watched)
             outputs = np.asarray(part.transform(alone.features)).reshape(len(alone.y), -1)
-            weight = getattr(part, "head_weight_", np.ones(outputs.shape[1]))
-            scores = (outputs * weight).sum(axis=1)
+            weight = traits_of(part).head_weight_
+            scores = (outputs if weight is None else outputs * weight).sum(axis=1)
             return float(metric.prepared(alone.y, alone.groups)(scores))
 
         return limited_sum(whole, data, self.label_limits, metric, best)
@@ -242,7 +253,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _fit_part(self, part, data, objective, held_out):
         """Return the fitted feature part."""
-        names = tuple(getattr(self, "feature_names_in_", ())) or None
+        named = feature_names_of(self)
+        names = None if named is None else tuple(named)
         rows = Rows(data.X, data.rows, names, tuple(self.columns_.categories) or None, data.places)
         validation = held_out and held_out.validation(objective.n_outputs)
         return self._fit_of(part)(rows, objective, validation=validation)
@@ -254,17 +266,36 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""
         part = self.feature_part_
-        shape = (len(data.y), objective.n_outputs) if objective.n_outputs > 1 else len(data.y)
-        if not any(current_team().gather(np.any(objective.derivatives(np.zeros(shape))[0]))):
-            reason = f"no query has two that differ in y and in what weight={self.weight!r} sees"
-            warn_user(f"No pair of documents counts, since {reason}: the model is constant.")
+        if not any(current_team().gather(self._can_learn(data, objective))):
+            self._warn_of_nothing_to_learn()
             return np.zeros(part.n_outputs_)
-        if hasattr(part, "head_weight_"):  # trained together with the outputs
-            return part.head_weight_
+        trained = traits_of(part).head_weight_
+        if trained is not None:  # trained together with the outputs
+            return trained
         if part.n_outputs_ == 1:
             return np.ones(1)
-        features, convex = self._transform(data.features), _convex(objective, data)
+        convex = convex_form(objective, lambda: data.objective(0, loss="logistic", weight="query"))
+        features = self._transform(data.features)
         return fit_head(features, convex, penalty=self.head_penalty, alpha=self.head_alpha)
+
+    def _warn_of_nothing_to_learn(self) -> None:
+        """Warn that the model is constant."""
+        if isinstance(get_loss(self.loss), PairLoss):
+            reason = f"no query has two that differ in y and in what weight={self.weight!r} sees"
+            warn_user(f"No pair of documents counts, since {reason}: the model is constant.")
+        else:
+            warn_user(
+                "No query has two labels, and equal scores cost least: the model is constant."
+            )
+
+    def _can_learn(self, data: TrainingSet, objective: Objective) -> bool:
+        """Tell whether other scores than equal ones may cost less."""
+        if has_anything_to_learn(objective, len(data.y)):
+            return True
+        if isinstance(get_loss(self.loss), PairLoss):
+            return False
+        labels = [data.y] if data.labels is None else data.labels.values()
+        return any(bool(data.groups.with_two_labels(y).any()) for y in labels)
 
     def _transform(self, X: Any) -> np.ndarray:
         features = self.feature_part_.transform(X)
@@ -299,17 +330,11 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         weights = self._weights_of(data.labels)
         return hold_out_labels(self, eval_set, list(data.labels), self.metric, weights)
 
-    def _measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
-        measure = super()._measured
+    def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
+        """Return the mean of the metric, over several labels their weighted mean."""
+        measure = super().measured
         labels = split_labels(y)
         if labels is None:
             return measure(scores, y, qid, sample_weight)
         values = [measure(scores, column, qid, sample_weight) for column in labels.values()]
         return float(np.average(values, weights=list(self._weights_of(labels).values())))
-
-
-def _convex(objective: Any, data: TrainingSet) -> Objective:
-    """Return the convex form of an objective, or the logistic loss of all pairs, queries alike."""
-    if hasattr(objective, "convex"):
-        return objective.convex()
-    return data.objective(0, loss="logistic", weight="query")

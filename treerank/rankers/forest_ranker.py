@@ -70,7 +70,7 @@ class ForestRanker(Ranker):
     head_ = AntisymmetricHead(np.ones(1), "identity")
     columns_ = Columns()
     _learned: ClassVar = {}
-    _learns_from_clicks = False
+    learns_from_clicks = False
 
     @property
     def n_features_in_(self) -> int:
@@ -105,14 +105,17 @@ class ForestRanker(Ranker):
             self.steepness_ = fit_steepness(scores, data.y, data.groups)
 
     def _scores(self, X: Any) -> np.ndarray:
-        return forest_scores(self.trees, X, n_threads=self._n_threads)[:, 0]
+        return forest_scores(self.trees, X, n_threads=self.n_threads)[:, 0]
 
     @property
-    def _n_threads(self) -> int:
+    def n_threads(self) -> int:
+        """Number of threads, as ``n_jobs`` says."""
         return threads_of(self.n_jobs)
 
-    def _dense_reader(self) -> None:
-        return None
+    @property
+    def reads_sparse(self) -> bool:
+        """True: trees score sparse matrices."""
+        return True
 
     def _continues(self) -> bool:
         return True

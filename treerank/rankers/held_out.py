@@ -1,13 +1,16 @@
 """Held-out documents: early stopping and calibration use them, training does not."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Self, final
 
 import numpy as np
 
 from treerank.feature_parts.base import Validation
+from treerank.inputs.documents import check_eval_set
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.registry import get_metric
+from treerank.rankers.labels import split_labels
 from treerank.team import current_team
 
 #: X, y and qid of an ``eval_set`` as the user has passed them.
@@ -81,3 +84,67 @@ class HeldOut:
     def taking(self, rows: np.ndarray) -> Self:
         """Return the given documents alone, without a metric."""
         return type(self)(self.X[rows], self.y[rows], self.groups.among(rows))
+
+
+@dataclass(eq=False)
+class MetricOfLabels:
+    """The weighted mean of a metric over several labels, with a record of each value.
+
+    Attributes
+    ----------
+    name : str
+        Name of the metric.
+    metrics : dict from str to callable
+        The metric of each label, as a function of the scores.
+    weights : dict from str to float
+        Weight of each label.
+    history : dict from str to list of float
+        One value per call, by ``"metric of label"``.
+
+    Examples
+    --------
+    >>> metric = MetricOfLabels.of("ndcg", {"a": [1, 0], "b": [0, 1]}, None, {"a": 1, "b": 1})
+    >>> round(metric(np.array([1.0, 0.0])), 3)
+    0.815
+    """
+
+    name: str
+    metrics: dict[str, Any]
+    weights: dict[str, float]
+    history: dict[str, list[float]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.history = {f"{self.name} of {label}": [] for label in self.metrics}
+
+    @classmethod
+    def of(
+        cls, metric: Any, labels: Mapping[str, Any], qid: Any, weights: dict[str, float]
+    ) -> Self:
+        """Prepare a metric for several labels of the same documents."""
+        found = get_metric(metric)
+        prepared = {name: found.prepared(y, qid) for name, y in labels.items()}
+        return cls(found.name, prepared, weights)
+
+    def added_to(self, evals_result: dict[str, Any]) -> dict[str, list[float]]:
+        """Return the history of a fit, with the values of each label."""
+        return {**evals_result.get("validation", {}), **self.history}
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return the weighted mean, and record the value of each label."""
+        values = {name: float(metric(scores)) for name, metric in self.metrics.items()}
+        for name, value in values.items():
+            self.history[f"{self.name} of {name}"].append(value)
+        total = sum(self.weights[name] for name in values)
+        return sum(self.weights[name] * value for name, value in values.items()) / total
+
+
+def hold_out_labels(
+    estimator: Any, eval_set: EvalSet, names: list[str], metric: Any, weights: dict[str, float]
+) -> HeldOut:
+    """Return the documents of an ``eval_set`` with several labels; ``names`` are those of ``y``."""
+    X, y, qid = eval_set
+    labels = split_labels(y)
+    if labels is None or list(labels) != names:
+        raise ValueError(f"eval_set must have the labels of y, {names}.")
+    X, y, groups = check_eval_set(estimator, X, labels[names[0]], qid)
+    return HeldOut(X, y, groups, MetricOfLabels.of(metric, labels, groups, weights))

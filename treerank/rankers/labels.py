@@ -1,16 +1,20 @@
-"""Labels: one or several labels per document, as users pass them to ``fit`` and ``score``."""
+"""Labels: one or several labels per document, as users pass them to ``fit`` and ``score``.
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, Self
+The limit of a label is how far its quality may fall while others are raised: a share of the best
+quality, which is that of a feature part fitted to this label alone. How training keeps limits is
+in :mod:`treerank.objectives.limited_sum`.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
 from treerank.checks import check_choice, check_number
 from treerank.inputs.columns import as_frame
-from treerank.inputs.documents import check_eval_set
-from treerank.metrics.registry import get_metric
-from treerank.rankers.held_out import EvalSet, HeldOut
+from treerank.objectives.limited_sum import Factors, Limit, LimitedSum
+from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
+from treerank.rankers.training_set import TrainingSet
 
 
 def split_labels(y: Any) -> dict[str, np.ndarray] | None:
@@ -64,65 +68,53 @@ def check_per_label(
     return {label: float(value) for label, value in filled.items() if value is not None}
 
 
-@dataclass(eq=False)
-class MetricOfLabels:
-    """The weighted mean of a metric over several labels, with a record of each value.
+def limited_sum(
+    whole: WeightedSum, data: TrainingSet, limits: Any, metric: Any, best: Callable[..., float]
+) -> LimitedSum:
+    """Return the sum in which the limited labels have factors that training adapts.
 
-    Attributes
+    Parameters
     ----------
-    name : str
-        Name of the metric.
-    metrics : dict from str to callable
-        The metric of each label, as a function of the scores.
-    weights : dict from str to float
-        Weight of each label.
-    history : dict from str to list of float
-        One value per call, by ``"metric of label"``.
+    whole : WeightedSum
+        One term for each label of ``data``, in this order.
+    data : TrainingSet
+        Documents with several labels.
+    limits : dict from str to float
+        Share of the best quality that each limited label may lose.
+    metric : Metric
+        Quality of scores.
+    best : callable
+        ``best(name, objective, documents)`` is the best quality of a label.
+
+    Returns
+    -------
+    LimitedSum
+    """
+    labels = list(data.labels or {})
+    shares = check_shares(limits, labels)
+    terms = dict(zip(labels, zip(whole.terms, whole.factors, strict=True), strict=True))
+    raised = [terms[name] for name in labels if name not in shares]
+    factors = Factors([terms[name][1] for name in shares])
+    kept = []
+    for name, share in shares.items():
+        alone = data.labeled(name)
+        floor = (1 - share) * best(name, terms[name][0], alone)
+        kept.append(Limit(terms[name][0], alone.y, metric, floor))
+    return LimitedSum(weighted_sum(*zip(*raised, strict=True)), tuple(kept), factors)
+
+
+def check_shares(limits: Any, labels: list[str]) -> dict[str, float]:
+    """Return the share of each limited label; refuse limits for all labels and shares from 1 on.
 
     Examples
     --------
-    >>> metric = MetricOfLabels.of("ndcg", {"a": [1, 0], "b": [0, 1]}, None, {"a": 1, "b": 1})
-    >>> round(metric(np.array([1.0, 0.0])), 3)
-    0.815
+    >>> check_shares({"margin": 0.1}, ["relevance", "margin"])
+    {'margin': 0.1}
     """
-
-    name: str
-    metrics: dict[str, Any]
-    weights: dict[str, float]
-    history: dict[str, list[float]] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.history = {f"{self.name} of {label}": [] for label in self.metrics}
-
-    @classmethod
-    def of(
-        cls, metric: Any, labels: Mapping[str, Any], qid: Any, weights: dict[str, float]
-    ) -> Self:
-        """Prepare a metric for several labels of the same documents."""
-        found = get_metric(metric)
-        prepared = {name: found.prepared(y, qid) for name, y in labels.items()}
-        return cls(found.name, prepared, weights)
-
-    def added_to(self, evals_result: dict[str, Any]) -> dict[str, list[float]]:
-        """Return the history of a fit, with the values of each label."""
-        return {**evals_result.get("validation", {}), **self.history}
-
-    def __call__(self, scores: np.ndarray) -> float:
-        """Return the weighted mean, and record the value of each label."""
-        values = {name: float(metric(scores)) for name, metric in self.metrics.items()}
-        for name, value in values.items():
-            self.history[f"{self.name} of {name}"].append(value)
-        total = sum(self.weights[name] for name in values)
-        return sum(self.weights[name] * value for name, value in values.items()) / total
-
-
-def hold_out_labels(
-    estimator: Any, eval_set: EvalSet, names: list[str], metric: Any, weights: dict[str, float]
-) -> HeldOut:
-    """Return the documents of an ``eval_set`` with several labels; ``names`` are those of ``y``."""
-    X, y, qid = eval_set
-    labels = split_labels(y)
-    if labels is None or list(labels) != names:
-        raise ValueError(f"eval_set must have the labels of y, {names}.")
-    X, y, groups = check_eval_set(estimator, X, labels[names[0]], qid)
-    return HeldOut(X, y, groups, MetricOfLabels.of(metric, labels, groups, weights))
+    shares = check_per_label("label_limits", limits, labels, None)
+    if len(shares) == len(labels) or max(shares.values(), default=0.0) >= 1:
+        raise ValueError(
+            "label_limits must leave a label to raise, and be shares below 1; "
+            f"got {limits!r} for {labels}."
+        )
+    return shares

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import has_methods
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES
 from treerank.files.archive import NOT_SAVED, one_error, read_archive, write_archive
 from treerank.forests.forest import Forest
 from treerank.lazy import load_object
+from treerank.rankers.scored import Scored
 
 _CLASS = "estimator class"
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
@@ -70,7 +72,7 @@ def _plain(value: Any, *, fitted: bool = True) -> Any:
         return type(value)(_plain(item, fitted=fitted) for item in value)
     if isinstance(value, Forest):
         return {_FOREST: value.as_state()}
-    if not hasattr(value, "get_params") or isinstance(value, type):
+    if not has_methods(value, "get_params"):
         return value
     params = _plain(value.get_params(deep=False), fitted=False)
     if params.get("init_model") is not None:
@@ -80,7 +82,7 @@ def _plain(value: Any, *, fitted: bool = True) -> Any:
 
 
 def _state(estimator: Any) -> dict[str, Any]:
-    if not hasattr(estimator, "get_state"):
+    if not has_methods(estimator, "get_state"):
         raise TypeError(f"feature_part must have get_state to be saved; got {estimator!r}.")
     return estimator.get_state()
 
@@ -111,9 +113,9 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
 
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:
     """Check the parameters of a ranker as ``fit`` does, but for objects that are not in files."""
-    if hasattr(estimator_class, "_check_settings"):
+    if issubclass(estimator_class, Scored):
         saved = {name: value for name, value in params.items() if not _is_unsaved(value)}
-        estimator_class(**saved)._check_settings()
+        estimator_class(**saved).check_settings()
 
 
 def _is_unsaved(value: Any) -> bool:
@@ -134,13 +136,13 @@ def _check_scores(ranker: Any) -> None:
     The checks of states are about shapes and indices. This one is about their values: enormous
     weights that overflow, for instance.
     """
-    ranker._dense_reader()  # predict asks for it, which makes the feature part of the parameters
+    _ = ranker.reads_sparse  # predict asks for it, which makes the feature part of the parameters
     n_features = ranker.n_features_in_
     if n_features > _MOST_FEATURES:  # a dense row would take too much memory
         return
     rows = [np.full(n_features, value) for value in (np.nan, 0.0, 1.0, -1.0)]
     rows += [*np.random.default_rng(0).normal(size=(12, n_features))]
     with np.errstate(all="ignore"):
-        scores = ranker._scores(np.stack(rows))
+        scores = ranker.scores_of(np.stack(rows))
     if scores.shape != (len(rows),) or not np.isfinite(scores).all():
         raise ValueError("the scores of some simple documents are not finite")

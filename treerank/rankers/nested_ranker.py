@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from sklearn.base import clone
 
-from treerank.checks import check_counts, shown
+from treerank.checks import check_counts, has_methods, shown
 from treerank.files.states import numbers
+from treerank.inputs.documents import n_features_of
 from treerank.parameters import Rule, Seed
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.ranker import Ranker
@@ -20,7 +21,7 @@ def _check_rankers(name: str, rankers: Any, sizes: dict[str, int]) -> None:
     if not isinstance(rankers, list) or not rankers:
         raise ValueError(f"{name} must be a list of rankers.")
     for ranker in rankers:
-        if getattr(ranker, "n_features_in_", None) != sizes["n_features"]:
+        if n_features_of(ranker) != sizes["n_features"]:
             raise ValueError(f"{name} must be fitted to {sizes['n_features']} features.")
 
 
@@ -130,13 +131,14 @@ class NestedRanker(Ranker):
         seeded = [name for name in unset if name.split("__")[-1] == "random_state"]
         return ranker.set_params(**dict.fromkeys(seeded, seed))
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        """Refuse wrong settings, and what is no ranker."""
+        super().check_settings()
         sizes = list(self.sizes)
         if sizes != sorted(set(sizes), reverse=True):
             raise ValueError(f"sizes must be falling; got {shown(self.sizes)}.")
         for verb in ("fit", "predict", "get_params"):
-            if isinstance(self.ranker, type) or not hasattr(self.ranker, verb):
+            if not has_methods(self.ranker, verb):
                 raise TypeError(f"ranker must have {verb}; got {shown(self.ranker)}.")
 
 

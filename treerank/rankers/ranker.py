@@ -17,43 +17,40 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import (
-    check_count,
-    check_number,
-)
+from treerank.checks import check_count, check_number, shown
 from treerank.files.states import Rule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
     check_eval_set,
+    feature_names_of,
     naming,
 )
 from treerank.metrics.registry import get_metric
-from treerank.parameters import Seed, check_parameters
+from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
 from treerank.rankers.calibration import Calibration, fit_steepness
-from treerank.rankers.clicked import Clicks, check_position, check_propensities, to_learn_from
+from treerank.rankers.clicked import Clicks, check_propensities, relevance_of_clicks
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import EvalSet, HeldOut
 from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
-from treerank.rankers.reading import (
-    read_eval_set,
-    read_training_set,
-    scores_of,
-)
-from treerank.rankers.scoring import ByRow, Scoring
+from treerank.rankers.reading import read_eval_set, read_training_set
+from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team
 
 
-class Ranker(Scoring):
+class Ranker(Scored):
     """A function from documents to scores, and the rankings and comparisons that follow from it.
 
     A subclass has two methods. ``_learn(data, held_out, seed)`` learns from ``data``, a
     :class:`~treerank.rankers.training_set.TrainingSet`. ``held_out`` is ``None`` or a
     :class:`~treerank.rankers.held_out.HeldOut`, for early stopping. ``_scores(X)`` is that of
-    :class:`~treerank.rankers.scoring.Scoring`.
+    :class:`~treerank.rankers.scored.Scored`.
+
+    A subclass declares what it can do by ``reads_sparse``, ``reads_batches``, ``n_threads`` and
+    ``learns_from_clicks``; a class attribute may take the place of a property.
 
     A subclass may have the parameters below, and ``tau`` and ``clicks``, which are explained at
     :class:`~treerank.rankers.tree_direct_ranker.TreeDirectRanker`. Without them, the defaults hold.
@@ -109,7 +106,7 @@ class Ranker(Scoring):
     random_state: Seed = None
 
     #: Whether ``fit`` learns anything that clicks at positions could tell.
-    _learns_from_clicks = True
+    learns_from_clicks = True
     propensities_: np.ndarray | None = None
 
     def fit(
@@ -129,21 +126,19 @@ class Ranker(Scoring):
 
         Parameters
         ----------
-        X : array-like, data frame or sparse matrix of shape (n_documents, n_features), or path
+        X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
             Features of the documents. Missing values are NaN. Columns of text or categories are
             coded. A sparse matrix stays sparse if the ranker reads sparse matrices, and is refused
-            otherwise. A path is that of a data file, or of a folder of Parquet files; every method
-            takes it. :class:`~treerank.datasets.ranking_data.Batches` are more rows than fit into
-            memory; scores and ranks are in their order.
+            otherwise. :class:`~treerank.datasets.ranking_data.Batches` are more rows than fit into
+            memory; scores and ranks are in their order. What a reader of files returns unpacks, as
+            in ``fit(*read_parquet(path))``.
         y : array-like of shape (n_documents,), several labels, or str
             Relevance; higher is better. Several labels are an array of shape
             (n_documents, n_labels) or a mapping from names to columns. Rankers with the parameter
-            ``label_weights`` take them. Text is the name of a column of ``X``. ``None`` is the
-            column ``label`` of a file.
+            ``label_weights`` take them. Text is the name of a column of ``X``.
         qid : array-like of shape (n_documents,) or str, default=None
             Query of each document, of any dtype and in any order. Text is the name of a column of
-            ``X``. ``None`` means that all documents belong to one query; of a file it is the column
-            ``query``.
+            ``X``. ``None`` means that all documents belong to one query.
         sample_weight : array-like of shape (n_documents,), default=None
             Weight of each document. The weight of a pair is the product of its two weights. Rows
             of weight 0 are left out. In the loss, a document of weight 2 counts as two copies of
@@ -159,7 +154,7 @@ class Ranker(Scoring):
             row is an impression, or as many as its ``sample_weight`` says. Rows of a query with
             equal features are one document. Text is the name of a column of ``X``. ``eval_set`` and
             ``score`` need labels: metrics of clicks prefer the ranking that was shown.
-        eval_set : tuple (X, y) or (X, y, qid), or path, default=None
+        eval_set : tuple (X, y) or (X, y, qid), default=None
             Documents for early stopping and calibration, which are not trained on.
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
@@ -171,20 +166,22 @@ class Ranker(Scoring):
         Ranker
             The ranker itself.
         """
-        self._check_settings()
+        self.check_settings()
         listener = together([current_listener(), *check_callbacks(callbacks)])
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         others, reset = (sample_weight, query_weight, given_pairs), not self._continues()
         X, y, qid, position = read_training_set(self, X, y, qid, position, *others, reset=reset)
         labels = self._labels_of(y, given_pairs)
-        check_position(self, position, labels, given_pairs)
+        self._check_position(position, labels, given_pairs)
         y = y if labels is None else next(iter(labels.values()))
         X, y = check_documents(self, X, y, reset=reset)
         by_row = {"sample_weight": sample_weight, "query_weight": query_weight}
         by_row["position"] = position
         data = training_set(X, y, qid, **by_row, given_pairs=given_pairs, labels=labels)
         del y, qid, labels, by_row  # of many rows they are large
-        data, self.propensities_ = to_learn_from(self, data, seed)
+        self.propensities_ = None
+        if data.position is not None:
+            data, self.propensities_ = relevance_of_clicks(data, self.clicks, self.columns_, seed)
         with listening(listener):
             return self.fit_training_set(data, eval_set=eval_set, seed=seed)
 
@@ -204,7 +201,7 @@ class Ranker(Scoring):
 
     def _fit_steepness(self, calibrating: HeldOut) -> None:
         """Fit the steepness of pair probabilities, if the scores differ."""
-        scores, y, groups = calibrating.of_team(scores_of(self, calibrating.X))
+        scores, y, groups = calibrating.of_team(self.scores_of(calibrating.X))
         if np.ptp(scores) > 0:
             self.steepness_ = fit_steepness(scores, y, groups)
 
@@ -216,11 +213,12 @@ class Ranker(Scoring):
     def get_state(self) -> dict[str, Any]:
         """Return what the ranker has learned, as plain values, arrays and feature parts."""
         check_is_fitted(self)
+        names = feature_names_of(self)
         return {
             "head": {"weight": self.head_.weight, "tau": self.head_.tau},
             "steepness": self.steepness_,
             "categories": self.columns_.categories,
-            "feature_names": list(getattr(self, "feature_names_in_", ())) or None,
+            "feature_names": None if names is None else list(names),
             "n_features": self.n_features_in_,
             "had_queries": self._had_queries,
             "propensities": self.propensities_,
@@ -260,9 +258,19 @@ class Ranker(Scoring):
         """Tell whether ``fit`` continues an earlier fit, with the same columns."""
         return False
 
-    def _check_settings(self) -> None:
-        """Refuse wrong settings before training, also those that are used after it."""
-        check_parameters(self)
+    def _check_position(self, position: Any, labels: Any, given_pairs: Any) -> None:
+        """Refuse what does not go together with positions, or without them."""
+        if position is None:
+            if self.clicks is not None:
+                given = shown(self.clicks)
+                raise ValueError(f"clicks must be None where position is None; got {given}.")
+        elif not self.learns_from_clicks:
+            name = type(self).__name__
+            raise ValueError(f"position must be None for {name}, which does not learn from clicks.")
+        elif labels is not None:
+            raise ValueError(f"y must be a single column where position is given; got {[*labels]}.")
+        elif given_pairs is not None:
+            raise ValueError("given_pairs must be None where position is given.")
 
     def _set_aside(self, data, eval_set, seed):
         """Return the documents for training, for early stopping and for calibration."""
@@ -302,5 +310,4 @@ class Ranker(Scoring):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
-        tags.input_tags.sparse = self._dense_reader() is None
         return tags

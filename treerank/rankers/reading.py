@@ -1,39 +1,68 @@
-"""Reading: the documents of a ranker's methods, which may be a file, named columns or batches."""
+"""Reading: documents as users pass them, which are arrays, data frames or batches.
 
-from collections.abc import Collection
+All rankers, and all functions that score documents for others, read them here. Where ``y``,
+``qid`` or ``position`` is text, it is the name of a column of ``X``, which is no feature. The
+checks of what was read are those of :mod:`treerank.inputs.documents`. Files are read before, by
+:mod:`treerank.datasets`.
+"""
+
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import shown
 from treerank.datasets.ranking_data import Batches
-from treerank.datasets.tables import take_columns, take_named
-from treerank.inputs.batched import BatchedMatrix
-from treerank.inputs.documents import check_batches, check_features, parts_of_eval_set
-from treerank.inputs.grouping import check_qid, joined_ids
+from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import (
+    check_batches,
+    check_documents,
+    n_features_of,
+    parts_of_eval_set,
+)
+from treerank.rankers.labels import split_labels
 
-_BOTH = ("y", "qid")
 
+def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
+    """Return a data frame without the columns that arguments name, and the values of arguments.
 
-def read_columns(
-    ranker: Any,
-    X: Any,
-    y: Any = None,
-    qid: Any = None,
-    *,
-    needed: Collection[str] = _BOTH,
-    others: Collection[str] = (),
-) -> tuple[Any, Any, Any]:
-    """Return features, labels and query ids for a fitted ranker, which knows its columns.
+    What is no text is returned as it is.
 
-    Columns named by ``others`` stay among the features.
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"price": [9.5, 7.0], "clicks": [1, 0], "user": ["a", "a"]})
+    >>> X, (y, qid) = take_columns(frame, y="clicks", qid="user")
+    >>> X.columns, y.to_list(), qid.to_list()
+    (['price'], [1, 0], ['a', 'a'])
     """
-    names = getattr(ranker, "feature_names_in_", None)
-    features = None if names is None else [*names, *others]
-    n_features = getattr(ranker, "n_features_in_", None)
-    return take_columns(X, y, qid, needed=needed, features=features, n_features=n_features)
+    if isinstance(X, str | Path):
+        raise TypeError(
+            f"X must be documents in memory; got {shown(X)}. Read a file first, as in "
+            "fit(*read_parquet(path))."
+        )
+    named = {name: value for name, value in given.items() if isinstance(value, str)}
+    if not named:
+        return X, list(given.values())
+    frame: Any = as_frame(X)
+    for name, column in named.items():
+        if frame is None or column not in frame.columns:
+            found = "an array" if frame is None else f"a data frame of {shown(frame.columns)}"
+            raise ValueError(f"{name} must name a column of X; got {shown(column)} and {found}.")
+    values = [frame[v].to_native() if isinstance(v, str) else v for v in given.values()]
+    return frame.drop(list(named.values())).to_native(), values
+
+
+def read_share(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, Any]:
+    """Return checked features and labels, and query ids, of documents of one of several workers.
+
+    Those that are read first tell the estimator its columns.
+    """
+    X, (y, qid) = take_columns(X, y=y, qid=qid)
+    if split_labels(y) is not None:
+        raise ValueError("y must be a single label for several workers.")
+    X, y = check_documents(estimator, X, y, reset=n_features_of(estimator) is None)
+    return X, y, qid
 
 
 def read_training_set(
@@ -42,67 +71,35 @@ def read_training_set(
     """Return features, labels, queries and positions for ``fit``; ``reset`` forgets the columns."""
     if isinstance(X, Batches):
         _check_reads_batches(ranker)
-        _refuse_arrays(y, qid, position, *others)
+        refuse_arrays(y, qid, position, *others)
         return *check_batches(ranker, X, reset=reset), None
-    if reset:
-        X, y, qid = take_columns(X, y, qid)
-    else:
-        named = [position] if isinstance(position, str) else []
-        X, y, qid = read_columns(ranker, X, y, qid, others=named)
-    X, (position,) = take_named(X, position=position)
+    X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
     return X, y, qid, position
 
 
 def read_eval_set(ranker: Any, eval_set: Any) -> tuple[Any, Any, Any]:
-    """Return X, y and qid of an ``eval_set``, which may be a file, batches, or name columns."""
+    """Return X, y and qid of an ``eval_set``, which may be batches, or name columns."""
     if isinstance(eval_set, Batches):
         _check_reads_batches(ranker)
         return check_batches(ranker, eval_set, reset=False)
-    if isinstance(eval_set, str | Path):
-        return read_columns(ranker, eval_set)
-    parts = parts_of_eval_set(eval_set)
-    return parts if len(eval_set) == 2 else read_columns(ranker, *parts)
+    X, y, qid = parts_of_eval_set(eval_set)
+    X, (y, qid) = take_columns(X, y=y, qid=qid)
+    return X, y, qid
 
 
-def read_and_score(
-    ranker: Any, X: Any, y: Any = None, qid: Any = None, *, needed: Collection[str] = _BOTH
-) -> tuple[np.ndarray, Any, Any]:
-    """Return scores, labels and query ids."""
-    if not hasattr(ranker, "n_features_in_"):  # which is sooner known than all that this checks
-        check_is_fitted(ranker)
-    if not isinstance(X, Batches):
-        X, y, qid = read_columns(ranker, X, y, qid, needed=needed)
-        return ranker._scores(check_features(ranker, X)), y, qid
-    _refuse_arrays(y, qid)
-    parts = [(ranker._scores(check_features(ranker, part.X)), part.y, part.qid) for part in X]
-    if not parts:
-        raise ValueError("X must have rows; got no batch.")
-    scores, labels, ids = zip(*parts, strict=True)
-    joined = joined_ids([check_qid(part) for part in ids])
-    return np.concatenate(scores), np.concatenate(labels), joined
-
-
-def scores_of(ranker: Any, X: Any) -> np.ndarray:
-    """Return the score of each row of a checked matrix, which may be read in batches."""
-    if isinstance(X, BatchedMatrix):
-        return np.concatenate([ranker._scores(batch) for _, batch in X.batches()])
-    scores: np.ndarray = ranker._scores(X)
-    return scores
-
-
-def _check_reads_batches(ranker):
-    """Refuse batches if the ranker needs all rows in memory."""
-    if not ranker._reads_batches():
-        raise TypeError(
-            f"X must be in memory for {shown(ranker)}; only rankers whose feature_part is trees of "
-            "LightGBM, of XGBoost or of this package are fitted to Batches."
-        )
-
-
-def _refuse_arrays(*arrays):
+def refuse_arrays(*arrays: Any) -> None:
     """Refuse arrays next to batches."""
     if any(array is not None for array in arrays):
         raise ValueError(
             "y, qid, weights, pairs and positions must be None where X is Batches, which hold "
             "labels and query ids."
+        )
+
+
+def _check_reads_batches(ranker):
+    """Refuse batches if the ranker needs all rows in memory."""
+    if not ranker.reads_batches:
+        raise TypeError(
+            f"X must be in memory for {shown(ranker)}; only rankers whose feature_part is trees of "
+            "LightGBM, of XGBoost or of this package are fitted to Batches."
         )

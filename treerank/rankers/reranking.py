@@ -7,7 +7,7 @@ import numpy as np
 
 from treerank.checks import shown
 from treerank.parameters import check_arguments
-from treerank.rankers.scoring import Scoring
+from treerank.rankers.scored import Scored
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @check_arguments
 def rerank(
-    ranker: Scoring, results: "DataFrame", features: str | Sequence[str] = "features"
+    ranker: Scored, results: "DataFrame", features: str | Sequence[str] = "features"
 ) -> "DataFrame":
     """Return results with the scores and the ranks of a ranker, best first in each query.
 

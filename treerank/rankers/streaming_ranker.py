@@ -6,7 +6,7 @@ from typing import Any, Self
 from numpy.typing import ArrayLike
 
 from treerank.checks import shown
-from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.base import FeaturePart, traits_of
 from treerank.feature_parts.registry import make_feature_part
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
@@ -50,10 +50,11 @@ class StreamingRanker(TreeDirectRanker):
         finally:
             self.warm_start = before
 
-    def _check_settings(self) -> None:
-        super()._check_settings()
+    def check_settings(self) -> None:
+        """Refuse wrong settings, and a feature part without ``partial_fit``."""
+        super().check_settings()
         part = make_feature_part(self.feature_part)
-        if not hasattr(part, "partial_fit"):
+        if traits_of(part).partial_fit is None:
             raise ValueError(
                 "feature_part must have partial_fit, which learns from one more batch, as "
                 f"'streaming' has; got {shown(part)}."

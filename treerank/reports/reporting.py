@@ -13,7 +13,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import read_columns, read_eval_set
+from treerank.rankers.reading import read_eval_set, take_columns
 from treerank.reports.page import page
 from treerank.reports.report import Report
 from treerank.reports.sections import SECTIONS
@@ -50,7 +50,7 @@ def report(
         Documents that it was not fitted to, as in ``fit``, with a single label.
     baseline : Ranker or array-like of shape (n_documents,), default=None
         Ranker to compare with, or its scores.
-    train : tuple (X, y) or (X, y, qid), or path, default=None
+    train : tuple (X, y) or (X, y, qid), default=None
         Training data, to look for drift and for documents that are in both.
     metrics : sequence of str or Metric, default=()
         The first decides which queries are worst. By default the metric of the ranker, MAP and
@@ -84,7 +84,7 @@ def report(
     with naming("metrics"):
         named = list(metrics) or dict.fromkeys([ranker.metric, "map", "mrr"])
         chosen = [get_metric(metric) for metric in named]
-    documents, y, qid = read_columns(ranker, X, y, qid)
+    documents, (y, qid) = take_columns(X, y=y, qid=qid)
     features = check_features(ranker, documents)
     n = features.shape[0]
     y, groups = check_labels(y, n), QueryGroups.from_qid(qid, n)
@@ -99,7 +99,7 @@ def report(
         query_names=_query_names(qid, groups),
         document_names=_document_names(document_names, n),
         metrics=chosen,
-        scores=ranker._scores(features),
+        scores=ranker.scores_of(features),
         baseline=_baseline_scores(baseline, X, n),
         train=_training_data(ranker, train),
         slices=dict(slices or {}),

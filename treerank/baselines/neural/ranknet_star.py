@@ -8,6 +8,7 @@ import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
 from treerank.checks import check_counts
+from treerank.feature_parts.base import traits_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.pairs import PairRule
 from treerank.parameters import Rule
@@ -80,7 +81,8 @@ class RankNetStar(NeuralRanker):
     def _head_weight(self, data, objective):
         # Two different labels make a pair: the objective of all pairs need not be computed.
         if self.across_queries and np.ptp(data.y) > 0:
-            return getattr(self.feature_part_, "head_weight_", np.ones(1))
+            weight = traits_of(self.feature_part_).head_weight_
+            return np.ones(1) if weight is None else weight
         return super()._head_weight(data, objective)
 
 

@@ -5,18 +5,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
-from treerank.metrics.registry import AnyMetric
-from treerank.parameters import Count, LearningRate, Rule, Seed, Size
-from treerank.rankers.calibration import Calibration, fit_steepness, pair_probability
-
-try:
-    from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
-except ImportError as error:
-    raise ImportError("SortNet needs torch: pip install treerank[torch]") from error
-
 from treerank.baselines.sortnet.compared_documents import ComparedDocuments
 from treerank.baselines.sortnet.comparison_sort import Preference, sort_by_comparison
 from treerank.baselines.sortnet.transitivity import TransitivityReport, measure_transitivity
@@ -30,11 +20,14 @@ from treerank.feature_parts.rows import Rows
 from treerank.files.states import array, count, entries, numbers
 from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.registry import AnyMetric
+from treerank.parameters import Count, LearningRate, Rule, Seed, Size
+from treerank.rankers.calibration import Calibration, fit_steepness, pair_probability
 from treerank.rankers.explanation import check_n_pairs
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.reading import read_columns
-from treerank.rankers.scoring import ByRow
+from treerank.rankers.reading import take_columns
+from treerank.rankers.scored import ByRow
 
 #: Number of training documents that a single document is compared with for its score.
 _N_REFERENCES = 100
@@ -128,13 +121,12 @@ class SortNet(Ranker):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        X, y, qid = read_columns(self, X, y, qid)
-        return self._measured(-self.rank(X, qid), y, qid, sample_weight)
+        X, (y, qid) = take_columns(X, y=y, qid=qid)
+        return self.measured(-self.rank(X, qid), y, qid, sample_weight)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return the comparator's preference for a, row by row; one may be a single row."""
-        check_is_fitted(self)
-        X_a, X_b = self._checked_features(X_a, "X_a"), self._checked_features(X_b, "X_b")
+        X_a, X_b = self.read_pairs(X_a, X_b)
         both = np.concatenate([X_a, X_b])
         n_a, n_b = len(X_a), len(X_b)
         n = check_n_pairs(n_a, n_b)
@@ -147,9 +139,7 @@ class SortNet(Ranker):
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the steepness of pair probabilities to documents that were not trained on."""
-        check_is_fitted(self)
-        X, y, qid = read_columns(self, X, y, qid)
-        X = self._checked_features(X)
+        X, y, qid = self.read(X, y, qid)
         y = check_labels(y, len(X))
         self._fit_steepness(HeldOut(X, y, QueryGroups.from_qid(qid, len(y))))
         return self
@@ -179,8 +169,7 @@ class SortNet(Ranker):
         -------
         TransitivityReport
         """
-        check_is_fitted(self)
-        X = self._checked_features(X)
+        X, _, _ = self.read(X)
         groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
         check_count("n_triples", n_triples)
         check_count("random_state", random_state, at_least=0)
@@ -272,8 +261,7 @@ class SortNet(Ranker):
         return scores / len(references)
 
     def _best_first(self, X, qid):
-        check_is_fitted(self)
-        X = self._checked_features(X)
+        X, _, _ = self.read(X)
         groups, prefer = QueryGroups.from_qid(qid, len(X)), self._preference(X)
         return groups, sort_by_comparison(groups, prefer)[0]
 

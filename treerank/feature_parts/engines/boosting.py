@@ -29,6 +29,7 @@ from treerank.feature_parts.engines.spinning import warn_of_spinning
 from treerank.feature_parts.engines.tree_outputs import OUTPUTS
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
+from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.objectives.base import Objective
@@ -45,6 +46,7 @@ from treerank.parameters import (
 )
 from treerank.progress import Progress, say
 from treerank.team import current_team
+from treerank.terms.terms import Terms
 
 #: Parameters of trees that engines have, too, mostly under the same names.
 TREE_PARAMETERS = (
@@ -224,7 +226,7 @@ class BoostedTrees(BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray | csr_matrix:
         """Return f(x), of shape (n_documents, n_outputs_), in the form that ``output`` names."""
-        if not hasattr(self, "booster_"):
+        if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         rows = self._as_rows(X, self.n_features_in_)
         if len(rows) == 0:
@@ -262,6 +264,12 @@ class BoostedTrees(BaseEstimator):
         """Return the trees in neutral form, whose scores are those of ``output="score"``."""
         check_is_fitted(self)
         return self.read_forest or self.read_booster(self.booster_)
+
+    def terms(self, weight: np.ndarray) -> Terms:
+        """Return the trees with a weight for each output, which are scores."""
+        if self.output != "score":
+            raise ValueError(f"feature_part must be trees with output='score'; got {shown(self)}.")
+        return Terms(folded(self.forest(), weight))
 
     @cached_property
     def read_forest(self) -> Forest | None:
@@ -316,7 +324,7 @@ class BoostedTrees(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there are trees, for scikit-learn."""
-        return hasattr(self, "booster_")
+        return "booster_" in vars(self)
 
     def __sklearn_clone__(self) -> Self:
         """Return an unfitted copy that shares ``init_model``: its trees are needed by ``fit``."""
@@ -325,7 +333,7 @@ class BoostedTrees(BaseEstimator):
         return type(self)(**kept, **{name: clone(v, safe=False) for name, v in params.items()})
 
     def _continues_itself(self) -> bool:
-        return self.warm_start and hasattr(self, "booster_")
+        return self.warm_start and self.__sklearn_is_fitted__()
 
     def _check_parameters(self, validation: Validation | None) -> None:
         check_parameters(self)

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.feature_parts.base import FeaturePart, Validation
+from treerank.feature_parts.base import FeaturePart, Validation, traits_of
 from treerank.feature_parts.ensembles.part_list import (
     PartList,
     check_fitted_parts,
@@ -61,8 +61,8 @@ class Chain(PartList):
     ----------
     parts : sequence of str or feature part, default=("line", "lightgbm")
         The feature parts in their order, by name or as instances, which are copied. Their
-        parameters are named by their places: ``set_params(1__num_leaves=15)`` changes the second
-        one.
+        parameters are named by their places:
+        ``set_params(**{"1__num_leaves": 15})`` changes the second one.
     random_state : int, RandomState instance or None, default=None
         Seed of the parts that have no seed of their own.
 
@@ -131,7 +131,7 @@ class Chain(PartList):
     def evals_result_(self) -> dict[str, dict[str, list[float]]]:
         """Values of the metric of the sum, after each step of the last part."""
         check_is_fitted(self)
-        return getattr(self.parts_[-1], "evals_result_", {})
+        return traits_of(self.parts_[-1]).evals_result_
 
     def _watched(self, validation: Validation | None) -> Validation | None:
         """Return the validation documents with the metric of the sum of all parts so far."""
@@ -150,4 +150,4 @@ class Chain(PartList):
 
     def _is_direct(self, part: Any) -> bool:
         """Tell whether the outputs of a part are those of the chain."""
-        return part.n_outputs_ == self.n_outputs_ and not hasattr(part, "head_weight_")
+        return part.n_outputs_ == self.n_outputs_ and traits_of(part).head_weight_ is None

@@ -56,7 +56,7 @@ class Ensemble(PartList):
     ----------
     parts : sequence of str or feature part, default=("line", "lightgbm")
         The feature parts, by name or as instances, which are copied. Their parameters are named by
-        their places: ``set_params(1__num_leaves=15)`` changes the second one.
+        their places: ``set_params(**{"1__num_leaves": 15})`` changes the second one.
     n_bags : int, default=5
         Number of fits of each part; each leaves out another one of so many shares of the queries.
         The time of ``fit`` and of ``transform`` is proportional to it.
@@ -131,7 +131,7 @@ class Ensemble(PartList):
 
     def transform(self, X: Any) -> np.ndarray:
         """Return the mean scores of each part, of shape (n_documents, n_parts)."""
-        if not hasattr(self, "bags_"):  # the check reads the tags of all parts, which takes long
+        if "bags_" not in vars(self):  # the check reads the tags of all parts, which takes long
             check_is_fitted(self)
         return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
 

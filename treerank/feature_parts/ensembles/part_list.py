@@ -9,7 +9,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, check_sequence
-from treerank.feature_parts.base import FeaturePart
+from treerank.feature_parts.base import FeaturePart, check_fitted_part, traits_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.terms import terms_of
 from treerank.files.states import Rule, check_state
@@ -94,17 +94,19 @@ def _seeded(part: Any, rng: np.random.RandomState) -> Any:
 def weighed(part: Any, X: Any) -> np.ndarray:
     """Return the outputs of a fitted part, each times its weight if the part has weights."""
     outputs = np.ascontiguousarray(part.transform(X), dtype=np.float64)
-    return outputs * getattr(part, "head_weight_", 1.0)
+    weight = traits_of(part).head_weight_
+    return outputs if weight is None else outputs * weight
 
 
 def weighed_terms(part: Any) -> Terms:
     """Return the score of a fitted part: its outputs, each times its weight if it has weights."""
-    return terms_of(part, getattr(part, "head_weight_", np.ones(part.n_outputs_)))
+    weight = traits_of(part).head_weight_
+    return terms_of(part, np.ones(part.n_outputs_) if weight is None else weight)
 
 
 def check_outputs(part: Any, n_outputs: int) -> None:
     """Refuse a fitted part with several outputs that nobody weighs."""
-    if part.n_outputs_ not in (1, n_outputs) and not hasattr(part, "head_weight_"):
+    if part.n_outputs_ not in (1, n_outputs) and traits_of(part).head_weight_ is None:
         raise ValueError(
             f"parts must have a single output or weights of their outputs; got "
             f"{part.n_outputs_} of {type(part).__name__}."
@@ -116,6 +118,4 @@ def check_fitted_parts(name: str, parts: Any, n_parts: int, n_features: int) -> 
     if not isinstance(parts, list) or len(parts) != n_parts:
         raise ValueError(f"{name} must be a list of {n_parts} parts.")
     for part in parts:
-        width = getattr(part, "n_features_in_", n_features)
-        if not hasattr(part, "transform") or width != n_features:
-            raise ValueError(f"{name} must hold fitted feature parts of {n_features} features.")
+        check_fitted_part(f"each of {name}", part, n_features)

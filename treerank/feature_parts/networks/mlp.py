@@ -99,7 +99,9 @@ class MLP(NetworkPart):
         # Documents are compared by differences, in which the bias of a linear output cancels.
         bias = self.output_activation != "linear"
         layers += [_linear(sizes[-1], n_outputs, bias=bias)]
-        STARTS[self.start]([layer for layer in layers if hasattr(layer, "weight")], generator)
+        STARTS[self.start](
+            [layer for layer in layers if isinstance(layer, torch.nn.Linear)], generator
+        )
         return torch.nn.Sequential(*layers, ACTIVATIONS[self.output_activation]())
 
 

@@ -196,7 +196,7 @@ class NetworkPart(BaseEstimator):
         rows = as_rows(X)
         self._check_parameters(validation)
         choose_device(self.device)
-        if not (self.warm_start and hasattr(self, "network_")):
+        if not (self.warm_start and self.__sklearn_is_fitted__()):
             self._start(rows, objective)
         n_done = self._n_epochs_done
         if self.n_epochs < n_done:
@@ -213,7 +213,7 @@ class NetworkPart(BaseEstimator):
         rows = as_rows(X)
         self._check_parameters(validation)
         choose_device(self.device)
-        if not hasattr(self, "network_"):
+        if not self.__sklearn_is_fitted__():
             self._start(rows, objective)
         return self._train(rows, objective, validation, 1)
 
@@ -232,7 +232,7 @@ class NetworkPart(BaseEstimator):
     @property
     def head_weight_(self) -> np.ndarray:
         """Weight of each output in the score, trained with the outputs."""
-        if not hasattr(self, "network_") or self._model.head is None:
+        if not self.__sklearn_is_fitted__() or self._model.head is None:
             raise AttributeError("head_weight_ is there after fit with n_outputs > 1 only.")
         return self._model.head.detach().cpu().double().numpy()
 
@@ -262,7 +262,7 @@ class NetworkPart(BaseEstimator):
 
     def __sklearn_is_fitted__(self) -> bool:
         """Tell scikit-learn whether there is a network."""
-        return hasattr(self, "network_")
+        return "network_" in vars(self)
 
     def _start(self, rows: Rows, objective: Objective) -> None:
         """Make the untrained network, and everything that later fits go on from."""

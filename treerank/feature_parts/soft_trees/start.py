@@ -82,7 +82,7 @@ def _checked_forest(model):
     """Return the trees of a model; refuse those that soft trees cannot copy."""
     if not isinstance(model, BoostedTrees):
         raise TypeError(f"init_model must be boosted trees, fitted; got {shown(model)}.")
-    if not hasattr(model, "booster_"):
+    if not model.__sklearn_is_fitted__():
         raise ValueError(f"init_model must be fitted; got {shown(model)}.")
     forest = model.read_forest
     if forest is None:

@@ -1,4 +1,9 @@
-"""Scoring: everything that follows once documents have scores."""
+"""Scored: everything that follows once documents have scores.
+
+Members without an underscore are also for the rooms above: ``read``, ``scores_of`` and
+``check_settings``, and what a ranker declares, ``reads_sparse``, ``reads_batches`` and
+``n_threads``.
+"""
 
 from typing import Any, ClassVar, Self
 
@@ -10,12 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_column, check_count, check_weight, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.forests.forest import Forest
-from treerank.inputs.documents import check_features, check_labels, naming
-from treerank.inputs.grouping import QueryGroups
-from treerank.lazy import load_object
+from treerank.inputs.batched import BatchedMatrix
+from treerank.inputs.documents import check_features, check_labels, n_features_of, naming
+from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
-from treerank.parameters import Count, Whole, check_arguments
+from treerank.parameters import Count, Whole, check_arguments, check_parameters
 from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.explanation import (
     check_n_pairs,
@@ -25,7 +30,7 @@ from treerank.rankers.explanation import (
     sampled_parts,
 )
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.reading import read_and_score, read_columns
+from treerank.rankers.reading import refuse_arrays, take_columns
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms, no_trees
 
@@ -33,12 +38,12 @@ from treerank.terms.terms import Terms, no_trees
 ByRow = ArrayLike | None
 
 
-class Scoring(BaseEstimator):
+class Scored(BaseEstimator):
     """Rankings, comparisons and explanations of an estimator that gives documents scores.
 
     A subclass has one method: ``_scores(X)`` returns the score of each row of a float matrix, in
     which missing values are NaN. ``X`` is a CSR matrix if the user passes a sparse one and
-    ``_dense_reader`` is ``None``.
+    ``reads_sparse`` is true.
     """
 
     __metadata_request__score: ClassVar = {"qid": True}
@@ -52,7 +57,7 @@ class Scoring(BaseEstimator):
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank."""
-        return read_and_score(self, X, needed=())[0]
+        return self._read_and_score(X)[0]
 
     def rank(self, X: Any, qid: ByRow = None) -> np.ndarray:
         """Return the rank of each document within its query; 1 is the best.
@@ -82,9 +87,9 @@ class Scoring(BaseEstimator):
 
         With ``sample_weight``, a query counts by the mean weight of its documents.
         """
-        scores, y, qid = read_and_score(self, X, y, qid)
+        scores, y, qid = self._read_and_score(X, y, qid)
         self._warn_of_one_query(qid, len(scores))
-        return self._measured(scores, y, qid, sample_weight)
+        return self.measured(scores, y, qid, sample_weight)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return r(a, b), row by row: positive if a is better, and r(b, a) is its negative.
@@ -138,7 +143,7 @@ class Scoring(BaseEstimator):
         ndarray of shape (n_pairs, n_features), or two of them
         """
         check_count("n_orders", n_orders, at_least=2 if with_errors else 1)
-        X_a, X_b = self._checked_pairs(X_a, X_b)
+        X_a, X_b = self.read_pairs(X_a, X_b)
         parts, errors = self._parts(X_a, X_b, n_orders, random_state)
         return (parts, errors) if with_errors else parts
 
@@ -156,7 +161,7 @@ class Scoring(BaseEstimator):
             Half of the Shapley interaction of two features on either side of the diagonal, and on
             it what a feature contributes alone. Rows add up to the parts of ``explain``.
         """
-        X_a, X_b = self._checked_pairs(X_a, X_b)
+        X_a, X_b = self.read_pairs(X_a, X_b)
 
         def parts_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
             return self._parts(a, b, n_orders, random_state)[0]
@@ -170,11 +175,13 @@ class Scoring(BaseEstimator):
 
         ``options`` are those of :func:`treerank.report`, such as ``baseline``.
         """
-        return load_object("treerank.reports.reporting:report")(self, X, y, qid, **options)
+        from treerank.reports.reporting import report  # the one import from a room above
+
+        return report(self, X, y, qid, **options)
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
         """Fit the steepness of pair probabilities to documents that were not trained on."""
-        scores, y, qid = read_and_score(self, X, y, qid)
+        scores, y, qid = self._read_and_score(X, y, qid)
         self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
         return self
 
@@ -203,14 +210,54 @@ class Scoring(BaseEstimator):
         """
         return Scorer(self.terms())
 
+    @property
+    def reads_sparse(self) -> bool:
+        """Whether ``_learn`` and ``_scores`` take sparse matrices."""
+        return False
+
+    @property
+    def reads_batches(self) -> bool:
+        """Whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
+        return False
+
+    @property
+    def n_threads(self) -> int:
+        """Number of threads of explanations."""
+        return 1
+
+    def check_settings(self) -> None:
+        """Refuse wrong settings before training, also those that are used after it."""
+        check_parameters(self)
+
+    def read(self, X: Any, y: Any = None, qid: Any = None) -> tuple[Any, Any, Any]:
+        """Return features as a float matrix, and labels and query ids as they are given.
+
+        ``y`` and ``qid`` may be names of columns of ``X``, which are left out of the features.
+        """
+        if n_features_of(self) is None:  # which is sooner known than all that this checks
+            check_is_fitted(self)
+        X, (y, qid) = take_columns(X, y=y, qid=qid)
+        return check_features(self, X), y, qid
+
+    def scores_of(self, X: Any) -> np.ndarray:
+        """Return the score of each row of a matrix that :meth:`read` or ``fit`` has checked."""
+        if isinstance(X, BatchedMatrix):
+            return np.concatenate([self._scores(batch) for _, batch in X.batches()])
+        return self._scores(X)
+
     def _scores(self, X: Any) -> np.ndarray:
         """Return the score of each row of a checked matrix."""
         raise NotImplementedError
 
-    def _checked_pairs(self, X_a: Any, X_b: Any) -> tuple[Any, Any]:
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self.reads_sparse
+        return tags
+
+    def read_pairs(self, X_a: Any, X_b: Any) -> tuple[Any, Any]:
         """Return pairs of documents as matrices."""
         check_is_fitted(self)
-        X_a, X_b = self._checked_features(X_a, "X_a"), self._checked_features(X_b, "X_b")
+        X_a, X_b = self._features(X_a, "X_a"), self._features(X_b, "X_b")
         check_n_pairs(X_a.shape[0], X_b.shape[0])
         return X_a, X_b
 
@@ -222,32 +269,34 @@ class Scoring(BaseEstimator):
             terms = self.terms().with_lines()
         except ValueError:  # the ranker is no sum of terms
             return sampled_parts(self._scores, X_a, X_b, n_orders, random_state)
-        exact = exact_parts(terms, X_a, X_b, self._n_threads)
+        exact = exact_parts(terms, X_a, X_b, self.n_threads)
         if not terms.networks:
             return exact, np.zeros_like(exact)
         rest = Terms(no_trees(X_a.shape[1]), None, terms.networks).scores
         parts, errors = sampled_parts(rest, X_a, X_b, n_orders, random_state)
         return exact + parts, errors
 
-    @property
-    def _n_threads(self) -> int:
-        """Number of threads of explanations."""
-        return 1
+    def _read_and_score(
+        self, X: Any, y: Any = None, qid: Any = None
+    ) -> tuple[np.ndarray, Any, Any]:
+        """Return scores, labels and query ids, also those of batches."""
+        if not isinstance(X, Batches):
+            X, y, qid = self.read(X, y, qid)
+            return self._scores(X), y, qid
+        refuse_arrays(y, qid)
+        parts = [(self._scores(self.read(part.X)[0]), part.y, part.qid) for part in X]
+        if not parts:
+            raise ValueError("X must have rows; got no batch.")
+        scores, labels, ids = zip(*parts, strict=True)
+        joined = joined_ids([check_qid(part) for part in ids])
+        return np.concatenate(scores), np.concatenate(labels), joined
 
-    def _dense_reader(self) -> str | None:
-        """Return the name of the class that reads dense matrices only, or ``None``."""
-        return type(self).__name__
-
-    def _reads_batches(self) -> bool:
-        """Tell whether ``_learn`` takes a :class:`~treerank.inputs.batched.BatchedMatrix`."""
-        return False
-
-    def _checked_features(self, X: Any, name: str = "X") -> Any:
-        """Return features, also those of a file, as a float matrix."""
+    def _features(self, X: Any, name: str = "X") -> Any:
+        """Return features as a float matrix."""
         with naming(name):
-            return check_features(self, read_columns(self, X, needed=())[0])
+            return self.read(X)[0]
 
-    def _measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
+    def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, weighed by ``sample_weight``."""
         metric = get_metric(self.metric)
         check_column("y", y, len(scores))
@@ -262,13 +311,13 @@ class Scoring(BaseEstimator):
         """Return the queries and the rows, query by query, best first."""
         if isinstance(X, Batches):
             return self._best_first(X, qid)
-        X, _, qid = read_columns(self, X, None, qid, needed=("qid",))
+        X, (qid,) = take_columns(X, qid=qid)
         groups, best_first = self._best_first(X, qid)
         self._warn_of_one_query(qid, len(best_first))
         return groups, best_first
 
     def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
-        scores, _, qid = read_and_score(self, X, None, qid, needed=("qid",))
+        scores, _, qid = self._read_and_score(X, None, qid)
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 

@@ -1,0 +1,111 @@
+"""Direct ranker: what a fit does where there is nothing to learn, or where one cannot see it."""
+
+import numpy as np
+import pytest
+
+from treerank import TreeDirectRanker
+from treerank.feature_parts.linear.line import Line
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives import make_objective
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(120, 3))
+QID = np.repeat(np.arange(12), 10)
+Y = np.digitize(X[:, 0], [0.0, 1.0])
+
+
+def flat_at_zero(margin):
+    """Price of a negative margin: at a margin of 0 it has no slope."""
+    short = max(-margin, 0.0)
+    return short * short, -2.0 * short, 2.0 if margin < 0 else 0.0
+
+
+class FirstFeature:
+    """A feature part that gives scores without a fit."""
+
+    n_outputs_ = 1
+
+    def fit(self, X, objective, *, validation=None):
+        return self
+
+    def transform(self, X):
+        return np.asarray(X)[:, :1]
+
+    def get_params(self, deep=True):
+        return {}
+
+    def set_params(self, **params):
+        return self
+
+
+@pytest.mark.parametrize("weight", ["uniform", "ndcg"])
+@pytest.mark.parametrize("per_level", [False, True])
+def test_a_loss_without_slope_at_equal_scores_has_pairs_all_the_same(weight, per_level):
+    settings = {"loss": flat_at_zero, "weight": weight, "per_level": per_level}
+    ranker = TreeDirectRanker(FirstFeature(), **settings, random_state=0).fit(X, Y, QID)
+    assert (ranker.predict(X) == X[:, 0]).all()
+
+
+def test_a_loss_without_slope_has_pairs_in_one_of_several_labels():
+    ranker = TreeDirectRanker(FirstFeature(), loss=flat_at_zero, random_state=0)
+    ranker.fit(X, {"same": np.zeros(len(Y)), "other": Y}, QID)
+    assert (ranker.predict(X) == X[:, 0]).all()
+
+
+@pytest.mark.parametrize(
+    ("settings", "y"),
+    [
+        ({"loss": flat_at_zero}, np.zeros(len(Y))),
+        ({"loss": flat_at_zero, "weight": "map", "threshold": 9.0}, Y),
+        ({"weight": "map", "threshold": 9.0}, Y),
+    ],
+)
+def test_without_a_pair_of_weight_the_model_is_constant(settings, y):
+    ranker = TreeDirectRanker(FirstFeature(), **settings, random_state=0)
+    with pytest.warns(UserWarning, match="No pair of documents counts"):
+        ranker.fit(X, y, QID)
+    assert (ranker.predict(X) == 0).all()
+
+
+def test_a_loss_of_single_documents_warns_of_labels_and_not_of_pairs():
+    ranker = TreeDirectRanker(FirstFeature(), loss="half_squared_error", random_state=0)
+    with pytest.warns(UserWarning, match="No query has two labels, and equal scores cost least"):
+        ranker.fit(X, np.zeros(len(Y)), QID)
+
+
+class Plain:
+    """The squared error, as an objective without more than the members that it must have."""
+
+    n_outputs = 1
+
+    def __init__(self, y, groups):
+        self.y, self.groups = y, groups
+
+    def __call__(self, scores, *, iteration=0):
+        return float(((scores - self.y) ** 2).sum() / 2), *self.derivatives(scores)
+
+    def derivatives(self, scores, *, iteration=0):
+        return scores - self.y, np.ones_like(scores)
+
+    def taking(self, rows, groups):
+        return Plain(self.y[rows], groups)
+
+
+class PlainLoss:
+    """A loss that makes such objectives."""
+
+    def bind(self, judgments):
+        return Plain(judgments.y - judgments.y.mean(), judgments.groups)
+
+
+def test_several_labels_take_a_loss_without_a_convex_form():
+    ranker = TreeDirectRanker("line", loss=PlainLoss(), random_state=0)
+    ranker.fit(X, {"a": Y, "b": -Y + 2 * (X[:, 1] > 0)}, QID)
+    assert np.ptp(ranker.predict(X)) > 0
+
+
+def test_the_convex_form_of_a_sum_keeps_terms_that_have_none():
+    groups = QueryGroups.from_qid(QID)
+    both = make_objective(Y, QID) + Plain(Y - Y.mean(), groups)
+    line = Line().fit(X, both)
+    assert line.coef_[0] > 0

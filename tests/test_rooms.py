@@ -1,0 +1,169 @@
+"""Rooms: what modules know of those in other rooms, by import, by underscore and by name."""
+
+import ast
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import treerank
+from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker
+
+PACKAGE = Path(treerank.__file__).parent
+MODULES = {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+#: Methods of named tuples, which Python documents, and functions of Python.
+OF_PYTHON = {"_asdict", "_fields", "_replace", "_exit", "_getframe"}
+#: Rooms that lean on another program, whose own tests say what they lean on.
+ON_OTHERS = {"numerics"}
+
+
+def room_of(path):
+    """Return the room of a module, which is a folder or a file of the package."""
+    return path.relative_to(PACKAGE).with_suffix("").parts[0]
+
+
+def is_private(name):
+    return name.startswith("_") and not name.endswith("__") and name != "_"
+
+
+def private_names_made(tree):
+    """Yield the underscore names that a module defines or assigns."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.arg(arg=name):
+                yield name
+            case ast.Attribute(attr=name, ctx=ast.Store()) | ast.Name(id=name, ctx=ast.Store()):
+                yield name
+
+
+def private_names_used(tree):
+    """Yield the underscore names that a module reads from other objects or modules."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Load()) if is_private(name):
+                yield node.lineno, name
+            case ast.ImportFrom(names=names):
+                yield from ((node.lineno, each.name) for each in names if is_private(each.name))
+
+
+def foreign_names(tree, made):
+    return [f"{line}: {name}" for line, name in private_names_used(tree) if name not in made]
+
+
+def test_no_module_uses_an_underscore_name_of_another_room():
+    made = {room_of(path): set(OF_PYTHON) for path in MODULES}
+    for path, tree in MODULES.items():
+        made[room_of(path)] |= set(private_names_made(tree))
+    found = {str(path): foreign_names(tree, made[room_of(path)]) for path, tree in MODULES.items()}
+    rest = {path: names for path, names in found.items() if names}
+    assert {path for path in rest if room_of(Path(path)) not in ON_OTHERS} == set(), rest
+
+
+def test_an_underscore_name_that_a_room_does_not_make_is_found():
+    tree = ast.parse("from treerank.checks import _sorted\nranker._scores(X)\nself._own = 1")
+    made = set(private_names_made(tree))
+    assert foreign_names(tree, made) == ["1: _sorted", "2: _scores"]
+
+
+def layers():
+    """Return the floor of each room, from the contract that lint-imports keeps."""
+    contracts = tomllib.loads((PACKAGE.parent / "pyproject.toml").read_text())["tool"]
+    floors = contracts["importlinter"]["contracts"][0]["layers"]
+    return {room.strip(): i for i, floor in enumerate(floors) for room in floor.split("|")}
+
+
+def names_loaded(tree):
+    """Yield the rooms of the texts ``"treerank.module:object"`` of a module."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            module, colon, name = node.value.partition(" ")[0].partition(":")
+            if module.startswith("treerank.") and colon and name.isidentifier():
+                yield module.split(".")[1]
+
+
+@pytest.mark.skipif(not (PACKAGE.parent / "pyproject.toml").exists(), reason="needs the repository")
+def test_what_is_loaded_by_name_is_in_the_same_room_or_in_one_below():
+    floor_of = layers()
+    found = [
+        (str(path), room)
+        for path, tree in MODULES.items()
+        for room in names_loaded(tree)
+        if room_of(path) in floor_of
+        and room != room_of(path)
+        and floor_of[room] <= floor_of[room_of(path)]
+    ]
+    assert found == []
+
+
+def depth_at(module, name, call, monkeypatch):
+    """Return how many functions of the package stand above ``module.name`` while a call runs."""
+    depths, found = [], getattr(module, name)
+
+    def counted(*args, **kwargs):
+        frame, depth = sys._getframe(1), 0
+        while frame is not None:
+            depth += Path(frame.f_code.co_filename).is_relative_to(PACKAGE)
+            frame = frame.f_back
+        depths.append(depth)
+        return found(*args, **kwargs)
+
+    monkeypatch.setattr(module, name, counted)
+    call()
+    return max(depths)
+
+
+X = np.random.default_rng(0).normal(size=(60, 3))
+Y, QID = (X[:, 0] > 0).astype(int), np.repeat(np.arange(6), 10)
+FEW = LightGBMTrees(n_estimators=2, n_jobs=1)
+
+
+def test_few_functions_stand_between_fit_and_the_engine(monkeypatch):
+    import lightgbm
+
+    ranker = TreeDirectRanker(FEW, random_state=0)
+    assert depth_at(lightgbm, "train", lambda: ranker.fit(X, Y, QID), monkeypatch) <= 9
+
+
+def test_few_functions_stand_between_predict_and_the_trees(monkeypatch):
+    from treerank.feature_parts.engines import tree_outputs
+
+    ranker = TreeDirectRanker(FEW, random_state=0).fit(X, Y, QID)
+    assert depth_at(tree_outputs, "forest_scores", lambda: ranker.predict(X), monkeypatch) <= 6
+
+
+class OwnPart:
+    """A feature part without any of the members that a part may have: its first feature."""
+
+    n_outputs_ = 1
+
+    def fit(self, X, objective, *, validation=None):
+        return self
+
+    def transform(self, X):
+        return np.asarray(X)[:, :1]
+
+    def get_params(self, deep=True):
+        return {}
+
+    def set_params(self, **params):
+        return self
+
+
+def test_a_part_of_ones_own_needs_no_more_than_the_protocol():
+    ranker = TreeDirectRanker(OwnPart(), random_state=0).fit(X, Y, QID)
+    assert (ranker.predict(X) == X[:, 0]).all()
+    assert (ranker.reads_sparse, ranker.reads_batches, ranker.n_threads) == (False, False, 1)
+    assert (ranker.evals_result_, ranker.best_iteration_) == ({}, None)
+    assert ranker.explain(X[:2], X[2:4]).shape == (2, 3)
+    with pytest.raises(ValueError, match="feature_part must be trees"):
+        ranker.terms()
+
+
+def test_a_ranker_says_what_it_reads():
+    trees = TreeDirectRanker("lightgbm"), TreeDirectRanker(HistogramTrees())
+    assert [(each.reads_sparse, each.reads_batches) for each in trees] == [
+        (True, True),
+        (False, True),
+    ]
