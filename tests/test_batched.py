@@ -20,6 +20,8 @@ from treerank.files import blocks
 from treerank.inputs.documents import check_matrix
 from treerank.inspection import permutation_importance
 
+pytestmark = pytest.mark.slow
+
 rng = np.random.default_rng(0)
 N = 900
 X = rng.normal(size=(N, 4)).astype(np.float32)

@@ -17,6 +17,7 @@ QUESTIONS = sorted(BENCHMARKS.glob("bench_*.py"))
 OPTIONAL = ("catboost", "ranx", "torch", "xgboost")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.stem)
 def test_the_script_can_be_imported(path, monkeypatch):
     monkeypatch.syspath_prepend(BENCHMARKS)
@@ -63,6 +64,7 @@ COUNTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:The argument 'eval_set'")  # LightGBM 4.6 knows no other one
 @pytest.mark.parametrize("label", COUNTS)
 def test_refitted_rankers_learn_from_all_with_the_trees_that_validation_chose(label, monkeypatch):

@@ -199,6 +199,7 @@ def test_curves_without_names_are_refused(given):
         propensity_curves(given)
 
 
+@pytest.mark.slow
 def test_matplotlib_is_imported_only_to_draw():
     code = "import sys, treerank.plots; assert 'matplotlib' not in sys.modules"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
