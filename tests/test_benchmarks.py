@@ -32,10 +32,12 @@ def test_the_script_can_be_imported(path, monkeypatch):
 
 
 @pytest.mark.parametrize("path", QUESTIONS, ids=lambda path: path.stem)
-def test_the_benchmark_asks_a_question(path):
+def test_the_benchmark_is_documented_and_runs_only_when_it_is_started(path):
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    assert "?" in ast.get_docstring(tree).splitlines()[0]
+    assert ast.get_docstring(tree)
     assert any(isinstance(node, ast.FunctionDef) and node.name == "main" for node in tree.body)
+    assert isinstance(tree.body[-1], ast.If)
+    assert ast.unparse(tree.body[-1].test) == "__name__ == '__main__'"
 
 
 @pytest.mark.parametrize("path", sorted(BENCHMARKS.glob("*.py")), ids=lambda path: path.stem)
