@@ -48,6 +48,7 @@ def plain_adarank(X, y, qid, n_rounds, query_weight=None):
     return coef / X.std(axis=0)
 
 
+@pytest.mark.slow
 @parametrize_with_laws([AdaRank(n_estimators=10), AdaRank(n_estimators=5, weak_ranker="stump")])
 def test_keeps_the_laws_of_rankers(estimator, law):
     law(estimator)

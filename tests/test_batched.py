@@ -16,9 +16,10 @@ from treerank import (
 from treerank.datasets.letor import write_letor
 from treerank.datasets.parquet import write_parquet
 from treerank.feature_parts.engines import bin_sample, lightgbm, lightgbm_boundary
-from treerank.files import blocks
 from treerank.inputs.documents import check_matrix
 from treerank.inspection import permutation_importance
+
+pytestmark = pytest.mark.slow
 
 rng = np.random.default_rng(0)
 N = 900
@@ -102,13 +103,13 @@ def test_files_are_read_in_batches(tmp_path):
         np.testing.assert_array_equal(found.feature_part_.transform(X)[:, 0], expected)
 
 
-def test_query_ids_of_a_letor_file_are_text_if_any_is(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", 40)
+def test_query_ids_of_a_letor_file_are_text_if_any_is(tmp_path):
     path = tmp_path / "train.txt"
-    path.write_text("1 qid:7 1:1\n" * 9 + "1 qid:a 3:1\n")
-    assert len(list(read_batches(path, batch_size=1))) > 1
-    assert {part.qid.dtype.kind for part in read_batches(path, batch_size=1)} == {"U"}
-    assert {part.X.shape[1] for part in read_batches(path, batch_size=1)} == {3}
+    path.write_text("1 qid:7 1:1\n" * 400_000 + "1 qid:a 3:1\n")  # more than one block
+    parts = list(read_batches(path, batch_size=1))
+    assert len(parts) > 1
+    assert {part.qid.dtype.kind for part in parts} == {"U"}
+    assert {part.X.shape[1] for part in parts} == {3}
 
 
 def test_what_cannot_be_read_in_batches_is_refused():

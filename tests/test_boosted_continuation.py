@@ -21,6 +21,8 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.files.checkpoint import checkpointing
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
 def part_class(request):

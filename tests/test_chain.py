@@ -13,7 +13,7 @@ from treerank.objectives.started import Started
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.testing import make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 DATA = make_ranking_sample()
 X, Y, QID = DATA.X, DATA.y, DATA.qid

@@ -21,6 +21,8 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.lazy import load_object
 from treerank.metrics import get_metric
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):

@@ -7,6 +7,8 @@ from treerank import LightGBMTrees, TreeDirectRanker
 from treerank.clicks import ClickRelevance, make_click_log, simulate_clicks
 from treerank.clicks import relevance as module
 
+pytestmark = pytest.mark.slow
+
 FEW_TREES = LightGBMTrees(n_estimators=20, n_jobs=1)
 THETA, TRUST = 0.8 / np.arange(1.0, 11.0), 0.2 / np.arange(1.0, 11.0) ** 2
 

@@ -14,6 +14,8 @@ from treerank import TreeDirectRanker
 from treerank.clicks import Items, evaluate_from_log, simulate_clicks
 from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED
 
+pytestmark = pytest.mark.slow
+
 Y = np.array([0, 3, 1, 2, 0, 1] * 5)
 QID = np.repeat(np.arange(5), 6)
 THETA = 1 / np.arange(1.0, 5.0)

@@ -11,6 +11,8 @@ from treerank.clicks import (
     simulate_clicks,
 )
 
+pytestmark = pytest.mark.slow
+
 
 def fixed_rankings(severity, n_queries=300):
     """Return a log in which each document keeps its position, features and the truth."""

@@ -20,6 +20,8 @@ from treerank.clicks.cross_fits import CrossFits
 from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.objectives.batches import taken
 
+pytestmark = pytest.mark.slow
+
 FEW_TREES = LightGBMTrees(n_estimators=20, n_jobs=1)
 
 

@@ -27,6 +27,8 @@ from treerank.progress import listening
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _no_fits_yet():

@@ -9,6 +9,8 @@ from treerank.datasets.letor import write_letor
 from treerank.evaluation import compare
 from treerank.registry import ranker_class
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def letor_file(tmp_path):

@@ -14,6 +14,8 @@ from noting_rankers import FITS, Weigher, lines, ranking_data
 from treerank.evaluation import compare
 from treerank.evaluation.store import Store
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def _no_fits_yet():

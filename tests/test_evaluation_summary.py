@@ -19,6 +19,8 @@ from treerank.statistics import (
     randomization_test,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def data():

@@ -5,6 +5,7 @@ import shutil
 import numpy as np
 import pytest
 import sklearn
+from scoring_programs import compiled, onnx_scores
 from sklearn.decomposition import PCA
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -15,7 +16,6 @@ from sklearn.preprocessing import (
     RobustScaler,
     StandardScaler,
 )
-from test_exports_formats import compiled, onnx_scores
 
 from treerank import (
     MLP,

@@ -15,6 +15,8 @@ from treerank.objectives.kernels.columns import WIDTH, is_narrow, rounded_up, wi
 from treerank.objectives.kernels.fast_pairs import pays_to_copy_top
 from treerank.objectives.pairs import Pairs
 
+pytestmark = pytest.mark.slow
+
 COMPILED = not numba.config.DISABLE_JIT
 #: Every kernel takes seconds to compile; without a compiler all weights are tried.
 RANKED = ("ndcg",) if COMPILED else ("ndcg", "map", "mrr", "err")

@@ -83,6 +83,7 @@ def test_an_unknown_name_is_refused_as_in_any_module():
             package.LambdaMerge  # noqa: B018
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", LAZY)
 def test_without_extras_all_other_names_are_there_for_help_and_for_a_star(package):
     code = (
@@ -99,6 +100,7 @@ def test_without_extras_all_other_names_are_there_for_help_and_for_a_star(packag
     assert set(done.stdout.split()) == LAZY[package].keys() - needing
 
 
+@pytest.mark.slow
 def test_modules_are_attributes_and_a_misspelled_name_brings_the_right_one():
     code = "import treerank; print(treerank.clicks.__name__); treerank.LightGBMTree"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -118,6 +120,7 @@ def test_names_of_feature_parts_are_those_of_classes():
     assert classes <= set(treerank.__all__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "allowed"),
     [

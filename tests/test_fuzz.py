@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from fuzz import FUZZERS
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 #: All fuzzers together take less than a minute.
 SECONDS = 40 / len(FUZZERS)

@@ -24,6 +24,8 @@ from treerank.feature_parts.registry import make_feature_part
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.grouping import QueryGroups
 
+pytestmark = pytest.mark.slow
+
 
 def fitted(target=TARGET, data=X, validation=None, **params):
     part = HistogramTrees(**{**SMALL, **params})

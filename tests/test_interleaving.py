@@ -5,6 +5,8 @@ import pytest
 
 from treerank.clicks import interleaving_preference, team_draft
 
+pytestmark = pytest.mark.slow
+
 
 def preference_of(better, n_sessions, seed):
     """Return the preference of users who click on relevant documents at the top."""

@@ -16,6 +16,8 @@ from treerank.registry import load
 from treerank.registry import ranker_class as class_of
 from treerank.testing import check_ranker
 
+pytestmark = pytest.mark.slow
+
 SMALL = {"n_estimators": 20, "n_jobs": 1, "random_state": 0, "learning_rate": 0.1}
 SMALL |= {"num_leaves": 31, "colsample_bytree": 1.0}
 RNG = np.random.default_rng(0)

@@ -12,7 +12,7 @@ from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import RANKERS, ranker_class
 from treerank.testing import LAWS, make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 SMALL_TREES = LightGBMTrees(n_estimators=3, min_child_samples=5, n_jobs=1)
 #: Settings that make a feature part quick; others are as they are by default.

@@ -12,11 +12,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_matrix
 
-from treerank.datasets import letor_table
-from treerank.datasets.letor import read_letor, write_letor
-from treerank.files import blocks
+from treerank.datasets.letor import read_in_blocks, read_letor, write_letor
+from treerank.datasets.letor_table import TextSizes
 
 DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+#: Blocks end within rows, chunks after each row, and there is room for one long number.
+TINY = TextSizes(block=16, chunk=1, uncertain=1)
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 
@@ -56,13 +57,6 @@ def file(tmp_path):
     return tmp_path / "train.txt"
 
 
-@pytest.fixture
-def tiny_blocks(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", 16)
-    monkeypatch.setattr(letor_table, "CHUNK_SIZE", 1)
-    monkeypatch.setattr(letor_table, "UNCERTAIN_ROOM", 1)
-
-
 MESSY = (
     b"# a line of comment\r\n\r\n"
     b"2 qid:10 1:0.5 3:-1.25e1 # docid = GX1 inc = 1\r\n"
@@ -95,45 +89,40 @@ def test_reads_the_format_in_all_its_looks(file):
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress])
 @pytest.mark.parametrize("block_size", [1, 4, 2**22])
-def test_the_mark_before_a_text_in_utf8_is_left_out(file, monkeypatch, compress, block_size):
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", block_size)
+def test_the_mark_before_a_text_in_utf8_is_left_out(file, compress, block_size):
+    sizes = TextSizes(block_size)
     file.write_bytes(compress(BOM_UTF8 + b"2 qid:7 1:0.5\n1 qid:7 1:1\n"))
-    data = read_letor(file)
+    data = read_in_blocks(file, sizes)
     assert (data.y.tolist(), data.qid.tolist()) == ([2, 1], [7, 7])
     file.write_bytes(compress(BOM_UTF8 + b"1 qid:7 1:x\n"))
     with pytest.raises(ValueError, match="line 1, column 11: "):
-        read_letor(file)
+        read_in_blocks(file, sizes)
 
 
-def test_blocks_and_chunks_leave_no_trace(file, monkeypatch):
+def test_blocks_and_chunks_leave_no_trace(file):
     file.write_bytes(MESSY * 3)  # the last line runs into the next first one: a comment
     packed = file.with_suffix(".gz")
     packed.write_bytes(gzip.compress(file.read_bytes()))
     whole = read_letor(file, comments=True)
-    monkeypatch.setattr(letor_table, "UNCERTAIN_ROOM", 1)
     for block_size, chunk_size in [(1, 1), (7, 3), (40, 1), (100, 50), (1000, 10)]:
-        monkeypatch.setattr(blocks, "BLOCK_SIZE", block_size)
-        monkeypatch.setattr(letor_table, "CHUNK_SIZE", chunk_size)
         for path in file, packed:
-            data = read_letor(path, comments=True)
+            data = read_in_blocks(path, TextSizes(block_size, chunk_size, 1), comments=True)
             assert same_bits(data.X, whole.X)
             assert data.y.tolist() == whole.y.tolist()
             assert data.qid.tolist() == whole.qid.tolist()
             assert data.comments.tolist() == whole.comments.tolist()
 
 
-@pytest.mark.usefixtures("tiny_blocks")
 def test_the_width_may_grow_from_block_to_block(file):
     file.write_bytes(b"".join(b"1 qid:1 1:%d %d:5\n" % (i + 1, i + 2) for i in range(30)))
-    X, _, _ = read_letor(file)
+    X, _, _ = read_in_blocks(file, TINY)
     np.testing.assert_array_equal(X[:, 0], np.arange(1, 31))
     np.testing.assert_array_equal(X[:, 1:], 5 * np.eye(30))
-    np.testing.assert_array_equal(read_letor(file, sparse=True).X.toarray(), X)
+    np.testing.assert_array_equal(read_in_blocks(file, TINY, sparse=True).X.toarray(), X)
 
 
 @pytest.mark.parametrize("widths", [[1, 2, 50], [3, 50], [40, 41, 42, 43]])
-def test_growing_moves_many_rows_at_once(file, monkeypatch, widths):
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", 1000)
+def test_growing_moves_many_rows_at_once(file, widths):
     lines = [
         f"1 qid:1 {' '.join(f'{j}:{10 * i + j}' for j in range(1, width + 1))}\n" * 40
         for i, width in enumerate(widths)
@@ -141,15 +130,14 @@ def test_growing_moves_many_rows_at_once(file, monkeypatch, widths):
     file.write_text("".join(lines))
     labels, _, rows, _ = letor_oracle(file.read_bytes())
     assert len(labels) == 40 * len(widths)
-    assert same_bits(read_letor(file).X, oracle_matrix(rows))
+    assert same_bits(read_in_blocks(file, TextSizes(1000)).X, oracle_matrix(rows))
 
 
-@pytest.mark.usefixtures("tiny_blocks")
 def test_any_number_of_long_numbers_fits_in_a_row(file):
     tokens = [f"{k}.1234567890123456789012345" for k in range(1, 6)]
     entries = " ".join(f"{index}:{token}" for index, token in enumerate(tokens, start=1))
     file.write_text(f"1.00000000000000000000001 qid:1 {entries}\n")
-    X, y, _ = read_letor(file)
+    X, y, _ = read_in_blocks(file, TINY)
     assert X.tolist() == [[float(token) for token in tokens]]
     assert y.tolist() == [1]
 
@@ -189,10 +177,9 @@ def test_a_sparse_matrix_has_the_entries_that_are_named(file):
     ],
 )
 @pytest.mark.parametrize("block_size", [1, 2**20])
-def test_qids_are_integers_if_all_are_else_strings(file, monkeypatch, ids, expected, block_size):
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", block_size)
+def test_qids_are_integers_if_all_are_else_strings(file, ids, expected, block_size):
     file.write_bytes("".join(f"1 qid:{token}\n" for token in ids).encode())
-    X, _, qid = read_letor(file)
+    X, _, qid = read_in_blocks(file, TextSizes(block_size))
     assert X.shape == (3, 0)
     assert qid.tolist() == expected
     assert qid.dtype.kind == ("i" if isinstance(expected[0], int) else "U")

@@ -7,22 +7,14 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from treerank.datasets import letor_table
 from treerank.datasets.folds import load_folds
-from treerank.datasets.letor import read_letor
-from treerank.files import blocks
+from treerank.datasets.letor import read_in_blocks, read_letor
+from treerank.datasets.letor_table import TextSizes
 
 
 @pytest.fixture
 def file(tmp_path):
     return tmp_path / "train.txt"
-
-
-@pytest.fixture
-def tiny_blocks(monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", 16)
-    monkeypatch.setattr(letor_table, "CHUNK_SIZE", 1)
-    monkeypatch.setattr(letor_table, "UNCERTAIN_ROOM", 1)
 
 
 ERRORS = [
@@ -73,14 +65,13 @@ def test_an_error_names_file_line_and_column(file, text, line, column, rule):
         assert f"{file}, line {line}, column {column}: " in str(error.value)
 
 
-@pytest.mark.usefixtures("tiny_blocks")
 def test_lines_are_counted_across_blocks_and_the_first_error_is_told(file):
     rows = [b"1 qid:1 1:0.12345678901234567890123 2:1\n"] * 40
     rows[30] = b"1 qid:1 1:2 1:5\n"
     rows[35] = b"x qid:1\n"
     file.write_bytes(b"".join(rows))
     with pytest.raises(ValueError, match=r"line 31, column 13: .* rise"):
-        read_letor(file)
+        read_in_blocks(file, TextSizes(block=16, chunk=1, uncertain=1))
 
 
 def test_an_index_beyond_n_features_is_an_error(file):
@@ -98,8 +89,7 @@ def test_a_file_without_rows_is_an_error(file, text, pack):
         read_letor(file)
 
 
-def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path, monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", 1000)
+def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path):
     rng = np.random.default_rng(0)
     text = b"".join(b"1 qid:1 1:%r\n" % value for value in rng.normal(size=3000).tolist())
     whole = gzip.compress(text)
@@ -107,7 +97,7 @@ def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path, mo
     for cut in [0, 1, 5, 11, 30, len(whole) // 2, len(whole) - 9, len(whole) - 1]:
         path.write_bytes(whole[:cut])
         with pytest.raises(ValueError, match=r"cut.txt.gz, line \d+, column \d+: ") as error:
-            read_letor(path)
+            read_in_blocks(path, TextSizes(1000))
         line = int(str(error.value).split("line ")[1].split(",")[0])
         assert line == 1 if cut < 30 else line <= 3001
         assert line > 1000 if cut > 20000 else True
@@ -115,7 +105,7 @@ def test_a_truncated_gzip_is_an_error_that_says_where_it_breaks_off(tmp_path, mo
     damaged[len(whole) // 2] ^= 255
     path.write_bytes(damaged)
     with pytest.raises(ValueError, match=r"cut\.txt\.gz, line"):
-        read_letor(path)
+        read_in_blocks(path, TextSizes(1000))
 
 
 def test_arguments_that_make_no_sense_are_refused(file):
@@ -145,12 +135,11 @@ def test_one_high_index_does_not_fill_memory(file, index, rest):
     tracemalloc.stop()
 
 
-def test_rows_without_values_do_not_fill_memory_behind_a_high_index(file, monkeypatch):
-    monkeypatch.setattr(blocks, "BLOCK_SIZE", 1000)
+def test_rows_without_values_do_not_fill_memory_behind_a_high_index(file):
     file.write_text("1 qid:1 1000000:1\n" + "1 qid:1\n" * 1000)
     with pytest.raises(ValueError, match="sparse must be True, or n_features set"):
-        read_letor(file)
-    assert read_letor(file, sparse=True).X.shape == (1001, 10**6)
+        read_in_blocks(file, TextSizes(1000))
+    assert read_in_blocks(file, TextSizes(1000), sparse=True).X.shape == (1001, 10**6)
 
 
 def test_a_wide_matrix_is_read_if_n_features_is_given(file):

@@ -19,6 +19,8 @@ from treerank.objectives.batches import taken
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.listwise import LISTWISE, XENDCG, ApproxNDCG, ListMLE, ListNet
 
+pytestmark = pytest.mark.slow
+
 # Queries of five, one, four and two documents, the last all equal; their rows are mixed.
 QID = np.array([3, 1, 1, 2, 1, 4, 3, 1, 4, 3, 1, 3])
 Y = np.array([2.0, 0, 1, 1, 1, 3, 0, 2, 3, 0, 0, 4])

@@ -17,7 +17,7 @@ from treerank.objectives.pointwise import POINTWISE
 from treerank.objectives.weights import PAIR_WEIGHTS, PairWeight
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(120, 3))

@@ -14,7 +14,7 @@ from treerank.metrics import NDCG, get_metric
 from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 ALL = {
     "CoordinateAscent": CoordinateAscent(n_restarts=1, n_sweeps=2, n_steps=4, random_state=0),

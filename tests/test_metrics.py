@@ -102,6 +102,7 @@ def has_something_to_find(metric, y):
     return len(set(y)) > 1 if metric.stem == "pairwise_accuracy" else max(y) >= 1
 
 
+@pytest.mark.slow
 @every_metric
 @settings(max_examples=40)
 @given(documents=judged)
@@ -112,6 +113,7 @@ def test_average_is_the_mean_over_all_orders_of_ties(metric, documents):
         np.testing.assert_allclose(metric(y, scores), expected, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.slow
 @every_metric
 @settings(max_examples=40)
 @given(documents=judged)
@@ -123,6 +125,7 @@ def test_pessimistic_is_the_worst_order_of_ties(metric, documents):
         np.testing.assert_allclose(value, worst, rtol=1e-12, atol=1e-15)
 
 
+@pytest.mark.slow
 @every_metric
 @settings(max_examples=40)
 @given(documents=judged)
@@ -134,6 +137,7 @@ def test_stable_is_the_order_of_rows(metric, documents):
         np.testing.assert_allclose(replace(metric, ties="stable")(y, scores), expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("name", [n for n in NAMES if "@1" not in n])
 def test_long_queries_equal_the_oracle(name, ties):

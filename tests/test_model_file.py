@@ -166,6 +166,7 @@ def test_a_feature_part_without_a_state_cannot_be_saved(data, tmp_path):
     assert not (tmp_path / "model").exists()
 
 
+@pytest.mark.slow
 def test_prediction_in_a_new_process_needs_no_objective(data, tmp_path):
     ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
     ranker.save(tmp_path / "model")

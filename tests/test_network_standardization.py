@@ -54,6 +54,7 @@ def test_without_a_standardization_only_missing_values_change():
     np.testing.assert_array_equal(result, [[1.0, 0.0], [3.0, 4.0]])
 
 
+@pytest.mark.slow
 def test_it_needs_no_torch():
     code = f"import sys, {Standardization.__module__}; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

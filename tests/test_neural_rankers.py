@@ -23,7 +23,7 @@ from treerank.objectives import make_objective
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.testing.sample import make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 SMALL = {"n_epochs": 2, "batch_size": 100}
 DATA = make_ranking_sample(40)

@@ -22,6 +22,8 @@ from treerank.objectives.losses import PAIR_LOSSES, logistic
 from treerank.objectives.pairs import PAIRS, GivenPairs, Pairs, get_pairs
 from treerank.objectives.weights import PAIR_WEIGHTS
 
+pytestmark = pytest.mark.slow
+
 COMPILED = not numba.config.DISABLE_JIT
 Y = np.array([2.0, 0, 1, 1, 0, 0, 3, 1, 0])
 QID = np.array(["a", "a", "b", "a", "a", "b", "b", "b", "c"])

@@ -13,6 +13,8 @@ from scipy import stats
 
 from treerank.metrics import NDCG, AveragePrecision
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 

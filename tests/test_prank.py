@@ -10,7 +10,7 @@ from treerank.metrics import NDCG
 from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 ALL = {
     "PRank": PRank(random_state=0),

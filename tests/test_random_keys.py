@@ -74,6 +74,7 @@ def test_many_keys_have_the_numbers_of_each():
     np.testing.assert_array_equal(uniforms(7, 3, documents), expected)
 
 
+@pytest.mark.slow
 def test_numbers_are_the_same_without_a_compiler():
     script = "from treerank.numerics.random_keys import uniform; print(repr(uniform(7, 3, 2**40)))"
     done = subprocess.run(

@@ -165,6 +165,7 @@ def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker_clas
     assert (ranker.predict(X) == 0).all()
 
 
+@pytest.mark.slow
 @both
 def test_threads_change_no_bit(ranker_class):
     numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)

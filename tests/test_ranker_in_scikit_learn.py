@@ -21,7 +21,7 @@ from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.streaming_ranker import StreamingRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.fixture(scope="module")

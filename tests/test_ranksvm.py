@@ -19,7 +19,7 @@ from treerank.rankers.training_set import training_set
 from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHELL = re.compile(r"^```bash\n(treerank .*?)^```", re.MULTILINE | re.DOTALL)
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     blocks = BLOCK.findall(README.read_text(encoding="utf-8"))
@@ -30,6 +31,7 @@ def test_a_block_imports_only_what_the_text_before_installs():
         assert imported <= installed
 
 
+@pytest.mark.slow
 def test_the_shell_of_the_readme_runs_line_by_line(tmp_path):
     (block,) = SHELL.findall(README.read_text(encoding="utf-8"))
     for line in block.splitlines():

@@ -23,6 +23,8 @@ from treerank.reports.charts import bar, line_chart, ticks
 from treerank.reports.markup import element
 from treerank.reports.sections import SECTIONS
 
+pytestmark = pytest.mark.slow
+
 PARITY = {"parity": np.repeat(["even", "odd"] * 24, 12)}
 
 

@@ -13,7 +13,7 @@ api = pytest.importorskip("playwright.sync_api")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium-headless-shell", "chromium"))), None)
 if CHROMIUM is None:
     pytest.skip("no Chromium", allow_module_level=True)
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.slow, pytest.mark.browser]
 LOADED = "performance.getEntriesByType('navigation')[0].loadEventEnd"
 WIDTHS = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
 

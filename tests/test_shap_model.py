@@ -6,6 +6,8 @@ import pytest
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.inspection import shap_explanation, shap_model
 
+pytestmark = pytest.mark.slow
+
 shap = pytest.importorskip("shap")
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 6)).round(1)

@@ -6,6 +6,8 @@ import pytest
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 XGBoostTrees = pytest.importorskip("treerank.feature_parts.engines.xgboost").XGBoostTrees
 start = pytest.importorskip("treerank.feature_parts.soft_trees.start")

@@ -9,6 +9,8 @@ from treerank.feature_parts.registry import FEATURE_PART_CLASSES, make_feature_p
 from treerank.lazy import load_object
 from treerank.objectives import make_objective
 
+pytestmark = pytest.mark.slow
+
 torch = pytest.importorskip("torch")
 SoftTrees = pytest.importorskip("treerank.feature_parts.soft_trees.part").SoftTrees
 

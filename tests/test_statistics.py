@@ -290,6 +290,7 @@ def test_words_are_no_values():
         wilcoxon_test(["x", "y"], [1, 2])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_draws_are_the_same_in_parallel(backend):
     a, b = drawn(n=40, shift=0.3)

@@ -10,6 +10,8 @@ from treerank.forests.joining import some_trees
 from treerank.rankers.streaming_ranker import StreamingRanker
 from treerank.registry import load
 
+pytestmark = pytest.mark.slow
+
 
 def batch(seed, angle=0.0):
     """Queries whose relevance follows a direction that turns."""

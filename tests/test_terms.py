@@ -8,7 +8,7 @@ import lightgbm
 import numpy as np
 import pytest
 from drawn_forests import content_of, drawn_documents, drawn_forest
-from test_exports_formats import added, compiled
+from scoring_programs import added, compiled
 
 from treerank import (
     MLP,
@@ -32,6 +32,8 @@ from treerank.terms.linear import LinearTerm
 from treerank.terms.network import Affine, Function, Network, Products, Scale, SoftSplits
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms, no_trees, total
+
+pytestmark = pytest.mark.slow
 
 NAMES = ["a", "b", "c", "d"]
 TREES = LightGBMTrees(3, min_child_samples=5, n_jobs=1)

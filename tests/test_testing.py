@@ -20,6 +20,8 @@ from treerank.testing import (
     parametrize_with_laws,
 )
 
+pytestmark = pytest.mark.slow
+
 # One thread each: on a busy machine, engines wait for their threads longer than they grow trees.
 TREES = {"n_estimators": 4, "n_jobs": 1}
 RANKERS = [TreeDirectRanker(LightGBMTrees(**TREES)), TreeDirectRanker(XGBoostTrees(**TREES))]

@@ -30,6 +30,8 @@ from treerank.numerics.threads import (
 )
 from treerank.objectives import make_objective
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def eight_cores(monkeypatch):

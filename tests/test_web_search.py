@@ -9,6 +9,8 @@ from sklearn.utils import check_random_state
 
 from treerank.datasets.web_search import make_web_search, web_search_feature_names
 
+pytestmark = pytest.mark.slow
+
 GLOBAL = check_random_state(None)  # the one behind np.random.seed
 
 # Small, but with several queries.

@@ -19,7 +19,7 @@ from treerank.objectives.factory import LOSSES
 from treerank.objectives.limited_sum import Factors, LimitedSum
 from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(90, 3))

@@ -19,9 +19,9 @@ from unittest.mock import patch
 
 import numpy as np
 
-from treerank.datasets import letor_table, ranking_data
-from treerank.datasets.letor import read_letor
-from treerank.files import blocks
+from treerank.datasets import ranking_data
+from treerank.datasets.letor import read_in_blocks
+from treerank.datasets.letor_table import TextSizes
 
 #: The smallest size of a dense matrix that may be refused; small, so that cases stay quick.
 FREE_SIZE = 2**16
@@ -206,19 +206,15 @@ def folder() -> Path:
 def read(content: bytes, random, options: dict):
     """Read a file or standard input, in drawn blocks."""
     options = options | {"comments": True}
-    block_size = int(random.choice([1, 7, 40, 200, 2**22]))
-    sizes = {"CHUNK_SIZE": int(random.choice([1, 30, 2**18])), "UNCERTAIN_ROOM": 1}
-    with (
-        patch.object(blocks, "BLOCK_SIZE", block_size),
-        patch.multiple(letor_table, **sizes),
-        patch.object(ranking_data, "_FREE_SIZE", FREE_SIZE),
-    ):
+    block = int(random.choice([1, 7, 40, 200, 2**22]))
+    sizes = TextSizes(block, int(random.choice([1, 30, 2**18])), 1)
+    with patch.object(ranking_data, "_FREE_SIZE", FREE_SIZE):
         if random.random() < 0.3:
             with patch.object(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content))):
-                return read_letor("-", **options)
+                return read_in_blocks("-", sizes, **options)
         path = folder() / "file"
         path.write_bytes(content)
-        return read_letor(path, **options)
+        return read_in_blocks(path, sizes, **options)
 
 
 def bits(values) -> bytes:

@@ -21,7 +21,7 @@ from scipy.sparse import issparse
 
 from treerank.checks import check_choice, check_count, shown
 from treerank.datasets.letor_parser import LARGEST_INDEX, LONGEST_QID
-from treerank.datasets.letor_table import LetorTable
+from treerank.datasets.letor_table import LetorTable, TextSizes
 from treerank.datasets.ranking_data import Batches, RankingData, check_density, rows_at_once
 from treerank.files.blocks import text_blocks
 from treerank.files.compression import compressed, is_regular_file, open_text
@@ -84,13 +84,28 @@ def read_letor(
     >>> y, qid, data.doc_ids
     (array([2., 0.]), array([7, 7]), array(['GX1', 'GX2'], dtype=object))
     """
+    return read_in_blocks(
+        path, TextSizes(), n_features=n_features, sparse=sparse, dtype=dtype, comments=comments
+    )
+
+
+def read_in_blocks(
+    path: str | Path,
+    sizes: TextSizes,
+    *,
+    n_features: int | None = None,
+    sparse: bool = False,
+    dtype: DTypeLike = np.float64,
+    comments: bool = False,
+) -> RankingData:
+    """Read a LETOR file as :func:`read_letor` does, so much text at a time as ``sizes`` say."""
     if n_features is not None:
         check_count("n_features", n_features, at_most=LARGEST_INDEX)
     number: Any = np.dtype(dtype)
     check_choice("dtype", number.name, ("float32", "float64"))
     with (
         open_text(path) as text,
-        contextlib.closing(text_blocks(text)) as blocks,
+        contextlib.closing(text_blocks(text, sizes.block)) as blocks,
         ThreadPoolExecutor(threads_allowed()) as pool,
     ):
         table = LetorTable(
@@ -101,6 +116,7 @@ def read_letor(
             keeps_comments=bool(comments),
             expected_size=text.expected_size,
             pool=pool,
+            sizes=sizes,
         )
         for block in blocks:
             table.append(block)

@@ -30,11 +30,6 @@ from treerank.datasets.ranking_data import RankingData, check_density
 from treerank.files.blocks import TextBlock
 from treerank.inputs.grouping import joined_ids
 
-#: Bytes of text that one thread parses at a time.
-CHUNK_SIZE = 2**18
-#: Uncertain numbers of a chunk for which there is room at first.
-UNCERTAIN_ROOM = 256
-
 _RULES = {
     NO_QID: "a query id, qid:<id>, must follow the label",
     BAD_INDEX: f"a feature must be <index>:<value>, its index from 1 to {LARGEST_INDEX}",
@@ -42,6 +37,25 @@ _RULES = {
     LONG_QID: f"a query id must have at most {LONGEST_QID} bytes",
     BEYOND: "feature indices must not exceed n_features={n_features}",
 }
+
+
+@dataclass(frozen=True)
+class TextSizes:
+    """How much text is worked on at a time.
+
+    Parameters
+    ----------
+    block : int, default=2**22
+        Bytes of text that are read at a time.
+    chunk : int, default=2**18
+        Bytes of text that one thread parses at a time.
+    uncertain : int, default=256
+        Uncertain numbers of a chunk for which there is room at first.
+    """
+
+    block: int = 2**22
+    chunk: int = 2**18
+    uncertain: int = 256
 
 
 @dataclass
@@ -65,6 +79,8 @@ class LetorTable:
         not known.
     pool : Executor
         Threads that parse.
+    sizes : TextSizes, default=TextSizes()
+        How much they parse at a time.
     """
 
     name: str
@@ -74,6 +90,7 @@ class LetorTable:
     keeps_comments: bool
     expected_size: int
     pool: Executor
+    sizes: TextSizes = TextSizes()
     n_rows: int = field(default=0, init=False)
     n_entries: int = field(default=0, init=False)
 
@@ -89,7 +106,7 @@ class LetorTable:
 
     def append(self, block: TextBlock) -> None:
         """Parse lines into the table; a ValueError names the first error and its place."""
-        text, bounds = block.text, _chunk_bounds(block.text)
+        text, bounds = block.text, _chunk_bounds(block.text, self.sizes.chunk)
         counts = np.array(list(self.pool.map(lambda chunk: measure_chunk(text, *chunk), bounds)))
         ends = np.cumsum(counts, axis=0)
         n_rows, n_entries, _ = ends[-1].tolist()
@@ -143,11 +160,11 @@ class LetorTable:
         slots = FeatureSlots(self._values, self._indices, self._width, is_limited, self.is_sparse)
 
         def parse(chunk, row, slot):
-            uncertain = UncertainNumbers.empty(UNCERTAIN_ROOM)
+            uncertain = UncertainNumbers.empty(self.sizes.uncertain)
             arguments = (block.text, *chunk, row, slot, rows, slots)
             outcome = parse_chunk(*arguments, uncertain)
             n_uncertain = int(uncertain.total[0])
-            if n_uncertain > UNCERTAIN_ROOM:
+            if n_uncertain > self.sizes.uncertain:
                 uncertain = UncertainNumbers.empty(n_uncertain)
                 parse_chunk(*arguments, uncertain)
             return *outcome, uncertain.places[:n_uncertain].tolist()
@@ -219,11 +236,11 @@ class LetorTable:
         return X
 
 
-def _chunk_bounds(text):
+def _chunk_bounds(text, size):
     """Return the start and end of chunks of whole lines."""
     bounds, start = [], 0
     while start < len(text):
-        at = skip_line(text, min(start + CHUNK_SIZE, len(text)) - 1)
+        at = skip_line(text, min(start + size, len(text)) - 1)
         bounds.append((start, at + 1))
         start = at + 1
     return bounds

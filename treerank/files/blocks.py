@@ -16,7 +16,6 @@ import numpy as np
 
 from treerank.files.compression import Text
 
-BLOCK_SIZE = 2**22
 _Filled = tuple[bytearray, int, Exception | None]
 
 
@@ -35,15 +34,15 @@ class TextBlock(NamedTuple):
     first_line: int
 
 
-def text_blocks(text: Text, block_size: int | None = None) -> Generator[TextBlock]:
+def text_blocks(text: Text, block_size: int = 2**22) -> Generator[TextBlock]:
     r"""Yield a text in blocks of whole lines.
 
     Parameters
     ----------
     text : Text
         Open text.
-    block_size : int, default=None
-        Bytes to read at a time; ``None`` is 4 MiB.
+    block_size : int, default=2**22
+        Bytes to read at a time.
 
     Yields
     ------
@@ -60,7 +59,6 @@ def text_blocks(text: Text, block_size: int | None = None) -> Generator[TextBloc
     >>> [(block.text.tobytes(), block.first_line) for block in blocks]
     [(b'one\ntwo\n', 1), (b'three\n', 3)]
     """
-    block_size = block_size or BLOCK_SIZE
     first_line, carry = 1, b""
     with ThreadPoolExecutor(1) as reader:
         submit = reader.submit if text.is_file else _submit_here

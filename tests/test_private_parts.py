@@ -1,0 +1,67 @@
+"""Private parts of other programs: the few that are used are listed here, and no others are."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+import treerank
+
+PACKAGE = Path(treerank.__file__).parent
+#: What no program promises to keep.
+PRIVATE = re.compile(
+    r"numba\.core|llvmlite|lightgbm\.basic|_LIB\b|__class__\s*=[^=]|ctypes|_Dataset__|_codegen"
+    r"|_library_class|_safe_indexing|_infrequent_enabled|/proc/self/fd|/dev/fd|gc\.freeze"
+    r"|malloc_trim"
+    r'|getattr\(\w+, "_(?!_)|from (?!treerank|__future__)[\w.]+ import .*\b_[a-z]'
+)
+#: The uses that are allowed, at most three: module, and the line without its indent.
+#: Each is bounded by versions and has a public way behind it.
+ALLOWED = {
+    # One process at a time writes stored kernels; numba has no public way to wait.
+    ("numerics/one_writer.py", 'stored = getattr(kernel, "_cache", None)'),
+}
+
+
+def private_lines(text):
+    """Return the lines that use a private part, without comments and indents."""
+    lines = (line.partition("  # ")[0].strip() for line in text.splitlines())
+    return [line for line in lines if PRIVATE.search(line)]
+
+
+def test_no_private_part_of_another_program_is_used_but_those_listed():
+    found = {
+        (str(path.relative_to(PACKAGE)), line)
+        for path in sorted(PACKAGE.rglob("*.py"))
+        for line in private_lines(path.read_text(encoding="utf-8"))
+    }
+    assert found - ALLOWED == set()
+    assert len(ALLOWED) <= 3
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from numba.core import types",
+        "kernel.__class__ = Other",
+        "from sklearn.utils import _safe_indexing",
+        'cache = getattr(kernel, "_cache", None)',
+        "from sklearn.tree import DecisionTreeRegressor, _tree",
+        "lightgbm.basic._LIB.LGBM_NetworkFree()",
+    ],
+)
+def test_a_private_part_is_found(line):
+    assert private_lines(f"    {line}  # because\n") == [line]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "from treerank.exports.onnx import _trees",
+        "if self.__class__ == other.__class__:",
+        "from numba import prange",
+        "import gc",
+    ],
+)
+def test_a_public_part_is_not(line):
+    assert private_lines(line) == []
