@@ -67,7 +67,7 @@ def test_the_death_of_a_worker_is_named_and_the_cluster_can_fit_again(client):
     address = min(pids)
 
     def kill():
-        while not any("fit_share" in str(key) for key in client.processing()[address]):
+        while not any("fit_here" in str(key) for key in client.processing()[address]):
             time.sleep(0.1)
         os.kill(pids[address], signal.SIGKILL)
 
@@ -141,8 +141,8 @@ def test_all_columns_are_computed_before_workers_wait_for_each_other(client):
 
     labels = da.from_array(Y, chunks=50).map_blocks(slow, dtype=Y.dtype)
     columns = {"X": da.from_array(X, chunks=(50, -1)), "y": labels, "qid": da.from_array(QID, 50)}
-    with DaskWorkers(client).parts(columns) as parts:
-        assert all(future.done() for each in parts for part in each for future in part.values())
+    parts = DaskWorkers(client).parts(columns)
+    assert all(future.done() for each in parts for part in each for future in part.values())
 
 
 def test_a_task_that_dask_cancels_ends_the_fit(client):
