@@ -1,7 +1,9 @@
 """Workers of Dask fit the model of one machine, whichever rows their partitions hold."""
 
 import os
+import shutil
 import signal
+import subprocess
 import threading
 import time
 
@@ -21,6 +23,8 @@ from treerank import TreeDirectRanker
 from treerank.distributed import Predictor, fit
 from treerank.distributed.dask_workers import DaskWorkers
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
+from treerank.progress import listening
 from treerank.testing import make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -67,7 +71,7 @@ def test_the_death_of_a_worker_is_named_and_the_cluster_can_fit_again(client):
     address = min(pids)
 
     def kill():
-        while not any("fit_share" in str(key) for key in client.processing()[address]):
+        while not any("fit_here" in str(key) for key in client.processing()[address]):
             time.sleep(0.1)
         os.kill(pids[address], signal.SIGKILL)
 
@@ -141,15 +145,56 @@ def test_all_columns_are_computed_before_workers_wait_for_each_other(client):
 
     labels = da.from_array(Y, chunks=50).map_blocks(slow, dtype=Y.dtype)
     columns = {"X": da.from_array(X, chunks=(50, -1)), "y": labels, "qid": da.from_array(QID, 50)}
-    with DaskWorkers(client).parts(columns) as parts:
-        assert all(future.done() for each in parts for part in each for future in part.values())
+    parts = DaskWorkers(client).parts(columns)
+    assert all(future.done() for each in parts for part in each for future in part.values())
 
 
-def test_a_task_that_dask_cancels_ends_the_fit(client):
-    futures, workers = client.map(time.sleep, [2, 2.1]), DaskWorkers(client)
-    threading.Timer(0.3, futures[0].cancel).start()
-    with pytest.raises(RuntimeError, match="Dask ended one"):
-        workers._wait(futures, workers._addresses())
+def test_a_fit_of_which_dask_cancels_a_task_ends_in_all_workers(client):
+    trees = HistogramTrees(n_estimators=10**6, n_jobs=1)
+
+    def cancel(*progress):
+        key = next(key for key in client.processing()[min(client.nthreads())] if "fit_here" in key)
+        client.cancel([distributed.Future(key, client)], force=True)
+
+    with listening(cancel), pytest.raises(RuntimeError, match="Dask ended one"):
+        fit(TreeDirectRanker(trees), X, Y, QID, workers=DaskWorkers(client))
+    began = time.monotonic()
+    for workers in client.nthreads():  # each has one thread
+        assert client.submit(abs, -1, workers=[workers], pure=False).result(60) == 1
+    assert time.monotonic() - began < 30
+
+
+def test_the_client_hears_the_iterations_of_the_first_worker(client):
+    told = []
+    with listening(lambda *progress: told.append(progress)):
+        fitted = fit(RANKER, X, Y, QID, eval_set=(X, Y, QID), workers=DaskWorkers(client))
+    values = fitted.evals_result_["validation"]["ndcg@10"]
+    assert told == [(t, 4, {"ndcg@10": value}) for t, value in enumerate(values, 1)]
+
+
+def test_workers_of_an_encrypted_cluster_encrypt_what_they_send_or_refuse(tmp_path):
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+    made = "req -x509 -newkey rsa:2048 -nodes -subj /CN=workers -keyout key -out certificate"
+    subprocess.run(["openssl", *made.split()], cwd=tmp_path, check=True, capture_output=True)
+    certificate, key = str(tmp_path / "certificate"), str(tmp_path / "key")
+    roles = {f"tls_{role}_cert": certificate for role in ("client", "scheduler", "worker")}
+    roles |= {f"tls_{role}_key": key for role in ("client", "scheduler", "worker")}
+    security = distributed.Security(tls_ca_file=certificate, require_encryption=True, **roles)
+    ranker = TreeDirectRanker(HistogramTrees(n_estimators=2, n_jobs=1), random_state=0)
+    options = {"dashboard_address": "127.0.0.1:0", "host": "tls://127.0.0.1", "memory_limit": 0}
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, security=security, **options
+        ) as cluster,
+        distributed.Client(cluster, security=security) as client,
+    ):
+        workers = DaskWorkers(client)
+        assert all(address.startswith("tls://") for address in client.nthreads())
+        fitted = fit(ranker, X, Y, QID, workers=workers)
+        with pytest.raises(ValueError, match="must be 'histogram' for workers of Dask whose"):
+            fit(RANKER, X, Y, QID, workers=workers)
+    np.testing.assert_array_equal(fitted.predict(X), ranker.fit(X, Y, QID).predict(X))
 
 
 def test_collections_that_do_not_go_together_are_refused(client):

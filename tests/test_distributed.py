@@ -5,7 +5,6 @@ import os
 import pickle
 import re
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -25,13 +24,9 @@ from treerank import TreeDirectRanker, load
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit, processes
-from treerank.distributed.collective import LostTeamError
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
 from treerank.distributed.id_hashes import id_hashes
-from treerank.distributed.launcher import meeting_for
-from treerank.distributed.meeting import meeting_at
 from treerank.distributed.processes import Processes
-from treerank.distributed.progress_relay import telling_progress
 from treerank.distributed.shards import Shard, costs_of, deal, gather_queries, grade_counts
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
@@ -44,7 +39,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.objectives.judgments import Whole
 from treerank.objectives.pairs import Pairs
-from treerank.progress import current_listener, listening
+from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.held_out import HeldOut
 from treerank.team import Filling, current_team, working_in
@@ -233,10 +228,11 @@ def test_an_early_end_of_a_file_in_a_worker_is_an_error_and_not_the_end_of_the_w
 
     monkeypatch.setattr(processes, "fit_share", end_early)
     ours, theirs = multiprocessing.Pipe()
-    ours.send({})
+    ours.send(({}, 0, 1, b""))
     thread = threading.Thread(target=processes.serve, args=(theirs, 1))
     thread.start()
-    _, error = ours.recv()
+    kind, error = ours.recv()
+    assert kind == "error"
     assert isinstance(error, EOFError)
     ours.close()
     thread.join(60)
@@ -302,7 +298,6 @@ def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
 _FIT = """
 from treerank import TreeDirectRanker
 from treerank.distributed import fit, processes
-from treerank.distributed.meeting import meeting_at
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.progress import listening
@@ -515,20 +510,3 @@ def test_columns_of_categories_and_several_labels_are_refused():
         fit(ranker, X, np.stack([Y, Y], axis=1), QID)
     with pytest.raises(ValueError, match="workers must be"):
         fit(ranker, X, Y, QID, workers=0)
-
-
-def test_a_team_does_not_wait_forever_for_a_worker_that_never_comes(monkeypatch):
-    monkeypatch.setattr("treerank.distributed.launcher._PATIENCE", 1)
-    with (
-        meeting_for(2, "127.0.0.1") as address,
-        pytest.raises(LostTeamError, match="every worker must live"),
-        meeting_at(address["meeting"]),
-    ):
-        pass
-
-
-def test_a_fit_goes_on_where_nobody_hears_its_progress():
-    with socket.socket() as silent:
-        silent.bind(("127.0.0.1", 0))
-        with telling_progress((silent.getsockname(), "secret")):
-            current_listener()(1, 2, {})

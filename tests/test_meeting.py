@@ -1,86 +1,153 @@
-"""Workers meet, tell each other everything, and wait no longer than the fit waits for them."""
+"""Workers meet, tell each other everything, let nobody else in, and end with their fit."""
 
+import shutil
 import socket
+import ssl
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from threading import Event, Thread, Timer
+from contextlib import ExitStack, suppress
+from threading import Barrier, Event, Thread, Timer
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from treerank.distributed.collective import LostTeamError
-from treerank.distributed.meeting import meeting_at, waiting_for_workers
-from treerank.distributed.progress_relay import hearing_progress, telling_progress
-from treerank.progress import current_listener, listening
+from treerank.distributed import connections
+from treerank.distributed import meeting as meeting_module
+from treerank.distributed.connections import LostTeamError, challenged, reached
+from treerank.distributed.meeting import meeting
 
 HOST = "127.0.0.1"
 
 
-def met(n_workers, work):
-    """Return what ``work(team)`` returns for each worker, by rank."""
+class Fit:
+    """What threads of this process know of a fit of theirs."""
 
-    def run(_):
-        with meeting_at(place) as team:
-            return team.rank, work(team)
+    def __init__(self, size, secrets=None, host=HOST, encryption=None):
+        self.size, self.secrets = size, secrets or [b"secret"] * size
+        self.host, self.encryption = host, encryption
+        self.addresses, self.barrier, self.over = [None] * size, Barrier(size), Event()
 
-    with waiting_for_workers(HOST, n_workers, 60) as place, ThreadPoolExecutor(n_workers) as pool:
-        return [found for _, found in sorted(pool.map(run, range(n_workers)))]
+    def channel(self, rank, before=lambda address: None):
+        def swap_addresses(own):
+            self.addresses[rank] = own
+            before(own)
+            self.barrier.wait(60)
+            return self.addresses
+
+        known = {"rank": rank, "size": self.size, "secret": self.secrets[rank], "host": self.host}
+        known |= {"encryption": self.encryption, "swap_addresses": swap_addresses}
+        return SimpleNamespace(**known, is_over=self.over.is_set)
+
+    def met(self, work, before=lambda address: None):
+        """Return what ``work(team)`` returns for each worker, by rank."""
+
+        def run(rank):
+            with meeting(self.channel(rank, before)) as team:
+                assert (team.rank, team.size) == (rank, self.size)
+                return work(team)
+
+        with ThreadPoolExecutor(self.size) as pool:
+            return list(pool.map(run, range(self.size)))
 
 
-def test_nobody_goes_on_before_the_last_one_has_come():
-    is_met = Event()
+@pytest.fixture(scope="module")
+def encryption(tmp_path_factory):
+    """Contexts of a certificate, to connect and to accept, as those of a cluster of Dask."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl makes the certificate")
+    folder = tmp_path_factory.mktemp("certificate")
+    made = "req -x509 -newkey rsa:2048 -nodes -subj /CN=workers -keyout key -out certificate"
+    subprocess.run(["openssl", *made.split()], cwd=folder, check=True, capture_output=True)
+    contexts = []
+    for purpose in (ssl.Purpose.SERVER_AUTH, ssl.Purpose.CLIENT_AUTH):
+        context = ssl.create_default_context(purpose, cafile=folder / "certificate")
+        context.check_hostname, context.verify_mode = False, ssl.CERT_REQUIRED
+        context.load_cert_chain(folder / "certificate", folder / "key")
+        contexts.append(context)
+    return tuple(contexts)
 
-    def meet():
-        with meeting_at(place):
-            is_met.set()
 
-    with waiting_for_workers(HOST, 2, 60) as place:
-        first = Thread(target=meet)
-        first.start()
-        assert not is_met.wait(0.2)
-        with meeting_at(place):
-            assert is_met.wait(60)
-        first.join()
+def swapped(team):
+    """Exchange more than fits a socket in all ways; return all that comes."""
+    large = np.random.default_rng(0).integers(9, size=(team.size, 2**19))
+    own, into = large[team.rank], np.zeros(team.size * 3)
+    team.exchange(lambda rank: [[np.full(3, float(team.rank))]], [into])
+    np.testing.assert_array_equal(np.sort(into), np.repeat(np.arange(team.size), 3))
+    np.testing.assert_array_equal(team.gather(own), large)
+    np.testing.assert_array_equal(team.total(own), large.sum(axis=0))
+    np.testing.assert_array_equal(team.largest(own), large.max(axis=0))
+    part = team.total_of_own(np.array_split(own, team.size))
+    np.testing.assert_array_equal(part, np.array_split(large.sum(axis=0), team.size)[team.rank])
+    return team.gather("ä" * team.rank)
 
 
 @pytest.mark.parametrize("n_workers", [1, 2, 3])
 def test_all_workers_get_what_each_has(n_workers):
-    large = np.random.default_rng(0).integers(9, size=(n_workers, 2**19))  # more than fits a socket
+    assert Fit(n_workers).met(swapped) == [["ä" * each for each in range(n_workers)]] * n_workers
 
+
+def test_so_they_do_by_encrypted_connections(encryption):
     def work(team):
-        own = large[team.rank]
-        parts = np.array_split(own, n_workers)
-        texts = team.gather("ä" * team.rank)
-        sums = team.total(own), team.largest(own), team.total_of_own(parts)
-        return texts, sums, team.gather(own)
+        assert all(isinstance(each, ssl.SSLSocket) for each in team._connections.values())
+        return swapped(team)
 
-    for rank, (texts, (total, largest, part), arrays) in enumerate(met(n_workers, work)):
-        assert texts == ["ä" * each for each in range(n_workers)]
-        np.testing.assert_array_equal(arrays, large)
-        np.testing.assert_array_equal(total, large.sum(axis=0))
-        np.testing.assert_array_equal(largest, large.max(axis=0))
-        np.testing.assert_array_equal(part, np.array_split(large.sum(axis=0), n_workers)[rank])
+    assert Fit(3, encryption=encryption).met(work) == [["", "ä", "ää"]] * 3
+
+
+def test_so_they_do_where_machines_have_addresses_of_version_6():
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no such address")
+    assert Fit(2, host="::1").met(swapped) == [["", "ä"]] * 2
+
+
+def test_values_arrive_as_they_were_sent():
+    structured = np.array([(1, 2.5)], dtype=[("a", "<i4"), ("b", "<f8", 1)])
+    value = {"a": (1, [2.5, float("inf")], None), "b": b"\0bytes", "c": "\ud800", "d": {}}
+    arrays = np.array(3.0), np.empty((0, 2), "f4"), structured, np.array(["ä", "bc"])
+    arrays += (np.arange(6).reshape(2, 3).T, np.array(["2020"], dtype="M8[D]"))
+    for every in Fit(2).met(lambda team: team.gather((value, arrays))):
+        for found_value, found_arrays in every:
+            assert found_value == value
+            for found, expected in zip(found_arrays, arrays, strict=True):
+                assert found.dtype == expected.dtype
+                np.testing.assert_array_equal(found, expected)
+    with pytest.raises(TypeError, match="must hold numbers"):
+        Fit(1).met(lambda team: team.gather(np.array([{}])))
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        Fit(1).met(lambda team: team.gather({1}))
 
 
 @pytest.mark.parametrize("end", ["a death", "the end of the fit"])
 def test_a_worker_waits_for_the_others_as_long_as_the_fit_lasts(end):
-    is_leaving = Event()
+    fit, is_leaving = Fit(2), Event()
 
-    def leave():
-        with meeting_at(place):
+    def work(team):
+        if team.rank == 1:
             is_leaving.wait(60)
-
-    with ExitStack() as fit:
-        place = fit.enter_context(waiting_for_workers(HOST, 2, 60))
-        other = Thread(target=leave)
-        other.start()
-        with meeting_at(place) as team:
-            Timer(0.1, is_leaving.set if end == "a death" else fit.close).start()
-            with pytest.raises(LostTeamError, match="every worker must live"):
-                team.gather(1)
+            return
+        Timer(0.1, is_leaving.set if end == "a death" else fit.over.set).start()
+        with pytest.raises(LostTeamError, match="every worker must live"):
+            team.gather(1)
         is_leaving.set()
-        other.join()
+
+    fit.met(work)
+
+
+@pytest.mark.parametrize("end", ["time", "the end of the fit"])
+def test_nobody_waits_forever_for_a_worker_that_never_comes(end, monkeypatch):
+    if end == "time":
+        monkeypatch.setattr(meeting_module, "_PATIENCE", 0.1)
+    fit = Fit(2)
+    channel = fit.channel(0)
+    channel.swap_addresses = lambda own: [own, None]
+    if end == "the end of the fit":
+        fit.over.set()
+    with pytest.raises(LostTeamError), meeting(channel):
+        pass
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # of its tracker
@@ -89,85 +156,153 @@ def test_a_wait_for_the_others_in_xgboost_has_a_limit(monkeypatch):
     monkeypatch.setattr(xgboost_network, "_PATIENCE", 1)
     is_over = Event()
 
-    def work(_):
-        with meeting_at(place) as team:
-            if team.rank == 1:
-                team.gather(None)
-                is_over.wait(60)
-                return
-            with (
-                pytest.raises(LostTeamError, match="every worker"),
-                xgboost_network.xgboost_network(team),
-            ):
-                pass
-            is_over.set()
+    def work(team):
+        if team.rank == 1:
+            team.gather(None)
+            is_over.wait(60)
+            return
+        with (
+            pytest.raises(LostTeamError, match="every worker"),
+            xgboost_network.xgboost_network(team, HOST),
+        ):
+            pass
+        is_over.set()
 
-    with waiting_for_workers(HOST, 2, 60) as place, ThreadPoolExecutor(2) as pool:
-        list(pool.map(work, range(2)))
-
-
-def test_nobody_waits_at_a_meeting_that_is_over():
-    with waiting_for_workers(HOST, 1, 60) as place:
-        pass
-    with pytest.raises(LostTeamError), meeting_at(place):
-        pass
-
-
-def test_who_is_there_does_not_wait_forever_for_the_others():
-    with (
-        waiting_for_workers(HOST, 2, 0.1) as place,
-        pytest.raises(LostTeamError),
-        meeting_at(place),
-    ):
-        pass
-
-
-_NESTED = b"[" * 100_000  # deeper than a reader of JSON goes
+    Fit(2).met(work)
 
 
 @pytest.mark.parametrize(
     "said",
-    [
-        b"",
-        b"GET / HTTP/1.1\r\n\r\n",
-        b'\0\0\0\x05["a"]',
-        b"\0\0\0\x012",
-        pytest.param(len(_NESTED).to_bytes(4) + _NESTED, id="nested"),
-    ],
+    [b"", b"\0\0", b"GET / HTTP/1.1\r\n\r\n", b"[" * 100_000],
+    ids=["none", "2", "web", "[["],
 )
-def test_who_does_not_know_the_secret_is_no_worker(said):
-    with waiting_for_workers(HOST, 1, 5) as place:
-        with socket.create_connection(place[:2]) as stranger:
-            stranger.sendall(said)
-        with meeting_at(place) as team:
-            assert (team.rank, team.size) == (0, 1)
-
-
-@pytest.mark.parametrize("said", [b"", b"\0\0"])
-def test_a_silent_stranger_delays_nobody(said, monkeypatch):
-    """Each server, that of the meeting and those of the workers, first hears a stranger."""
+@pytest.mark.parametrize("leaves", [False, True])
+def test_strangers_delay_nobody(said, leaves):
+    """Each worker first hears some of them."""
     with ExitStack() as strangers:
 
-        def create_server(*args, create=socket.create_server, **options):
-            server = create(*args, **options)
-            stranger = socket.create_connection(server.getsockname()[:2])
-            strangers.enter_context(stranger).sendall(said)
-            return server
+        def come(address):
+            for _ in range(9):
+                stranger = socket.create_connection(address)
+                strangers.enter_context(stranger).sendall(said)
+                if leaves:
+                    stranger.close()
 
-        monkeypatch.setattr(socket, "create_server", create_server)
         began = time.monotonic()
-        assert met(2, lambda team: team.gather(team.rank)) == [[0, 1], [0, 1]]
+        assert Fit(2).met(lambda team: team.gather(team.rank), come) == [[0, 1], [0, 1]]
         assert time.monotonic() - began < 10
 
 
-def test_a_silent_stranger_does_not_keep_a_worker_from_telling_how_far_it_is():
-    told = []
-    with (
-        listening(lambda *progress: told.append(progress)),
-        hearing_progress(HOST) as place,
-        socket.create_connection(place[0]),
-        telling_progress(place),
-    ):
-        current_listener()(1, 2, {"map": 0.5})
-        current_listener()(2, 2, "done")
-    assert told == [(1, 2, {"map": 0.5}), (2, 2, "done")]
+def test_more_strangers_than_a_worker_hears_are_closed_after_a_time_limit(monkeypatch):
+    monkeypatch.setattr(meeting_module, "_PATIENCE_WITH_STRANGERS", 0.5)
+    monkeypatch.setattr(meeting_module, "_MOST_STRANGERS", 3)
+    strangers = []
+
+    def come(address):
+        strangers.extend(socket.create_connection(address) for _ in range(8))
+        Thread(target=trickle, args=strangers[-8:-7], daemon=True).start()
+
+    def trickle(stranger):
+        with suppress(OSError):  # it is closed
+            while True:
+                stranger.sendall(b"x")
+                time.sleep(0.1)
+
+    try:
+        assert Fit(2).met(lambda team: team.gather(team.rank), come) == [[0, 1], [0, 1]]
+    finally:
+        for stranger in strangers:
+            stranger.close()
+
+
+def in_pairs(server_secret, client_secret, client=reached, context=None):
+    """Return what a server that challenges a client finds, and what the client does."""
+
+    def served():
+        connection, _ = server.accept()
+        with connection:
+            connection.settimeout(5)
+            flow = challenged(connection, server_secret)
+            try:
+                next(flow)
+            except StopIteration as done:
+                return done.value
+            except OSError as error:
+                return error
+
+    def asked():
+        try:
+            with client(server.getsockname(), 7, client_secret, context):
+                return "joined"
+        except OSError as error:
+            return error
+
+    with socket.create_server((HOST, 0)) as server, ThreadPoolExecutor(2) as pool:
+        return [each.result() for each in (pool.submit(served), pool.submit(asked))]
+
+
+def test_both_sides_must_know_the_secret_which_is_never_sent(monkeypatch):
+    assert in_pairs(b"secret", b"secret") == [7, "joined"]
+    here, there = in_pairs(b"secret", b"another")
+    assert isinstance(here, ConnectionAbortedError)
+    assert isinstance(there, ConnectionError)
+
+
+def test_a_false_server_is_refused():
+    def pretend(server):
+        connection, _ = server.accept()
+        with connection:
+            connection.sendall(bytes(32))
+            connection.recv(72, socket.MSG_WAITALL)
+            connection.sendall(bytes(32))
+
+    with socket.create_server((HOST, 0)) as server, ThreadPoolExecutor(1) as pool:
+        pool.submit(pretend, server)
+        with pytest.raises(ConnectionAbortedError, match="no worker of this fit"):
+            reached(server.getsockname(), 0, b"secret", None)
+
+
+def test_what_was_said_once_does_not_let_a_second_one_in(monkeypatch):
+    heard = []
+
+    def replay(address, rank, secret, context):
+        connection = socket.create_connection(address)
+        connection.recv(32)
+        connection.sendall(heard[0])
+        assert connection.recv(32) == b""
+        return connection
+
+    def sent(connection, messages, send=connections.sent):
+        heard.extend(message.tobytes() for message in messages)
+        return send(connection, messages)
+
+    monkeypatch.setattr(connections, "sent", sent)
+    assert in_pairs(b"secret", b"secret") == [7, "joined"]
+    heard[:] = [said for said in heard if len(said) == 72]
+    assert isinstance(in_pairs(b"secret", None, replay)[0], ConnectionAbortedError)
+
+
+def test_who_has_no_certificate_is_not_let_in_and_delays_nobody(encryption):
+    strangers = []
+
+    def come(address):
+        plain, alone = (socket.create_connection(address) for _ in range(2))
+        plain.sendall(b"GET / HTTP/1.1\r\n\r\n")
+        strangers.extend([plain, alone])
+
+    fit = Fit(2, encryption=encryption)
+    assert fit.met(lambda team: team.gather(team.rank), come) == [[0, 1], [0, 1]]
+    for stranger in strangers:
+        stranger.close()
+    anybody = ssl.create_default_context()
+    anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
+    channel = fit.channel(0)
+    channel.swap_addresses = lambda own: strangers.append(own) or [own, None]
+    with ThreadPoolExecutor(1) as pool:
+        waits = pool.submit(lambda: meeting(channel).__enter__())
+        while not isinstance(strangers[-1], tuple):
+            time.sleep(0.01)
+        with pytest.raises(OSError, match=r"(?i)certificate|closed|reset|no worker"):
+            reached(strangers[-1], 1, b"secret", anybody)
+        fit.over.set()
+        assert isinstance(waits.exception(60), LostTeamError)

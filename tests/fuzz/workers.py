@@ -1,7 +1,6 @@
 """Fits by several workers: the same model as by one, whatever data, partitions and settings."""
 
 import warnings
-from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
@@ -34,11 +33,10 @@ class Partitions(Processes):
         super().__init__(3)
         self.random = np.random.default_rng()
 
-    @contextmanager
     def parts(self, columns):
         n_rows = len(columns["y"])
         owner = self.random.choice(self.n_workers, p=self._shares(), size=n_rows)
-        yield [self._of(np.flatnonzero(owner == each), columns) for each in range(self.n_workers)]
+        return [self._of(np.flatnonzero(owner == each), columns) for each in range(self.n_workers)]
 
     def _shares(self):
         return self.random.dirichlet(np.full(self.n_workers, self.random.choice([0.1, 1, 10])))

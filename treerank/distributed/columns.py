@@ -48,7 +48,7 @@ def agree_on_columns(own: FeatureColumns | None) -> FeatureColumns:
             raise RuntimeError(
                 f"All workers must have the same versions; got {gathered[0][0]} and {each}."
             )
-    known = [each for _, each in gathered if each is not None]
+    known = [FeatureColumns(*each) for _, each in gathered if each is not None]
     if not known:
         raise ValueError("X must have rows whose weights are not 0; got none.")
     first = known[0]

@@ -1,131 +1,131 @@
-"""Connections: a server that only those who know a secret can join, and messages in JSON."""
+"""Connections between workers: arrays are sent and received as far as that goes without waiting.
 
-import json
-import math
+A *flow* is a generator that sends or receives. Where it has to wait for its connection, it yields
+what for: ``EVENT_READ`` or ``EVENT_WRITE``. Of a connection that blocks, a flow never waits.
+"""
+
+import hmac
 import secrets
 import socket
-import time
-from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from multiprocessing.connection import wait
-from typing import Any, Self
+import ssl
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from selectors import EVENT_READ, EVENT_WRITE
+from typing import Any
 
-#: Seconds to reach a machine.
-REACH = 120
-#: Size of the longest message, in bytes.
-_LONGEST = 2**20
-#: Bytes before a message, with its size.
-_HEAD = 4
+import numpy as np
+
+from treerank.distributed.messages import bytes_of
+
+LOSS = "every worker must live until the fit is done; another one has ended."
+#: Seconds to reach another worker.
+_REACH = 120
+#: Bytes of a random number that is signed, of a signature, and of the number of a worker.
+_NONCE, _SIGNATURE, _RANK = 32, 32, 8
+#: Yields events, and returns a value.
+Flow = Generator[int, None, Any]
 
 
-class Door:
-    """A server that hears all its connections side by side, so that a silent one delays no other.
+class LostTeamError(RuntimeError):
+    """A worker cannot go on, since another one has ended."""
 
-    Parameters
-    ----------
-    server : socket
-        Where connections come in.
-    secret : str
-        What each must say first.
-    is_over : socket
-        Ends the wait for connections as soon as anything can be read from it.
 
-    Examples
-    --------
-    >>> is_over, end = socket.socketpair()
-    >>> with is_over, end, socket.create_server(("127.0.0.1", 0)) as server:
-    ...     with socket.create_connection(server.getsockname()) as line:
-    ...         tell(line, ["secret", "hello"])
-    ...         with Door(server, "secret", is_over) as door:
-    ...             connection, greeting = door.next()
-    ...         connection.close()
-    >>> greeting
-    ['hello']
+@contextmanager
+def naming_the_loss() -> Iterator[None]:
+    """Tell the loss of a connection from other errors."""
+    try:
+        yield
+    except (ConnectionError, TimeoutError, ssl.SSLError) as error:
+        raise LostTeamError(LOSS) from error
+
+
+def sent(connection: socket.socket, messages: Iterable[np.ndarray]) -> Flow:
+    """Send arrays."""
+    for message in messages:
+        rest = bytes_of(np.ascontiguousarray(message))
+        while len(rest):
+            n_bytes = yield from _waited(partial(connection.send, rest.data), EVENT_WRITE)
+            rest = rest[n_bytes:]
+
+
+def received(connection: socket.socket, rooms: Iterable[np.ndarray]) -> Flow:
+    """Fill arrays."""
+    for room in rooms:
+        rest = bytes_of(room)
+        while len(rest):
+            n_bytes = yield from _waited(partial(connection.recv_into, rest.data), EVENT_READ)
+            if not n_bytes:
+                raise ConnectionResetError("the other side has closed its connection")
+            rest = rest[n_bytes:]
+
+
+def _waited(step: Callable[[], Any], event: int) -> Flow:
+    """Return what a step returns as soon as it does not have to wait."""
+    while True:
+        try:
+            return step()
+        except BlockingIOError:
+            yield event
+        except ssl.SSLWantReadError:
+            yield EVENT_READ
+        except ssl.SSLWantWriteError:
+            yield EVENT_WRITE
+
+
+def challenged(connection: socket.socket, secret: bytes) -> Flow:
+    """Return the number of the worker at the other side of a connection that has been accepted.
+
+    Each side signs a random number of the other one with the secret, which is itself never sent:
+    who reads a connection, or repeats what was said on another one, cannot join.
     """
+    if isinstance(connection, ssl.SSLSocket):
+        yield from _waited(connection.do_handshake, EVENT_READ)
+    ours = secrets.token_bytes(_NONCE)
+    yield from sent(connection, [_array(ours)])
+    answer = np.empty(_NONCE + _RANK + _SIGNATURE, dtype=np.uint8)
+    yield from received(connection, [answer])
+    theirs, signature = np.split(answer, [_NONCE + _RANK])
+    _check(signature, secret, b"joins", ours, theirs.tobytes())
+    yield from sent(connection, [_array(_sign(secret, b"is joined", ours, theirs.tobytes()))])
+    return int.from_bytes(theirs[_NONCE:].tobytes())
 
-    def __init__(self, server: socket.socket, secret: str, is_over: socket.socket):
-        self.server, self.secret, self.is_over = server, secret, is_over
-        self.said: dict[socket.socket, bytes] = {}
-        server.setblocking(False)
 
-    def __enter__(self) -> Self:
-        """Return the door itself."""
-        return self
-
-    def __exit__(self, *_: Any) -> None:
-        """Close the connections that have not said the secret."""
-        close_all(self.said)
-
-    def next(self, patience: float = math.inf) -> tuple[socket.socket, list[Any]]:
-        """Return the next connection that knows the secret, and what it says after the secret."""
-        end = time.monotonic() + patience
-        while True:
-            rest = None if end == math.inf else max(0.0, end - time.monotonic())
-            ready: Any = wait([self.is_over, self.server, *self.said], rest)
-            if not ready:
-                raise TimeoutError("a worker has not come")
-            if ready == [self.is_over]:  # after all that came before the end
-                raise ConnectionAbortedError("the fit is over")
-            for connection in set(ready) - {self.is_over}:
-                if connection is self.server:
-                    self._open()
-                elif (greeting := self._hear(connection)) is not None:
-                    return connection, greeting
-
-    def _open(self) -> None:
-        with suppress(OSError):  # it is gone already
-            connection, _ = self.server.accept()
-            connection.setblocking(False)
-            self.said[connection] = b""
-
-    def _hear(self, connection: socket.socket) -> list[Any] | None:
-        """Return what comes after the secret once it is there; close who does not know that."""
-        said = self.said.pop(connection)
-        with suppress(OSError, ValueError, TypeError, RecursionError):  # of JSON that is too deep
-            said += _some(connection, _size(said) - len(said))
-            if len(said) < _size(said):
-                self.said[connection] = said
-                return None
-            told, *greeting = json.loads(said[_HEAD:])
-            if secrets.compare_digest(told, self.secret):
-                connection.setblocking(True)
-                return greeting
+def reached(address: Any, rank: int, secret: bytes, context: ssl.SSLContext | None) -> Any:
+    """Connect to another worker as the worker of a number; return the connection."""
+    connection = socket.create_connection(tuple(address), _REACH)
+    try:
+        if context is not None:
+            connection = context.wrap_socket(connection)
+        theirs, proof = (np.empty(size, dtype=np.uint8) for size in (_NONCE, _SIGNATURE))
+        _run(received(connection, [theirs]))
+        ours = secrets.token_bytes(_NONCE) + rank.to_bytes(_RANK)
+        _run(sent(connection, [_array(ours + _sign(secret, b"joins", theirs.tobytes(), ours))]))
+        _run(received(connection, [proof]))
+        _check(proof, secret, b"is joined", theirs.tobytes(), ours)
+    except BaseException:
         connection.close()
-        return None
+        raise
+    return connection
 
 
-def tell(line: socket.socket, message: Sequence[Any]) -> None:
-    """Send a message."""
-    text = json.dumps(message).encode()
-    line.sendall(len(text).to_bytes(_HEAD) + text)
+def _run(flow: Flow) -> None:
+    """Run a flow to its end; its connection blocks."""
+    for _ in flow:
+        pass
 
 
-def heard(line: socket.socket) -> list[Any]:
-    """Return a message."""
-    said = b""
-    while len(said) < _size(said):
-        said += _some(line, _size(said) - len(said))
-    message: list[Any] = json.loads(said[_HEAD:])
-    return message
+def _sign(secret: bytes, *parts: bytes) -> bytes:
+    """Return the signature of parts of known sizes."""
+    return hmac.digest(secret, b"".join(parts), "sha256")
 
 
-def close_all(lines: Iterable[socket.socket]) -> None:
-    """Close connections."""
-    for line in lines:
-        line.close()
+def _check(signature: np.ndarray, secret: bytes, *parts: bytes) -> None:
+    """Refuse who does not know the secret."""
+    if not hmac.compare_digest(signature.tobytes(), _sign(secret, *parts)):
+        raise ConnectionAbortedError("the other side is no worker of this fit")
 
 
-def _size(said: bytes) -> int:
-    """Return the size of a message that begins so, as far as that is known."""
-    size = int.from_bytes(said[:_HEAD]) if len(said) >= _HEAD else 0
-    if size > _LONGEST:
-        raise ConnectionAbortedError("this is no worker")
-    return _HEAD + size
-
-
-def _some(line: socket.socket, most: int) -> bytes:
-    """Return the bytes that have come, which are some."""
-    found = line.recv(most)
-    if not found:
-        raise ConnectionAbortedError("nobody waits for this worker any more")
-    return found
+def _array(data: bytes) -> np.ndarray:
+    """Return bytes as an array."""
+    return np.frombuffer(data, dtype=np.uint8)

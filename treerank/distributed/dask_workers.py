@@ -1,34 +1,35 @@
 """Dask: the workers of a Dask cluster fit one model, on collections that are spread over them."""
 
-import socket
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import CancelledError
-from contextlib import contextmanager, suppress
+import math
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import numpy as np
 
-from treerank.distributed.collective import LostTeamError
-from treerank.distributed.launcher import meeting_for
+from treerank.distributed.launcher import Address, News, results_of
 from treerank.distributed.parts import Part, blocks
 from treerank.distributed.worker import fit_share
+from treerank.progress import current_listener, ignore_progress
 
 if TYPE_CHECKING:
     import distributed
 
 #: Seconds between two looks at the workers.
 _PULSE = 1
-#: Looks after the first error of a worker in which the others may tell why.
-_PATIENCE = 5
-_LOOPBACK = "127.0.0.1"
 
 
 class DaskWorkers:
     """The workers of a Dask cluster, as ``workers`` of :func:`treerank.distributed.fit`.
 
     Data frames, series and arrays of Dask stay where they are until the workers exchange rows. Each
-    partition may hold any rows. A fit takes a thread of each worker.
+    partition may hold any rows. A fit takes a thread of each worker. Workers connect to each other;
+    the client connects to nothing but the scheduler.
 
     Parameters
     ----------
@@ -50,24 +51,22 @@ class DaskWorkers:
         """Number of workers that the cluster has now."""
         return len(self._addresses())
 
-    @contextmanager
-    def parts(self, columns: Mapping[str, Any]) -> Iterator[list[list[Part]]]:
+    def parts(self, columns: Mapping[str, Any]) -> list[list[Part]]:
         """Return the parts of each worker: the partitions that it holds, or rows that are sent."""
         addresses = self._addresses()
         if isinstance(columns["X"], np.ndarray):
-            sent = blocks(len(columns["y"]), len(addresses))
-            yield [
+            slices = blocks(len(columns["y"]), len(addresses))
+            return [
                 [{name: self._sent(column[rows], place) for name, column in columns.items()}]
-                for place, rows in zip(addresses, sent, strict=True)
+                for place, rows in zip(addresses, slices, strict=True)
             ]
-            return
         partitions = self._partitions(columns)
         parts: dict[str, list[Part]] = {address: [] for address in addresses}
         holders = self.client.who_has([partition["X"] for partition in partitions])
         for number, partition in enumerate(partitions):
             places = [place for place in holders[partition["X"].key] if place in parts]
             parts[places[0] if places else addresses[number % len(addresses)]].append(partition)
-        yield [parts[address] for address in addresses]
+        return [parts[address] for address in addresses]
 
     def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
         """Run each task in a worker of its own; return their results, see ``Launcher``."""
@@ -76,33 +75,30 @@ class DaskWorkers:
             raise RuntimeError(
                 f"The cluster must keep its {len(tasks)} workers; it has {len(addresses)} now."
             )
-        with meeting_for(len(tasks), self._host()) as address:
-            futures = [
-                self.client.submit(
-                    fit_share,
-                    **task | {"address": address},
-                    workers=[worker],
-                    allow_other_workers=False,
-                    retries=0,
-                    pure=False,
-                )
-                for task, worker in zip(tasks, addresses, strict=True)
-            ]
-            try:
-                self._wait(futures, addresses)
-                results: list[Any] = self.client.gather(futures)
-                return results
-            finally:
-                self.client.cancel(futures, force=True)
-
-    def _host(self) -> str:
-        """Return the address of this machine at which workers reach it."""
-        scheduler = urlsplit(str(self.client.scheduler_info(n_workers=0)["address"]))
-        if scheduler.scheme not in ("tcp", "tls"):
-            return _LOOPBACK
-        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:  # sends nothing
-            probe.connect((str(scheduler.hostname), int(scheduler.port or 0)))
-            return str(probe.getsockname()[0])
+        fit, secret = f"treerank-{uuid4().hex}", secrets.token_bytes()
+        is_heard = current_listener() is not ignore_progress
+        inbox = _Inbox(self.client, addresses)
+        self.client.subscribe_topic(fit, inbox.hear)
+        futures = [
+            self.client.submit(
+                fit_here,
+                (rank, len(tasks), secret, fit, is_heard),
+                **task,
+                workers=[worker],
+                allow_other_workers=False,
+                retries=0,
+                pure=False,
+            )
+            for rank, (task, worker) in enumerate(zip(tasks, addresses, strict=True))
+        ]
+        try:
+            inbox.watch(futures)
+            return results_of(len(tasks), inbox.next_news)
+        finally:
+            self.client.cancel(futures, force=True)
+            self.client.unsubscribe_topic(fit)
+            for rank in range(len(tasks)):
+                _address_of(fit, rank, self.client).delete()
 
     def _addresses(self) -> list[str]:
         return sorted(self.client.nthreads())
@@ -112,6 +108,8 @@ class DaskWorkers:
 
     def _partitions(self, columns):
         """Return the columns of each partition as futures, once they are computed."""
+        from distributed import wait
+
         split = {
             name: column if isinstance(column, str) else self._futures(name, column)
             for name, column in columns.items()
@@ -124,8 +122,9 @@ class DaskWorkers:
                     f"{name} must have the partitions of X, {n_partitions}; got {len(futures)}."
                 )
         # Of all columns: a worker that waits for others cannot compute what these still need.
-        for futures in split.values():
-            _wait_for([] if isinstance(futures, str) else futures)
+        wait(
+            [each for futures in split.values() if not isinstance(futures, str) for each in futures]
+        )
         return [
             {name: each if isinstance(each, str) else each[t] for name, each in split.items()}
             for t in range(n_partitions)
@@ -142,39 +141,98 @@ class DaskWorkers:
             column = column.rechunk({1: -1})
         return self.client.compute(list(np.ravel(column.to_delayed())))
 
-    def _wait(self, futures: Sequence[Any], addresses: Sequence[str]) -> None:
-        """Wait until all workers are done; raise the error that the others follow from."""
-        looks_left = _PATIENCE
-        while looks_left and not all(future.done() for future in futures):
-            errors = _errors(futures)
-            looks_left -= bool(errors)
-            self._refuse_deaths(addresses)
-            if any(not isinstance(error, LostTeamError) for error in errors):
-                break
-            pending = [future for future in futures if not future.done()]
-            with suppress(TimeoutError, CancelledError):  # which the next look finds
-                _wait_for(pending, timeout=_PULSE, return_when="FIRST_COMPLETED")
-        errors = sorted(_errors(futures), key=lambda error: isinstance(error, LostTeamError))
-        if errors:
-            self._refuse_deaths(addresses)
-            raise errors[0]
 
-    def _refuse_deaths(self, addresses: Sequence[str]) -> None:
-        gone = sorted(set(addresses) - set(self._addresses()))
+def fit_here(known: tuple[Any, ...], **task: Any) -> Any:
+    """Fit the share of the worker of Dask that runs this task, see ``fit_share``."""
+    return fit_share(**task, channel=_DaskChannel(*known))
+
+
+class _DaskChannel:
+    """See :class:`treerank.distributed.launcher.Channel`; this one leads over the scheduler.
+
+    ``fit`` is the name of the fit, and ``is_heard`` says whether anybody wants to hear progress.
+    """
+
+    encryption: Any = None
+
+    def __init__(self, rank: int, size: int, secret: bytes, fit: str, is_heard: bool):
+        from distributed import get_worker
+
+        self.rank, self.size, self.secret = rank, size, secret
+        self.fit, self.is_heard, self.worker = fit, is_heard, get_worker()
+        self.task = self.worker.get_current_task()
+        address = urlsplit(self.worker.address)
+        self.host = str(address.hostname) if address.scheme in ("tcp", "tls") else "127.0.0.1"
+        if address.scheme == "tls":
+            security = self.worker.security
+            ways = security.get_connection_args("worker"), security.get_listen_args("worker")
+            self.encryption = ways[0]["ssl_context"], ways[1]["ssl_context"]
+
+    def swap_addresses(self, own: Address) -> Sequence[Address]:
+        _address_of(self.fit, self.rank).set(list(own))
+        return [self._address(rank) for rank in range(self.size)]
+
+    def tell(self, *progress: Any) -> None:
+        if self.is_heard:
+            self.worker.log_event(self.fit, progress)
+
+    def is_over(self) -> bool:
+        task = self.worker.state.tasks.get(self.task)
+        return task is None or task.state == "cancelled"
+
+    def _address(self, rank: int) -> Address:
+        while not self.is_over():
+            with suppress(TimeoutError):
+                host, port = _address_of(self.fit, rank).get(timeout=_PULSE)
+                return host, port
+        raise ConnectionAbortedError("the fit is over")
+
+
+def _address_of(fit: str, rank: int, client: Any = None) -> Any:
+    """Return a variable of the cluster, which is to hold the address of a worker."""
+    from distributed import Variable
+
+    return Variable(f"{fit}-{rank}", client)
+
+
+class _Inbox:
+    """What the client hears of the workers of a fit."""
+
+    def __init__(self, client: Any, addresses: Sequence[str]):
+        self.client, self.addresses = client, addresses
+        self.news: SimpleQueue[News] = SimpleQueue()
+
+    def hear(self, event: tuple[Any, Any]) -> None:
+        """Note what the first worker tells of its progress."""
+        self.news.put(News(0, progress=event[1]))
+
+    def watch(self, futures: Sequence[Any]) -> None:
+        """Note what becomes of tasks."""
+        for rank, future in enumerate(futures):
+            future.add_done_callback(lambda future, rank=rank: self.news.put(_end_of(rank, future)))
+
+    def next_news(self, patience: float | None) -> News | None:
+        """Return the next news, or None after so many seconds; raise the death of a worker."""
+        end = math.inf if patience is None else time.monotonic() + patience
+        news = None
+        while news is None and time.monotonic() < end:
+            with suppress(Empty):
+                news = self.news.get(timeout=_PULSE)
+            if news is None or news.error is not None:
+                self._refuse_deaths()
+        return news
+
+    def _refuse_deaths(self) -> None:
+        gone = sorted(set(self.addresses) - set(self.client.nthreads()))
         if gone:
             raise RuntimeError(f"worker {gone[0]} must live until the fit is done; it is gone.")
 
 
-def _wait_for(futures: Sequence[Any], **options: Any) -> None:
-    """Call Dask's function ``wait``; without Dask, this module can be imported."""
-    from distributed import wait
-
-    wait(futures, **options)
-
-
-def _errors(futures):
-    """Return the errors of workers that have failed."""
-    errors = [future.exception() for future in futures if future.status == "error"]
-    if any(future.status in ("cancelled", "lost") for future in futures):
-        errors.append(RuntimeError("every worker must live until the fit is done; Dask ended one."))
-    return errors
+def _end_of(rank: int, future: Any) -> News:
+    """Return the result of a task, or its error."""
+    if future.status == "finished":
+        return News(rank, future.result())
+    if future.status == "error":
+        return News(rank, error=future.exception())
+    error = "every worker must live until the fit is done; Dask ended one."
+    return News(rank, error=RuntimeError(error))

@@ -1,7 +1,6 @@
 """Fitting by several workers."""
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from treerank.checks import check_count, check_weight, shown, warn_user
 from treerank.distributed.launcher import Launcher
-from treerank.distributed.parts import file_parts
+from treerank.distributed.parts import FilePart
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
@@ -95,23 +94,16 @@ def fit(
     train = _columns_of(reader, X, y, qid, **weights)
     with naming("eval_set"):
         held_out = None if eval_set is None else _columns_of(reader, *_documents_of(eval_set))
-    with ExitStack() as stack:
-        launcher: Any = workers
-        if isinstance(workers, int):
-            launcher = stack.enter_context(Processes(workers))
-
-        def shares(columns: _Columns | None) -> list[Any]:
-            if columns is None:
-                return [None] * launcher.n_workers
-            return stack.enter_context(_shares(launcher, *columns))
-
+    with Processes(workers) if isinstance(workers, int) else nullcontext(workers) as launcher:
+        shares = [_shares(launcher, *train)]
+        shares.append([None] * len(shares[0]) if held_out is None else _shares(launcher, *held_out))
         task = {"ranker": clone(ranker), "seed": seed, "checkpoint": current_checkpoint()}
-        both = zip(shares(train), shares(held_out), strict=True)
-        tasks = [task | {"train": share, "held_out": other} for share, other in both]
-        fitted, messages = zip(*launcher.run(tasks), strict=True)
-        for message, category in dict.fromkeys(chain.from_iterable(messages)):
-            warn_user(message, category)
-        return next(each for each in fitted if each is not None)
+        both = zip(*shares, strict=True)
+        results = launcher.run([task | {"train": own, "held_out": other} for own, other in both])
+    fitted, messages = zip(*results, strict=True)
+    for message, category in dict.fromkeys(chain.from_iterable(messages)):
+        warn_user(message, category)
+    return next(each for each in fitted if each is not None)
 
 
 def is_collection(X: Any) -> bool:
@@ -156,17 +148,15 @@ def _in_memory(reader: Any, columns: dict[str, Any]) -> _Columns:
     return {"X": X, "y": y, "qid": qid, **weights}, feature_names_of(reader)
 
 
-@contextmanager
-def _shares(launcher: Any, columns: dict[str, Any], names: Any) -> Iterator[list[dict[str, Any]]]:
+def _shares(launcher: Launcher, columns: dict[str, Any], names: Any) -> list[Any]:
     """Return the documents of each worker, as arguments of ``whole_queries``."""
     if isinstance(columns["X"], str | Path):
-        path, y, qid = (columns[name] for name in ("X", "y", "qid"))
-        shared: Any = nullcontext(file_parts(path, y, qid, launcher.n_workers))
+        file = Path(columns["X"]), columns["y"], columns["qid"]
+        parts: Any = [[FilePart(*file, t, launcher.n_workers)] for t in range(launcher.n_workers)]
     else:
-        shared = launcher.parts(columns)
-    with shared as parts:
-        common = {"names": names, "weights": list(columns)[3:]}
-        yield [common | {"parts": each} for each in parts]
+        parts = launcher.parts(columns)
+    common = {"names": names, "weights": list(columns)[3:]}
+    return [common | {"parts": each} for each in parts]
 
 
 def _check_supported(ranker: Any, with_metric: bool) -> None:

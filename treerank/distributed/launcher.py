@@ -1,15 +1,51 @@
 """Launchers: what starts the workers of a fit. Each one is a class with the methods of Launcher."""
 
-import contextlib
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+import ssl
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
-from treerank.distributed.meeting import waiting_for_workers
+from treerank.distributed.connections import LostTeamError
 from treerank.distributed.parts import Part
-from treerank.distributed.progress_relay import hearing_progress
+from treerank.progress import current_listener
 
-#: Seconds within which all workers must come: those that a cluster starts may take long.
-_PATIENCE = 600
+#: Seconds after the first error of a worker in which the others may tell its cause.
+_PATIENCE = 5
+#: Host and port.
+Address = tuple[str, int]
+
+
+class Channel(Protocol):
+    """What a worker knows of its fit, and how it speaks to the launcher.
+
+    Attributes
+    ----------
+    rank, size : int
+        Number of this worker, from 0, and number of workers.
+    secret : bytes
+        What only the workers of this fit know.
+    host : str
+        Address of this machine at which the other workers reach it.
+    encryption : tuple of ssl.SSLContext, or None
+        Encrypt the connections that this worker opens, and those that it accepts.
+    """
+
+    rank: int
+    size: int
+    secret: bytes
+    host: str
+    encryption: tuple[ssl.SSLContext, ssl.SSLContext] | None
+
+    def swap_addresses(self, own: Address) -> Sequence[Address]:
+        """Return the addresses of all workers, by rank, once all have told theirs."""
+        ...
+
+    def tell(self, n_done: int, n_total: int | None, note: Any) -> None:
+        """Tell the launcher how far the fit is."""
+        ...
+
+    def is_over(self) -> bool:
+        """Tell whether the launcher has given the fit up."""
+        ...
 
 
 class Launcher(Protocol):
@@ -33,17 +69,12 @@ class Launcher(Protocol):
         """Number of processes."""
         ...
 
-    def parts(
-        self, columns: Mapping[str, Any]
-    ) -> contextlib.AbstractContextManager[list[list[Part]]]:
-        """Return the parts of each worker, which it can read while the block runs.
-
-        ``columns`` are arguments of ``fit``, as arrays.
-        """
+    def parts(self, columns: Mapping[str, Any]) -> list[list[Part]]:
+        """Return the parts of each worker; ``columns`` are arguments of ``fit``, as arrays."""
         ...
 
     def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
-        """Call ``fit_share(**task, address=...)`` for each task in a worker of its own.
+        """Call ``fit_share(**task, channel=...)`` for each task in a worker of its own.
 
         All run at the same time. Returns what they return, or raises an error within a bounded
         time after one has failed.
@@ -51,21 +82,45 @@ class Launcher(Protocol):
         ...
 
 
-@contextlib.contextmanager
-def meeting_for(n_workers: int, host: str) -> Iterator[dict[str, Any]]:
-    """Listen at ``host`` for so many workers, and return the ``address`` of ``fit_share``.
+class News(NamedTuple):
+    """What a launcher hears of a worker: one of a result, an error, and arguments of a listener."""
 
-    If one of them never comes, or the block ends before all are done, the others end with a
-    ``LostTeamError``.
+    rank: int
+    result: Any = None
+    error: Exception | None = None
+    progress: Sequence[Any] | None = None
+
+
+def results_of(n_workers: int, next_news: Callable[[float | None], News | None]) -> list[Any]:
+    """Return the results of all workers; raise the error that the others follow from.
+
+    Parameters
+    ----------
+    n_workers : int
+        Number of workers.
+    next_news : callable
+        ``next_news(patience)`` waits for news, for so many seconds or forever, and returns them or
+        None. It is not called again after all workers have a result or an error.
 
     Examples
     --------
-    >>> with meeting_for(1, "127.0.0.1") as address:
-    ...     address["meeting"][0]
-    '127.0.0.1'
+    >>> news = iter([News(1, "b"), News(0, "a")])
+    >>> results_of(2, lambda patience: next(news))
+    ['a', 'b']
     """
-    with (
-        hearing_progress(host) as place,
-        waiting_for_workers(host, n_workers, _PATIENCE) as meeting,
-    ):
-        yield {"meeting": meeting, "progress": place}
+    listener, found = current_listener(), dict[int, Any]()
+    loss: Exception | None = None
+    while len(found) < n_workers:
+        news = next_news(None if loss is None else _PATIENCE)
+        if news is None:
+            break
+        if news.progress is not None:
+            listener(*news.progress)
+            continue
+        found[news.rank] = news.result
+        if news.error is not None and not isinstance(news.error, LostTeamError):
+            raise news.error
+        loss = loss or news.error
+    if loss is not None:
+        raise loss
+    return [found[rank] for rank in range(n_workers)]

@@ -1,47 +1,21 @@
-"""Parts: where a worker finds documents that are not sent to it: in files.
+"""Parts: documents of a worker, which are sent to it, or which it reads from files.
 
 A part is a dict with the arguments ``X``, ``y``, ``qid`` and the weights of ``fit`` for some rows,
-or one of the classes here, whose ``read`` yields such dicts.
+or a share of a file, whose ``read`` yields such dicts.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from treerank.datasets.formats import PARQUET, format_of, read_batches
 from treerank.lazy import naming_the_extra
 
 #: Arguments of ``fit`` by name, for some rows.
 Arguments = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class StoredPart:
-    """Some rows of arrays that the process which asks for the fit has written to files.
-
-    Attributes
-    ----------
-    folder : Path
-        Holds a file for each argument of ``fit``.
-    names : tuple of str
-        Names of the arguments.
-    rows : slice
-        The rows.
-    """
-
-    folder: Path
-    names: tuple[str, ...]
-    rows: slice
-
-    def read(self) -> Iterator[Arguments]:
-        """Yield the rows, which are read from the files when they are needed."""
-        arrays = {name: np.load(self.folder / f"{name}.npy", mmap_mode="r") for name in self.names}
-        yield {name: array[self.rows] for name, array in arrays.items()}
 
 
 @dataclass(frozen=True)
@@ -83,22 +57,12 @@ class FilePart:
         return parquet_batches(self.path, label=label, query=query, share=share)
 
 
-Part = Arguments | StoredPart | FilePart
+Part = Arguments | FilePart
 
 
 def read_part(part: Part) -> Iterable[Arguments]:
     """Return the documents of a part, some at a time."""
     return [part] if isinstance(part, dict) else part.read()
-
-
-def stored_parts(
-    folder: Path, columns: Mapping[str, np.ndarray], n_workers: int
-) -> list[list[Part]]:
-    """Write arrays to a folder, and return the parts of each worker: rows next to each other."""
-    for name, array in columns.items():
-        np.save(folder / f"{name}.npy", array)
-    names = tuple(columns)
-    return [[StoredPart(folder, names, rows)] for rows in blocks(len(columns["y"]), n_workers)]
 
 
 def blocks(n_rows: int, n_blocks: int) -> list[slice]:
@@ -112,8 +76,3 @@ def blocks(n_rows: int, n_blocks: int) -> list[slice]:
     size = math.ceil(n_rows / n_blocks)
     starts = [min(number * size, n_rows) for number in range(n_blocks + 1)]
     return [slice(start, stop) for start, stop in pairwise(starts)]
-
-
-def file_parts(path: str | Path, y: Any, qid: Any, n_workers: int) -> list[list[Part]]:
-    """Return the share of each worker in a data file."""
-    return [[FilePart(Path(path), y, qid, number, n_workers)] for number in range(n_workers)]

@@ -4,28 +4,26 @@ import contextlib
 import multiprocessing
 import os
 import pickle
+import secrets
 import signal
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from multiprocessing import resource_tracker
 from multiprocessing.connection import wait
-from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
 import joblib
 import numpy as np
 
-from treerank.distributed.collective import LostTeamError
-from treerank.distributed.launcher import meeting_for
-from treerank.distributed.parts import Part, stored_parts
+from treerank.distributed.launcher import Address, News, results_of
+from treerank.distributed.parts import Part, blocks
 from treerank.distributed.worker import fit_share
-from treerank.files.scratch import ScratchFolder
 
 #: A process that is not forked has no threads, which a fork would leave in the middle of things.
 _CONTEXT = multiprocessing.get_context("spawn")
-_HOST = "127.0.0.1"
-#: Seconds that a worker may take to end by itself, or to tell why it has failed.
+#: Seconds that a worker may take to end by itself.
 _PATIENCE = 5
 
 
@@ -72,19 +70,18 @@ class Processes:
         """End the processes."""
         self._kill()
 
-    @contextlib.contextmanager
-    def parts(self, columns: Mapping[str, np.ndarray]) -> Iterator[list[list[Part]]]:
-        """Write arrays to files that live as long as the block; return the parts of the workers."""
+    def parts(self, columns: Mapping[str, np.ndarray]) -> list[list[Part]]:
+        """Return the parts of each worker: rows next to each other, which are sent to it."""
         if not isinstance(columns["X"], np.ndarray):
             raise TypeError(
                 "X must be in memory or a file for processes of this machine; "
                 f"got {type(columns['X'])}."
             )
-        with ScratchFolder() as folder:
-            yield stored_parts(Path(folder), columns, self.n_workers)
+        slices = blocks(len(columns["y"]), self.n_workers)
+        return [[{name: column[rows] for name, column in columns.items()}] for rows in slices]
 
     def run(self, tasks: Sequence[dict[str, Any]]) -> list[Any]:
-        """Run each task in a process of its own, all of them one team; return their rankers.
+        """Run each task in a process of its own, all of them one team; return their results.
 
         An error of a worker, or its death, is raised. The other workers may then still wait for it,
         so all of them are ended.
@@ -94,12 +91,11 @@ class Processes:
                 f"workers must have {len(tasks)} running processes; got {len(self._workers)}. "
                 "They end with the block of `with`, and after an error."
             )
-        workers = self._workers[: len(tasks)]
+        workers, secret = self._workers[: len(tasks)], secrets.token_bytes()
         try:
-            with meeting_for(len(tasks), _HOST) as address:
-                for (process, pipe), task in zip(workers, tasks, strict=True):
-                    _send(process, pipe, task | {"address": address})
-                return _answers(workers)
+            for rank, ((process, pipe), task) in enumerate(zip(workers, tasks, strict=True)):
+                _send(process, pipe, (task, rank, len(tasks), secret))
+            return results_of(len(tasks), _Inbox(workers).next_news)
         except BaseException:
             self._kill()
             raise
@@ -126,8 +122,64 @@ def _held_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+@dataclass
+class _PipeChannel:
+    """See :class:`treerank.distributed.launcher.Channel`; this one is a pipe."""
+
+    pipe: Any
+    rank: int
+    size: int
+    secret: bytes
+    host: str = "127.0.0.1"
+    encryption: Any = None
+
+    def swap_addresses(self, own: Address) -> Sequence[Address]:
+        self.pipe.send(("address", own))
+        addresses: Sequence[Address] = self.pipe.recv()
+        return addresses
+
+    def tell(self, *progress: Any) -> None:
+        self.pipe.send(("progress", progress))
+
+    def is_over(self) -> bool:
+        return False  # the launcher ends processes whose fit is over
+
+
+class _Inbox:
+    """What the workers of a fit send to the process that has started them."""
+
+    def __init__(self, workers: Sequence[tuple[Any, Any]]):
+        self.workers = {pipe: (rank, process) for rank, (process, pipe) in enumerate(workers)}
+        self.pending = set(self.workers)
+        self.addresses: dict[int, Address] = {}
+
+    def next_news(self, patience: float | None) -> News | None:
+        """Return what the next worker tells, or None after so many seconds."""
+        while ready := wait(self.pending, patience):
+            pipe: Any = ready[0]
+            rank, process = self.workers[pipe]
+            try:
+                kind, value = pipe.recv()
+            except (EOFError, ConnectionResetError):
+                kind, value = "error", _death_of(process)
+            if kind == "address":
+                self._add_address(rank, value)
+                continue
+            if kind != "progress":
+                self.pending.remove(pipe)
+            return News(rank, **{kind: value})
+        return None
+
+    def _add_address(self, rank: int, address: Address) -> None:
+        """Tell all workers where the others are as soon as the last one has told."""
+        self.addresses[rank] = address
+        if len(self.addresses) == len(self.workers):
+            for pipe, (_, process) in self.workers.items():
+                _send(process, pipe, [self.addresses[each] for each in range(len(self.workers))])
+
+
 def serve(pipe: Any, n_threads: int) -> None:
-    """Receive arguments of :func:`fit_share`, and send ``(ranker, None)`` or ``(None, error)``."""
+    """Receive tasks, and send the result or the error of each one."""
     Thread(target=_end_with_parent, daemon=True).start()
     os.environ.setdefault("OMP_NUM_THREADS", str(n_threads))
     while True:
@@ -135,15 +187,16 @@ def serve(pipe: Any, n_threads: int) -> None:
             task = pipe.recv_bytes()
         except EOFError:  # the process that has started this one is gone
             return
-        pipe.send(_answer_to(task))
+        pipe.send(_answer_to(task, pipe))
 
 
-def _answer_to(task: bytes) -> tuple[Any, Any]:
-    """Return the ranker of a pickled task, or an error."""
+def _answer_to(message: bytes, pipe: Any) -> tuple[str, Any]:
+    """Return the result of a pickled task, or an error."""
     try:
-        return fit_share(**pickle.loads(task)), None
+        task, *known = pickle.loads(message)
+        return "result", fit_share(**task, channel=_PipeChannel(pipe, *known))
     except Exception as error:
-        return None, portable(error)
+        return "error", portable(error)
 
 
 def _end_with_parent() -> None:
@@ -165,37 +218,12 @@ def portable(error: Exception) -> Exception:
     return error
 
 
-def _send(process: Any, pipe: Any, task: dict[str, Any]) -> None:
-    """Send a task to a process."""
+def _send(process: Any, pipe: Any, message: Any) -> None:
+    """Send something to a process."""
     try:
-        pipe.send(task)
+        pipe.send(message)
     except BrokenPipeError:
         raise _death_of(process) from None
-
-
-def _answers(workers: Sequence[tuple[Any, Any]]) -> list[Any]:
-    """Return the ranker of each worker; raise the error that the others follow from."""
-    found: dict[Any, Any] = {}
-    errors: list[Exception] = []
-    while len(found) < len(workers):
-        pipe: Any
-        missing = [pipe for _, pipe in workers if pipe not in found]
-        ready = wait(missing, _PATIENCE if errors else None)
-        if not ready:
-            break
-        for pipe in ready:
-            try:
-                found[pipe], error = pipe.recv()
-            except (EOFError, ConnectionResetError):
-                process = next(process for process, its_pipe in workers if its_pipe is pipe)
-                found[pipe], error = None, _death_of(process)
-            if error is not None:
-                if not isinstance(error, LostTeamError):
-                    raise error
-                errors.append(error)
-    if errors:
-        raise errors[0]
-    return [found[pipe] for _, pipe in workers]
 
 
 def _death_of(process: Any) -> RuntimeError:

@@ -1,8 +1,8 @@
 """Worker: one process of a fit by several, whoever starts it."""
 
 import warnings
-from collections.abc import Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +12,11 @@ from sklearn.base import clone
 from treerank.checks import check_weight, shown
 from treerank.distributed.collective import Collective
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
+from treerank.distributed.connections import LOSS, LostTeamError
 from treerank.distributed.id_hashes import id_hashes
-from treerank.distributed.meeting import meeting_at
+from treerank.distributed.launcher import Channel
+from treerank.distributed.meeting import meeting
 from treerank.distributed.parts import Part, read_part
-from treerank.distributed.progress_relay import telling_progress
 from treerank.distributed.shards import Shard, gather_queries
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
@@ -24,6 +25,7 @@ from treerank.inputs.columns import Columns
 from treerank.inputs.documents import feature_names_of, naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
+from treerank.progress import Listener, Note, listening
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.reading import read_share
 from treerank.rankers.training_set import training_set
@@ -35,7 +37,7 @@ def fit_share(
     held_out: dict[str, Any] | None,
     seed: int,
     checkpoint: Checkpoint | None,
-    address: dict[str, Any],
+    channel: Channel,
 ) -> tuple[Any, list[tuple[str, type[Warning]]]]:
     """Fit a ranker together with the other workers; the first that has documents returns it.
 
@@ -52,15 +54,14 @@ def fit_share(
         Seed of everything random, the same for all workers.
     checkpoint : Checkpoint or None
         Where the first worker saves the trees.
-    address : dict
-        Places: ``meeting``, where workers meet, and ``progress``, which is told there.
+    channel : Channel
+        What this worker knows of the others.
     """
     with (
         warnings.catch_warnings(record=True) as caught,
-        meeting_at(address["meeting"]) as team,
-        _network(ranker, team),
+        _team(ranker, channel) as team,
         using(checkpoint),
-        telling_progress(address["progress"] if team.rank == 0 else None),
+        listening(_listener(channel)),
     ):
         warnings.simplefilter("default")
         warnings.filterwarnings("ignore", "(?s).*Empty dataset at worker")  # of XGBoost
@@ -73,13 +74,36 @@ def fit_share(
     return ranker if is_first else None, messages
 
 
-def _network(ranker: Any, team: Collective) -> AbstractContextManager[None]:
-    """Return a block in which the engine of the ranker may train by all workers."""
-    if team.size == 1 or not isinstance(make_feature_part(ranker.feature_part), XGBoostTrees):
-        return nullcontext()
-    from treerank.distributed.xgboost_network import xgboost_network
+@contextmanager
+def _team(ranker: Any, channel: Channel) -> Iterator[Collective]:
+    """Meet the other workers; the engine of the ranker may train by all of them, too."""
+    trains_itself = isinstance(make_feature_part(ranker.feature_part), XGBoostTrees)
+    if trains_itself and channel.encryption is not None:
+        raise ValueError(
+            "feature_part must be 'histogram' for workers of Dask whose connections are encrypted, "
+            'as in TreeDirectRanker("histogram"): those of XGBoost never are.'
+        )
+    with meeting(channel) as team:
+        if not trains_itself or team.size == 1:
+            yield team
+            return
+        from treerank.distributed.xgboost_network import xgboost_network
 
-    return xgboost_network(team)
+        with xgboost_network(team, channel.host):
+            yield team
+
+
+def _listener(channel: Channel) -> Listener:
+    """Return what is called after each iteration of this worker."""
+
+    def hear(n_done: int, n_total: int | None, note: Note) -> None:
+        if channel.is_over():
+            raise LostTeamError(LOSS)
+        if channel.rank == 0:
+            values = note if isinstance(note, str) else {name: float(note[name]) for name in note}
+            channel.tell(n_done, n_total, values)
+
+    return hear
 
 
 def whole_queries(
@@ -98,8 +122,8 @@ def whole_queries(
     weights : sequence of str
         Names of the weights that the parts have.
     """
-    found = [columns for part in parts for columns in read_part(part)]
-    shards = [_checked(ranker, columns, weights) for columns in found if columns["X"].shape[0]]
+    batches = (columns for part in parts for columns in read_part(part))
+    shards = [_checked(ranker, columns, weights) for columns in batches if columns["X"].shape[0]]
     return gather_queries(_agreed(ranker, shards, names, weights))
 
 

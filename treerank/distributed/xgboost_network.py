@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from treerank.distributed.collective import LOSS, Collective, LostTeamError
+from treerank.distributed.collective import Collective
+from treerank.distributed.connections import LOSS, LostTeamError
 from treerank.lazy import naming_the_extra
 
 with naming_the_extra("XGBoostTrees"):
@@ -22,11 +23,11 @@ _PATIENCE = 60
 
 
 @contextmanager
-def xgboost_network(team: Collective) -> Iterator[None]:
-    """Let XGBoost train by all workers of the team in this block."""
+def xgboost_network(team: Collective, host: str) -> Iterator[None]:
+    """Let XGBoost train by all workers of the team in this block; this one is at ``host``."""
     tracker = None
     if team.rank == 0:
-        tracker = xgboost.RabitTracker(team.size, team.host, timeout=_PATIENCE)
+        tracker = xgboost.RabitTracker(team.size, host, timeout=_PATIENCE)
     with _naming_the_loss():
         address = team.gather(None if tracker is None else _started(tracker))[0]
         with collective.CommunicatorContext(**address):
