@@ -510,3 +510,5 @@ def test_columns_of_categories_and_several_labels_are_refused():
         fit(ranker, X, np.stack([Y, Y], axis=1), QID)
     with pytest.raises(ValueError, match="workers must be"):
         fit(ranker, X, Y, QID, workers=0)
+    with pytest.raises(TypeError, match="workers must be a number of processes, or a launcher"):
+        fit(ranker, X, Y, QID, workers="dask")

@@ -278,7 +278,9 @@ class Dense(BaseEstimator):
 )
 def test_what_reads_no_sparse_matrix_is_named(ranker, name):
     assert not get_tags(ranker).input_tags.sparse
-    with pytest.raises(TypeError, match=f"X must be dense for {name}.*, which .*; got .*csr_matrix"):
+    with pytest.raises(
+        TypeError, match=f"X must be dense for {name}.*, which .*; got .*csr_matrix"
+    ):
         ranker.fit(SPARSE, Y, QID)
 
 

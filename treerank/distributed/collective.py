@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from treerank.distributed.connections import Flow, naming_the_loss, received, sent
-from treerank.distributed.messages import Reading, written
+from treerank.distributed.messages import incoming, written
 from treerank.team import Filling, Table
 
 #: Seconds between two looks at whether the fit is over.
@@ -44,10 +44,13 @@ class Collective:
 
     def gather(self, value: Any) -> list[Any]:
         """Return what each worker has passed, in the order of their ranks."""
-        message = written(value)
-        readings = {rank: Reading() for rank in self._connections}
-        self._swap(lambda rank: message, lambda rank: readings[rank].rooms())
-        return [value if rank == self.rank else readings[rank].value() for rank in range(self.size)]
+        message, found = written(value), {self.rank: value}
+
+        def rooms(rank: int) -> Iterator[np.ndarray]:
+            found[rank] = yield from incoming()
+
+        self._swap(lambda rank: message, rooms)
+        return [found[rank] for rank in range(self.size)]
 
     def largest(self, values: np.ndarray) -> np.ndarray:
         """Return the largest of the workers' values, entry by entry."""

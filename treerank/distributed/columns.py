@@ -1,17 +1,31 @@
 """Columns of the workers: their features must be the same, by number and by name."""
 
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import treerank
-from treerank.checks import shown
+from treerank.checks import check_weight, shown
+from treerank.rankers.reading import read_share
 from treerank.team import current_team
 
 #: Packages that must have the same version in all workers, where they are installed.
 _ENGINES = ("lightgbm", "xgboost")
+
+
+def dense_columns(ranker: Any, columns: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Return documents, labels, query ids, and weights by name, of arguments of ``fit``.
+
+    The first call tells a ranker its columns, which those of the next calls must have, too.
+    """
+    X, y, qid = read_share(ranker, *(columns.get(name) for name in ("X", "y", "qid")))
+    if ranker.columns_.categories or not hasattr(X, "flags"):
+        raise ValueError("X must be dense numbers, without categories, for several workers.")
+    weights = [name for name in columns if name not in ("X", "y", "qid")]
+    return X, y, qid, {name: check_weight(name, columns[name], len(y)) for name in weights}
 
 
 class FeatureColumns(NamedTuple):

@@ -9,21 +9,21 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, check_weight, shown, warn_user
+from treerank.checks import check_count, shown, warn_user
+from treerank.distributed.columns import dense_columns
 from treerank.distributed.launcher import Launcher
 from treerank.distributed.parts import FilePart
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
-from treerank.inputs.documents import feature_names_of, naming, parts_of_eval_set
+from treerank.inputs.documents import naming, parts_of_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.objectives.factory import get_loss
 from treerank.objectives.pointwise import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
-from treerank.rankers.reading import read_share
 
 #: Settings of the ranker without which several workers would fit another model.
 _RANKER_SETTINGS = {"per_level": False, "warm_start": False, "clicks": None}
@@ -88,6 +88,9 @@ def fit(
     _check_supported(ranker, with_metric=eval_set is not None)
     if isinstance(workers, int):
         check_count("workers", workers, at_most=1000)
+    elif not isinstance(workers, Launcher):
+        rule = "workers must be a number of processes, or a launcher as DaskWorkers(client)"
+        raise TypeError(f"{rule}; got {shown(workers)}.")
     seed = int(check_random_state(ranker.random_state).randint(2**31 - 1))
     reader: Any = clone(ranker)
     weights = {"sample_weight": sample_weight, "query_weight": query_weight}
@@ -106,17 +109,6 @@ def fit(
     return next(each for each in fitted if each is not None)
 
 
-def is_collection(X: Any) -> bool:
-    """Tell whether documents are spread over workers, as those of Dask are.
-
-    Examples
-    --------
-    >>> is_collection([[1.0, 2.0]])
-    False
-    """
-    return type(X).__module__.partition(".")[0] == "dask"
-
-
 def _documents_of(eval_set: Any) -> tuple[Any, ...]:
     """Return documents, labels and query ids."""
     if isinstance(eval_set, str | Path):
@@ -131,21 +123,14 @@ def _columns_of(reader: Any, X: Any, y: Any, qid: Any, **weights: Any) -> _Colum
     if isinstance(X, str | Path):
         if len(columns) > 3:
             raise ValueError("sample_weight and query_weight must be None where X is a file.")
-    elif not is_collection(X):
-        return _in_memory(reader, columns)
+    elif type(X).__module__.partition(".")[0] != "dask":
+        X, y, qid, weights = dense_columns(reader, columns)
+        qid = QueryGroups.from_qid(qid, len(y)).codes
+        names = getattr(reader, "feature_names_in_", None)
+        return {"X": X, "y": y, "qid": qid, **weights}, names
     elif y is None or qid is None:
         raise ValueError("y and qid must be given where X is spread over workers; got None.")
     return columns, None
-
-
-def _in_memory(reader: Any, columns: dict[str, Any]) -> _Columns:
-    """Return arguments of ``fit`` as checked arrays, and the names of the features."""
-    X, y, qid = read_share(reader, *(columns[name] for name in ("X", "y", "qid")))
-    if reader.columns_.categories or not hasattr(X, "flags"):
-        raise ValueError("X must be dense numbers, without categories, for several workers.")
-    qid = QueryGroups.from_qid(qid, len(y)).codes
-    weights = {name: check_weight(name, columns[name], len(y)) for name in list(columns)[3:]}
-    return {"X": X, "y": y, "qid": qid, **weights}, feature_names_of(reader)
 
 
 def _shares(launcher: Launcher, columns: dict[str, Any], names: Any) -> list[Any]:
@@ -169,24 +154,18 @@ def _check_supported(ranker: Any, with_metric: bool) -> None:
             f'TreeDirectRanker("histogram"); got {shown(part)}.'
         )
     if isinstance(get_loss(ranker.loss), HalfSquaredError):  # it needs the mean of all labels
-        raise ValueError(
-            f"loss must compare documents for several workers; got {shown(ranker.loss)}."
-        )
+        raise _refusal("loss", "compare documents", ranker.loss)
     for owner, rules in ((part, needed), (ranker, _RANKER_SETTINGS)):
         for name, value in rules.items():
             if getattr(owner, name) != value:
-                raise ValueError(
-                    f"{name} must be {value!r} for several workers; "
-                    f"got {shown(getattr(owner, name))}."
-                )
+                raise _refusal(name, f"be {value!r}", getattr(owner, name))
     if ranker.calibration not in (None, "eval_set"):
-        raise ValueError(
-            "calibration must be None or 'eval_set' for several workers; "
-            f"got {shown(ranker.calibration)}."
-        )
+        raise _refusal("calibration", "be None or 'eval_set'", ranker.calibration)
     metric = get_metric(ranker.metric)
     if with_metric and (not isinstance(metric, Metric) or metric.ties == "stable"):
-        raise ValueError(
-            "metric must be a Metric that does not depend on the order of rows for several "
-            f"workers; got {shown(ranker.metric)}."
-        )
+        rule = "be a Metric that does not depend on the order of rows"
+        raise _refusal("metric", rule, ranker.metric)
+
+
+def _refusal(name: str, rule: str, value: Any) -> ValueError:
+    return ValueError(f"{name} must {rule} for several workers; got {shown(value)}.")

@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from treerank.distributed.connections import LostTeamError
 from treerank.distributed.parts import Part
@@ -48,6 +48,7 @@ class Channel(Protocol):
         ...
 
 
+@runtime_checkable
 class Launcher(Protocol):
     """Processes, on one machine or on several, that fit rankers together.
 

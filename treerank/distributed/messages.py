@@ -1,7 +1,7 @@
 """Messages between workers: JSON, with the memory of arrays after it. Reading one runs no code."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -29,35 +29,29 @@ def written(value: Any) -> list[np.ndarray]:
     return [np.array([len(text)]), np.frombuffer(text, dtype=np.uint8), *arrays]
 
 
-class Reading:
-    """A message that comes: once the arrays of ``rooms()`` are filled, ``value()`` is whole.
+def incoming() -> Generator[np.ndarray, None, Any]:
+    """Yield arrays, each to be filled before the next one is asked for; return what was sent.
+
+    Of a named tuple, that is a plain one.
 
     Examples
     --------
-    >>> reading = Reading()
-    >>> for room, part in zip(reading.rooms(), written(("x", b"y", np.arange(2)))):
+    >>> def read(message):
+    ...     found.append((yield from incoming()))
+    >>> message, found = written(("x", b"y", np.arange(2))), []
+    >>> for room, part in zip(read(message), [*message, None]):
     ...     room[:] = part
-    >>> reading.value()
-    ('x', b'y', array([0, 1]))
+    >>> found
+    [('x', b'y', array([0, 1]))]
     """
-
-    def __init__(self) -> None:
-        self._tree: Any = None
-        self._arrays: list[np.ndarray] = []
-
-    def rooms(self) -> Iterator[np.ndarray]:
-        """Yield arrays; each must be filled before the next one is asked for."""
-        size = np.empty(1, dtype=np.int64)
-        yield size
-        text = np.empty(size[0], dtype=np.uint8)
-        yield text
-        sizes, self._tree = json.loads(text.tobytes())
-        self._arrays = [np.empty(each, dtype=np.uint8) for each in sizes]
-        yield from self._arrays
-
-    def value(self) -> Any:
-        """Return what was sent; of a named tuple, a plain one."""
-        return _unpack(self._tree, self._arrays)
+    size = np.empty(1, dtype=np.int64)
+    yield size
+    text = np.empty(size[0], dtype=np.uint8)
+    yield text
+    sizes, tree = json.loads(text.tobytes())
+    arrays = [np.empty(each, dtype=np.uint8) for each in sizes]
+    yield from arrays
+    return _unpack(tree, arrays)
 
 
 def _pack(value: Any, arrays: list[np.ndarray]) -> Any:

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from treerank.checks import check_weight, shown
+from treerank.checks import shown
 from treerank.distributed.collective import Collective
-from treerank.distributed.columns import FeatureColumns, agree_on_columns
+from treerank.distributed.columns import FeatureColumns, agree_on_columns, dense_columns
 from treerank.distributed.connections import LOSS, LostTeamError
 from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.launcher import Channel
@@ -27,7 +27,6 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.progress import Listener, Note, listening
 from treerank.rankers.held_out import HeldOut
-from treerank.rankers.reading import read_share
 from treerank.rankers.training_set import training_set
 
 
@@ -123,7 +122,7 @@ def whole_queries(
         Names of the weights that the parts have.
     """
     batches = (columns for part in parts for columns in read_part(part))
-    shards = [_checked(ranker, columns, weights) for columns in batches if columns["X"].shape[0]]
+    shards = [_checked(ranker, columns) for columns in batches if columns["X"].shape[0]]
     return gather_queries(_agreed(ranker, shards, names, weights))
 
 
@@ -144,12 +143,9 @@ def _held_out(ranker: Any, share: dict[str, Any]) -> HeldOut:
     return HeldOut(shard.X, shard.y, groups, metric)
 
 
-def _checked(ranker: Any, columns: dict[str, Any], weight_names: Sequence[str]) -> Shard:
+def _checked(ranker: Any, columns: dict[str, Any]) -> Shard:
     """Return documents as checked arrays, without rows of weight zero."""
-    X, y, qid = read_share(ranker, columns["X"], columns.get("y"), columns.get("qid"))
-    if ranker.columns_.categories or not hasattr(X, "flags"):
-        raise ValueError("X must be dense numbers, without categories, for several workers.")
-    weights = {name: check_weight(name, columns[name], len(y)) for name in weight_names}
+    X, y, qid, weights = dense_columns(ranker, columns)
     shard = Shard(X, y, id_hashes(qid, len(y)), weights)
     idle = np.any([weight == 0 for weight in weights.values()], axis=0)
     return shard.taking(np.flatnonzero(~idle)) if np.any(idle) else shard
