@@ -192,7 +192,7 @@ def test_histogram_trees_too(launcher, name):
 def test_workers_that_search_different_features_find_the_split_of_one(launcher, n_workers):
     copies = np.hstack([X, X, X, X.round(), X[:, ::-1]])  # of four blocks, which tie
     values = np.hstack([copies, np.random.default_rng(0).integers(9, size=(len(Y), 3))])
-    settings = {"min_child_samples": 2, "colsample_bytree": 0.4, "n_jobs": 1}
+    settings = {"min_child_samples": 2, "colsample_bytree": 0.4, "n_jobs": 1, "num_leaves": 31}
     trees = HistogramTrees(n_estimators=5, categorical_features=[25, 26, 27], **settings)
     ranker = TreeDirectRanker(trees, random_state=n_workers)
     data = values[::2], Y[::2], QID[::2]
@@ -264,7 +264,8 @@ def test_held_out_documents_are_measured_as_by_one_worker(metric, n_workers):
 def test_a_fit_whose_worker_dies_ends_at_once_and_goes_on_from_its_checkpoint(
     trees, launcher, tmp_path
 ):
-    path, trees = tmp_path / "fit.checkpoint", clone(trees).set_params(n_estimators=10**6)
+    path, settings = tmp_path / "fit.checkpoint", {"n_estimators": 10**6, "learning_rate": 0.1}
+    trees = clone(trees).set_params(**settings)
     ranker = TreeDirectRanker(trees, smoothing=1.0, random_state=0)
     died = []
 
