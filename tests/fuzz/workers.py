@@ -1,6 +1,5 @@
 """Fits by several workers: the same model as by one, whatever data, partitions and settings."""
 
-import warnings
 from functools import cache
 
 import numpy as np
@@ -8,7 +7,6 @@ import numpy as np
 from treerank import TreeDirectRanker
 from treerank.distributed import fit
 from treerank.distributed.processes import Processes
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.objectives.pairs import Pairs
@@ -73,22 +71,18 @@ def drawn_trees(random, **settings):
     """Return trees of an engine that several workers grow as one does."""
     settings |= {"n_estimators": int(random.integers(1, 9)), "n_jobs": 1}
     settings |= {"colsample_bytree": random.choice([0.6, 1.0])}
-    engine = random.integers(3)
-    if engine == 0:
+    if random.random() < 0.5:
         kind = {"max_depth": int(random.integers(1, 7)), "reg_lambda": random.choice([0.0, 1.0])}
         return XGBoostTrees(**settings, **kind, max_bin=int(random.integers(2, 257)))
-    if engine == 1:
-        kind = {"num_leaves": int(random.integers(2, 32)), "max_bin": int(random.integers(2, 256))}
-        kind |= {"min_child_samples": int(random.integers(1, 30))}
-        kind |= {"subsample_queries": random.choice([0.3, 1.0])}
-        return HistogramTrees(
-            **settings,
-            **kind,
-            precision=random.choice(["float32", "int16", "int8"]),
-            grow_policy=random.choice(["leafwise", "depthwise"]),
-        )
-    kind = {"num_leaves": int(random.integers(2, 32)), "max_bin": int(random.integers(2, 64))}
-    return LightGBMTrees(**settings, **kind, min_child_samples=0)
+    kind = {"num_leaves": int(random.integers(2, 32)), "max_bin": int(random.integers(2, 256))}
+    kind |= {"min_child_samples": int(random.integers(1, 30))}
+    kind |= {"subsample_queries": random.choice([0.3, 1.0])}
+    return HistogramTrees(
+        **settings,
+        **kind,
+        precision=random.choice(["float32", "int16", "int8"]),
+        grow_policy=random.choice(["leafwise", "depthwise"]),
+    )
 
 
 def model_of(ranker):
@@ -114,20 +108,8 @@ def case(random):
     workers.random, workers.n_workers = random, int(random.integers(1, 4))
     if isinstance(trees, HistogramTrees) and len(y) > 20:
         trees.subsample = random.choice([0.3, 1.0])
-    if isinstance(trees, LightGBMTrees):
-        columns["query_weight"] = np.full(len(y), 4096.0)
-        largest = 4096 * ranker.make_objective(y, qid).derivatives(np.zeros(len(y)))[1].max()
-        share = random.choice([0.1, 0.5, 1.0])
-        trees.min_child_weight = float(max(16.0, share * trees.max_bin * largest))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        one = ranker.fit(X, y, qid, **columns)
-        several = fit(ranker, X, y, qid, workers=workers, **columns)
-    if any("surely those of a single worker" in str(warning.message) for warning in caught):
-        workers.n_workers = 5 - workers.n_workers  # three instead of two
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            one = fit(ranker, X, y, qid, workers=workers, **columns)
+    one = ranker.fit(X, y, qid, **columns)
+    several = fit(ranker, X, y, qid, workers=workers, **columns)
     assert model_of(several) == model_of(one)
     assert several.steepness_ == one.steepness_
     assert several.evals_result_ == one.evals_result_
