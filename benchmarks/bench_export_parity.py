@@ -22,7 +22,7 @@ from treerank.exports.formats import format_named
 from treerank.terms.linear import LinearTerm
 from treerank.terms.terms import Terms
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 from drawn_forests import content_of, drawn_documents, drawn_forest
 
 NAMES = ["a", "b", "c", "d"]

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from fuzz import FUZZERS
+
+from tests.fuzz import FUZZERS
 
 pytestmark = pytest.mark.slow
 

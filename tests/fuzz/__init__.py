@@ -20,5 +20,7 @@ FOLDER = Path(__file__).parent
 #: The names of all fuzzers.
 FUZZERS = sorted(file.stem for file in FOLDER.glob("*.py") if "\ndef case(" in file.read_text())
 
-if str(FOLDER.parent) not in sys.path:  # for the oracles beside the tests
-    sys.path.insert(0, str(FOLDER.parent))
+SUPPORT = FOLDER.parent / "support"  # the oracles of the tests
+
+if str(SUPPORT) not in sys.path:
+    sys.path.insert(0, str(SUPPORT))

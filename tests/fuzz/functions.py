@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fuzz.parameters import LARGEST_MESSAGE, NEAR, VALUES, attempt, short
+from tests.fuzz.parameters import LARGEST_MESSAGE, NEAR, VALUES, attempt, short
 from treerank import clicks, inspection, statistics
 from treerank.baselines import RankSVM
 from treerank.datasets.letor import write_letor

@@ -28,6 +28,8 @@ from treerank.inputs.canonical import row_hashes
 from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.training_set import training_set
 
+pytestmark = pytest.mark.slow
+
 FEW = LightGBMTrees(n_estimators=15, n_jobs=1)
 SEED = int(check_random_state(0).randint(2**31 - 1))  # what random_state=0 of a ranker draws
 

@@ -215,7 +215,7 @@ def test_progress_is_told(data):
     assert [done for done, _, _ in told] == [1, 2, 1, 2, 3]
 
 
-DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[3] / "shared" / "data"))
 
 
 @pytest.mark.skipif(not (DATA / "mq2008").is_dir(), reason="needs LETOR's MQ2008")

@@ -16,7 +16,7 @@ from treerank.rankers.nested_ranker import NestedRanker
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.registry import RANKERS, load, ranker_class
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 # What one label wants of the first feature, the other does not.
 rng = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from scipy.sparse import csr_matrix
 from treerank.datasets.letor import read_in_blocks, read_letor, write_letor
 from treerank.datasets.letor_table import TextSizes
 
-DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[3] / "shared" / "data"))
 #: Blocks end within rows, chunks after each row, and there is room for one long number.
 TINY = TextSizes(block=16, chunk=1, uncertain=1)
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"

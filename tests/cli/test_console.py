@@ -12,6 +12,8 @@ from command_line import ESCAPE, SMALL, letor_files, run, start
 
 from treerank.cli import console
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):

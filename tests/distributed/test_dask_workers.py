@@ -27,7 +27,7 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.progress import listening
 from treerank.testing import make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 DATA = make_ranking_sample(n_queries=15)
 X, Y, QID = DATA.X, DATA.y, DATA.qid

@@ -22,6 +22,8 @@ from treerank.inputs.columns import as_csr
 from treerank.model_selection import QueryKFold
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
+pytestmark = pytest.mark.slow
+
 SIZES = {"n_estimators": 8, "learning_rate": 0.1, "num_leaves": 31, "colsample_bytree": 1.0}
 PARTS = {
     "lightgbm": LightGBMTrees(**SIZES, min_child_samples=5, n_jobs=1),

@@ -18,6 +18,8 @@ from treerank.distributed import meeting as meeting_module
 from treerank.distributed.connections import LostTeamError, challenged, reached
 from treerank.distributed.meeting import meeting
 
+pytestmark = pytest.mark.slow
+
 HOST = "127.0.0.1"
 
 

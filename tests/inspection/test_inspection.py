@@ -27,6 +27,8 @@ from treerank.metrics import NDCG, get_metric, make_ranking_scorer
 from treerank.rankers.ranker import Ranker
 from treerank.statistics import adjust_holm
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 QID = np.repeat(["b", "a", "c"], [7, 5, 3])
 Y = np.array([0, 2, 1, 0, 4, 0, 1, 0, 0, 3, 1, 0, 0, 0, 0.0])

@@ -19,9 +19,10 @@ from treerank.numerics.compiling import kernel_for, njit
 from treerank.objectives.kernels.exact_pairs import exact_kernel
 from treerank.objectives.losses import PAIR_LOSSES
 
-pytestmark = pytest.mark.skipif(
-    bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(bool(os.environ.get("NUMBA_DISABLE_JIT")), reason="nothing is compiled"),
+]
 LOSSES = list(PAIR_LOSSES.values())
 #: Fits and derivatives whose kernels add up in any order; prints bits, and what was compiled.
 BITS = """

@@ -11,7 +11,7 @@ from treerank.datasets import formats
 from treerank.datasets.folds import load_folds
 from treerank.datasets.ranking_data import RankingData
 
-DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[3] / "shared" / "data"))
 IS_INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 
 

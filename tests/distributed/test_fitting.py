@@ -45,7 +45,7 @@ from treerank.rankers.held_out import HeldOut
 from treerank.team import Filling, current_team, working_in
 from treerank.testing import make_ranking_sample
 
-pytestmark = pytest.mark.usefixtures("one_thread")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
 DATA = make_ranking_sample(n_queries=15)
 X, Y, QID = DATA.X, DATA.y, DATA.qid

@@ -10,7 +10,7 @@ from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.files.archive import read_archive
 from treerank.registry import load
 
-FILES = sorted((Path(__file__).parent / "golden" / "0.1").glob("*.treerank"))
+FILES = sorted((Path(__file__).parents[1] / "golden" / "0.1").glob("*.treerank"))
 OUTPUTS = {"score": "part", "leaves": "leaves"}
 
 
