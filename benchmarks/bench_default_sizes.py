@@ -21,9 +21,8 @@ from treerank.feature_parts.engines.auto_sizes import auto_sizes
 
 LEAVES, TREES, RATE = (4, 8, 15, 31, 63), 400, 0.05
 #: Leaves for 300 queries, power; sum of rates for 100 queries, power.
-CONSTANTS = list(
-    itertools.product((5, 6.5, 8, 10, 13), (0.4, 0.5, 0.6, 0.7, 0.8), (5, 7, 10), (0, 0.15, 0.3))
-)
+POWERS, SUMS = (0.4, 0.5, 0.6, 0.7, 0.8), (5, 7, 10)
+CONSTANTS = list(itertools.product((5, 6.5, 8, 10, 13), POWERS, SUMS, (0, 0.15, 0.3)))
 
 
 def cell(name, leaves, usual):
