@@ -299,7 +299,7 @@ def test_an_interrupted_fit_keeps_the_best_weights_so_far():
 
 
 def test_an_interrupted_fit_keeps_the_weights_of_the_moment_where_none_are_best():
-    part = MLP((4,), n_epochs=9, random_state=0)
+    part = MLP((4,), n_epochs=9, early_stopping_rounds=None, random_state=0)
     with pytest.warns(UserWarning, match="after 2 epochs; the weights are those of the moment"):
         part.fit(X, OBJECTIVE, validation=interrupting(2))
     assert part.best_iteration_ == 2
