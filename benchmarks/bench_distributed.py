@@ -50,7 +50,8 @@ def cost(name, case, few, more):
         used = [processor_times(launcher)]
         for n_trees in (1, few, more):  # the first one compiles
             part = make_feature_part(name)
-            part.set_params(n_estimators=n_trees, num_leaves=case["leaves"], n_jobs=1, **special)
+            size = {"num_leaves": case["leaves"], "learning_rate": 0.1, "colsample_bytree": 1.0}
+            part.set_params(n_estimators=n_trees, n_jobs=1, **size, **special)
             fit(TreeDirectRanker(part, random_state=0), *data, workers=launcher)
             used.append(processor_times(launcher))
     _, first, second = np.diff([each[:, 0] for each in used], axis=0)

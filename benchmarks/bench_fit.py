@@ -25,7 +25,7 @@ def make_fits(X, y, qid, n_trees, n_leaves, n_jobs):
     sizes = np.unique(qid, return_counts=True)[1]
     tree = {"n_estimators": n_trees, "n_jobs": n_jobs}
     lossguide = {"grow_policy": "lossguide", "max_depth": 0, "learning_rate": 0.1}
-    xgboost_trees = {"num_leaves": n_leaves, **lossguide, **tree}
+    own = {"num_leaves": n_leaves, "learning_rate": 0.1, "colsample_bytree": 1.0, **tree}
 
     def ours(part, **settings):
         return TreeDirectRanker(part, random_state=0, **settings).fit(X, y, qid).predict
@@ -40,12 +40,12 @@ def make_fits(X, y, qid, n_trees, n_leaves, n_jobs):
         return ranker.fit(X, y, qid=qid).predict
 
     return {
-        "LightGBMTrees": lambda: ours(LightGBMTrees(num_leaves=n_leaves, **tree), smoothing=0.0),
-        "LightGBMTrees, smoothed": lambda: ours(LightGBMTrees(num_leaves=n_leaves, **tree)),
+        "LightGBMTrees": lambda: ours(LightGBMTrees(**own), smoothing=0.0),
+        "LightGBMTrees, smoothed": lambda: ours(LightGBMTrees(**own)),
         "LGBMRanker": lgbm,
         "LGBMRanker, our sample for bins": lambda: lgbm(bin_construct_sample_cnt=SAMPLE_SIZE),
-        "XGBoostTrees": lambda: ours(XGBoostTrees(**xgboost_trees), smoothing=0.0),
-        "XGBoostTrees, smoothed": lambda: ours(XGBoostTrees(**xgboost_trees)),
+        "XGBoostTrees": lambda: ours(XGBoostTrees(**own), smoothing=0.0),
+        "XGBoostTrees, smoothed": lambda: ours(XGBoostTrees(**own)),
         "XGBRanker": xgb,
     }
 

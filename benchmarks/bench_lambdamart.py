@@ -33,6 +33,7 @@ def make_fits(X, y, qid, n_trees, n_leaves, n_jobs):
     """Return a function per ranker that fits it and returns its predict."""
     sizes = np.unique(qid, return_counts=True)[1]
     common = {"num_leaves": n_leaves, "n_jobs": n_jobs, "random_state": 0}
+    common |= {"learning_rate": 0.1, "colsample_bytree": 1.0}
 
     def lgbm():
         tree = {"n_estimators": n_trees, "num_leaves": n_leaves, "n_jobs": n_jobs}
@@ -49,7 +50,8 @@ def make_outputs(X, y, n_trees, n_leaves, n_jobs):
     """Return a function per number of outputs that fits them."""
     rng = np.random.default_rng(0)
     targets = (y[:, None] >= 1 + np.arange(8) / 2) + 0.1 * rng.normal(size=(len(y), 8))
-    part = HistogramTrees(n_trees, num_leaves=n_leaves, n_jobs=n_jobs, random_state=0)
+    size = {"num_leaves": n_leaves, "learning_rate": 0.1, "colsample_bytree": 1.0}
+    part = HistogramTrees(n_trees, **size, n_jobs=n_jobs, random_state=0)
     return {
         "one output": lambda: part.fit(X, HalfSquare(targets[:, 0].copy())),
         "eight outputs": lambda: part.fit(X, HalfSquare(targets)),

@@ -42,7 +42,8 @@ def fit(name, X, y, qid, n_trees):
         from treerank import TreeDirectRanker
         from treerank.feature_parts.registry import make_feature_part
 
-        part = make_feature_part(PARTS[name]).set_params(**tree)
+        alike = {"num_leaves": 31, "learning_rate": 0.1, "colsample_bytree": 1.0}
+        part = make_feature_part(PARTS[name]).set_params(**tree, **alike)
         TreeDirectRanker(part).fit(X, y, qid)
 
 

@@ -14,7 +14,7 @@ from timing import say_versions
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
 from treerank.baselines.boosted.lambdamart import LambdaMART
 
-SIZE = {"n_estimators": 60, "num_leaves": 63, "n_jobs": 1}
+SIZE = {"n_estimators": 60, "num_leaves": 63, "learning_rate": 0.1, "n_jobs": 1}
 RANKERS = {
     "LightGBMTrees": TreeDirectRanker(LightGBMTrees(**SIZE), random_state=0),
     "XGBoostTrees": TreeDirectRanker(

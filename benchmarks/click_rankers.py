@@ -50,7 +50,11 @@ def drawn_clicks(log, y, severity, rng, noise=0.1, trust=0.0, after_click=1.0):
 
 def rankers(log, X, y, qid):
     """Return a function per ranker that fits it and returns its predict."""
-    part, counts, shown = LightGBMTrees(**TREES), log.counts(), log.items.document
+    part, counts, shown = (
+        LightGBMTrees(**TREES, colsample_bytree=1.0),
+        log.counts(),
+        log.items.document,
+    )
     row, order = shown[log.item], np.argsort(log.session, kind="stable")
     lists = X[row[order]], log.clicked[order].astype(int), log.session[order]
     sizes, place = np.bincount(log.session), log.position[order] - 1

@@ -25,6 +25,6 @@ def work_of(name, X, y, qid):
     if name == "ndcg":
         objective = treerank.make_objective(y, qid, loss="logistic", weight="ndcg")
         return lambda: [objective.derivatives(X[:, 0].astype(float)) for _ in range(50)]
-    part = getattr(treerank, name)(n_estimators=60)
+    part = getattr(treerank, name)(60, num_leaves=31, learning_rate=0.1, colsample_bytree=1.0)
     ranker = treerank.TreeDirectRanker(feature_part=part)
     return lambda: ranker.fit(X, y, qid)

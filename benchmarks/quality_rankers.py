@@ -37,6 +37,7 @@ def fit_ours(settings, train, valid, seed):
     part.set_params(
         n_estimators=TREES,
         learning_rate=RATE,
+        colsample_bytree=1.0,
         early_stopping_rounds=patience(valid),
         n_jobs=JOBS,
         **{leaves: LEAVES},

@@ -7,6 +7,7 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
 
 TREES = {"full": 500, "quick": 200, "tiny": 3}
+ALIKE = {"learning_rate": 0.1, "colsample_bytree": 1.0}
 ALPHAS = {
     "full": {"l1": (0.01, 0.03, 0.1, 0.2), "l2": (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
     "quick": {"l1": (0.03, 0.1, 0.2), "l2": (1e-3, 0.1, 1.0, 10.0)},
@@ -25,7 +26,7 @@ def ranker_of(part, output, penalty="l2", **settings):
 
 
 def trees_of(protocol_name, **settings):
-    return {"n_estimators": TREES[protocol_name], "num_leaves": 15, "n_jobs": 1} | settings
+    return {"n_estimators": TREES[protocol_name], "num_leaves": 15, "n_jobs": 1, **ALIKE} | settings
 
 
 def few_trees(n_trees, output, **settings):
