@@ -4,6 +4,7 @@ import ast
 import warnings
 
 import numpy as np
+from parameters import as_compared
 from protocol import STORE, say
 from scipy.spatial.distance import squareform
 
@@ -25,7 +26,7 @@ def comparison_of(arguments, experiment, rankers, data, **options):
     ):
         warnings.simplefilter("ignore")
         return compare(
-            rankers,
+            {name: as_compared(ranker) for name, ranker in rankers.items()},
             data,
             n_jobs=arguments.jobs,
             store=STORE / experiment,

@@ -8,6 +8,7 @@ that differ from point to point, as the seed, are given for one of the points. A
 by its name without its module, so that moving it changes nothing.
 """
 
+import copy
 import reprlib
 
 from sklearn.pipeline import Pipeline
@@ -24,6 +25,15 @@ SETTINGS = tuple(
     for name in owner.__annotations__
     if not (name.startswith("_") or name.endswith("_"))
 )
+#: Sizes of trees, and no early stopping, where a ranker would find them itself.
+SIZES = {
+    "n_estimators": 100,
+    "learning_rate": 0.1,
+    "num_leaves": 31,
+    "min_child_samples": 20,
+    "colsample_bytree": 1.0,
+    "early_stopping_rounds": None,
+}
 #: A setting and its value that play no part in fits to labels.
 OF_CLICKS = ("clicks", None)
 #: Marks an entry that one of two values lacks.
@@ -36,7 +46,20 @@ SHORT.maxlevel = 1
 def about_rankers(rankers, grids=None):
     """Return the parameters of rankers by name, and what is tried of each, as JSON values."""
     grids = {"grids": describe(dict(grids))} if grids is not None else {}
-    return {"rankers": {name: parameters_of(ranker) for name, ranker in rankers.items()}} | grids
+    found = {name: parameters_of(as_compared(ranker)) for name, ranker in rankers.items()}
+    return {"rankers": found} | grids
+
+
+def as_compared(ranker):
+    """Return a ranker that finds nothing itself: engines' sizes of trees, and no early stopping.
+
+    The papers choose neither by the data. What a script sets stays.
+    """
+    params = ranker.get_params()
+    texts = {name: value for name, value in params.items() if isinstance(value, str)}
+    automatic = {name: name.split("__")[-1] for name, text in texts.items() if text == "auto"}
+    known = {name: SIZES[last] for name, last in automatic.items() if last in SIZES}
+    return copy.deepcopy(ranker).set_params(**known) if known else ranker
 
 
 def parameters_of(ranker):

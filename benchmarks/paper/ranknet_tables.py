@@ -14,7 +14,7 @@ The output of the network is linear.
 """
 
 import numpy as np
-from parameters import about_rankers
+from parameters import about_rankers, as_compared
 from protocol import measure, parser_of
 from random_network import make_random_network
 
@@ -120,6 +120,7 @@ def run_point(about, data, model, n_vectors, ties, seed):
     train, validation, test = slice(n_vectors), slice(-10_000, -5_000), slice(-5_000, None)
     ranker = ranker_of(about, model, ties, seed)
     held_out = X[validation], truths[about["compared"][data]][validation], qid[validation]
+    ranker = as_compared(ranker)
     ranker.fit(X[train], truths["by_level"][train], qid[train], eval_set=held_out)
     scores = ranker.predict(X[test])
     accuracy = {

@@ -11,7 +11,7 @@ out.
 import functools
 
 from data_sets import name_of, read_splits
-from parameters import about_rankers
+from parameters import about_rankers, as_compared
 from protocol import measure, parser_of
 from transforms import scaled_within_queries
 
@@ -95,6 +95,7 @@ def run_point(folder, about, fold, ranker=None, **sizes):
     parts = split.train, split.validation, split.test
     train, validation, test = ((scaled_within_queries(X, q), y, q) for X, y, q in parts)
     model = contestant(about, ranker) if ranker else sortnet(about, **sizes)
+    model = as_compared(model)
     model.fit(*train, eval_set=validation)
     X, y, qid = test
     is_sortnet = isinstance(model, SortNet)
