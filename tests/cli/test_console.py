@@ -113,7 +113,8 @@ def test_an_interrupt_exits_with_130_and_leaves_the_old_model(files, tmp_path):
 
 def test_an_interrupt_of_a_fit_by_several_workers_is_one_line_too(files, tmp_path):
     """Ctrl-C reaches the workers as well, which may be importing modules."""
-    words = "fit", files.train, "-m", tmp_path / "new", *SMALL[2:], "--workers", 2
+    words = "fit", files.train, "-m", tmp_path / "new", *SMALL[2:]
+    words += "--feature-part", "histogram", "--workers", 2
     with start(*words, "--n-estimators", 10**7, start_new_session=True) as process:
         for line in process.stderr:
             if line.startswith("growing"):

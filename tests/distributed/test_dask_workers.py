@@ -153,8 +153,11 @@ def test_a_fit_of_which_dask_cancels_a_task_ends_in_all_workers(client):
     trees = HistogramTrees(n_estimators=10**6, n_jobs=1)
 
     def cancel(*progress):
-        key = next(key for key in client.processing()[min(client.nthreads())] if "fit_here" in key)
-        client.cancel([distributed.Future(key, client)], force=True)
+        keys = []
+        while not keys:  # the scheduler may not have told yet what the worker does
+            tasks = client.processing()[min(client.nthreads())]
+            keys = [key for key in tasks if "fit_here" in key]
+        client.cancel([distributed.Future(keys[0], client)], force=True)
 
     with listening(cancel), pytest.raises(RuntimeError, match="Dask ended one"):
         fit(TreeDirectRanker(trees), X, Y, QID, workers=DaskWorkers(client))
