@@ -149,24 +149,6 @@ def test_all_columns_are_computed_before_workers_wait_for_each_other(client):
     assert all(future.done() for each in parts for part in each for future in part.values())
 
 
-def test_a_fit_of_which_dask_cancels_a_task_ends_in_all_workers(client):
-    trees = HistogramTrees(n_estimators=10**6, n_jobs=1)
-
-    def cancel(*progress):
-        keys = []
-        while not keys:  # the scheduler may not have told yet what the worker does
-            tasks = client.processing()[min(client.nthreads())]
-            keys = [key for key in tasks if "fit_here" in key]
-        client.cancel([distributed.Future(keys[0], client)], force=True)
-
-    with listening(cancel), pytest.raises(RuntimeError, match="Dask ended one"):
-        fit(TreeDirectRanker(trees), X, Y, QID, workers=DaskWorkers(client))
-    began = time.monotonic()
-    for workers in client.nthreads():  # each has one thread
-        assert client.submit(abs, -1, workers=[workers], pure=False).result(60) == 1
-    assert time.monotonic() - began < 30
-
-
 def test_the_client_hears_the_iterations_of_the_first_worker(client):
     told = []
     with listening(lambda *progress: told.append(progress)):
