@@ -45,6 +45,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import shown
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
@@ -152,6 +153,7 @@ class ClickRelevance(BaseEstimator):
     estimate: Annotated[str, Rule.one_of(ESTIMATES)] = "posterior"
     random_state: Seed = None
 
+    @all_or_nothing
     @check_arguments
     def fit(
         self,

@@ -6,6 +6,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 """
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import fields, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, warn_user
+from treerank.checks import check_column, shown, warn_user
 from treerank.feature_parts.base import check_fitted_part, traits_of
 from treerank.feature_parts.linear.head_fitting import HeadPenalty, fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
@@ -205,7 +206,21 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         super().check_settings()
         part = self.feature_part
         check_parameters(part)  # before it is copied: not every wrong value can be
-        make_feature_part(part)
+        self._check_warm_start(make_feature_part(part))
+
+    def _check_warm_start(self, part: Any) -> None:
+        """Refuse to continue with a feature part that cannot, or with one of another class."""
+        if not self.warm_start:
+            return
+        if "warm_start" not in part.get_params(deep=False):
+            raise ValueError(
+                f"warm_start must be False for feature_part={shown(part)}, whose fits start anew."
+            )
+        if self._continues() and type(part) is not type(self.feature_part_):
+            raise ValueError(
+                f"feature_part must stay {type(self.feature_part_).__name__} with warm_start=True; "
+                f"got {shown(part)}. warm_start=False fits it anew."
+            )
 
     def _make_objective(self, data: TrainingSet, seed: int) -> Objective:
         """Return the objective of the label, or the weighted sum over several labels."""
@@ -249,7 +264,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         """Return the feature part to fit: the last one, with the parameters of a new one."""
         if not self._continues():
             return part
-        return self.feature_part_.set_params(**part.get_params(deep=False) | {"warm_start": True})
+        earlier = copy(self.feature_part_)  # it stays as it is, should this fit fail
+        return earlier.set_params(**part.get_params(deep=False) | {"warm_start": True})
 
     def _fit_part(self, part, data, objective, held_out):
         """Return the fitted feature part."""

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number, shown
 from treerank.files.states import Rule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
@@ -109,6 +110,7 @@ class Ranker(Scored):
     learns_from_clicks = True
     propensities_: np.ndarray | None = None
 
+    @all_or_nothing
     def fit(
         self,
         X: Any,

@@ -276,41 +276,6 @@ def test_clipping_bounds_a_step_of_gradient_descent():
     assert np.linalg.norm(part.network_.weight.detach()) == pytest.approx(1e-3, rel=1e-3)
 
 
-def interrupting(after):
-    """A metric that rises and falls, and then the user presses Ctrl-C."""
-    values = [0.1, 0.3, 0.2, 0.25][:after]
-
-    def metric(scores):
-        del scores
-        if not values:
-            raise KeyboardInterrupt
-        return values.pop(0)
-
-    return X, metric
-
-
-def test_an_interrupted_fit_keeps_the_best_weights_so_far():
-    part = MLP((4,), n_epochs=9, early_stopping_rounds=9, random_state=0)
-    with pytest.warns(UserWarning, match="after 4 epochs; the weights are those of epoch 2"):
-        part.fit(X, OBJECTIVE, validation=interrupting(4))
-    assert part.best_iteration_ == 2
-    two = MLP((4,), n_epochs=2, random_state=0).fit(X, OBJECTIVE)
-    np.testing.assert_array_equal(part.transform(X), two.transform(X))
-
-
-def test_an_interrupted_fit_keeps_the_weights_of_the_moment_where_none_are_best():
-    part = MLP((4,), n_epochs=9, early_stopping_rounds=None, random_state=0)
-    with pytest.warns(UserWarning, match="after 2 epochs; the weights are those of the moment"):
-        part.fit(X, OBJECTIVE, validation=interrupting(2))
-    assert part.best_iteration_ == 2
-    assert np.ptp(part.transform(X)) > 0
-
-
-def test_a_fit_interrupted_in_its_first_epoch_has_nothing_to_keep():
-    with pytest.raises(KeyboardInterrupt):
-        MLP((4,), n_epochs=9, random_state=0).fit(X, OBJECTIVE, validation=interrupting(0))
-
-
 def test_a_batch_larger_than_the_data_holds_them_all():
     large, exact = (
         MLP((4,), n_epochs=3, batch_size=size, random_state=0).fit(X, OBJECTIVE)

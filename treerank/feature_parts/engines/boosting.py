@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_sequence, shown
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
@@ -175,6 +176,7 @@ class BoostedTrees(BaseEstimator):
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
     _sizes: Sizes | None = field(init=False)
 
+    @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Grow the trees; row ``i`` of ``X`` earns score ``i`` of ``objective``.
 

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.all_or_nothing import all_or_nothing
 from treerank.feature_parts.base import FeaturePart, Validation, traits_of
 from treerank.feature_parts.ensembles.part_list import (
     PartList,
@@ -96,6 +97,7 @@ class Chain(PartList):
     _: KW_ONLY
     random_state: Seed = None
 
+    @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Fit one part after another; row ``i`` of ``X`` gets score ``i`` of ``objective``."""
         self._check_parts()

@@ -14,6 +14,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.all_or_nothing import all_or_nothing
 from treerank.feature_parts.base import FeaturePart, Validation
 from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.ensembles.member_weights import fit_member_weights
@@ -103,6 +104,7 @@ class Ensemble(PartList):
     n_bags: Several = 5
     random_state: Seed = None
 
+    @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Fit all parts and their weights; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.linear.head_fitting import fit_head
@@ -65,6 +66,7 @@ class Line(BaseEstimator):
 
     alpha: float = 0.1
 
+    @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Fit the weights; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 

@@ -16,6 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.networks.layers import layers_of
@@ -33,7 +34,6 @@ from treerank.feature_parts.networks.training import (
     objective_unit,
     one_thread,
     own_generator,
-    warn_of_interruption,
 )
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.objectives.base import Objective
@@ -68,8 +68,7 @@ class NetworkPart(BaseEstimator):
     equal size, and rounded to single precision. So the model and its scores do not depend on the
     number of threads, on the order of rows, or on which documents are scored together.
 
-    Ctrl-C after the first epoch ends a fit early, with a warning: with ``early_stopping_rounds``
-    the best weights so far are kept, otherwise the current ones.
+    A callback of a ranker's ``fit`` that returns True ends a fit early, after a whole epoch.
 
     Parameters
     ----------
@@ -168,7 +167,9 @@ class NetworkPart(BaseEstimator):
     random_state: Seed = None
 
     network_: torch.nn.Module = field(init=False)
+    best_iteration_: int = field(init=False)
     evals_result_: dict[str, dict[str, list[float]]] = field(init=False)
+    _model: ScoredNetwork = field(init=False)
     _double_network: torch.nn.Module | None = field(init=False)
     _optimizer_state: tuple[str, dict[str, Any]] | None = field(init=False)
 
@@ -181,6 +182,7 @@ class NetworkPart(BaseEstimator):
         """
         raise NotImplementedError
 
+    @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
         """Train; row ``i`` of ``X`` gets score ``i`` of ``objective``.
 
@@ -196,8 +198,7 @@ class NetworkPart(BaseEstimator):
         rows = as_rows(X)
         self._check_parameters(validation)
         choose_device(self.device)
-        if not (self.warm_start and self.__sklearn_is_fitted__()):
-            self._start(rows, objective)
+        self._start_or_continue(rows, objective, continues=self.warm_start)
         n_done = self._n_epochs_done
         if self.n_epochs < n_done:
             raise ValueError(
@@ -206,6 +207,7 @@ class NetworkPart(BaseEstimator):
             )
         return self._train(rows, objective, validation, self.n_epochs - n_done)
 
+    @all_or_nothing
     def partial_fit(
         self, X: Any, objective: Objective, *, validation: Validation | None = None
     ) -> Self:
@@ -213,8 +215,7 @@ class NetworkPart(BaseEstimator):
         rows = as_rows(X)
         self._check_parameters(validation)
         choose_device(self.device)
-        if not self.__sklearn_is_fitted__():
-            self._start(rows, objective)
+        self._start_or_continue(rows, objective, continues=True)
         return self._train(rows, objective, validation, 1)
 
     def transform(self, X: Any) -> np.ndarray:
@@ -264,6 +265,14 @@ class NetworkPart(BaseEstimator):
         """Tell scikit-learn whether there is a network."""
         return "network_" in vars(self)
 
+    def _start_or_continue(self, rows: Rows, objective: Objective, *, continues: bool) -> None:
+        """Go on with copies of what an earlier fit has trained, or start."""
+        if continues and self.__sklearn_is_fitted__():
+            earlier = self._model, self.network_, self._optimizer_state
+            self._model, self.network_, self._optimizer_state = copy.deepcopy(earlier)
+        else:
+            self._start(rows, objective)
+
     def _start(self, rows: Rows, objective: Objective) -> None:
         """Make the untrained network, and everything that later fits go on from."""
         self.n_features_in_, self.n_scores_ = rows.shape[1], objective.n_outputs
@@ -305,20 +314,15 @@ class NetworkPart(BaseEstimator):
     def _run_epochs(self, trainer, X, objective, held_out, progress, start, stop):
         """Train epoch after epoch; return how many are done, and the best weights if any."""
         best, n_done = None, start
-        try:
-            for epoch in range(start, stop):
-                # A seed for each epoch: it draws the same numbers in a continued fit.
-                torch.manual_seed(self._seed + 2**31 * epoch)
-                trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
-                n_done, enough = epoch + 1, self._look(held_out, progress, epoch + 1)
-                if progress.kept() == n_done:
-                    best = copy.deepcopy(self._model.state_dict())
-                if enough:
-                    break
-        except KeyboardInterrupt:
-            if n_done == start:
-                raise
-            warn_of_interruption(n_done, progress.kept())
+        for epoch in range(start, stop):
+            # A seed for each epoch: it draws the same numbers in a continued fit.
+            torch.manual_seed(self._seed + 2**31 * epoch)
+            trainer.run_epoch(X, objective, epoch, max(stop, self.n_epochs))
+            n_done, enough = epoch + 1, self._look(held_out, progress, epoch + 1)
+            if progress.kept() == n_done:
+                best = copy.deepcopy(self._model.state_dict())
+            if enough:
+                break
         return n_done, best
 
     def _look(self, held_out, progress, n_done):

@@ -8,7 +8,6 @@ or ``DECAYS``.
 """
 
 import math
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -282,13 +281,3 @@ def choose_device(device: str) -> torch.device:
     if device == "cuda" and not has_gpu:
         raise ValueError("device must be 'cpu' or 'auto' where there is no GPU; got 'cuda'.")
     return torch.device("cuda" if has_gpu and device != "cpu" else "cpu")
-
-
-def warn_of_interruption(n_done: int, kept: int | None) -> None:
-    """Warn that a fit ended early, and say which weights it keeps."""
-    weights = "of the moment" if kept is None else f"of epoch {kept}"
-    warnings.warn(
-        f"Training was interrupted after {n_done} epochs; the weights are those {weights}.",
-        UserWarning,
-        stacklevel=5,
-    )

@@ -1,0 +1,137 @@
+"""A fit that fails leaves every ranker and every feature part as it was."""
+
+import numpy as np
+import pytest
+from example_rankers import ranking_data
+from sklearn.base import clone
+
+from treerank import TreeDirectRanker
+from treerank.all_or_nothing import all_or_nothing
+from treerank.clicks import ClickLog, ClickRelevance
+from treerank.feature_parts.registry import FEATURE_PARTS, make_feature_part
+from treerank.registry import RANKERS, ranker_class
+
+#: What makes a small and short ranker, of those that have such parameters.
+SMALL = {
+    "n_estimators": 3,
+    "n_epochs": 2,
+    "n_rounds": 3,
+    "n_iterations": 3,
+    "n_generations": 5,
+    "random_state": 0,
+}
+
+
+def small(estimator):
+    known = estimator.get_params()
+    return estimator.set_params(**{name: SMALL[name] for name in SMALL if name in known})
+
+
+def rankers():
+    """Return a small ranker of each class and of each feature part, by name."""
+    found = {name: ranker_class(name) for name in RANKERS if name not in ("ForestRanker",)}
+    found["NestedRanker"] = lambda: ranker_class("NestedRanker")(small(ranker_class("PRank")()))
+    made = {name: small(make()) for name, make in found.items()}
+    for name in FEATURE_PARTS:
+        made[f"TreeDirectRanker of {name}"] = TreeDirectRanker(
+            small(make_feature_part(name)), random_state=0
+        )
+    return made
+
+
+def stop(n_done, *_):
+    if n_done > 4 or n_done == 1:
+        raise KeyboardInterrupt
+
+
+X, Y, QID = ranking_data()
+#: Ways to fail, by what is said to ``fit``.
+FAILURES = {
+    "too few ids": {"qid": QID[:-1]},
+    "eval_set of one column": {"eval_set": (X[:, :1], Y, QID)},
+    "eval_set of one label": {"eval_set": (X[:, :3], np.zeros(len(Y)), QID)},
+    "interrupted": {"callbacks": [stop]},
+}
+
+
+def fail(ranker, failure):
+    """Fit to other columns, which fails; tell whether it did."""
+    given = {"qid": QID} | FAILURES[failure]
+    try:
+        ranker.fit(X[:, :3], Y, **given)
+    except (ValueError, KeyboardInterrupt):
+        return True
+    return False
+
+
+@pytest.mark.parametrize("name", rankers())
+def test_a_fit_that_fails_changes_no_ranker(name):
+    ranker = rankers()[name]
+    failures, fresh = list(FAILURES), dict(vars(ranker))
+    for failure in FAILURES:
+        if fail(ranker, failure):
+            assert vars(ranker) == fresh
+        else:
+            assert failure == "interrupted"  # it has no iterations
+            failures.remove(failure)
+    ranker.fit(X, Y, QID)
+    before, scores = dict(vars(ranker)), ranker.predict(X)
+    for failure in failures:
+        assert fail(ranker, failure)
+        assert all(vars(ranker)[each] is before[each] for each in before | vars(ranker))
+    np.testing.assert_array_equal(ranker.predict(X), scores)
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "histogram", "streaming", "mlp"])
+def test_a_continued_fit_that_fails_leaves_the_earlier_one(name):
+    part = small(make_feature_part(name))
+    ranker = TreeDirectRanker(part, warm_start=True, random_state=0).fit(X, Y, QID)
+    scores = ranker.predict(X)
+    ranker.set_params(**{f"feature_part__{_length(part)}": 9})
+    with pytest.raises(KeyboardInterrupt):
+        ranker.fit(X, Y, QID, eval_set=(X, Y, QID), callbacks=[stop])
+    np.testing.assert_array_equal(ranker.predict(X), scores)
+    again = ranker.fit(X, Y, QID).predict(X)
+    whole = clone(ranker).fit(X, Y, QID)
+    assert (np.abs(again - scores) > 0).any()
+    if name != "streaming":  # which adds trees with each fit
+        np.testing.assert_array_equal(again, whole.predict(X))
+
+
+def _length(part):
+    return "n_epochs" if "n_epochs" in part.get_params() else "n_estimators"
+
+
+def test_relevance_of_clicks_stays_as_it_was():
+    log = ClickLog.from_columns(
+        session=[1, 1, 2, 2], query=[1, 1, 1, 1], document=["a", "b", "b", "a"],
+        position=[1, 2, 1, 2], click=[0, 1, 1, 0],
+    )  # fmt: skip
+    relevance = ClickRelevance(random_state=0).fit(log, ([[0.0], [1.0]], [1, 1], ["a", "b"]))
+    before = dict(vars(relevance))
+    with pytest.raises(ValueError, match="features"):
+        relevance.fit(log, ([[0.0, 2.0]], [1], ["a"]))
+    assert vars(relevance) == before
+
+
+def test_what_is_no_error_is_kept():
+    class Adding:
+        @all_or_nothing
+        def fit(self, number):
+            self.number = number
+            return self
+
+    assert Adding().fit(2).number == 2
+
+
+@pytest.mark.parametrize("name", ["line", "ensemble", "chain"])
+def test_a_part_that_cannot_continue_is_refused_before_the_first_fit(name):
+    with pytest.raises(ValueError, match=r"warm_start must be False for feature_part="):
+        TreeDirectRanker(name, warm_start=True).fit(X, Y, QID)
+
+
+def test_a_part_of_another_class_is_not_continued():
+    ranker = TreeDirectRanker(small(make_feature_part("lightgbm")), warm_start=True)
+    ranker.fit(X, Y, QID).set_params(feature_part="histogram")
+    with pytest.raises(ValueError, match=r"must stay LightGBMTrees .* got .*warm_start=False"):
+        ranker.fit(X, Y, QID)
