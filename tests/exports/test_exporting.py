@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from drawn_forests import drawn_documents, drawn_forest
 
 from treerank import (
     MLP,
+    ForestRanker,
     HistogramTrees,
     LightGBMTrees,
     QueryGroups,
@@ -180,6 +182,18 @@ def test_missing_values_are_refused_with_feature_and_count_and_allowed_with_a_wa
     model = json.loads(path.read_text())["params"]
     assert model["isNullSameAsZero"] is False
     assert model["trees"][0]["root"]["missing"] in ("left", "right")
+
+
+def test_a_changed_order_is_not_hidden_by_other_differences():
+    forest = stump(0.0)
+    forest.values[:] = [[0.0], [1.0], [1.0 + 1e-9]]
+    X = np.array([[-1.0], [1.0], [np.nan]])
+    ranker = ForestRanker(replace(forest, missing_left=np.array([False, False, False])))
+    with (
+        pytest.warns(UserWarning, match="is missing in 1"),
+        pytest.raises(ValueError, match="changes the order of 1 pairs by rounding sums"),
+    ):
+        export(ranker, "m.json", format="opensearch-2", check=X, allow=["missing"])  # fmt: skip
 
 
 def test_what_may_differ_is_checked_and_what_cannot_differ_needs_no_check(data, tmp_path):

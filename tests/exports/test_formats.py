@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+import subprocess
 
 import lightgbm
 import numpy as np
@@ -12,6 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scoring_programs import added, compiled, onnx_scores
 
+from treerank import TreeDirectRanker
+from treerank.exports import write_feature_set
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS
 from treerank.forests.scoring import forest_scores
@@ -140,6 +143,14 @@ def evaluated_elastic(nodes, x):
     return node["leaf_value"]
 
 
+def lifted_elastic(model, x):
+    """Return the score of Elastic's learning to rank, less what lifts the least one to 0."""
+    trees = [tree["tree"]["tree_structure"] for tree in model["trained_models"]]
+    least = sum(min(node.get("leaf_value", np.inf) for node in nodes) for nodes in trees)
+    lift = max(-least, 0.0)
+    return float(np.float32(sum(evaluated_elastic(nodes, x) for nodes in trees) + lift)) - lift
+
+
 def evaluated_splits(node, x, missing):
     """Return the leaf of a document by the rules of OpenSearch's plugin."""
     while "leaf" not in node:
@@ -163,14 +174,7 @@ def evaluated_solr(node, x):
 
 #: The arithmetic of programs that are no test dependency, one document at a time.
 PROGRAMS = {
-    "elastic": lambda model, x: np.float64(
-        np.float32(
-            sum(
-                evaluated_elastic(tree["tree"]["tree_structure"], x)
-                for tree in model["trained_model"]["ensemble"]["trained_models"]
-            )
-        )
-    ),
+    "elastic": lambda model, x: lifted_elastic(model["trained_model"]["ensemble"], x),
     "opensearch": lambda model, x: added(evaluated_splits(tree, x, "side") for tree in model),
     "opensearch-2": lambda model, x: added(evaluated_splits(tree, x, "zero") for tree in model),
     "opensearch-3.2": lambda model, x: added(evaluated_splits(tree, x, "right") for tree in model),
@@ -178,7 +182,7 @@ PROGRAMS = {
         evaluated_solr(tree["root"], x) for tree in model["params"]["trees"]
     ),
     "solr-8": lambda model, x: added(
-        evaluated_solr(tree["root"], x) for tree in model["params"]["trees"]
+        evaluated_solr(tree["root"], np.nan_to_num(x)) for tree in model["params"]["trees"]
     ),
     "vespa": lambda model, x: sum(
         evaluated_vespa(tree["tree_structure"], x) for tree in model["tree_info"]
@@ -196,6 +200,57 @@ def test_the_arithmetic_of_other_programs_gives_the_scores_expected(format):
         model = json.loads(content)
         scores = [PROGRAMS[format](model, x) for x in X]
         np.testing.assert_array_equal(scores, conversion.scores(X)[1])
+
+
+def test_leaf_values_of_xgboost_are_weights_of_nodes_as_in_its_own_files():
+    forest = drawn_forest(np.random.default_rng(0), rule="single")
+    model = json.loads(written("xgboost", forest)[1])["learner"]["gradient_booster"]["model"]
+    for tree in model["trees"]:
+        is_leaf = np.array(tree["left_children"]) < 0
+        weights, conditions = np.array(tree["base_weights"]), np.array(tree["split_conditions"])
+        np.testing.assert_array_equal(weights, np.where(is_leaf, conditions, 0.0))
+
+
+@pytest.mark.parametrize("format", ["solr", "solr-8"])
+def test_a_model_of_solr_names_the_store_of_its_features(format, tmp_path):
+    ranker = TreeDirectRanker("line").fit([[1.0], [2.0]], [0, 1], [1, 1])
+    write_feature_set(ranker, tmp_path / "features.json", format=format)
+    (feature,) = json.loads((tmp_path / "features.json").read_text())
+    line, trees = LinearTerm(np.ones(1), np.zeros(1)), Terms(no_trees(1))
+    for terms in (trees, Terms(no_trees(1), line)):
+        model = json.loads(content_of(converted(format, terms, ["f0"], np.ones((1, 1)))))
+        assert model["store"] == feature["store"]
+
+
+@pytest.mark.parametrize(("format", "name"), [("lightgbm", ""), ("xgboost", "a[0]<b")])
+def test_names_that_an_engine_refuses_are_changed(format, name):
+    forest = drawn_forest(np.random.default_rng(0))
+    content = content_of(converted(format, Terms(forest), [name, *NAMES[1:]]))
+    if format == "lightgbm":
+        names = lightgbm.Booster(model_str=content.decode()).feature_name()
+    else:
+        xgboost = pytest.importorskip("xgboost")
+        booster = xgboost.Booster()
+        booster.load_model(bytearray(content))
+        names = booster.feature_names
+        booster.predict(xgboost.DMatrix(np.zeros((1, 4)), feature_names=names))
+    assert len(names) == 4
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
+def test_c_reads_no_column_that_there_is_not(tmp_path):
+    forest = drawn_forest(np.random.default_rng(0), n_trees=60, rule="exact")
+    (tmp_path / "model.c").write_bytes(written("c", forest)[1])
+    (tmp_path / "main.c").write_text(
+        "#include <stddef.h>\n"
+        "void treerank_score(const double *x, size_t n, double *scores);\n"
+        "int main(void) { double x[40] = {1, 2, 3, 4}, scores[10];\n"
+        "    treerank_score(x, 10, scores); return scores[0] != scores[0]; }\n"
+    )
+    flags = ["-std=c99", "-O0", "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error"]
+    files = [str(tmp_path / name) for name in ("model.c", "main.c", "model")]
+    subprocess.run(["gcc", *flags, *files[:2], "-o", files[2], "-lm"], check=True)
+    subprocess.run([files[2]], check=True)
 
 
 def evaluated_expression(text, x):

@@ -70,8 +70,9 @@ def drawn_forest(
             if rule is not None and feature == 3:
                 columns["threshold"][node] = 0.0
                 of_node[node] = len(sets)
-                sets.append(np.flatnonzero(random.random(40) < 0.3).astype(np.float64))
-                sets[-1] = sets[-1] if len(sets[-1]) else np.array([7.0])
+                share = random.choice([0.3 if zeros else 0.0, 0.3, 0.3])  # some sets are empty
+                sets.append(np.flatnonzero(random.random(40) < share).astype(np.float64))
+                sets[-1] = np.array([7.0]) if zeros and not len(sets[-1]) else sets[-1]
             columns["left"][node], columns["right"][node] = add(-1), add(-1)
             columns["missing_left"][node] = random.random() < 0.5
             leaves += [columns["left"][node], columns["right"][node]]

@@ -28,13 +28,18 @@ class Difference:
         Whether missing values or rounded numbers go to another side.
     feature : str
         Name of the feature.
-    n_documents : int
-        Number of these documents.
+    rows : ndarray of int
+        Numbers of these documents.
     """
 
     reason: str
     feature: str
-    n_documents: int
+    rows: np.ndarray
+
+    @property
+    def n_documents(self) -> int:
+        """Number of these documents."""
+        return len(self.rows)
 
     def __str__(self) -> str:
         """Return the difference as a clause."""
@@ -96,17 +101,18 @@ def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) ->
     rows, features = np.unique(np.concatenate([np.zeros((2, 0), int), *parts], axis=1), axis=1)
     found = []
     for feature in np.unique(features).tolist():
-        values = _column(X, feature)[rows[features == feature]]
-        n_missing = int((np.isnan(values) | (np.abs(values) <= forest.missing_up_to)).sum())
-        counts = {"missing": n_missing, "rounding": len(values) - n_missing}
-        found += [Difference(why, names[feature], n) for why, n in counts.items() if n]
+        own = rows[features == feature]
+        values = _column(X, feature)[own]
+        is_missing = np.isnan(values) | (np.abs(values) <= forest.missing_up_to)
+        parts = {"missing": own[is_missing], "rounding": own[~is_missing]}
+        found += [Difference(why, names[feature], part) for why, part in parts.items() if len(part)]
     return sorted(found, key=lambda difference: difference.reason)
 
 
 def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Difference]:
-    """Return in how many documents each of some features is missing."""
-    counts = {j: int(np.isnan(_column(X, j)).sum()) for j in features.tolist()}
-    return [Difference("missing", names[j], count) for j, count in counts.items() if count]
+    """Return in which documents each of some features is missing."""
+    rows = {j: np.flatnonzero(np.isnan(_column(X, j))) for j in features.tolist()}
+    return [Difference("missing", names[j], each) for j, each in rows.items() if len(each)]
 
 
 def _parted(forest, other, X, begin, parent, depth):

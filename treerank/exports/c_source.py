@@ -61,10 +61,11 @@ static int goes_left(const double *x, int32_t set) {{
     return is_missing ? set_keys[set] % 2 : is_in(value, set);
 }}
 """
-#: A split by category has no threshold, and its set in the place of a column.
-_BY_SET = """
-                    if (node->threshold != node->threshold)
-                        is_left = goes_left(rows[i], node->column);"""
+#: A split by category has the number of its set in the place of a column, as -1, -2 and so on.
+_IS_LEFT = "columns[i][node->column] <= node->threshold"
+_IS_LEFT_OR_IN_SET = f"""node->column < 0
+                        ? goes_left(rows[i], -1 - node->column)
+                        : {_IS_LEFT}"""
 _CODES = {"exact": "value", "truncated": "trunc(value)", "single": "floor((double)(float)value)"}
 _SCORE = """
 /* A key is twice a feature, plus 1 if missing values go left. The last column is that of leaves. */
@@ -97,7 +98,7 @@ void treerank_score(const double *x, size_t n, double *scores) {{
 #endif
                 for (int i = 0; i < N_TOGETHER; i++) {{
                     const node_t *node = nodes + at[i];
-                    int is_left = columns[i][node->column] <= node->threshold;{by_set}
+                    int is_left = {is_left};
                     at[i] = node->first + !is_left;
                 }}
             for (int i = 0; i < N_TOGETHER; i++) total[i] = {add};
@@ -132,9 +133,9 @@ def write_c(written: Written) -> Iterator[str]:
     is_missing = is_missing_code = "value != value"
     if forest.missing_up_to >= 0:
         is_missing = f"(value != value) | (fabs(value) <= {_double(forest.missing_up_to)})"
-    by_set = ""
+    is_left = _IS_LEFT
     if forest.categories is not None:
-        rule, by_set = forest.categories.rule, _BY_SET
+        rule, is_left = forest.categories.rule, _IS_LEFT_OR_IN_SET
         # Zeros are missing at splits by category under this rule only.
         missing = is_missing if rule == "single" else is_missing_code
         yield _SETS.format(code=_CODES[rule], is_missing=missing)
@@ -142,7 +143,7 @@ def write_c(written: Written) -> Iterator[str]:
     add = f"(float)({add})" if forest.sum_dtype == "float32" else add
     constant = _double(float(forest.constant[0]))
     adds = {"add": add, "line": _LINE if written.line is not None else ""}
-    yield _SCORE.format(is_missing=is_missing, by_set=by_set, constant=constant, **adds)
+    yield _SCORE.format(is_missing=is_missing, is_left=is_left, constant=constant, **adds)
 
 
 def _keys(forest: Forest) -> tuple[np.ndarray, np.ndarray]:
@@ -168,7 +169,7 @@ def _tables(written: Written) -> Iterator[str]:
     sets = forest.categories
     if sets is not None:
         nodes = np.flatnonzero(sets.of_node >= 0)
-        threshold[nodes], column[nodes] = np.nan, sets.of_node[nodes]
+        threshold[nodes], column[nodes] = 0.0, -1 - sets.of_node[nodes]
     yield from c_table("node_t nodes", threshold[order], first[order], column[order])
     yield from c_table("double values", forest.values[order, 0])
     yield from c_table("int32_t roots", place[forest.roots])

@@ -13,6 +13,7 @@ import numpy as np
 
 from treerank.exports.comparison import AT_MOST, Comparison
 from treerank.forests.forest import CategorySets, Forest
+from treerank.forests.joining import tree_of_node
 from treerank.forests.scoring import forest_scores
 
 Precision = Literal["float64", "float32"]
@@ -37,6 +38,9 @@ class Consumer:
         :class:`~treerank.forests.forest.CategorySets`; ``None`` if the program has no categories.
     missing_category : {"side", "right"}, default="side"
         Where missing values go at splits by category.
+    lifts_least : bool, default=False
+        Whether a constant is added before the score is rounded, so that the least score that the
+        trees could have is not below 0. Reports are on the scores without it.
     zero_up_to : float, default=-1
         Numbers up to this magnitude are missing, if zeros are missing in the forest; -1 if the
         program knows no such forests.
@@ -49,6 +53,7 @@ class Consumer:
     score_dtype: Precision = "float64"
     categories: Literal["exact", "truncated", "single"] | None = None
     missing_category: Literal["side", "right"] = "side"
+    lifts_least: bool = False
     zero_up_to: float = -1.0
 
     def rounded(self, forest: Forest) -> Forest:
@@ -97,7 +102,16 @@ class Consumer:
     def scores(self, evaluated: Forest, X: np.ndarray) -> np.ndarray:
         """Return the scores of the program."""
         scores = forest_scores(evaluated, X)[:, 0]
-        return scores.astype(self.score_dtype).astype(np.float64)
+        added = max(0.0, -_least_score(evaluated)) if self.lifts_least else 0.0
+        return (scores + added).astype(self.score_dtype).astype(np.float64) - added
 
     def _read_sets(self, sets: CategorySets) -> CategorySets:
         return replace(sets, rule=self.categories or sets.rule)
+
+
+def _least_score(forest: Forest) -> float:
+    """Return the sum of the least leaves of all trees."""
+    least = np.full(forest.n_trees, np.inf)
+    leaves = forest.is_leaf
+    np.minimum.at(least, tree_of_node(forest)[leaves], forest.values[leaves, 0])
+    return float(least.sum())

@@ -16,7 +16,7 @@ from treerank.exports.consumer import Consumer
 from treerank.exports.format import Format, LineFile
 from treerank.exports.formats import format_named
 from treerank.exports.written import Written
-from treerank.forests.folding import with_constant_tree
+from treerank.forests.folding import with_constant_tree, without_empty_sets
 from treerank.forests.forest import Forest
 from treerank.terms.linear import LinearTerm
 from treerank.terms.terms import Terms
@@ -171,6 +171,8 @@ def _forest_conversion(
 ) -> ForestConversion:
     forest, others = terms.forest, (terms.line, terms.networks)
     consumer = target.consumer_of(forest)
+    if consumer is not None:
+        forest = without_empty_sets(forest)
     _check_can_say(name, target, consumer, forest)
     if consumer is None:
         written = Written(forest, forest.threshold, names, *others)
@@ -189,6 +191,11 @@ def _check_can_say(name: str, target: Format, consumer: Consumer | None, forest:
     if consumer is not None and consumer.categories is None and forest.categories is not None:
         feature = int(forest.feature[np.argmax(forest.categories.of_node >= 0)])
         raise ValueError(f"format {name!r} has no categories; got some in column {feature}.")
+    sets = forest.categories
+    if consumer is not None and sets is not None:
+        sizes = np.diff(sets.starts)[sets.of_node[sets.of_node >= 0]]
+        if not sizes.all():
+            raise ValueError(f"format {name!r} has no empty sets where zeros are missing values.")
     if target.whole_codes and forest.categories is not None:
         codes = forest.categories.codes
         wrong = codes[(codes != np.trunc(codes)) | (codes < 0) | (codes >= _MOST_CODES)]

@@ -1,7 +1,8 @@
 """Elastic's own learning to rank: the definition of a trained model, an ensemble of trees in JSON.
 
 Elasticsearch takes the scores of queries, which are floats, as values, and compares and adds
-doubles. The score of a document is a float.
+doubles. The score of a document is a float, to which learning to rank adds a constant first, so
+that none is below 0.
 """
 
 import json
@@ -38,4 +39,6 @@ def _nodes(tree: WrittenTree) -> str:
     )
 
 
-ELASTIC = Format(write_elastic, Consumer(AT_MOST_OF_SINGLE, score_dtype="float32"))
+ELASTIC = Format(
+    write_elastic, Consumer(AT_MOST_OF_SINGLE, score_dtype="float32", lifts_least=True)
+)

@@ -18,7 +18,7 @@ from treerank.exports.conversion import Conversion, converted
 from treerank.exports.folding import folded_inputs
 from treerank.exports.formats import format_named
 from treerank.exports.inputs import columns_of
-from treerank.exports.report import ExportReport, compare_scores
+from treerank.exports.report import ExportReport, compare_scores, count_changed_pairs
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import (
     check_fitted,
@@ -153,7 +153,8 @@ def _compared(
         unchecked = "may score some documents differently, so check must be given"
         return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
     X, scores, y, groups = documents
-    report = compare_scores(format, scores, conversion.scores(X)[1], y, groups)
+    others = conversion.scores(X)[1]
+    report = compare_scores(format, scores, others, y, groups)
     found, obstacles = conversion.differences(X), {}
     for reason in ("missing", "rounding"):
         clauses = [str(difference) for difference in found if difference.reason == reason]
@@ -161,7 +162,8 @@ def _compared(
             more = f" and {len(clauses) - 5} more features" if len(clauses) > 5 else ""
             listed = "; ".join(clauses[:5]) + more
             obstacles[reason] = f"differs: {listed} of {report.n_documents} documents"
-    if report.n_changed_pairs and not obstacles:
-        changed = f"changes the order of {report.n_changed_pairs} pairs by rounding sums"
-        obstacles["order"] = changed
+    alike = np.delete(np.arange(len(scores)), [row for each in found for row in each.rows])
+    n_changed = count_changed_pairs(scores[alike], others[alike], groups.among(alike))
+    if n_changed:
+        obstacles["order"] = f"changes the order of {n_changed} pairs by rounding sums"
     return report, obstacles

@@ -10,10 +10,9 @@ from typing import Any
 
 from treerank.checks import check_choice
 from treerank.exports.exporting import feature_names, terms_of
+from treerank.exports.solr import NAME
 from treerank.files.replaced import replaced_file
 from treerank.inputs.documents import check_fitted
-
-NAME = "treerank"
 
 
 def _solr(names: list[str], by_trees: bool) -> Any:

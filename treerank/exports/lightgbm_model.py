@@ -139,7 +139,8 @@ def _infos(written: Written) -> list[str]:
 
 def _name(name: str) -> str:
     """Return a name without what LightGBM does not allow in names."""
-    return "".join("_" if char in ' ,:[]{}"' or not char.isprintable() else char for char in name)
+    kept = ("_" if char in ' ,:[]{}"' or not char.isprintable() else char for char in name)
+    return "".join(kept) or "_"
 
 
 LIGHTGBM = Format(

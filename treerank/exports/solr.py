@@ -1,7 +1,7 @@
 """Solr: trees and lines as models of its learning to rank, JSON documents.
 
 Solr reads values, thresholds and leaves as floats, and goes left if ``value <= threshold + 1e-6``.
-From 9.2 on, missing values go to the side that each split names; before, Solr had none. It has no
+From 9.2 on, missing values go to the side that each split names; before, they are 0. It has no
 categories. Of a line, features are shifted by a ``StandardNormalizer``. Solr adds one product after
 the other, and takes a missing value as 0.
 """
@@ -20,6 +20,8 @@ from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written, WrittenTree
 from treerank.terms.linear import LinearTerm
 
+#: Name of the model, and of the store of its features.
+NAME = "treerank"
 _PACKAGE = "org.apache.solr.ltr"
 
 
@@ -39,7 +41,8 @@ def _model(written: Written, sides: list[str], params: dict[str, Any]) -> dict[s
     trees = (f'{{"weight": "1", "root": {_root(tree, names, sides)}}}' for tree in written.trees())
     return {
         "class": f"{_PACKAGE}.model.MultipleAdditiveTreesModel",
-        "name": "treerank",
+        "name": NAME,
+        "store": NAME,
         "features": [{"name": name} for name in written.names],
         "params": params | {"trees": trees},
     }
@@ -66,8 +69,8 @@ def write_line(line: LinearTerm, names: list[str]) -> str:
         for name, center in zip(chosen, centers, strict=True)
     ]
     weights = dict(zip(chosen, line.coef[kept].tolist(), strict=True))
-    whole = {"class": f"{_PACKAGE}.model.LinearModel", "name": "treerank", "features": features}
-    return json.dumps(whole | {"params": {"weights": weights}})
+    whole = {"class": f"{_PACKAGE}.model.LinearModel", "name": NAME, "store": NAME}
+    return json.dumps(whole | {"features": features, "params": {"weights": weights}})
 
 
 def line_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
@@ -82,4 +85,4 @@ def line_scores(line: LinearTerm, X: np.ndarray) -> np.ndarray:
 _LINE = LineFile(write_line, line_scores)
 _consumer = partial(Consumer, AT_MOST_WITH_SLACK, leaf_dtype="float32", sum_dtype="float32")
 SOLR = Format(write_solr, _consumer(missing="side"), max_depth=200, line_alone=_LINE)
-SOLR_8 = Format(write_solr_8, _consumer(missing="right"), max_depth=200, line_alone=_LINE)
+SOLR_8 = Format(write_solr_8, _consumer(missing="zero"), max_depth=200, line_alone=_LINE)

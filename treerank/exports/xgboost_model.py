@@ -31,7 +31,7 @@ def write_xgboost(written: Written) -> Iterator[str]:
     }
     learner = {
         "attributes": {},
-        "feature_names": list(written.names),
+        "feature_names": [_name(name) for name in written.names],
         "feature_types": _types(written),
         "gradient_booster": {"model": model, "name": "gbtree"},
         "learner_model_param": {
@@ -83,10 +83,11 @@ def _tree(written: Written, number: int, nodes: np.ndarray, place: np.ndarray) -
     conditions = np.where(is_leaf, forest.values[nodes, 0], written.thresholds[nodes])
     own_sets = [written.sets[node] for node in nodes[by_set].tolist()]
     sizes = np.array([len(codes) for codes in own_sets], dtype=np.int64)
+    leaf_values = np.where(is_leaf, forest.values[nodes, 0], 0.0).astype(np.float32)
     zeros = np.zeros(len(nodes), dtype=np.float32)
     codes = [code for own in own_sets for code in own]
     return {
-        "base_weights": zeros,
+        "base_weights": leaf_values,  # which some readers of these files add up
         "categories": np.array(codes, dtype=np.int32),
         "categories_nodes": np.flatnonzero(by_set).astype(np.int32),
         "categories_segments": np.cumsum(sizes) - sizes,
@@ -108,6 +109,11 @@ def _tree(written: Written, number: int, nodes: np.ndarray, place: np.ndarray) -
             "size_leaf_vector": "1",
         },
     }
+
+
+def _name(name: str) -> str:
+    """Return a name without what XGBoost does not allow in names."""
+    return "".join("_" if char in "[]<" else char for char in name)
 
 
 def _types(written: Written) -> list[str]:

@@ -41,6 +41,28 @@ def folded(forest: Forest, weight: np.ndarray) -> Forest:
     )
 
 
+def without_empty_sets(forest: Forest) -> Forest:
+    """Return a forest in which splits by a set without codes are splits by number.
+
+    Only missing values go left there, so the threshold is below all numbers. Many programs do not
+    read a set without codes. A split stays where zeros would then go left, too.
+    """
+    sets = forest.categories
+    if sets is None:
+        return forest
+    is_empty = np.append(np.diff(sets.starts) == 0, False)[sets.of_node]
+    if forest.missing_up_to >= 0 and sets.rule != "single":
+        is_empty &= ~forest.missing_left  # zeros are missing at splits by number alone
+    if not is_empty.any():
+        return forest
+    of_node = np.where(is_empty, np.int32(-1), sets.of_node)
+    return replace(
+        forest,
+        threshold=np.where(is_empty, -np.inf, forest.threshold),
+        categories=replace(sets, of_node=of_node) if (of_node >= 0).any() else None,
+    )
+
+
 def with_constant_tree(forest: Forest, *, always: bool = False) -> Forest:
     """Return a forest of one output whose constant is 0, and a first tree of one leaf if needed.
 
