@@ -32,27 +32,23 @@ for engine in ("opensearch", "solr"):
 # %%
 # Features and upload
 # -------------------
-# A draft of the feature set has the names of the model. Replace the templates by your queries.
-# Solr takes both files as they are. OpenSearch takes the model inside of a request.
+# With a name, the file is the whole request, which ``curl --json @shop.json`` sends to the path
+# that is printed. A draft of the features has the names of the model: replace the templates by
+# your queries.
 
+for engine in ("opensearch", "elastic", "solr"):
+    file = folder / f"{engine}_shop.json"
+    print(export(ranker, file, format=engine, check=(X, y, qid), name="shop"))
 for engine in ("opensearch", "solr"):
-    write_feature_set(ranker, folder / f"{engine}_features.json", format=engine)
-definition = (folder / "opensearch.json").read_text()
-request = {
-    "model": {
-        "name": "treerank",
-        "model": {"type": "model/xgboost+json", "definition": definition},
-    }
-}
-print(f"POST _ltr/_featureset/treerank/_createmodel with {len(json.dumps(request))} bytes")
+    write_feature_set(ranker, folder / f"{engine}_features.json", format=engine, name="shop")
 store = json.loads((folder / "solr_features.json").read_text())
 assert [feature["name"] for feature in store] == [f"f{i}" for i in range(20)]
 
 # %%
 # What an engine cannot do
 # ------------------------
-# Solr 8 has no missing values. A model that needs them is refused, with the features and counts.
-# From 9.2 on, splits say where missing values go.
+# Solr 8 takes missing values as 0. A model that needs them is refused, with the features and
+# counts. From 9.2 on, splits say where missing values go.
 
 X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
 ranker = TreeDirectRanker(trees, random_state=0).fit(X, y, qid)

@@ -22,11 +22,12 @@ from treerank import (
     write_letor,
 )
 from treerank.baselines import SortNet
-from treerank.exports import export
+from treerank.exports import export, write_feature_set
 from treerank.exports.adaptation import find_differences
 from treerank.exports.conversion import converted
 from treerank.exports.formats import FORMATS, format_named
 from treerank.exports.report import compare_scores
+from treerank.exports.uploads import FEATURE_SETS, UPLOADS
 from treerank.forests.folding import with_constant_tree
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_leaves, forest_scores
@@ -271,3 +272,50 @@ def test_names_of_columns_are_the_names_of_features(data, tmp_path):
     model = json.loads(path.read_text())
     assert model["features"][3] == {"name": "price 3"}
     assert f"price {model['params']['trees'][0]['root']['feature'].split()[1]}" in frame
+
+
+@pytest.mark.parametrize("format", UPLOADS)
+def test_a_name_makes_the_file_the_request_that_uploads_the_model(format, ranker, data, tmp_path):
+    path, alone = tmp_path / "request.json", tmp_path / "model"
+    export(ranker, alone, format=format, check=data)
+    report = export(ranker, path, format=format, check=data, name="shop-1")
+    assert report.upload == UPLOADS[format].model.format(name="shop-1")
+    assert str(report).endswith(f"Send the file by {report.upload}.")
+    body, names = json.loads(path.read_text()), [f"f{i}" for i in range(10)]
+    if format.startswith("solr"):
+        assert body == json.loads(alone.read_text()) | {"name": "shop-1", "store": "shop-1"}
+    elif format == "elastic":
+        assert body["definition"] == json.loads(alone.read_text())
+        assert body["input"]["field_names"] == names
+        extractors = body["inference_config"]["learning_to_rank"]["feature_extractors"]
+        assert [each["query_extractor"]["feature_name"] for each in extractors] == names
+    else:
+        kind = "model/ranklib" if format == "ranklib" else "model/xgboost+json"
+        model = {"type": kind, "definition": alone.read_text()}
+        assert body == {"model": {"name": "shop-1", "model": model}}
+
+
+def test_features_have_the_name_of_the_model(data, tmp_path):
+    ranker = TreeDirectRanker("line").fit(*data)
+    export(ranker, tmp_path / "m", format="opensearch", check=data, name="shop")
+    assert json.loads((tmp_path / "m").read_text())["model"]["model"]["type"] == "model/linear"
+    for format in FEATURE_SETS:
+        write_feature_set(ranker, tmp_path / "f", format=format, name="shop")
+        features = json.loads((tmp_path / "f").read_text())
+        named = features[0]["store"] if "solr" in format else features["featureset"]["name"]
+        assert named == "shop"
+
+
+@pytest.mark.parametrize(
+    ("format", "name", "message"),
+    [
+        ("onnx", "shop", "name must be None for format 'onnx', whose program has no names"),
+        ("solr", "my shop/1", "name must be small letters, .*; got 'my shop/1'"),
+        ("solr", "", "name must be small letters"),
+    ],
+)
+def test_names_are_refused_where_there_are_none_and_where_no_path_takes_them(
+    format, name, message, ranker, tmp_path
+):
+    with pytest.raises(ValueError, match=message):
+        export(ranker, tmp_path / "m", format=format, name=name)

@@ -22,8 +22,10 @@ from treerank.cli.options import (
 )
 from treerank.exports.exporting import REASONS, check_reason
 from treerank.exports.exporting import export as export_ranker
-from treerank.exports.feature_sets import FEATURE_SETS, write_feature_set
+from treerank.exports.feature_sets import write_feature_set
 from treerank.exports.formats import FORMATS
+from treerank.exports.solr import NAME
+from treerank.exports.uploads import FEATURE_SETS
 
 
 def export(
@@ -45,6 +47,10 @@ def export(
     features: Annotated[
         Path | None,
         typer.Option(help=f"Also write a draft of the feature set; for {', '.join(FEATURE_SETS)}."),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Name in a search engine; the file is then the request that uploads it."),
     ] = None,
     label: Label = None,
     query: Query = None,
@@ -69,7 +75,8 @@ def export(
     if check is not None:
         columns = given(label=label, query=query)
         documents = tuple(read_for(ranker, reporter, check, sparse=sparse, **columns))
-    report = export_ranker(ranker, output, format=format, check=documents, allow=allow or ())
+    allowed = allow or ()
+    report = export_ranker(ranker, output, format=format, check=documents, allow=allowed, name=name)
     if features is not None:
-        write_feature_set(ranker, features, format=format)
+        write_feature_set(ranker, features, format=format, name=name or NAME)
     typer.echo(str(report))

@@ -104,15 +104,15 @@ def find_differences(forest: Forest, other: Forest, X: Any, names: list[str]) ->
         own = rows[features == feature]
         values = _column(X, feature)[own]
         is_missing = np.isnan(values) | (np.abs(values) <= forest.missing_up_to)
-        parts = {"missing": own[is_missing], "rounding": own[~is_missing]}
-        found += [Difference(why, names[feature], part) for why, part in parts.items() if len(part)]
+        by_reason = {"missing": own[is_missing], "rounding": own[~is_missing]}
+        found += [Difference(why, names[feature], r) for why, r in by_reason.items() if len(r)]
     return sorted(found, key=lambda difference: difference.reason)
 
 
 def find_missing(features: np.ndarray, X: Any, names: list[str]) -> list[Difference]:
     """Return in which documents each of some features is missing."""
-    rows = {j: np.flatnonzero(np.isnan(_column(X, j))) for j in features.tolist()}
-    return [Difference("missing", names[j], each) for j, each in rows.items() if len(each)]
+    missing = {j: np.flatnonzero(np.isnan(_column(X, j))) for j in features.tolist()}
+    return [Difference("missing", names[j], rows) for j, rows in missing.items() if len(rows)]
 
 
 def _parted(forest, other, X, begin, parent, depth):

@@ -5,7 +5,9 @@ documents of ``check`` are scored in its way before the file is written, and a m
 score differently is refused, with the reason.
 """
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,6 +21,7 @@ from treerank.exports.folding import folded_inputs
 from treerank.exports.formats import format_named
 from treerank.exports.inputs import columns_of
 from treerank.exports.report import ExportReport, compare_scores, count_changed_pairs
+from treerank.exports.uploads import UPLOADS, request_of
 from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import (
     check_fitted,
@@ -42,6 +45,7 @@ def export(
     format: str,
     check: Any = None,
     allow: Collection[str] = (),
+    name: str | None = None,
 ) -> ExportReport:
     """Write a fitted ranker in the format of another program.
 
@@ -62,6 +66,11 @@ def export(
         Differences that are warned of instead of refused: documents with missing values, values
         that are rounded over a threshold, pairs of documents that change their order since sums
         are rounded, and a model that was not checked.
+    name : str, default=None
+        Name of the model in a search engine. Then the file is the whole body of the request that
+        uploads it, and ``upload`` of the report says where it goes. Of "elastic", the queries for
+        features in it are drafts. :func:`~treerank.exports.feature_sets.write_feature_set` drafts
+        those of the other engines.
 
     Returns
     -------
@@ -78,9 +87,19 @@ def export(
     ...     report = export(ranker, folder + "/model.json", format="solr", check=(X, y, qid))
     >>> report.n_changed_pairs
     0
+
+    A request with the model, which ``curl --json @model.json URL/_ltr/...`` sends:
+
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     report = export(
+    ...         ranker, folder + "/model.json", format="opensearch", check=X, name="shop"
+    ...     )
+    >>> report.upload
+    'POST _ltr/_featureset/shop/_createmodel'
     """
     check_fitted("ranker", ranker)
     format_named(format)
+    _check_name(format, name)
     check_sequence("allow", allow)
     for reason in allow:
         check_reason(reason)
@@ -88,15 +107,36 @@ def export(
     with naming("check"):
         documents = None if check is None else _documents(ranker, check)
     X = None if documents is None else documents.X
-    conversion = converted(format, terms_of(ranker), feature_names(ranker), X)
+    names = feature_names(ranker)
+    conversion = converted(format, terms_of(ranker), names, X)
     report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
         if reason not in allow:
             raise ValueError(f"format {format!r} {obstacle}; allow={reason!r} accepts this.")
         warn_user(f"Format {format!r} {obstacle}.")
+    pieces: Iterable[bytes] = conversion.pieces()
+    if name is not None:
+        pieces = [request_of(format, b"".join(pieces), names, name)]
+        report = replace(report, upload=UPLOADS[format].model.format(name=name))
     with replaced_file(path) as file:
-        file.writelines(conversion.pieces())
+        file.writelines(pieces)
     return report
+
+
+def _check_name(format: str, name: str | None) -> None:
+    """Refuse a name for a program without names of models, and one that no path takes."""
+    if name is None:
+        return
+    if format not in UPLOADS:
+        raise ValueError(
+            f"name must be None for format {format!r}, whose program has no names of models; "
+            f"got {name!r}. These have: {', '.join(UPLOADS)}."
+        )
+    if not isinstance(name, str) or not re.fullmatch(r"[a-z0-9][a-z0-9_.-]*", name):
+        raise ValueError(
+            "name must be small letters, digits, '_', '-' and '.', and start with a letter or "
+            f"digit; got {name!r}."
+        )
 
 
 def check_reason(reason: str) -> None:

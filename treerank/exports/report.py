@@ -27,6 +27,8 @@ class ExportReport:
         Pairs of documents of one query whose order changes; ties are an order of their own.
     ndcg, ndcg_of_program : float or None
         NDCG@10 of the ranker and of the program, given labels.
+    upload : str or None
+        Verb and path of the request whose body was written, given a name.
 
     Examples
     --------
@@ -41,9 +43,14 @@ class ExportReport:
     n_changed_pairs: int = 0
     ndcg: float | None = None
     ndcg_of_program: float | None = None
+    upload: str | None = None
 
     def __str__(self) -> str:
-        """Return the report in one sentence."""
+        """Return the report in a sentence, and one more on the upload."""
+        upload = f" Send the file by {self.upload}." if self.upload else ""
+        return self._compared() + upload
+
+    def _compared(self) -> str:
         if self.n_documents == 0:
             return f"{self.format}: no documents were checked."
         quality = "" if self.ndcg is None else (

@@ -1,0 +1,116 @@
+"""Uploads: what a search engine is sent with a model: its name, its features, and the request.
+
+A model and the store or set of its features have the same name. Each feature is drafted as the
+value of a field of its own name; one that depends on the query has to be written by hand.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+
+class Upload(NamedTuple):
+    """How a search engine is sent a model and its features.
+
+    Attributes
+    ----------
+    model, features : str
+        Verb and path of both requests, with a place for the name; "" if features come with models.
+    body : callable
+        ``body(content, names, name)`` is the request of a model, given the content of its file and
+        the names of its features.
+    draft : callable or None
+        ``draft(names, name, by_trees)`` is the request of the features.
+    """
+
+    model: str
+    features: str
+    body: Callable[[str, list[str], str], Any]
+    draft: Callable[[list[str], str, bool], Any] | None
+
+
+def _value_of(field: str) -> dict[str, Any]:
+    """Return the query whose score is the value of a field; documents without it do not match."""
+    return {
+        "function_score": {
+            "query": {"exists": {"field": field}},
+            "field_value_factor": {"field": field},
+            "boost_mode": "replace",
+        }
+    }
+
+
+def _plugin_features(names: list[str], name: str, by_trees: bool) -> Any:
+    """Documents without the field do not match, so that the feature is missing."""
+    features = [
+        {"name": each, "params": [], "template_language": "mustache", "template": _value_of(each)}
+        for each in names
+    ]
+    return {"featureset": {"name": name, "features": features}}
+
+
+def _plugin_model(content: str, names: list[str], name: str, kind: str | None = None) -> Any:
+    """A line is a mapping from features to factors, and trees are a list."""
+    kind = kind or ("model/linear" if content.startswith("{") else "model/xgboost+json")
+    return {"model": {"name": name, "model": {"type": kind, "definition": content}}}
+
+
+def _ranklib_model(content: str, names: list[str], name: str) -> Any:
+    return _plugin_model(content, names, name, "model/ranklib")
+
+
+def _solr_8_features(names: list[str], name: str, by_trees: bool) -> Any:
+    kind = "org.apache.solr.ltr.feature.FieldValueFeature"
+    return [
+        {"store": name, "name": each, "class": kind, "params": {"field": each}} for each in names
+    ]
+
+
+def _solr_features(names: list[str], name: str, by_trees: bool) -> Any:
+    """Documents without the field have a missing value, if the model has trees to take it."""
+    features = _solr_8_features(names, name, by_trees)
+    for feature in features if by_trees else []:
+        feature["params"]["defaultValue"] = "NaN"
+    return features
+
+
+def _solr_model(content: str, names: list[str], name: str) -> Any:
+    return json.loads(content) | {"name": name, "store": name}
+
+
+def _elastic_model(content: str, names: list[str], name: str) -> Any:
+    extractors = [
+        {"query_extractor": {"feature_name": each, "query": _value_of(each)}} for each in names
+    ]
+    return {
+        "input": {"field_names": names},
+        "inference_config": {"learning_to_rank": {"feature_extractors": extractors}},
+        "definition": json.loads(content),
+    }
+
+
+_CREATE, _SET = "POST _ltr/_featureset/{name}/_createmodel", "PUT _ltr/_featureset/{name}"
+_PLUGIN = Upload(_CREATE, _SET, _plugin_model, _plugin_features)
+_STORES = "PUT solr/COLLECTION/schema/model-store", "PUT solr/COLLECTION/schema/feature-store"
+#: By format.
+UPLOADS = {
+    "elastic": Upload("PUT _ml/trained_models/{name}", "", _elastic_model, None),
+    **dict.fromkeys(("elasticsearch", "elasticsearch-2023"), _PLUGIN),
+    **dict.fromkeys(("opensearch", "opensearch-2", "opensearch-3.2"), _PLUGIN),
+    "ranklib": Upload(_CREATE, _SET, _ranklib_model, _plugin_features),
+    "solr": Upload(*_STORES, _solr_model, _solr_features),
+    "solr-8": Upload(*_STORES, _solr_model, _solr_8_features),
+}
+#: Formats whose features are written apart.
+FEATURE_SETS = [format for format, upload in UPLOADS.items() if upload.draft is not None]
+
+
+def request_of(format: str, content: bytes, names: list[str], name: str) -> bytes:
+    """Return the body of the request that uploads a model.
+
+    Examples
+    --------
+    >>> request_of("opensearch", b'{"price": 2.0}', ["price"], "shop")[:50]
+    b'{"model": {"name": "shop", "model": {"type": "mode'
+    """
+    return json.dumps(UPLOADS[format].body(content.decode(), names, name)).encode()
