@@ -288,19 +288,24 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     --------
     >>> as_numbers("y", [1, None])
     array([ 1., nan])
-    >>> as_numbers("y", ["good", "bad"])
+    >>> as_numbers("y", ["1", "0"])
     Traceback (most recent call last):
     ...
-    TypeError: y must be numbers; got ['good', 'bad'].
+    TypeError: y must be numbers; got ['1', '0'].
     """
     refuse_masked(name, values)
     try:
         found = np.asarray(values)
-        if found.dtype.kind not in "cmM":
+        if found.dtype.kind not in "cmMSU" and not _holds_text(found):
             return np.asarray(found, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):  # refused below
         pass
     raise TypeError(f"{name} must be numbers; got {shown(values)}.")
+
+
+def _holds_text(values: np.ndarray) -> bool:
+    """Tell whether any object is text, which NumPy would read as a number if it is one."""
+    return values.dtype == object and any(isinstance(each, str | bytes) for each in values.flat)
 
 
 def refuse_masked(name: str, values: Any) -> None:

@@ -100,3 +100,12 @@ def test_predict_and_compare_look_at_no_queries():
 def test_the_permutation_importance_of_scikit_learn_warns():
     with pytest.warns(UserWarning, match=MESSAGE.format(60)):
         permutation_importance(fitted("TreeDirectRanker"), X, Y, n_repeats=1, random_state=0)
+
+
+def test_a_fit_of_one_query_of_many_documents_warns():
+    many = np.tile(X, (20, 1)), np.tile(Y, 20)
+    ranker = clone(KINDS["TreeDirectRanker"])
+    with pytest.warns(UserWarning, match="qid is None, so all 1200 documents are taken") as seen:
+        ranker.fit(*many)
+    assert seen[0].filename == __file__
+    ranker.fit(*many, np.zeros(1200))

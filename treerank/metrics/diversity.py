@@ -9,12 +9,14 @@ Of equal scores, the earlier row stands above. Values are those of TREC's progra
 are in the order of the ids of documents: the best ranking takes the last of equal documents.
 """
 
+from typing import Annotated
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, shown
+from treerank.checks import check_column, check_count, shown
 from treerank.inputs.grouping import QueryGroups
-from treerank.parameters import Count, Probability, check_arguments
+from treerank.parameters import Count, Probability, Rule, check_arguments
 
 
 @check_arguments
@@ -76,7 +78,7 @@ def err_ia(
     scores: ArrayLike,
     qid: ArrayLike | None = None,
     *,
-    k: Count | None = None,
+    k: Annotated[int, Rule(check_count, at_most=10**6)] | None = None,
     alpha: Probability = 0.5,
 ) -> np.ndarray:
     r"""Return the intent-aware expected reciprocal rank: :math:`\sum_i g_i / i`, divided.
@@ -87,7 +89,7 @@ def err_ia(
     Parameters
     ----------
     aspects, scores, qid, k, alpha
-        As in :func:`alpha_ndcg`.
+        As in :func:`alpha_ndcg`; ``k`` is at most 1,000,000.
 
     Returns
     -------

@@ -18,7 +18,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_number, shown
+from treerank.checks import check_count, check_number, shown, warn_user
 from treerank.files.states import Rule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
@@ -40,6 +40,9 @@ from treerank.rankers.reading import read_eval_set, read_training_set
 from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team
+
+#: A query of so many documents is rare.
+_MANY = 1000
 
 
 class Ranker(Scored):
@@ -180,6 +183,7 @@ class Ranker(Scored):
         by_row = {"sample_weight": sample_weight, "query_weight": query_weight}
         by_row["position"] = position
         data = training_set(X, y, qid, **by_row, given_pairs=given_pairs, labels=labels)
+        _warn_without_qid(qid, len(data.y))
         del y, qid, labels, by_row  # of many rows they are large
         self.propensities_ = None
         if data.position is not None:
@@ -313,3 +317,12 @@ class Ranker(Scored):
         tags.target_tags.required = True
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _warn_without_qid(qid: Any, n_documents: int) -> None:
+    """Warn of one query of many documents: mostly, ``qid`` was forgotten."""
+    if qid is None and n_documents >= _MANY:
+        warn_user(
+            f"qid is None, so all {n_documents} documents are taken for one query. Pass qid, the "
+            "query of each document; qid=np.zeros(len(y)) says that there is a single one."
+        )
