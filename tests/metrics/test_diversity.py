@@ -38,7 +38,7 @@ def test_wrong_aspects_and_settings_are_named(measure):
         measure([[1], [0]], [0.1, 0.2], alpha=2)
     with pytest.raises(ValueError, match="k must be"):
         measure([[1], [0]], [0.1, 0.2], k=0)
-    with pytest.raises(ValueError, match="k must be .* 1000000"):
+    with pytest.raises(ValueError, match=r"k must be .* 1000000"):
         err_ia([[1], [0]], [0.1, 0.2], k=10**12)
 
 

@@ -16,8 +16,8 @@ from treerank.cli.console import Reporter, print_table
 from treerank.cli.options import Quiet, RandomState
 from treerank.cli.trees import make_trees, tree_parameters
 from treerank.datasets.web_search import make_web_search
-from treerank.metrics.average_precision import AveragePrecision
 from treerank.metrics.ndcg import NDCG
+from treerank.metrics.threshold_metrics import AveragePrecision
 from treerank.numerics.threads import threads_allowed
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 

@@ -5,7 +5,6 @@ Call a metric with labels, scores and query ids: ``NDCG(k=10)(y, scores, qid)``,
 (see :mod:`treerank.metrics.base`) and list it in :data:`treerank.metrics.registry.METRICS`.
 """
 
-from treerank.metrics.average_precision import AveragePrecision
 from treerank.metrics.base import Metric, PreparedMetric
 from treerank.metrics.conventions import CONVENTIONS, with_convention
 from treerank.metrics.diversity import alpha_ndcg, err_ia
@@ -14,14 +13,17 @@ from treerank.metrics.exposure import exposure_by_group
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
-from treerank.metrics.precision import Precision
 from treerank.metrics.rank_biased_precision import RankBiasedPrecision
-from treerank.metrics.recall import Recall
-from treerank.metrics.reciprocal_rank import ReciprocalRank
 from treerank.metrics.registry import METRICS, get_metric
 from treerank.metrics.scorer import RankingScorer, make_ranking_scorer
-from treerank.metrics.success import Success
-from treerank.metrics.threshold_metric import ThresholdMetric
+from treerank.metrics.threshold_metrics import (
+    AveragePrecision,
+    Precision,
+    Recall,
+    ReciprocalRank,
+    Success,
+    ThresholdMetric,
+)
 
 __all__ = [
     "CONVENTIONS",

@@ -15,7 +15,7 @@ import numpy as np
 from treerank.checks import check_number
 from treerank.metrics.ndcg import discounted_gain
 from treerank.metrics.relevance import count_relevant
-from treerank.metrics.threshold_metric import ThresholdMetric
+from treerank.metrics.threshold_metrics import ThresholdMetric
 from treerank.parameters import Rule
 
 
@@ -23,7 +23,7 @@ from treerank.parameters import Rule
 class RankBiasedPrecision(ThresholdMetric):
     """Rank-biased precision; a query has nothing to find if no label reaches the threshold.
 
-    All other parameters are those of :class:`~treerank.metrics.threshold_metric.ThresholdMetric`.
+    All other parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Parameters
     ----------

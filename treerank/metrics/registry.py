@@ -10,21 +10,21 @@ from dataclasses import replace
 from typing import Annotated
 
 from treerank.checks import shown
-from treerank.metrics.average_precision import AveragePrecision
 from treerank.metrics.base import Metric
 from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
-from treerank.metrics.precision import Precision
 from treerank.metrics.rank_biased_precision import RankBiasedPrecision
-from treerank.metrics.recall import Recall
-from treerank.metrics.reciprocal_rank import ReciprocalRank
-from treerank.metrics.success import Success
+from treerank.metrics.threshold_metrics import (
+    AveragePrecision,
+    Precision,
+    Recall,
+    ReciprocalRank,
+    Success,
+)
 from treerank.parameters import Rule
 
-#: Longer numbers are no cutoff; Python itself refuses to read some of them.
-MAX_DIGITS = 100
 
 METRICS: dict[str, Metric] = {
     "ndcg": NDCG(),

@@ -1,0 +1,247 @@
+"""Threshold metrics: metrics that see only whether a document is relevant.
+
+To add one, derive it from :class:`ThresholdMetric` instead of ``Metric``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from treerank.metrics.base import Metric
+from treerank.metrics.relevance import count_relevant, is_relevant
+from treerank.numerics.compiling import register_jitable
+from treerank.parameters import Finite
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdMetric(Metric):
+    """A metric for which a document is relevant if its label reaches a threshold.
+
+    All other parameters, and the attributes, are those of :class:`~treerank.metrics.base.Metric`.
+
+    Parameters
+    ----------
+    threshold : float, default=1
+        Lowest label that is relevant.
+
+    Examples
+    --------
+    >>> from treerank.metrics import Precision
+    >>> Precision(k=2, threshold=2)([0, 1, 2], [0.1, 0.3, 0.2])
+    0.5
+    """
+
+    threshold: Finite = 1
+
+    def worth(self, y: np.ndarray) -> np.ndarray:
+        """Return 1 for relevant documents, 0 for others."""
+        return is_relevant(y, self.threshold)
+
+
+@register_jitable
+def expected_hits(relevant: np.ndarray, ends: np.ndarray, k: int, discounts: np.ndarray) -> float:
+    """Return the expected number of relevant documents among the first k."""
+    hits, start = 0.0, 0
+    depth = min(len(relevant), k)
+    while start < depth:
+        end = ends[start]
+        n_relevant = relevant[start:end].sum()
+        hits += n_relevant * (min(end, depth) - start) / (end - start)
+        start = end
+    return hits
+
+
+@dataclass(frozen=True, kw_only=True)
+class Precision(ThresholdMetric):
+    r"""Precision: the share of relevant documents among the first k.
+
+    .. math:: \text{P@}k = \frac1k \sum_{i=1}^{k} [y_i \ge \text{threshold}]
+
+    Each position of a tied block counts the share of relevant documents in the block.
+
+    A query has nothing to find if no label reaches the threshold.
+
+    The divisor is k for a query of fewer documents too, as in trec_eval.
+
+    The parameters are those of :class:`ThresholdMetric`.
+
+    Examples
+    --------
+    >>> Precision(k=2)([0, 1, 2], [0.1, 0.3, 0.2])
+    1.0
+    """
+
+    stem: ClassVar[str] = "p"
+    list_total: ClassVar[Callable[..., float]] = expected_hits
+
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return k, or the number of documents without a cutoff."""
+        divisor = np.diff(indptr) if self.k is None else self.depth
+        return np.where(count_relevant(worth, indptr) > 0, divisor, 0).astype(np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recall(ThresholdMetric):
+    r"""Recall: the share of the relevant documents that is among the first k.
+
+    .. math:: \text{R@}k = \frac1R \sum_{i=1}^{k} [y_i \ge \text{threshold}]
+
+    with R the number of relevant documents of the query. Ties are as in precision.
+
+    A query has nothing to find if no label reaches the threshold.
+
+    The parameters are those of :class:`ThresholdMetric`.
+
+    Examples
+    --------
+    >>> Recall(k=2)([0, 1, 2], [0.3, 0.1, 0.2])
+    0.5
+    """
+
+    stem: ClassVar[str] = "recall"
+    list_total: ClassVar[Callable[..., float]] = expected_hits
+
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return the number of relevant documents."""
+        return count_relevant(worth, indptr).astype(np.float64)
+
+
+@register_jitable
+def _any_hit(relevant, ends, k, discounts):
+    """Return the probability that a relevant document is among the first k."""
+    none_yet, start = 1.0, 0
+    depth = min(len(relevant), k)
+    while start < depth and none_yet > 0:
+        n_relevant = relevant[start : ends[start]].sum()
+        for i in range(start, min(ends[start], depth)):
+            none_yet *= max(1 - n_relevant / (ends[start] - i), 0.0)
+        start = ends[start]
+    return 1 - none_yet
+
+
+@dataclass(frozen=True, kw_only=True)
+class Success(ThresholdMetric):
+    r"""Success: whether there is a relevant document among the first k.
+
+    If the first k end in a tied block of n documents, r of them relevant and t of them among the
+    first k, and there is no relevant document before it, one is found with probability
+
+    .. math:: 1 - \prod_{i=0}^{t-1} \frac{n - r - i}{n - i}.
+
+    A query has nothing to find if no label reaches the threshold.
+
+    The parameters are those of :class:`ThresholdMetric`.
+
+    Examples
+    --------
+    >>> Success(k=1)([0, 1, 1, 0], [0.2, 0.1, 0.7, 0.3], ["a", "a", "b", "b"])
+    0.5
+    """
+
+    stem: ClassVar[str] = "success"
+    list_total: ClassVar[Callable[..., float]] = _any_hit
+
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return 1, or 0 where no document is relevant."""
+        return (count_relevant(worth, indptr) > 0).astype(np.float64)
+
+
+@register_jitable
+def _reciprocal_rank(relevant, ends, k, discounts):
+    """Return the expected reciprocal rank of the first relevant document."""
+    start, n_relevant = 0, 0.0
+    depth = min(len(relevant), k)
+    while start < depth:
+        n_relevant = relevant[start : ends[start]].sum()
+        if n_relevant > 0:
+            break
+        start = ends[start]
+    expected, none_yet = 0.0, 1.0
+    if start < depth and n_relevant > 0:
+        for i in range(start, min(ends[start], depth)):
+            chance = n_relevant / (ends[start] - i)
+            expected += none_yet * chance / (i + 1)
+            none_yet *= 1 - chance
+    return expected
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReciprocalRank(ThresholdMetric):
+    r"""Reciprocal rank: one over the position of the first relevant document.
+
+    A document beyond the cutoff counts 0. In a tied block of n documents, r of them relevant, the
+    first relevant one is at position t with probability
+
+    .. math:: \frac{r}{n - t + 1} \prod_{i=0}^{t-2} \frac{n - r - i}{n - i}.
+
+    A query has nothing to find if no label reaches the threshold.
+
+    The parameters are those of :class:`ThresholdMetric`.
+
+    Examples
+    --------
+    >>> ReciprocalRank()([0, 1, 1], [0.3, 0.2, 0.1])
+    0.5
+    """
+
+    stem: ClassVar[str] = "mrr"
+    list_total: ClassVar[Callable[..., float]] = _reciprocal_rank
+
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return 1, or 0 where no document is relevant."""
+        return (count_relevant(worth, indptr) > 0).astype(np.float64)
+
+
+@register_jitable
+def _sum_of_precisions(relevant, ends, k, discounts):
+    """Return the expected sum of the precisions at the relevant documents."""
+    total, before, start = 0.0, 0.0, 0
+    depth = min(len(relevant), k)
+    while start < depth:
+        end = ends[start]
+        n_relevant = relevant[start:end].sum()
+        if n_relevant > 0:
+            share = n_relevant / (end - start)
+            growth = (n_relevant - 1) / max(end - start - 1, 1)
+            for i in range(start, min(end, depth)):
+                total += share * (before + 1 + (i - start) * growth) / (i + 1)
+        before += n_relevant
+        start = end
+    return total
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragePrecision(ThresholdMetric):
+    r"""Average precision: the precision at each relevant document, averaged over them.
+
+    .. math:: \text{AP@}k = \frac1R \sum_{i=1}^{k} [y_i \ge \text{threshold}] \, \text{P@}i
+
+    with R the number of relevant documents of the query, found or not, as in trec_eval. At
+    position t of a tied block of n documents, r of them relevant, after p documents with c
+    relevant ones, the expected term is (McSherry and Najork, 2008)
+
+    .. math:: \frac{r}{n} \cdot \frac{c + 1 + (t - 1)(r - 1) / (n - 1)}{p + t}.
+
+    A query has nothing to find if no label reaches the threshold.
+
+    The parameters are those of :class:`ThresholdMetric`.
+
+    References
+    ----------
+    McSherry and Najork (2008), Computing information retrieval performance measures
+    efficiently in the presence of tied scores.
+
+    Examples
+    --------
+    >>> AveragePrecision()([1, 0, 1], [0.3, 0.2, 0.1])  # (1/1 + 2/3) / 2
+    0.8333333333333333
+    """
+
+    stem: ClassVar[str] = "map"
+    list_total: ClassVar[Callable[..., float]] = _sum_of_precisions
+
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return the number of relevant documents."""
+        return count_relevant(worth, indptr).astype(np.float64)
