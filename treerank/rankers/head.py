@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from treerank.parameters import Rule, check_parameters
 
@@ -72,14 +71,12 @@ class AntisymmetricHead:
         check_parameters(self)
 
     def score(self, features: Any) -> np.ndarray:
-        """Return <w, f(x)> of each row of the outputs f(x), an array or a sparse matrix.
+        """Return <w, f(x)> of each row of the outputs f(x).
 
         A single output of weight 1 is the score itself.
         """
         if features.ndim == 1:
             features = features[:, None]
-        if sparse.issparse(features):
-            return features @ self.weight
         if len(self.weight) == 1 and self.weight[0] == 1:
             return features[:, 0]
         # Not `@`: BLAS lets the last bits of a row depend on how many rows come with it.

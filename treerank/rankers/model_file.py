@@ -9,7 +9,8 @@ no name in the file is imported, evaluated or unpickled. Settings that are the u
 raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ _CLASS = "estimator class"
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
 _SETTINGS = {"ClickRelevance": "treerank.clicks.relevance:ClickRelevance"}
 _FOREST = "trees of a forest"
+#: Parameters of version 0.1 that say nothing of a fitted model, where a class has them no more.
+_GONE = frozenset({"conditional", "head_penalty", "label_limits", "max_iter", "tolerance"})
 #: Largest number of features of a ranker whose scores are tried on loading.
 _MOST_FEATURES = 2**16
 
@@ -104,11 +107,22 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
     params = _restored(content["params"], classes)
     if isinstance(params.get("init_model"), str | bytes):  # which could be the path of any file
         raise ValueError("init_model must be a fitted feature part.")
+    params = _of_today(params, inspect.signature(estimator_class).parameters)
     estimator = estimator_class(**params)
     if content["state"] is not None:
         _check_settings(estimator_class, params)
         estimator.set_state(_restored(content["state"], classes))
     return estimator
+
+
+def _of_today(params: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Return the parameters of a file of any version as those of this one."""
+    if "output" not in known and params.get("output", "score") != "score":
+        raise ValueError(f"output must be 'score', the sum of the trees; got {params['output']!r}.")
+    if "head_alpha" in params and params["head_alpha"] is None:
+        params = params | {"head_alpha": 10.0}
+    gone = {name for name in (*_GONE, "output") if name not in known}
+    return {name: value for name, value in params.items() if name not in gone}
 
 
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:

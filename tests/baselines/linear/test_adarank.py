@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 
 from treerank.baselines.linear.adarank import AdaRank
-from treerank.baselines.linear.query_boosting import WeakRankerChoice
-from treerank.baselines.linear.weak_rankers import WEAK_RANKERS
+from treerank.baselines.linear.query_boosting import WEAK_RANKERS, WeakRankerChoice
 from treerank.metrics import METRICS, NDCG, get_metric
 from treerank.metrics.query_measure import QueryMeasure, measurable
 from treerank.rankers.training_set import training_set

@@ -5,9 +5,7 @@ import numpy as np
 import pytest
 
 from treerank.baselines.linear.coordinate_ascent import CoordinateAscent
-from treerank.baselines.linear.es_rank import ESRank
-from treerank.baselines.linear.iesr_rank import IESRRank, least_squares
-from treerank.baselines.linear.iesvm_rank import IESVMRank
+from treerank.baselines.linear.es_rank import ESRank, IESRRank, IESVMRank, least_squares
 from treerank.baselines.linear.products import moved_scores
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.metrics import NDCG, get_metric

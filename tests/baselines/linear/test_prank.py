@@ -2,10 +2,8 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.linear.large_margin_prank import LargeMarginPRank
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
-from treerank.baselines.linear.prank import PRank
-from treerank.baselines.linear.quadratic_prank import QuadraticPRank
+from treerank.baselines.linear.prank import LargeMarginPRank, PRank, QuadraticPRank
 from treerank.metrics import NDCG
 from treerank.registry import load
 from treerank.testing import check_ranker, make_ranking_sample

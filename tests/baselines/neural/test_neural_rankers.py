@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from treerank.baselines.neural.lambdarank import LambdaRank
-from treerank.baselines.neural.listnet import ListNet
-from treerank.baselines.neural.listnet_star import ListNetStar
-from treerank.baselines.neural.ranknet import RankNet
-from treerank.baselines.neural.ranknet_star import RankNetStar
-from treerank.baselines.neural.rankprop import RankProp
-from treerank.baselines.neural.sorted_targets import SortedTargets
+from treerank.baselines.neural.listnet import ListNet, ListNetStar
+from treerank.baselines.neural.ranknet import LambdaRank, RankNet, RankNetStar
+from treerank.baselines.neural.rankprop import RankProp, SortedTargets
 from treerank.baselines.sortnet.comparator import Comparator
-from treerank.baselines.sortnet.comparison_sort import sort_by_comparison
+from treerank.baselines.sortnet.sorting import draw_triples, sort_by_comparison
 from treerank.baselines.sortnet.sortnet import SortNet
-from treerank.baselines.sortnet.transitivity import draw_triples
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, get_metric
 from treerank.objectives import make_objective

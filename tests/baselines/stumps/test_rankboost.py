@@ -4,9 +4,8 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.stumps.frank import FRank
-from treerank.baselines.stumps.rankboost import RankBoost
-from treerank.baselines.stumps.stumps import BinnedFeatures, Stumps, best_stump
+from treerank.baselines.stump_ranker import FRank, RankBoost
+from treerank.baselines.stumps import BinnedFeatures, Stumps, best_stump
 from treerank.metrics import get_metric
 from treerank.objectives import make_objective
 from treerank.registry import load

@@ -18,9 +18,8 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
-from treerank.baselines.linear.query_boosting import QueryBoosting
+from treerank.baselines.linear.query_boosting import WEAK_RANKERS, QueryBoosting
 from treerank.baselines.linear.standard_features import FeatureScale
-from treerank.baselines.linear.weak_rankers import WEAK_RANKERS
 from treerank.baselines.training_checks import (
     measurable_queries,
     refuse_weights_within_queries,

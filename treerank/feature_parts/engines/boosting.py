@@ -3,8 +3,8 @@
 Training is a loop: an engine computes the scores of its trees so far, asks for the gradient and
 the hessian of the objective there, and grows one more tree. To add an engine, derive a dataclass
 from :class:`BoostedTrees` with the methods that its docstring lists. Its fields are its own
-parameters, or parameters of :class:`BoostedTrees` with another default. Checks, continued fits,
-early stopping and the forms of output are here.
+parameters, or parameters of :class:`BoostedTrees` with another default. Checks, continued fits
+and early stopping are here.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -26,11 +25,11 @@ from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDeriva
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.resuming import saver_of
 from treerank.feature_parts.engines.spinning import warn_of_spinning
-from treerank.feature_parts.engines.tree_outputs import OUTPUTS
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
 from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
+from treerank.forests.scoring import forest_scores
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.objectives.base import Objective
 from treerank.parameters import (
@@ -125,8 +124,6 @@ class BoostedTrees(BaseEstimator):
         Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted feature part, booster or stored model, default=None
         Trees to start from.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
     importance_type : {"gain", "split"}, default="gain"
         What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None
@@ -167,7 +164,6 @@ class BoostedTrees(BaseEstimator):
     early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
     init_model: Any = None
-    output: Annotated[str, Rule.one_of(OUTPUTS)] = "score"
     importance_type: Annotated[str, Rule.one_of(IMPORTANCE_TYPES)] = "gain"
     n_jobs: Jobs = None
     random_state: Seed = None
@@ -224,14 +220,18 @@ class BoostedTrees(BaseEstimator):
             booster = self.grow(task)
         return self._remember(booster, progress, sizes)
 
-    def transform(self, X: Any) -> np.ndarray | csr_matrix:
-        """Return f(x), of shape (n_documents, n_outputs_), in the form that ``output`` names."""
+    def transform(self, X: Any) -> np.ndarray:
+        """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         rows = self._as_rows(X, self.n_features_in_)
         if len(rows) == 0:
             return np.zeros((0, self.n_outputs_))
-        return OUTPUTS[self.output].transform(self, rows.array())
+        forest = self.scoring_forest()
+        if forest is None:
+            scores: np.ndarray = self.predict_scores(rows.array())
+            return scores
+        return forest_scores(forest, rows.array(), n_threads=self.n_threads)
 
     def is_resumable(self, sizes: Sizes) -> bool:
         """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
@@ -241,7 +241,7 @@ class BoostedTrees(BaseEstimator):
     def n_outputs_(self) -> int:
         """Number of columns of :meth:`transform`."""
         check_is_fitted(self)
-        return OUTPUTS[self.output].width(self)
+        return self.n_scores_
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -261,14 +261,12 @@ class BoostedTrees(BaseEstimator):
         return threads_of(self.n_jobs)
 
     def forest(self) -> Forest:
-        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
+        """Return the trees in neutral form, which gives the scores of ``transform``."""
         check_is_fitted(self)
         return self.read_forest or self.read_booster(self.booster_)
 
     def terms(self, weight: np.ndarray) -> Terms:
         """Return the trees with a weight for each output, which are scores."""
-        if self.output != "score":
-            raise ValueError(f"feature_part must be trees with output='score'; got {shown(self)}.")
         return Terms(folded(self.forest(), weight))
 
     @cached_property
@@ -283,10 +281,6 @@ class BoostedTrees(BaseEstimator):
     def scoring_forest(self) -> Forest | None:
         """Return the forest that scores rows, or ``None`` if the engine does."""
         return self.read_forest
-
-    def node_values(self) -> np.ndarray:
-        """Return the values of all nodes of the forest, as the ``"trees"`` output has them."""
-        return self.forest().values
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted state: the model of the engine and the values on validation data."""

@@ -119,8 +119,6 @@ class LightGBMTrees(BoostedTrees):
         Trees to start from; a string is the text of a model or the path of its file. If neither
         rows nor columns are drawn, a continued fit equals one long fit bit for bit. A continued
         fit copies X.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
     importance_type : {"gain", "split"}, default="gain"
         What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None

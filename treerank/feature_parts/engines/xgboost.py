@@ -108,8 +108,6 @@ class XGBoostTrees(BoostedTrees):
     init_model : fitted XGBoostTrees, xgboost.Booster, bytes, str or Path, default=None
         Trees to start from; a string is the path of a model file, bytes are its content. A
         continued fit copies X.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
     importance_type : {"gain", "split"}, default="gain"
         What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None
@@ -243,10 +241,6 @@ class XGBoostTrees(BoostedTrees):
     def scoring_forest(self) -> Forest | None:
         """Return the forest that scores rows, or ``None`` if XGBoost does, as on a GPU."""
         return self.read_forest if self.device == "cpu" else None
-
-    def node_values(self) -> np.ndarray:
-        """Return the values of all nodes as the decimal numbers that XGBoost writes for them."""
-        return super().node_values().astype(np.float32).astype(str).astype(np.float64)
 
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""

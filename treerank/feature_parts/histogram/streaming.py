@@ -79,8 +79,6 @@ class StreamingTrees(HistogramTrees):
         Whether ``fit`` keeps the earlier trees, as ``partial_fit`` always does.
     init_model : fitted HistogramTrees or Forest, default=None
         Trees to start from.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
     importance_type : {"gain", "split"}, default="gain"
         What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None

@@ -90,8 +90,6 @@ class HistogramTrees(BoostedTrees):
     init_model : fitted HistogramTrees or Forest, default=None
         Trees to start from. On the same data and with the same seed, a continued fit equals one
         long fit bit for bit.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
     importance_type : {"gain", "split"}, default="gain"
         What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None
