@@ -42,7 +42,7 @@ _PARTS = {
     "linear": ("linear", {}),
     "polynomial": ("polynomial", {}),
     "soft trees": ("soft_trees", {}),
-    "soft trees followed": ("soft_trees", {"conditional": "always", "batch_norm": True}),
+    "soft trees normalized": ("soft_trees", {"batch_norm": True}),
     "lightgbm": ("lightgbm", {}),
     "xgboost": ("xgboost", {}),
 }
