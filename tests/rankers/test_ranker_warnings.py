@@ -74,7 +74,7 @@ CALLS = {
     fit: "the model is constant",
     fit_a_nested_ranker: "the model is constant",
     learn_a_batch: "the model is constant",
-    fit_a_head_hastily: "The head stopped",
+    fit_a_head_hastily: "The weights stopped",
     calibrate_while_fitting: "no better than chance",
     calibrate: "no better than chance",
     calibrate_scores: "no better than chance",

@@ -27,8 +27,12 @@ _CLASS = "estimator class"
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
 _SETTINGS = {"ClickRelevance": "treerank.clicks.relevance:ClickRelevance"}
 _FOREST = "trees of a forest"
-#: Parameters of version 0.1 that say nothing of a fitted model, where a class has them no more.
-_GONE = frozenset({"conditional", "head_penalty", "label_limits", "max_iter", "tolerance"})
+#: Parameters of older files, for classes that have them no more, and the value that they must have;
+#: None where they say nothing of a fitted model.
+_GONE = {
+    **dict.fromkeys(("conditional", "head_penalty", "label_limits", "max_iter", "n_thresholds")),
+    **{"output": "score", "tolerance": None, "weak_ranker": "feature"},
+}
 #: Largest number of features of a ranker whose scores are tried on loading.
 _MOST_FEATURES = 2**16
 
@@ -117,11 +121,12 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
 
 def _of_today(params: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
     """Return the parameters of a file of any version as those of this one."""
-    if "output" not in known and params.get("output", "score") != "score":
-        raise ValueError(f"output must be 'score', the sum of the trees; got {params['output']!r}.")
-    if "head_alpha" in params and params["head_alpha"] is None:
+    gone = {name: value for name, value in params.items() if name in _GONE and name not in known}
+    for name, value in gone.items():
+        if _GONE[name] not in (None, value):
+            raise ValueError(f"{name} must be {_GONE[name]!r} in this version; got {value!r}.")
+    if params.get("head_alpha", 0) is None:
         params = params | {"head_alpha": 10.0}
-    gone = {name for name in (*_GONE, "output") if name not in known}
     return {name: value for name, value in params.items() if name not in gone}
 
 

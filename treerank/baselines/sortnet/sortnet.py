@@ -16,11 +16,11 @@ from treerank.baselines.sortnet.sorting import (
 )
 from treerank.baselines.training_checks import refuse_weights
 from treerank.checks import check_count
-from treerank.feature_parts.networks.standardization import (
+from treerank.feature_parts.rows import Rows
+from treerank.feature_parts.standardization import (
     STANDARDIZATION_RULES,
     Standardization,
 )
-from treerank.feature_parts.rows import Rows
 from treerank.files.states import array, count, entries, numbers
 from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups

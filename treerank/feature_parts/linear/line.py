@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.linear.head_fitting import fit_head
-from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.standardization import Standardization
 from treerank.files.states import array, check_state
 from treerank.objectives.base import Objective, convex_form
 from treerank.terms.linear import LinearTerm

@@ -20,7 +20,6 @@ from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.networks.layers import layers_of
 from treerank.feature_parts.networks.sizes import Units
-from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.networks.state import KEPT, check_network_state, checked_weights
 from treerank.feature_parts.networks.training import (
     DECAYS,
@@ -36,6 +35,7 @@ from treerank.feature_parts.networks.training import (
     warn_of_interruption,
 )
 from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.standardization import Standardization
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
 from treerank.parameters import (

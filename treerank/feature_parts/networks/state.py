@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from treerank.feature_parts.networks.standardization import STANDARDIZATION_RULES
+from treerank.feature_parts.standardization import STANDARDIZATION_RULES
 from treerank.files.states import check_state, count, history, number
 
 #: Attributes that are kept as they are.
