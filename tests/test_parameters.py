@@ -18,10 +18,9 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.networks.linear import Linear
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.feature_parts.networks.network_part import NetworkPart
-from treerank.feature_parts.networks.polynomial import Polynomial
+from treerank.feature_parts.networks.polynomial import Linear, Polynomial
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.metrics import METRICS, Metric, ThresholdMetric

@@ -17,7 +17,7 @@ FEATURE_PARTS = {
     "histogram": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "streaming": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "mlp": "treerank.feature_parts.networks.mlp:MLP",
-    "linear": "treerank.feature_parts.networks.linear:Linear",
+    "linear": "treerank.feature_parts.networks.polynomial:Linear",
     "line": "treerank.feature_parts.linear.line:Line",
     "ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "chain": "treerank.feature_parts.ensembles.chain:Chain",

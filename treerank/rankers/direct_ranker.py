@@ -15,11 +15,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, warn_user
-from treerank.feature_parts.base import check_fitted_part, traits_of
+from treerank.feature_parts.base import check_fitted_part, terms_of, traits_of
 from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
-from treerank.feature_parts.terms import terms_of
 from treerank.files.states import count, history, optional
 from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups

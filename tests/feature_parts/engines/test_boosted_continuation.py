@@ -160,7 +160,7 @@ def test_random_numbers_of_an_engine_and_files_that_are_no_checkpoints_are_refus
     path = tmp_path / "fit.checkpoint"
     path.write_text("text")
     with checkpointing(path):
-        with pytest.raises(ValueError, match="colsample_bytree of LightGBMTrees must be 1"):
+        with pytest.raises(ValueError, match="colsample_bytree must be 1"):
             fitted(LightGBMTrees, colsample_bytree=0.5)
         with pytest.raises(ValueError, match="path must be"):
             fitted(LightGBMTrees)

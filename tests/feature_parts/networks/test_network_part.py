@@ -9,9 +9,8 @@ import torch
 from network_parts import OBJECTIVE, PARTS, QID, X, Y, every_part
 from sklearn.base import clone
 
-from treerank.feature_parts.networks.linear import Linear
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
-from treerank.feature_parts.networks.polynomial import Monomials, Polynomial
+from treerank.feature_parts.networks.polynomial import Linear, Monomials, Polynomial
 from treerank.feature_parts.networks.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.soft_trees.part import SoftTrees

@@ -67,7 +67,7 @@ class QueryBoosting:
         values = [
             self.measure.values(s * self.columns[j]) for j, s in zip(feature, sign, strict=True)
         ]
-        table = np.array(values).reshape(len(feature), len(self.measure.weight))
+        table = np.array(ranked).reshape(len(feature), len(self.measure.weight))
         start = self.measure.weight / self.measure.weight.sum()
         weight, scores, trained = start, np.zeros(self.columns.shape[1]), -np.inf
         choice, chosen = WeakRankerChoice(self.max_consecutive), set()

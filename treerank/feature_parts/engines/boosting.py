@@ -17,20 +17,20 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_count, check_sequence, shown
+from treerank.checks import check_count, check_sequence, shown, warn_user
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engines.arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
-from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.resuming import saver_of
-from treerank.feature_parts.engines.spinning import warn_of_spinning
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
 from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_scores
 from treerank.numerics.threads import kernel_threads, threads_of
+from treerank.numerics.waiting import runtimes_in_the_way
 from treerank.objectives.base import Objective
 from treerank.parameters import (
     Auto,
@@ -144,6 +144,8 @@ class BoostedTrees(BaseEstimator):
     accepts_batches: ClassVar[bool] = False
     #: Settings with which several workers grow the trees of one; None if they cannot grow them.
     settings_by_workers: ClassVar[dict[str, Any] | None] = None
+    #: Settings with which trees that go on from a checkpoint are those of an uninterrupted fit.
+    settings_to_resume: ClassVar[dict[str, Any]] = {"subsample": 1.0, "colsample_bytree": 1.0}
 
     n_estimators: Auto | Count = "auto"
     _: KW_ONLY
@@ -191,7 +193,7 @@ class BoostedTrees(BaseEstimator):
         """
         rows = self._as_rows(X)
         self._check_parameters(validation)
-        warn_of_spinning()
+        _warn_of_spinning()
         n_rows = sum(current_team().gather(len(rows)))
         if 0 < self.subsample * n_rows < 1:
             raise ValueError(
@@ -232,10 +234,6 @@ class BoostedTrees(BaseEstimator):
             scores: np.ndarray = self.predict_scores(rows.array())
             return scores
         return forest_scores(forest, rows.array(), n_threads=self.n_threads)
-
-    def is_resumable(self, sizes: Sizes) -> bool:
-        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        return self.subsample == sizes.colsample_bytree == 1
 
     @property
     def n_outputs_(self) -> int:
@@ -444,3 +442,14 @@ class BoostedTrees(BaseEstimator):
         self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
         self.best_iteration_ = self.count_iterations(booster, self.n_scores_)
         return self
+
+
+def _warn_of_spinning() -> None:
+    """Warn once if threads spin for long while other programs need the processors."""
+    late = runtimes_in_the_way()
+    if late:
+        warn_user(
+            f"Other programs use the processors, and threads of {', '.join(late)} spin while they "
+            "wait, which slows down all of them. Import treerank first, or set "
+            "GOMP_SPINCOUNT=1000 before Python starts."
+        )

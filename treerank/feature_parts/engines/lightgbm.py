@@ -9,18 +9,17 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.auto_sizes import Sizes
-from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
-from treerank.feature_parts.engines.column_arguments import (
+from treerank.feature_parts.engines.arguments import (
     Groups,
+    check_engine_params,
     engine_names,
     interaction_groups,
     monotone_signs,
 )
-from treerank.feature_parts.engines.engine_params import check_engine_params
-from treerank.feature_parts.engines.growth_task import GrowthTask
-from treerank.feature_parts.engines.reading_order import in_reading_order
+from treerank.feature_parts.engines.auto_sizes import Sizes
+from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
+from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
+from treerank.feature_parts.engines.growth_task import GrowthTask, in_reading_order
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Auto, Options, Rule
@@ -159,6 +158,10 @@ class LightGBMTrees(BoostedTrees):
 
     accepts_sparse = True
     accepts_batches = True
+    settings_to_resume = BoostedTrees.settings_to_resume | {
+        "boosting": "gbdt",
+        "engine_params": None,
+    }
 
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
@@ -204,11 +207,6 @@ class LightGBMTrees(BoostedTrees):
             keep_training_booster=True,
         )
         return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
-
-    def is_resumable(self, sizes: Sizes) -> bool:
-        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        is_plain = self.boosting == "gbdt" and not self.engine_params
-        return is_plain and super().is_resumable(sizes)
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""

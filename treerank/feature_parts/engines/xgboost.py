@@ -12,14 +12,10 @@ from scipy.sparse import issparse
 
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.auto_sizes import Sizes
+from treerank.feature_parts.engines.arguments import Groups, check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees
-from treerank.feature_parts.engines.column_arguments import Groups, engine_names
-from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.feature_parts.engines.fixed_point import LARGEST
-from treerank.feature_parts.engines.growth_task import GrowthTask
-from treerank.feature_parts.engines.reading_order import in_reading_order
-from treerank.feature_parts.engines.xgboost_parameters import TAKEN, xgboost_parameters
+from treerank.feature_parts.engines.growth_task import GrowthTask, in_reading_order
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
@@ -154,6 +150,7 @@ class XGBoostTrees(BoostedTrees):
         "subsample": 1.0,
         "device": "cpu",
     }
+    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
     #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each
@@ -178,7 +175,11 @@ class XGBoostTrees(BoostedTrees):
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
         import xgboost
 
-        from treerank.feature_parts.engines.xgboost_boundary import ProgressCallback, make_matrix
+        from treerank.feature_parts.engines.xgboost_boundary import (
+            ProgressCallback,
+            make_matrix,
+            xgboost_parameters,
+        )
 
         if task.rows.is_batched:
             task = in_reading_order(self, task, device="cpu")
@@ -220,10 +221,6 @@ class XGBoostTrees(BoostedTrees):
         """Return the largest number of bins of a feature: few for few rows of all workers."""
         n_rows = sum(current_team().gather(len(rows)))
         return min(self.max_bin, max(_FEW_BINS, n_rows // _ROWS_PER_BIN))
-
-    def is_resumable(self, sizes: Sizes) -> bool:
-        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        return not self.engine_params and super().is_resumable(sizes)
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
@@ -313,7 +310,7 @@ class XGBoostTrees(BoostedTrees):
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
-        from treerank.feature_parts.engines.xgboost_boundary import check_device, check_known
+        from treerank.feature_parts.engines.xgboost_boundary import TAKEN, check_device, check_known
 
         if self.engine_params:
             check_engine_params(self.engine_params, TAKEN)

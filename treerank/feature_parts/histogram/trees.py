@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from treerank.checks import check_count
+from treerank.feature_parts.engines.arguments import monotone_signs
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees
-from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
@@ -127,6 +127,7 @@ class HistogramTrees(BoostedTrees):
     """
 
     accepts_batches: ClassVar[bool] = True
+    settings_to_resume: ClassVar[dict[str, Any]] = {}  # draws depend on the number of the tree
     settings_by_workers: ClassVar[dict[str, Any] | None] = {
         "warm_start": False,
         "init_model": None,
@@ -152,11 +153,6 @@ class HistogramTrees(BoostedTrees):
         bins = find_bins(task.rows, categorical=categorical, **options)
         with kernel_threads(n_threads):
             return boost(task, bins, signs, self._settings(task.sizes, bool(signs.any())))
-
-    def is_resumable(self, sizes: Sizes) -> bool:
-        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        del sizes
-        return True  # what is drawn depends on the number of the tree alone
 
     def read_booster(self, booster: Forest) -> Forest:
         """Return the trees, which are a forest."""

@@ -19,8 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.networks.layers import layers_of
-from treerank.feature_parts.networks.sizes import Units
-from treerank.feature_parts.networks.state import KEPT, check_network_state, checked_weights
+from treerank.feature_parts.networks.limits import KEPT, Units, check_network_state, checked_weights
 from treerank.feature_parts.networks.training import (
     DECAYS,
     DEVICES,

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from treerank.checks import check_count, check_number, shown
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.networks.layers import array_of, layers_of
+from treerank.feature_parts.networks.limits import check_n_weights
 from treerank.feature_parts.networks.network_part import NetworkPart
-from treerank.feature_parts.networks.sizes import check_n_weights
 from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 from treerank.feature_parts.soft_trees.start import start_layer
 from treerank.files.states import check_state, count, flag
