@@ -64,7 +64,7 @@ class QueryBoosting:
         """Yield the feature and the weight of each round."""
         varied = np.flatnonzero(np.ptp(self.columns, axis=1) > 0)
         feature, sign = np.tile(varied, 2), np.repeat([1.0, -1.0], len(varied))
-        values = [
+        ranked = [
             self.measure.values(s * self.columns[j]) for j, s in zip(feature, sign, strict=True)
         ]
         table = np.array(ranked).reshape(len(feature), len(self.measure.weight))

@@ -71,9 +71,8 @@ MOST_BINS = 2**20
 class BoostedTrees(BaseEstimator):
     """Base class of feature parts that are sums of trees.
 
-    The parameters here are those that all engines share, with LightGBM's names and defaults. Each
-    engine explains them in full. A subclass has these methods, where ``booster`` is the model of
-    the engine:
+    The parameters here are those that all engines share, with LightGBM's names and defaults. A
+    subclass has these methods, where ``booster`` is the model of the engine:
 
     - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
     - ``read_booster(booster)`` returns its trees as a forest, which scores rows bit for bit as the
@@ -90,8 +89,9 @@ class BoostedTrees(BaseEstimator):
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of iterations. This and the other "auto" come from the numbers of documents, queries
-        and features, see :func:`treerank.feature_parts.engines.auto_sizes.auto_sizes`.
+        Number of iterations: with ``warm_start`` in all, with ``init_model`` of new ones. This and
+        the other "auto" come from the numbers of documents, queries and features, see
+        :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
     learning_rate : float or "auto", default="auto"
         Factor on the values of each tree.
     num_leaves : int or "auto", default="auto"
@@ -101,7 +101,7 @@ class BoostedTrees(BaseEstimator):
     min_child_weight : float, default=1e-3
         Smallest sum of hessians in a leaf.
     subsample : float, default=1.0
-        Share of documents used for a tree.
+        Share of documents drawn for each tree.
     colsample_bytree : float or "auto", default="auto"
         Share of features drawn for each tree.
     reg_alpha : float, default=0.0
@@ -115,7 +115,8 @@ class BoostedTrees(BaseEstimator):
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     categorical_features : sequence of indices or names, or boolean mask, default=None
-        Columns with integer codes of categories; ``None`` uses those named by ``Rows``.
+        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
+        rankers fill from the categories of a data frame.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many iterations without a better value on ``validation``, and keep the trees
         up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
@@ -130,6 +131,19 @@ class BoostedTrees(BaseEstimator):
         Number of threads; ``None`` is all cores, or the share of a joblib worker.
     random_state : int, RandomState instance or None, default=None
         Seed of everything random.
+
+    Attributes
+    ----------
+    booster_ : object
+        The model of the engine. Do not change it: scores may come from a copy.
+    best_iteration_ : int
+        Number of iterations kept.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: values}}``, one value per iteration.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Shares that sum to 1, or zeros if no tree has a split.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X, and of ``transform``: one per output of the objective.
     """
 
     #: Entries of X per thread below which a further thread costs more than it saves.

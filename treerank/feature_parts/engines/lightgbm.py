@@ -65,35 +65,17 @@ class LightGBMTrees(BoostedTrees):
     ``n_jobs``; see :mod:`treerank.feature_parts.engines.fixed_point`. ``X`` may be a sparse
     matrix: trees and scores are the same as for an array of the same numbers.
 
+    All other parameters and attributes are those of
+    :class:`~treerank.feature_parts.engines.boosting.BoostedTrees`.
+
     Parameters
     ----------
-    n_estimators : int or "auto", default="auto"
-        Number of iterations; each grows one tree per output of the objective. With
-        ``warm_start`` the number in all, with ``init_model`` the number of new ones. This and the
-        other "auto" come from the numbers of documents, queries and features, see
-        :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
-    learning_rate : float or "auto", default="auto"
-        Factor on the values of each tree.
-    num_leaves : int or "auto", default="auto"
-        Largest number of leaves of a tree.
-    max_depth : int, default=-1
-        Largest number of splits on a path from the root to a leaf; -1 is no limit.
     min_child_samples : int or "auto", default="auto"
         Smallest number of documents in a leaf.
-    min_child_weight : float, default=1e-3
-        Smallest sum of hessians in a leaf.
     subsample : float, default=1.0
         Share of documents drawn every ``subsample_freq`` iterations.
     subsample_freq : int, default=0
         Number of iterations between two draws of documents; 0 never draws.
-    colsample_bytree : float or "auto", default="auto"
-        Share of features drawn for each tree.
-    reg_alpha : float, default=0.0
-        L1 penalty of leaves.
-    reg_lambda : float, default=0.0
-        L2 penalty of leaves.
-    min_split_gain : float, default=0.0
-        Smallest gain of a split.
     max_bin : int, default=255
         Largest number of bins of a feature. They are found from 50,000 rows, unlike LightGBM's
         own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
@@ -101,29 +83,12 @@ class LightGBMTrees(BoostedTrees):
         Plain boosting, or boosting with dropped trees (DART). DART rescales earlier trees, so
         it cannot be combined with early stopping. With DART, LightGBM itself sometimes grows
         other trees in a second fit that is the same in everything.
-    monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
-        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     interaction_constraints : list of lists of columns, default=None
         Groups of features. The features on one path from the root to a leaf are of one group.
-    categorical_features : sequence of indices or names, or boolean mask, default=None
-        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
-        rankers fill from the categories of a data frame.
-    early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many iterations without a better value on ``validation``, and keep the trees
-        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
-        values before it compares them. None keeps all trees.
-    warm_start : bool, default=False
-        Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted LightGBMTrees, lightgbm.Booster, str or Path, default=None
         Trees to start from; a string is the text of a model or the path of its file. If neither
         rows nor columns are drawn, a continued fit equals one long fit bit for bit. A continued
         fit copies X.
-    importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` is the share of: the gain or the number of splits.
-    n_jobs : int, default=None
-        Number of threads; ``None`` is all cores, or the share of a joblib worker.
-    random_state : int, RandomState instance or None, default=None
-        Seed of everything random.
     engine_params : dict, default=None
         Further parameters of LightGBM, under any of their names; unknown names are refused.
 
@@ -131,14 +96,6 @@ class LightGBMTrees(BoostedTrees):
     ----------
     booster_ : lightgbm.Booster
         The trees. Do not change them: scores may come from a copy.
-    best_iteration_ : int
-        Number of iterations kept.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: values}}``, one value per iteration.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Shares that sum to 1, or zeros if no tree has a split.
-    n_features_in_, n_outputs_, n_scores_ : int
-        Number of columns of X, of columns of ``transform``, and of outputs of the objective.
 
     Examples
     --------

@@ -50,12 +50,11 @@ class XGBoostTrees(BoostedTrees):
     of a fit to an array with NaN in place of zeros. ``transform`` then also treats zeros as
     missing, in a sparse matrix and in an array.
 
+    All other parameters and attributes are those of
+    :class:`~treerank.feature_parts.engines.boosting.BoostedTrees`.
+
     Parameters
     ----------
-    n_estimators : int or "auto", default="auto"
-        Number of iterations. This and the other "auto" come from the numbers of documents, queries
-        and features, see :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`. With
-        ``warm_start`` the number in all, with ``init_model`` the number of new ones.
     learning_rate : float or "auto", default="auto"
         Factor on the values of each tree. XGBoost's own default, 0.3, often ranks worse.
     max_depth : int, default=0
@@ -67,16 +66,8 @@ class XGBoostTrees(BoostedTrees):
         XGBoost reads batches once for each split, or once for each level.
     min_child_weight : float, default=1.0
         Smallest sum of hessians in a leaf.
-    subsample : float, default=1.0
-        Share of documents drawn for each tree.
-    colsample_bytree : float or "auto", default="auto"
-        Share of features drawn for each tree.
-    reg_alpha : float, default=0.0
-        L1 penalty of leaves.
     reg_lambda : float, default=1.0
         L2 penalty of leaves.
-    min_split_gain : float, default=0.0
-        Smallest gain of a split.
     max_bin : int, default=256
         Largest number of bins of a feature; fewer than 2048 rows get one for 8 rows, but at least
         128. They are found from about 50,000 rows, or from all rows if there are categories;
@@ -88,28 +79,11 @@ class XGBoostTrees(BoostedTrees):
     multi_strategy : {"one_output_per_tree", "multi_output_tree"}, default="one_output_per_tree"
         For an objective with several outputs: separate trees for each output, or trees whose
         leaves are vectors. The latter support neither monotone nor interaction constraints.
-    monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
-        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     interaction_constraints : list of lists of columns, default=None
         Groups of features. The features on one path from the root to a leaf are of one group.
-    categorical_features : sequence of indices or names, or boolean mask, default=None
-        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
-        rankers fill from the categories of a data frame.
-    early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many iterations without a better value on ``validation``, and keep the trees
-        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
-        values before it compares them. None keeps all trees.
-    warm_start : bool, default=False
-        Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted XGBoostTrees, xgboost.Booster, bytes, str or Path, default=None
         Trees to start from; a string is the path of a model file, bytes are its content. A
         continued fit copies X.
-    importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` is the share of: the gain or the number of splits.
-    n_jobs : int, default=None
-        Number of threads; ``None`` is all cores, or the share of a joblib worker.
-    random_state : int, RandomState instance or None, default=None
-        Seed of everything random.
     engine_params : dict, default=None
         Further parameters of XGBoost; unknown names are refused.
 
@@ -117,14 +91,6 @@ class XGBoostTrees(BoostedTrees):
     ----------
     booster_ : xgboost.Booster
         The trees. Do not change them: scores may come from a copy.
-    best_iteration_ : int
-        Number of iterations kept.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: values}}``, one value per iteration.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Shares that sum to 1, or zeros if no tree has a split.
-    n_features_in_, n_outputs_, n_scores_ : int
-        Number of columns of X, of columns of ``transform``, and of outputs of the objective.
 
     Examples
     --------
