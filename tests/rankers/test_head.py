@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from treerank.feature_parts.linear.head_fitting import fit_head
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.rankers.head import TAUS, AntisymmetricHead
 
 every_tau = pytest.mark.parametrize("tau", TAUS)

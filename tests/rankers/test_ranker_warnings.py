@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from example_rankers import ranking_data, some_ranker
 
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.histogram.streaming import StreamingTrees
-from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.objectives import make_objective
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.nested_ranker import NestedRanker

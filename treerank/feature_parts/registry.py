@@ -18,7 +18,7 @@ FEATURE_PARTS = {
     "streaming": "treerank.feature_parts.histogram.streaming:StreamingTrees",
     "mlp": "treerank.feature_parts.networks.mlp:MLP",
     "linear": "treerank.feature_parts.networks.polynomial:Linear",
-    "line": "treerank.feature_parts.linear.line:Line",
+    "line": "treerank.feature_parts.line:Line",
     "ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "chain": "treerank.feature_parts.ensembles.chain:Chain",
     "polynomial": "treerank.feature_parts.networks.polynomial:Polynomial",

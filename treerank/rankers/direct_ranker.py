@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, warn_user
 from treerank.feature_parts.base import check_fitted_part, terms_of, traits_of
-from treerank.feature_parts.linear.head_fitting import fit_head
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional

@@ -97,7 +97,7 @@ class TreeDirectRanker(DirectRanker):
         labels adapt in every iteration. Each limit costs one more fit.
     head_alpha : float, default=10.0
         Strength of the L2 penalty on the weight w of the head, if the feature part has several
-        outputs. See :func:`treerank.feature_parts.linear.head_fitting.fit_head`.
+        outputs. See :func:`treerank.feature_parts.head_fitting.fit_head`.
     clicks : ClickRelevance, default=None
         What estimates the relevance of documents if ``fit`` gets positions, such as
         ``ClickRelevance(propensities=...)``. None is ``ClickRelevance()``, see

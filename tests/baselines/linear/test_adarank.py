@@ -1,6 +1,5 @@
 import math
 
-import numba
 import numpy as np
 import pytest
 
@@ -9,8 +8,7 @@ from treerank.baselines.linear.query_boosting import WeakRankerChoice
 from treerank.metrics import METRICS, NDCG, get_metric
 from treerank.metrics.query_measure import QueryMeasure, measurable
 from treerank.rankers.training_set import training_set
-from treerank.registry import load
-from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
+from treerank.testing import make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -45,12 +43,6 @@ def plain_adarank(X, y, qid, n_rounds, query_weight=None):
         weight = start * np.exp(-measure(scores))
         weight /= weight.sum()
     return coef / X.std(axis=0)
-
-
-@pytest.mark.slow
-@parametrize_with_laws([AdaRank(n_estimators=10)])
-def test_keeps_the_laws_of_rankers(estimator, law):
-    law(estimator)
 
 
 def test_weights_are_those_of_a_plain_adarank(data):
@@ -165,51 +157,6 @@ def test_a_function_may_be_the_metric(data):
     np.testing.assert_allclose(
         ranker.coef_, AdaRank(metric="ndcg@1", n_estimators=5).fit(*data).coef_
     )
-
-
-def test_a_saved_model_predicts_the_same(data, tmp_path):
-    ranker = AdaRank(n_estimators=9).fit(*data)
-    ranker.save(tmp_path / "model")
-    np.testing.assert_array_equal(
-        load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
-    )
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
-        ({"tolerance": 0}, "tolerance must be a finite number above 0; got 0"),
-        ({"max_consecutive": 0.5}, "max_consecutive must be a whole number"),
-        ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds is"),
-    ],
-)
-def test_wrong_settings_are_named(data, settings, message):
-    with pytest.raises(ValueError, match=message):
-        AdaRank(**settings).fit(*data)
-
-
-@pytest.mark.parametrize("name", ["sample_weight", "given_pairs"])
-def test_weights_without_a_meaning_are_refused_with_the_reason(data, name):
-    X, y, qid = data
-    weight = {"sample_weight": 1.0 + np.arange(len(y)), "given_pairs": [[0, 1, 1.0]]}[name]
-    with pytest.raises(
-        ValueError, match=f"{name} must be None or the same .*AdaRank, since a metric of"
-    ):
-        AdaRank().fit(X, y, qid, **{name: weight})
-
-
-def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data):
-    X, y, qid = data
-    with pytest.warns(UserWarning, match="In no query does ndcg@10 depend on the order"):
-        ranker = AdaRank().fit(X, np.ones(len(y)), qid)
-    assert (ranker.predict(X) == 0).all()
-
-
-def test_threads_change_no_bit():
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    check_ranker(AdaRank(n_estimators=5), laws=["threads"])
-    numba.set_num_threads(1)
 
 
 def test_features_that_do_not_vary_make_a_constant_model():

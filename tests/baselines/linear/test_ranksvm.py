@@ -1,11 +1,9 @@
-import numba
 import numpy as np
 import pytest
 from scipy.optimize import minimize
 
 from treerank.baselines.linear.ranksvm import RankSVM
-from treerank.registry import load
-from treerank.testing import check_ranker, make_ranking_sample
+from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -76,43 +74,9 @@ def test_a_weight_of_two_is_a_document_there_twice(data):
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-5)
 
 
-def test_a_saved_model_predicts_the_same(data, tmp_path):
-    ranker = RankSVM().fit(*data)
-    ranker.save(tmp_path / "model")
-    np.testing.assert_array_equal(
-        load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
-    )
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"C": 0}, "C must be a finite number above 0; got 0"),
-        ({"C": np.inf}, "C must be a finite number above 0; got inf"),
-        ({"normalized": 1}, "normalized must be True or False; got 1"),
-    ],
-)
-def test_wrong_settings_are_named(data, settings, message):
-    with pytest.raises(ValueError, match=message):
-        RankSVM(**settings).fit(*data)
-
-
 def test_own_pairs_replace_those_of_the_labels(data):
     X, y, qid = data
     i, j, _ = listed_pairs(y, qid)
     listed = RankSVM(normalized=False).fit(X, 0 * y, qid, given_pairs=np.column_stack([i, j]))
     expected = RankSVM(normalized=False).fit(X, y, qid)
     np.testing.assert_allclose(listed.coef_, expected.coef_, rtol=1e-4)
-
-
-def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data):
-    X, y, qid = data
-    with pytest.warns(UserWarning, match="No query has two different labels"):
-        ranker = RankSVM().fit(X, np.ones(len(y)), qid)
-    assert (ranker.predict(X) == 0).all()
-
-
-def test_threads_change_no_bit():
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    check_ranker(RankSVM(), laws=["threads"])
-    numba.set_num_threads(1)

@@ -258,15 +258,3 @@ def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
     again = ranker.rankers_[1].predict(held_out.X[rows])
     reached = NDCG(k=10)(held_out.y[rows], again, held_out.qid[rows])
     assert reached == pytest.approx(max(values[1]), abs=0.05)
-
-
-def test_a_rate_of_sortnet_is_a_positive_number():
-    for rate in ("fast", 0.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match="learning_rate must be a finite number above 0"):
-            SortNet(learning_rate=rate).fit([[0.0], [1.0]], [0, 1])
-
-
-def test_pairs_of_the_users_own_are_refused_where_there_are_none():
-    for ranker in (SortNet(), RankProp()):
-        with pytest.raises(ValueError, match="given_pairs must be None"):
-            ranker.fit([[0.0], [1.0]], [0, 1], given_pairs=[[1, 0, 1.0]])

@@ -4,7 +4,7 @@ r"""RankSVM: linear weights that keep every pair of different labels a margin of
     {\sum_{ij} v_{ij}}
 
 over all pairs of a query with :math:`y_i > y_j`, or over your own pairs. It is a line under the
-pair loss "squared_hinge" (:func:`~treerank.feature_parts.linear.head_fitting.fit_head`).
+pair loss "squared_hinge" (:func:`~treerank.feature_parts.head_fitting.fit_head`).
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -14,7 +14,7 @@ import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.training_checks import warn_of_constant_model
-from treerank.feature_parts.linear.head_fitting import fit_head
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.files.states import number
 from treerank.parameters import Positive, Seed
 from treerank.rankers.calibration import Calibration

@@ -49,16 +49,8 @@ from treerank.terms.terms import Terms
 
 #: Parameters of trees that engines have, too, mostly under the same names.
 TREE_PARAMETERS = (
-    "colsample_bytree",
-    "learning_rate",
-    "max_bin",
-    "max_depth",
-    "min_child_weight",
-    "min_split_gain",
-    "num_leaves",
-    "reg_alpha",
-    "reg_lambda",
-    "subsample",
+    *("colsample_bytree", "learning_rate", "max_bin", "max_depth", "min_child_weight"),
+    *("min_split_gain", "num_leaves", "reg_alpha", "reg_lambda", "subsample"),
 )
 IMPORTANCE_TYPES = ("gain", "split")
 #: Engines store counts in 32 bits.

@@ -34,26 +34,11 @@ _ROWS_PER_THREAD = 1024
 _SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
 #: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
 _OWN = (
-    "bagging_fraction",
-    "bagging_freq",
-    "categorical_feature",
-    "data_random_seed",
-    "early_stopping_round",
-    "feature_fraction",
-    "interaction_constraints",
-    "lambda_l1",
-    "lambda_l2",
-    "metric",
-    "min_data_in_leaf",
-    "min_gain_to_split",
-    "min_sum_hessian_in_leaf",
-    "monotone_constraints",
-    "num_class",
-    "num_iterations",
-    "num_threads",
-    "objective",
-    "seed",
-    "verbosity",
+    *("bagging_fraction", "bagging_freq", "categorical_feature", "data_random_seed"),
+    *("early_stopping_round", "feature_fraction", "interaction_constraints", "lambda_l1"),
+    *("lambda_l2", "metric", "min_data_in_leaf", "min_gain_to_split", "min_sum_hessian_in_leaf"),
+    *("monotone_constraints", "num_class", "num_iterations", "num_threads", "objective", "seed"),
+    *("verbosity",),
 )
 
 

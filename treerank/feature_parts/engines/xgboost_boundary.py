@@ -37,25 +37,10 @@ _SHARED = (*TREE_PARAMETERS, "device", "grow_policy", "multi_strategy", "tree_me
 _RENAMED = {"min_split_gain": "gamma", "num_leaves": "max_leaves"}
 #: Parameters of XGBoost that ``fit`` sets itself, and further names of arguments.
 _OWN = (
-    "alpha",
-    "base_score",
-    "booster",
-    "disable_default_eval_metric",
-    "eta",
-    "eval_metric",
-    "interaction_constraints",
-    "lambda",
-    "min_split_loss",
-    "monotone_constraints",
-    "n_jobs",
-    "nthread",
-    "num_class",
-    "num_parallel_tree",
-    "num_target",
-    "objective",
-    "random_state",
-    "seed",
-    "verbosity",
+    *("alpha", "base_score", "booster", "disable_default_eval_metric", "eta", "eval_metric"),
+    *("interaction_constraints", "lambda", "min_split_loss", "monotone_constraints", "n_jobs"),
+    *("nthread", "num_class", "num_parallel_tree", "num_target", "objective", "random_state"),
+    *("seed", "verbosity"),
 )
 #: Names that ``engine_params`` must not have.
 TAKEN = (*_SHARED, *_RENAMED.values(), *_OWN)

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_number
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.linear.head_fitting import fit_head
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.files.states import array, check_state
@@ -39,7 +39,7 @@ class Line(BaseEstimator):
     ----------
     alpha : float, default=0.1
         Strength of the penalty, which has no unit; see
-        :func:`~treerank.feature_parts.linear.head_fitting.fit_head`.
+        :func:`~treerank.feature_parts.head_fitting.fit_head`.
 
     Attributes
     ----------
