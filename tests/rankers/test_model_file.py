@@ -220,6 +220,29 @@ CHANGES = {
 }
 
 
+def test_parameters_of_older_files_that_say_nothing_now_are_left_out(data, tmp_path):
+    def aged(content):
+        content["params"] |= {"head_penalty": "l1", "head_alpha": None, "label_limits": None}
+        part_of(content)["params"] |= {"output": "score"}
+
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+    ranker.save(tmp_path / "model")
+    old = load(forged(tmp_path / "model", tmp_path / "aged", aged))
+    np.testing.assert_array_equal(old.predict(data[0]), ranker.predict(data[0]))
+    assert old.head_alpha == 10.0
+
+
+def test_an_older_file_of_a_line_loads(data, tmp_path):
+    def aged(content):
+        content["params"] |= {"tolerance": 1e-3, "max_iter": 100}
+        content["state"]["learned"] |= {"n_iter_": 7}
+
+    ranker = RankSVM().fit(*data)
+    ranker.save(tmp_path / "model")
+    old = load(forged(tmp_path / "model", tmp_path / "aged", aged))
+    np.testing.assert_array_equal(old.predict(data[0]), ranker.predict(data[0]))
+
+
 @pytest.mark.parametrize(("message", "change"), CHANGES.items(), ids=CHANGES)
 def test_a_forged_file_creates_nothing_but_what_the_registries_hold(
     data, tmp_path, message, change
