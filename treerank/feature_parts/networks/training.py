@@ -8,7 +8,6 @@ or ``DECAYS``.
 """
 
 import math
-import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
-from treerank.checks import check_choice
+from treerank.checks import check_choice, warn_user
 from treerank.feature_parts.networks.objective_function import ObjectiveFunction, score_gradient
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives.base import Objective, name_of
@@ -287,8 +286,4 @@ def choose_device(device: str) -> torch.device:
 def warn_of_interruption(n_done: int, kept: int | None) -> None:
     """Warn that a fit ended early, and say which weights it keeps."""
     weights = "of the moment" if kept is None else f"of epoch {kept}"
-    warnings.warn(
-        f"Training was interrupted after {n_done} epochs; the weights are those {weights}.",
-        UserWarning,
-        stacklevel=5,
-    )
+    warn_user(f"Training was interrupted after {n_done} epochs; the weights are those {weights}.")
