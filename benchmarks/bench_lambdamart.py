@@ -12,7 +12,7 @@ import numpy as np
 from timing import say_ratio, say_times, say_versions, time_in_turn
 
 from treerank import NDCG
-from treerank.baselines.boosted.lambdamart import LambdaMART
+from treerank.baselines.boosted import LambdaMART
 from treerank.datasets.web_search import make_web_search
 from treerank.feature_parts.histogram.trees import HistogramTrees
 

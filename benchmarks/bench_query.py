@@ -12,7 +12,7 @@ import numpy as np
 from timing import say_versions
 
 from treerank import HistogramTrees, LightGBMTrees, TreeDirectRanker, XGBoostTrees
-from treerank.baselines.boosted.lambdamart import LambdaMART
+from treerank.baselines.boosted import LambdaMART
 
 SIZE = {"n_estimators": 60, "num_leaves": 63, "learning_rate": 0.1, "n_jobs": 1}
 RANKERS = {

@@ -49,7 +49,6 @@ SCRIPTS = {
     "ranknet-ndcg": "ranknet_ndcg",
     "ranknet-table": "ranknet_tables",
     "sortnet-table": "sortnet_tables",
-    "vector-outputs": "bench_vector_outputs",
 } | {name: name for name in ("figure4", "figure5", "figure6", "table1", "table2", "table3")}
 
 
@@ -95,7 +94,6 @@ FIGURE5_PARTS = {"a, gaussian classes", "d, synthetic"}
         ("figure5", ["--panels", "a", "d"], "figure5-tiny", FIGURE5_PARTS),
         ("figure6", ["--data", "synthetic"], "figure6-tiny", {"gaussian classes", "synthetic"}),
         ("bench_leaderboard", ["--rankers", *BOARD], "leaderboard-tiny", {"synthetic"}),
-        ("bench_vector_outputs", [], "vector-outputs-tiny", {"synthetic"}),
         ("table2", [], "table2-tiny", {"synthetic"}),
         ("table3", [], "table3-tiny", {"synthetic"}),
         ("ranknet_tables", ["--tables", "2"], "ranknet-table2-tiny", {"artificial data"}),

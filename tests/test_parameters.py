@@ -18,10 +18,9 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.streaming import StreamingTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.networks.linear import Linear
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.feature_parts.networks.network_part import NetworkPart
-from treerank.feature_parts.networks.polynomial import Polynomial
+from treerank.feature_parts.networks.polynomial import Linear, Polynomial
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.metrics import METRICS, Metric, ThresholdMetric
@@ -39,8 +38,6 @@ OF_PARTS = [*map(feature_part_class, FEATURE_PARTS), *TREES, *NETWORKS]
 OF_METRICS = [Metric, ThresholdMetric, *map(type, METRICS.values())]
 EVERY = list(dict.fromkeys([*OF_RANKERS, *OF_PARTS, *OF_METRICS, *OTHERS]))
 every = pytest.mark.parametrize("cls", EVERY)
-#: Trees list all of their parameters: each engine reads them in its own way.
-without_trees = pytest.mark.parametrize("cls", [cls for cls in EVERY if cls not in TREES])
 
 
 def signature_of(cls):
@@ -56,14 +53,14 @@ def test_every_parameter_is_explained_here_or_at_the_nearest_base_with_the_same_
     assert entries(cls, "Parameters").keys() <= signature.parameters.keys()
 
 
-@without_trees
+@every
 @pytest.mark.parametrize("section", ["Parameters", "Attributes"])
 def test_no_entry_repeats_that_of_a_base(cls, section):
     for base in cls.__mro__[1:]:
         assert not set(entries(cls, section).values()) & set(entries(base, section).values())
 
 
-@without_trees
+@every
 def test_a_docstring_names_the_bases_that_explain_its_other_parameters(cls):
     found = explained(cls, "Parameters")
     places = {found[name][0] for name in signature_of(cls)}

@@ -7,12 +7,12 @@ import pytest
 from rich.console import Console
 
 from treerank import show_progress
-from treerank.baselines.boosted.lambdamart import LambdaMART
+from treerank.baselines.boosted import LambdaMART
 from treerank.baselines.linear.adarank import AdaRank
 from treerank.baselines.linear.es_rank import ESRank
 from treerank.baselines.linear.prank import PRank
 from treerank.baselines.neural.ranknet import RankNet
-from treerank.baselines.stumps.rankboost import RankBoost
+from treerank.baselines.stump_ranker import RankBoost
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.progress import Progress, current_listener, ignore_progress, listening

@@ -127,10 +127,10 @@ def test_few_functions_stand_between_fit_and_the_engine(monkeypatch):
 
 
 def test_few_functions_stand_between_predict_and_the_trees(monkeypatch):
-    from treerank.feature_parts.engines import tree_outputs
+    from treerank.feature_parts.engines import boosting
 
     ranker = TreeDirectRanker(FEW, random_state=0).fit(X, Y, QID)
-    assert depth_at(tree_outputs, "forest_scores", lambda: ranker.predict(X), monkeypatch) <= 6
+    assert depth_at(boosting, "forest_scores", lambda: ranker.predict(X), monkeypatch) <= 6
 
 
 class OwnPart:

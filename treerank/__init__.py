@@ -40,9 +40,9 @@ if TYPE_CHECKING:
     from treerank.feature_parts.ensembles.ensemble import Ensemble as Ensemble
     from treerank.feature_parts.histogram.streaming import StreamingTrees as StreamingTrees
     from treerank.feature_parts.histogram.trees import HistogramTrees as HistogramTrees
-    from treerank.feature_parts.linear.line import Line as Line
-    from treerank.feature_parts.networks.linear import Linear as Linear
+    from treerank.feature_parts.line import Line as Line
     from treerank.feature_parts.networks.mlp import MLP as MLP
+    from treerank.feature_parts.networks.polynomial import Linear as Linear
     from treerank.feature_parts.networks.polynomial import Polynomial as Polynomial
     from treerank.feature_parts.soft_trees.part import SoftTrees as SoftTrees
     from treerank.files.checkpoint import checkpointing as checkpointing
@@ -78,8 +78,8 @@ _EXPORTS = {
     "ForestRanker": "treerank.rankers.forest_ranker:ForestRanker",
     "HistogramTrees": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "LightGBMTrees": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
-    "Line": "treerank.feature_parts.linear.line:Line",
-    "Linear": "treerank.feature_parts.networks.linear:Linear [torch]",
+    "Line": "treerank.feature_parts.line:Line",
+    "Linear": "treerank.feature_parts.networks.polynomial:Linear [torch]",
     "MLP": "treerank.feature_parts.networks.mlp:MLP [torch]",
     "NDCG": "treerank.metrics.ndcg:NDCG",
     "NestedRanker": "treerank.rankers.nested_ranker:NestedRanker",

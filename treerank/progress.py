@@ -132,8 +132,8 @@ class Progress:
         Iterations of earlier fits, which this fit continues.
     total : int, default=None
         Largest number of iterations, including those of earlier fits.
-    saver : object, default=None
-        Has ``is_due(iteration)``, and ``save(model, values)``, which is called where it is due.
+    saver : callable, default=None
+        Called as ``saver(iteration, dump, values)`` after each iteration.
     newest : float, default=1.0
         Share of the newest value in the smoothed curve whose highest point is the best iteration;
         1 does not smooth. Values of few queries jump, and their highest point is often chance.
@@ -185,8 +185,8 @@ class Progress:
         """
         last = {self.name: self.values[-1]} if self.values else {}
         is_told_to_stop = bool(current_listener()(iteration, self.total, last))
-        if self.saver is not None and self.saver.is_due(iteration):
-            self.saver.save(dump(), self.values)
+        if self.saver is not None:
+            self.saver(iteration, dump, self.values)
         if not self.values:
             return is_told_to_stop
         self._compare(self.values[-1], iteration)

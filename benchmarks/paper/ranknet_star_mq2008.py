@@ -10,7 +10,7 @@ import sys
 import numpy as np
 from transforms import NormalTransformer
 
-from treerank.baselines.neural.ranknet_star import RankNetStar
+from treerank.baselines.neural.ranknet import RankNetStar
 from treerank.datasets.folds import load_folds
 
 ACTIVATIONS = ("tanh", "linear")

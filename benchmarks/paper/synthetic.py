@@ -6,7 +6,7 @@ import numpy as np
 from gaussian_classes import GaussianClasses
 from transforms import NormalTransformer
 
-from treerank.baselines.neural.ranknet_star import RankNetStar
+from treerank.baselines.neural.ranknet import RankNetStar
 from treerank.metrics.ndcg import NDCG
 
 #: Random subsets of the test set that are sorted, and their sizes.

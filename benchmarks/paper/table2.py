@@ -14,7 +14,7 @@ from parameters import about_rankers
 from protocol import measure, parser_of
 from synthetic import START, normal
 
-from treerank.baselines.neural.ranknet_star import RankNetStar
+from treerank.baselines.neural.ranknet import RankNetStar
 from treerank.metrics.ndcg import NDCG
 
 LOSSES = {"sigmoid": "squared_sigmoid", "tanh": "half_squared_tanh", "linear": "half_squared"}

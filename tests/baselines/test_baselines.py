@@ -1,14 +1,26 @@
-"""Docstrings of baselines have their sections in order."""
+"""What the rankers of the literature have in common: docstrings, refusals and warnings."""
 
 import inspect
 import re
 
+import numpy as np
 import pytest
 
 from treerank.baselines import BASELINES
 from treerank.registry import ranker_class
+from treerank.testing import make_ranking_sample
 
 every = pytest.mark.parametrize("name", BASELINES)
+DATA = make_ranking_sample(n_queries=8, random_state=1)
+X, Y, QID = DATA.X, DATA.y, DATA.qid
+
+
+def small(name, **settings):
+    """Return a ranker that needs little time."""
+    usual = {"n_generations": 30, "n_restarts": 1, "n_sweeps": 2, "n_estimators": 20, "n_epochs": 2}
+    known = inspect.signature(ranker_class(name)).parameters
+    fitting = {key: value for key, value in usual.items() if key in known}
+    return ranker_class(name)(**(fitting | settings))
 
 
 @every
@@ -16,3 +28,74 @@ def test_docstrings_have_references_and_examples_after_what_differs_from_the_bas
     headings = re.findall(r"^([A-Z]\w+)\n-+$", inspect.getdoc(ranker_class(name)), re.MULTILINE)
     assert headings[-2:] == ["References", "Examples"]
     assert headings[:-2] == [h for h in ("Parameters", "Attributes") if h in headings]
+
+
+NO_EVAL_SET = ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds")
+WRONG = [
+    ("AdaRank", {"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
+    ("AdaRank", {"tolerance": 0}, "tolerance must be a finite number above 0; got 0"),
+    ("AdaRank", {"max_consecutive": 0.5}, "max_consecutive must be a whole number"),
+    ("AdaRank", *NO_EVAL_SET),
+    ("ESRank", {"n_generations": 0}, "n_generations must be a whole number of at least 1; got 0"),
+    ("ESRank", {"metric": "nope"}, "metric must be one of"),
+    ("ESRank", *NO_EVAL_SET),
+    ("CoordinateAscent", {"n_steps": 0}, "n_steps must be a whole number of at least 1; got 0"),
+    ("CoordinateAscent", {"tolerance": -1}, "tolerance must be a finite number of at least 0"),
+    ("PRank", {"n_epochs": 0}, "n_epochs must be a whole number of at least 1; got 0"),
+    ("PRank", {"early_stopping_rounds": None}, "early_stopping_rounds must be .* got None"),
+    ("LargeMarginPRank", {"share": 0}, "share must be a finite number above 0 and of at most 1"),
+    ("LargeMarginPRank", {"n_perceptrons": 1.5}, "n_perceptrons must be a whole number"),
+    ("RankSVM", {"C": 0}, "C must be a finite number above 0; got 0"),
+    ("RankSVM", {"C": np.inf}, "C must be a finite number above 0; got inf"),
+    ("RankSVM", {"normalized": 1}, "normalized must be True or False; got 1"),
+    ("RankBoost", {"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
+    ("RankBoost", {"n_thresholds": 255}, "n_thresholds must be .* at most 254; got 255"),
+    ("RankBoost", *NO_EVAL_SET),
+    *[
+        ("SortNet", {"learning_rate": rate}, "learning_rate must be a finite number above 0")
+        for rate in ("fast", 0.0, np.nan, np.inf)
+    ],
+]
+
+
+@pytest.mark.parametrize(("name", "settings", "message"), WRONG)
+def test_wrong_settings_are_named(name, settings, message):
+    with pytest.raises(ValueError, match=message):
+        ranker_class(name)(**settings).fit(X, Y, QID)
+
+
+WEIGHTS = {"sample_weight": 1.0 + np.arange(len(Y)), "query_weight": 1.0 + QID}
+WEIGHTS |= {"given_pairs": [[0, 1, 1.0]]}
+WHOLE_QUERIES = ("AdaRank", "CoordinateAscent", "ESRank", "IESRRank", "IESVMRank")
+REFUSED = [
+    *[(name, "sample_weight", "since a metric of whole queries") for name in WHOLE_QUERIES],
+    ("AdaRank", "given_pairs", "since a metric of"),
+    *[("PRank", weight, "since documents are") for weight in ("sample_weight", "query_weight")],
+    *[("SortNet", "given_pairs", "since it"), ("RankProp", "given_pairs", "")],
+]
+
+
+@pytest.mark.parametrize(("name", "weight", "reason"), REFUSED)
+def test_weights_without_a_meaning_are_refused_with_the_reason(name, weight, reason):
+    with pytest.raises(ValueError, match=f"{weight} must be None.*{reason}"):
+        small(name).fit(X, Y, QID, **{weight: WEIGHTS[weight]})
+
+
+def test_prank_refuses_too_many_levels():
+    with pytest.raises(ValueError, match="y must have at most 1000 levels"):
+        small("PRank").fit(np.zeros((1001, 1)), np.arange(1001.0))
+
+
+NOTHING = dict.fromkeys(WHOLE_QUERIES, "In no query does ndcg@10 depend on the order")
+PRANKS = ("PRank", "LargeMarginPRank", "QuadraticPRank")
+NOTHING |= dict.fromkeys(PRANKS, "All labels are equal")
+NOTHING |= dict.fromkeys(("FRank", "RankBoost"), "No stump lowers the loss")
+NOTHING |= {"RankSVM": "No query has two different labels"}
+
+
+@pytest.mark.usefixtures("one_thread")
+@pytest.mark.parametrize(("name", "reason"), NOTHING.items())
+def test_nothing_to_learn_gives_a_constant_model_and_a_warning(name, reason):
+    with pytest.warns(UserWarning, match=reason):
+        ranker = small(name).fit(X, np.ones(len(Y)), QID)
+    assert (ranker.predict(X) == 0).all()

@@ -228,9 +228,6 @@ def test_what_cannot_be_exported_is_refused(data, tmp_path):
     for format in ("c", "solr"):
         with pytest.raises(ValueError, match=f"format '{format}' has no words for a network"):
             export(network, path, format=format)
-    leaves = LightGBMTrees(n_estimators=2, output="leaves")
-    with pytest.raises(ValueError, match="feature_part must be trees with output='score'; got"):
-        export(TreeDirectRanker(leaves, random_state=0).fit(*data), path, format="c")
     with pytest.raises(ValueError, match="ranker must be a sum of trees and lines; got SortNet"):
         export(SortNet(n_epochs=1).fit(*data), path, format="c")
     deep = drawn_forest(np.random.default_rng(2), n_trees=8, most_splits=500)

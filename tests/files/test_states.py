@@ -9,10 +9,9 @@ from treerank.baselines import PRank, QuadraticPRank, RankBoost, RankSVM, SortNe
 from treerank.feature_parts.ensembles.chain import Chain
 from treerank.feature_parts.ensembles.ensemble import Ensemble
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.linear.line import Line
-from treerank.feature_parts.networks.linear import Linear
+from treerank.feature_parts.line import Line
 from treerank.feature_parts.networks.mlp import MLP
-from treerank.feature_parts.networks.polynomial import Polynomial
+from treerank.feature_parts.networks.polynomial import Linear, Polynomial
 from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.files.states import array, check_state, count, entries, history, numbers, optional
 from treerank.rankers.nested_ranker import NestedRanker

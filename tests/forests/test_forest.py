@@ -60,13 +60,6 @@ def test_outputs_are_those_of_the_forest_and_pickles_do_not_hold_it(name):
         assert part.transform(rows).tobytes() == scores_by_hand(forest, rows).tobytes()
     assert pickle.dumps(part) == before
     assert len(pickle.dumps(forest)) == len(pickle.dumps(replace(forest)))
-    leaves = forest_leaves(forest, rows)
-    trees = part.set_params(output="trees").transform(rows)
-    close = forest.values[leaves].reshape(trees.shape)
-    np.testing.assert_array_equal(trees.astype(np.float32), close.astype(np.float32))
-    of_leaves = part.set_params(output="leaves").transform(rows)
-    found = np.flatnonzero(forest.is_leaf)[of_leaves.indices]
-    np.testing.assert_array_equal(found, leaves.ravel())
 
 
 @pytest.mark.parametrize(
@@ -99,8 +92,6 @@ def test_an_engine_scores_only_what_no_forest_can(monkeypatch):
     on_card = fitted(XGBoostTrees).set_params(device="cuda")
     linear.transform(DATA), on_card.transform(DATA)
     assert numbers == [len(DATA)] * 2
-    with pytest.raises(ValueError, match="output must be 'score' with linear_tree"):
-        linear.set_params(output="trees").transform(DATA)
 
 
 def copy_of(part):
@@ -108,13 +99,11 @@ def copy_of(part):
     return pickle.loads(pickle.dumps(part))
 
 
-def test_scores_do_not_depend_on_threads_and_on_what_transform_returns():
+def test_scores_do_not_depend_on_threads():
     part = fitted_part("histogram, NaN")
     forest, rows = part.forest(), documents_for(part.forest(), n=5000)
     expected = forest_scores(forest, rows)
     assert forest_scores(forest, rows, n_threads=3).tobytes() == expected.tobytes()
-    assert part.set_params(output="leaves").forest().n_trees == forest.n_trees
-    part.set_params(output="score")
 
 
 def test_leaves_are_nodes_whose_values_add_up():

@@ -260,7 +260,7 @@ def case(random: np.random.Generator) -> None:
     y = random.integers(random.integers(2, 4), size=len(codes)).astype(float)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        usual, drawn = _rankers(random, engine, table)
+        usual, drawn = _rankers(engine, table)
         given = sparse.csr_matrix(table.values) if is_sparse else table.values
         usual.fit(given, y, codes)
         drawn.fit(form_of(random, table, kinds), labels_of(random, y), ids_of(random, codes))
@@ -274,14 +274,11 @@ def case(random: np.random.Generator) -> None:
         _check_refusal(random, drawn, table, kinds, y, codes)
 
 
-def _rankers(random, engine, table):
+def _rankers(engine, table):
     """Return a ranker for plain numbers and one for any form, with the same settings."""
     settings = {"warm_start": True, "random_state": 0}
-    output = str(random.choice(["score", "score", "leaves", "trees"]))
-    made = ENGINES[engine](n_estimators=3, output=output)
-    plain = ENGINES[engine](
-        n_estimators=3, output=output, categorical_features=list(table.categories) or None
-    )
+    made = ENGINES[engine](n_estimators=3)
+    plain = ENGINES[engine](n_estimators=3, categorical_features=list(table.categories) or None)
     return TreeDirectRanker(plain, **settings), TreeDirectRanker(made, **settings)
 
 

@@ -35,8 +35,6 @@ _MANIFEST = "treerank.json"
 #: Feature parts under TreeDirectRanker, by name: a name in the registry and parameters.
 _PARTS = {
     "histogram": ("histogram", {}),
-    "histogram trees": ("histogram", {"output": "trees"}),
-    "histogram leaves": ("histogram", {"output": "leaves"}),
     "histogram sets": ("histogram", {"categorical_features": [3], "min_child_samples": 2}),
     "histogram large": ("histogram", {"num_leaves": 600, "min_child_samples": 1}),
     "mlp": ("mlp", {}),
@@ -44,7 +42,7 @@ _PARTS = {
     "linear": ("linear", {}),
     "polynomial": ("polynomial", {}),
     "soft trees": ("soft_trees", {}),
-    "soft trees followed": ("soft_trees", {"conditional": "always", "batch_norm": True}),
+    "soft trees normalized": ("soft_trees", {"batch_norm": True}),
     "lightgbm": ("lightgbm", {}),
     "xgboost": ("xgboost", {}),
 }

@@ -53,7 +53,7 @@ def small_pieces(monkeypatch):
 
 @pytest.mark.parametrize(
     "parameters",
-    [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}, {"output": "trees"}, "continued"],
+    [{}, {"subsample": 0.5}, {"early_stopping_rounds": 2}, "continued"],
     ids=str,
 )
 @pytest.mark.parametrize("table", [X, FRAME], ids=["array", "frame"])

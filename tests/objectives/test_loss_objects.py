@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from example_rankers import Column
 from numba import njit
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -29,7 +30,7 @@ PARTS = {
     "lightgbm": LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1),
     "mlp": MLP((4,), n_epochs=10, batch_size=60, learning_rate=0.05),
 }
-TREES = LightGBMTrees(n_estimators=5, min_child_samples=5, n_jobs=1, output="trees")
+COLUMNS = Column((0, 1, 2))
 every_part = pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
 every_loss = pytest.mark.parametrize("loss", LOSSES)
 
@@ -168,9 +169,9 @@ def test_what_is_no_loss_is_refused(loss):
 @pytest.mark.parametrize("rule", ["all", "adjacent", "top_10"])
 @pytest.mark.parametrize("weight", ["uniform", "query", "ndcg"])
 def test_names_and_equal_objects_fit_the_same_head_over_several_outputs(rule, weight):
-    by_name = fitted(TREES, pairs=rule, weight=weight)
+    by_name = fitted(COLUMNS, pairs=rule, weight=weight)
     same = {"all": Pairs(), "adjacent": Pairs(adjacent=True), "top_10": Pairs(top=10)}[rule]
-    by_object = fitted(TREES, pairs=same, weight=PAIR_WEIGHTS[weight])
+    by_object = fitted(COLUMNS, pairs=same, weight=PAIR_WEIGHTS[weight])
     assert len(np.unique(by_name.head_.weight)) > 1
     np.testing.assert_array_equal(by_object.head_.weight, by_name.head_.weight)
     assert_same_scores(by_object, by_name)
@@ -178,13 +179,13 @@ def test_names_and_equal_objects_fit_the_same_head_over_several_outputs(rule, we
 
 def test_the_head_is_fitted_to_the_pairs_and_to_a_fixed_weight_of_the_users_own():
     heads = [
-        fitted(TREES, pairs=pairs, weight=weight).head_.weight
+        fitted(COLUMNS, pairs=pairs, weight=weight).head_.weight
         for pairs in (Pairs(), Pairs(adjacent=True))
         for weight in ("uniform", only_best())
     ]
     assert all(not np.allclose(heads[i], heads[j]) for i in range(len(heads)) for j in range(i))
-    copy = fitted(TREES, weight=same_as(PAIR_WEIGHTS["label"])).head_.weight
-    np.testing.assert_array_equal(copy, fitted(TREES, weight="label").head_.weight)
+    copy = fitted(COLUMNS, weight=same_as(PAIR_WEIGHTS["label"])).head_.weight
+    np.testing.assert_array_equal(copy, fitted(COLUMNS, weight="label").head_.weight)
 
 
 def only_best():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from treerank import TreeDirectRanker
-from treerank.feature_parts.linear.line import Line
+from treerank.feature_parts.line import Line
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from treerank.feature_parts.linear.head_fitting import PENALTIES, fit_head
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.rankers.head import TAUS, AntisymmetricHead
 
 every_tau = pytest.mark.parametrize("tau", TAUS)
@@ -114,54 +113,23 @@ def relative_slope(features, objective, weight):
 
 
 @pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0])
-def test_l2_weights_are_optimal(features, objective, alpha):
+def test_weights_are_optimal(features, objective, alpha):
     slope, v = relative_slope(features, objective, exact_fit(features, objective, alpha=alpha))
     np.testing.assert_allclose(slope, -alpha * v, atol=2e-6)
 
 
-@pytest.mark.parametrize("alpha", [1e-3, 1e-2, 1e-1])
-def test_l1_weights_are_optimal(features, objective, alpha):
-    weight = exact_fit(features, objective, penalty="l1", alpha=alpha)
-    slope, v = relative_slope(features, objective, weight)
-    np.testing.assert_allclose(slope[v != 0], -alpha * np.sign(v[v != 0]), atol=2e-6)
-    assert (np.abs(slope[v == 0]) <= alpha + 2e-6).all()
-
-
-def test_l1_prunes_more_and_more_until_nothing_is_left(features, objective):
-    n_kept = [
-        np.count_nonzero(fit_head(features, objective, penalty="l1", alpha=alpha))
-        for alpha in (1e-4, 1e-2, 1e-1, 10.0)
-    ]
-    assert n_kept == sorted(n_kept, reverse=True)
-    assert n_kept[0] == 5
-    assert 0 < n_kept[2] < 5
-    assert n_kept[3] == 0
-
-
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_sparse_features_give_the_weights_of_dense_ones(features, objective, penalty):
-    leaves = (features > 3).astype(np.float64)
-    dense = exact_fit(leaves, objective, penalty=penalty, alpha=1e-2)
-    thin = exact_fit(sparse.csr_matrix(leaves), objective, penalty=penalty, alpha=1e-2)
-    np.testing.assert_allclose(thin, dense, atol=1e-5)
-    head = AntisymmetricHead(dense)
-    np.testing.assert_allclose(head.score(sparse.csr_matrix(leaves)), head.score(leaves))
-
-
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_alpha_means_the_same_in_any_unit_and_for_any_number_of_pairs(features, objective, penalty):
-    weight = exact_fit(features, objective, penalty=penalty, alpha=1e-2)
-    in_millis = exact_fit(features * 1000, objective, penalty=penalty, alpha=1e-2)
+def test_alpha_means_the_same_in_any_unit_and_for_any_number_of_pairs(features, objective):
+    weight = exact_fit(features, objective, alpha=1e-2)
+    in_millis = exact_fit(features * 1000, objective, alpha=1e-2)
     np.testing.assert_allclose(in_millis * 1000, weight, atol=1e-4)
     twice = LogisticPairs(objective.pairs * 2)
-    doubled = exact_fit(features, twice, penalty=penalty, alpha=1e-2)
+    doubled = exact_fit(features, twice, alpha=1e-2)
     np.testing.assert_allclose(doubled, weight, atol=1e-4)
 
 
-@pytest.mark.parametrize("penalty", PENALTIES)
-def test_nothing_to_weigh_gives_zeros(features, objective, penalty):
-    np.testing.assert_array_equal(fit_head(np.ones((24, 2)), objective, penalty=penalty), 0)
-    np.testing.assert_array_equal(fit_head(features, LogisticPairs([]), penalty=penalty), 0)
+def test_nothing_to_weigh_gives_zeros(features, objective):
+    np.testing.assert_array_equal(fit_head(np.ones((24, 2)), objective), 0)
+    np.testing.assert_array_equal(fit_head(features, LogisticPairs([])), 0)
 
 
 def test_too_few_iterations_are_said_so(features, objective):
@@ -172,7 +140,6 @@ def test_too_few_iterations_are_said_so(features, objective):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"penalty": "l0"}, "penalty must be one of .*; got 'l0'"),
         ({"alpha": -1}, "alpha must be a finite number of at least 0; got -1"),
         ({"alpha": np.nan}, "alpha must be a finite number of at least 0; got nan"),
     ],

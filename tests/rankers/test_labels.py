@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from drawn_forests import one_leaf
+from example_rankers import Column
 from sklearn.base import BaseEstimator, clone
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -183,9 +184,8 @@ def test_a_saved_model_of_several_labels_comes_back_bit_for_bit(tmp_path, settin
 
 @pytest.mark.parametrize("settings", [{}, {"label_limits": {"relevance": 0.1}}])
 def test_a_head_over_several_outputs_takes_several_labels(settings):
-    trees = LightGBMTrees(n_estimators=6, n_jobs=1, output="trees")
-    model = fitted(part=trees, **settings)
-    assert len(model.head_.weight) == 6
+    model = fitted(part=Column((0, 1, 2)), **settings)
+    assert len(model.head_.weight) == 3
     assert model.score(X, LABELS, QID) > 0.6
 
 

@@ -212,12 +212,35 @@ CHANGES = {
     "tau must be one of": lambda c: c["state"]["head"].update(tau="system"),
     "steepness must be": lambda c: c["state"].update(steepness=-1),
     "metric must be": lambda c: c["params"].update(metric="nonsense"),
-    "output must be one of": lambda c: part_of(c)["params"].update(output="nonsense"),
+    "output must be 'score'": lambda c: part_of(c)["params"].update(output="trees"),
     "feature_part must have fit": lambda c: c["params"].update(feature_part="nonsense"),
     "n_features must be": lambda c: c["state"].update(n_features=0),
     "must be a fitted feature part of 7 features": lambda c: c["state"].update(n_features=7),
     "whole ranker that this version knows": lambda c: c.update(state=3),
 }
+
+
+def test_parameters_of_older_files_that_say_nothing_now_are_left_out(data, tmp_path):
+    def aged(content):
+        content["params"] |= {"head_penalty": "l1", "head_alpha": None, "label_limits": None}
+        part_of(content)["params"] |= {"output": "score"}
+
+    ranker = TreeDirectRanker(PARTS["lightgbm"], random_state=0).fit(*data)
+    ranker.save(tmp_path / "model")
+    old = load(forged(tmp_path / "model", tmp_path / "aged", aged))
+    np.testing.assert_array_equal(old.predict(data[0]), ranker.predict(data[0]))
+    assert old.head_alpha == 10.0
+
+
+def test_an_older_file_of_a_line_loads(data, tmp_path):
+    def aged(content):
+        content["params"] |= {"tolerance": 1e-3, "max_iter": 100}
+        content["state"]["learned"] |= {"n_iter_": 7}
+
+    ranker = RankSVM().fit(*data)
+    ranker.save(tmp_path / "model")
+    old = load(forged(tmp_path / "model", tmp_path / "aged", aged))
+    np.testing.assert_array_equal(old.predict(data[0]), ranker.predict(data[0]))
 
 
 @pytest.mark.parametrize(("message", "change"), CHANGES.items(), ids=CHANGES)

@@ -215,8 +215,6 @@ def test_several_outputs_get_a_head_fitted_to_the_pairs(data):
     assert ranker.head_.weight.shape == (3,)
     assert ranker.head_.weight[0] > 10 * abs(ranker.head_.weight[1])
     assert ranker.transform(X).shape == (160, 3)
-    pruned = TreeDirectRanker(Column((0, 1, 3)), head_penalty="l1", head_alpha=0.1)
-    assert pruned.fit(X, y, qid).head_.weight[1] == 0
 
 
 @every_part
@@ -228,21 +226,6 @@ def test_a_level_more_is_an_output_more(data, part):
     assert (ranker.head_.weight > 0).all()
     assert ranker.score(X, y, qid) > 0.9
     assert len(ranker.evals_result_["validation"]["ndcg@10"]) == 8
-
-
-@every_part
-@pytest.mark.parametrize("output", ["trees", "leaves"])
-def test_trees_and_leaves_are_features_of_a_head_that_can_prune_them(data, part, output):
-    X, y, qid = data
-    part = clone(part).set_params(output=output)
-    ranker = TreeDirectRanker(part, head_penalty="l1", head_alpha=0.02, random_state=0)
-    ranker.fit(X, y, qid)
-    assert 0 < np.count_nonzero(ranker.head_.weight) < len(ranker.head_.weight)
-    assert ranker.score(X, y, qid) > 0.85
-    np.testing.assert_array_equal(ranker.compare(X, X[:1]), -ranker.compare(X[:1], X))
-    shuffle = np.random.default_rng(0).permutation(160)
-    again = clone(ranker).fit(X[shuffle], y[shuffle], qid[shuffle])
-    np.testing.assert_array_equal(again.predict(X), ranker.predict(X))
 
 
 @pytest.mark.parametrize("loss", ["listnet", "listmle", "xendcg", "approx_ndcg"])

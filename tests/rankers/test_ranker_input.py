@@ -9,7 +9,6 @@ import polars as pl
 import pytest
 from example_rankers import PARTS, every_part, ranking_data, some_ranker
 from scipy import sparse
-from sklearn.base import clone
 from sklearn.exceptions import NotFittedError, UndefinedMetricWarning
 
 from treerank.datasets.ranking_data import RankingData
@@ -217,13 +216,6 @@ def test_a_sample_of_zeros_alone_makes_a_constant_model():
     assert np.isfinite(ranker.predict(X[:2])).all()
 
 
-def test_a_single_leaf_has_one_score_per_document(data):
-    X, y, qid = np.zeros((160, 2)), *data[1:]
-    part = clone(PARTS["lightgbm"]).set_params(output="leaves")
-    ranker = TreeDirectRanker(part, random_state=0).fit(X, y, qid, eval_set=(X, y, qid))
-    assert ranker.predict(X).shape == (160,)
-
-
 def test_numbers_beyond_single_precision_are_refused_by_xgboost_alone(data):
     X, y, qid = data
     X = X * np.array([1e39, 1, 1, 1])
@@ -246,7 +238,6 @@ def test_numbers_beyond_single_precision_are_refused_by_xgboost_alone(data):
         ({"sigma": "auto"}, "sigma must be a finite number above 0; got 'auto'"),
         ({"tau": "relu"}, r"tau must be one of .*'tanh'\]; got 'relu'"),
         ({"head_alpha": -1.0}, "head_alpha must be a finite number of at least 0; got -1.0"),
-        ({"head_penalty": "l0"}, r"head_penalty must be one of \['l1', 'l2'\]; got 'l0'"),
         ({"sigma": 0}, "sigma must be a finite number above 0; got 0"),
         ({"metric": "ngcd"}, "metric must be one of ndcg.*; got 'ngcd'"),
         ({"calibration": "cv"}, "calibration must be 'eval_set', None or a share .*; got 'cv'"),

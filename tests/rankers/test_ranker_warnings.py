@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from example_rankers import ranking_data, some_ranker
 
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.histogram.streaming import StreamingTrees
-from treerank.feature_parts.linear.head_fitting import fit_head
 from treerank.objectives import make_objective
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.nested_ranker import NestedRanker
@@ -74,7 +74,7 @@ CALLS = {
     fit: "the model is constant",
     fit_a_nested_ranker: "the model is constant",
     learn_a_batch: "the model is constant",
-    fit_a_head_hastily: "The head stopped",
+    fit_a_head_hastily: "The weights stopped",
     calibrate_while_fitting: "no better than chance",
     calibrate: "no better than chance",
     calibrate_scores: "no better than chance",

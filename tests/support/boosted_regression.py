@@ -7,6 +7,7 @@ import numpy as np
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.forests.scoring import forest_leaves
 from treerank.inputs.grouping import QueryGroups
 
 PARTS = [LightGBMTrees, XGBoostTrees]
@@ -57,3 +58,9 @@ def held_out_fit(scores):
 
 def fitted(part_class, target=TARGET, data=X, validation=None, **params):
     return part_class(**{**SMALL, **params}).fit(data, HalfSquare(target), validation=validation)
+
+
+def values_of_trees(part, X):
+    """Return the value of each tree, side by side."""
+    leaves = forest_leaves(part.forest(), X)
+    return part.forest().values[leaves].reshape(len(leaves), -1)

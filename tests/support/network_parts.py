@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from treerank.feature_parts.networks.linear import Linear
 from treerank.feature_parts.networks.mlp import MLP
-from treerank.feature_parts.networks.polynomial import Polynomial
+from treerank.feature_parts.networks.polynomial import Linear, Polynomial
 from treerank.objectives import make_objective
 
 PARTS = {

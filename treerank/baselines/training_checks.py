@@ -4,12 +4,11 @@ That every weight given has a meaning to the algorithm, that early stopping has 
 to watch, and that there is something to learn.
 """
 
-import warnings
 from typing import Any
 
 import numpy as np
 
-from treerank.checks import check_count
+from treerank.checks import check_count, warn_user
 from treerank.metrics.query_measure import measurable
 from treerank.metrics.registry import get_metric
 from treerank.progress import Progress, patience_of
@@ -57,8 +56,7 @@ def measurable_queries(ranker: Ranker, data: TrainingSet) -> TrainingSet | None:
     metric = get_metric(ranker.metric)
     found: TrainingSet | None = measurable(data, metric)
     if found is None:
-        reason = f"In no query does {metric.name} depend on the order"
-        warn_of_constant_model(reason, stacklevel=6)
+        warn_of_constant_model(f"In no query does {metric.name} depend on the order")
     return found
 
 
@@ -72,6 +70,6 @@ def start_progress(rounds: int | str | None, held_out: HeldOut | None, total: in
     return Progress(metric, patience_of(rounds, metric, total), total=total)
 
 
-def warn_of_constant_model(reason: str, stacklevel: int = 5) -> None:
-    """Warn that the model is constant, and why; ``stacklevel`` is that of ``warnings.warn``."""
-    warnings.warn(f"{reason}: the model is constant.", UserWarning, stacklevel=stacklevel)
+def warn_of_constant_model(reason: str) -> None:
+    """Warn that the model is constant, and why."""
+    warn_user(f"{reason}: the model is constant.")

@@ -13,8 +13,9 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from treerank.checks import has_methods
+from treerank.checks import has_methods, shown
 from treerank.objectives.base import Objective
+from treerank.terms.terms import Terms
 
 #: ``(X_val, metric)`` with ``metric(scores) -> float``; higher values are better.
 Validation = tuple[Any, Callable[[np.ndarray], float]]
@@ -128,3 +129,34 @@ def check_fitted_part(name: str, part: Any, n_features: int) -> None:
     width = traits_of(part).n_features_in_
     if not has_methods(part, "transform") or width not in (None, n_features):
         raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")
+
+
+def terms_of(part: Any, weight: np.ndarray) -> Terms:
+    """Return the weighted sum of the outputs of a fitted feature part.
+
+    Parameters
+    ----------
+    part : feature part
+        A part with a method ``terms(weight)``.
+    weight : ndarray of shape (n_outputs,)
+        Weight of each output.
+
+    Returns
+    -------
+    Terms
+
+    Examples
+    --------
+    >>> from treerank import Line
+    >>> from treerank.objectives import make_objective
+    >>> part = Line().fit(np.array([[1.0], [0.0]]), make_objective([1, 0]))
+    >>> terms_of(part, np.array([2.0])).kinds
+    ['line']
+    """
+    terms = traits_of(part).terms
+    if terms is None:
+        raise ValueError(
+            f"feature_part must be trees, a line, a network or several of these; got {shown(part)}."
+        )
+    found: Terms = terms(weight)
+    return found

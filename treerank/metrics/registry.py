@@ -25,7 +25,6 @@ from treerank.metrics.threshold_metrics import (
 )
 from treerank.parameters import Rule
 
-
 METRICS: dict[str, Metric] = {
     "ndcg": NDCG(),
     "map": AveragePrecision(),

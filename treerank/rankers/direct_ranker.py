@@ -16,11 +16,10 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, shown, warn_user
-from treerank.feature_parts.base import check_fitted_part, traits_of
-from treerank.feature_parts.linear.head_fitting import HeadPenalty, fit_head
+from treerank.feature_parts.base import check_fitted_part, terms_of, traits_of
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
-from treerank.feature_parts.terms import terms_of
 from treerank.files.states import count, history, optional
 from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
@@ -107,8 +106,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     per_level: bool = False
     label_weights: Any = None
     label_limits: Any = None
-    head_penalty: HeadPenalty = "l2"
-    head_alpha: NotNegative | None = None
+    head_alpha: NotNegative = 10.0
     warm_start: bool = False
 
     def set_params(self, **params: Any) -> Self:
@@ -292,7 +290,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             return np.ones(1)
         convex = convex_form(objective, lambda: data.objective(0, loss="logistic", weight="query"))
         features = self._transform(data.features)
-        return fit_head(features, convex, penalty=self.head_penalty, alpha=self.head_alpha)
+        return fit_head(features, convex, alpha=self.head_alpha)
 
     def _warn_of_nothing_to_learn(self) -> None:
         """Warn that the model is constant."""

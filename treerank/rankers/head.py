@@ -2,7 +2,7 @@ r"""The head: r(a, b) = tau(<w, f(a) - f(b)>), the comparison of two documents.
 
 A head has no bias, and tau is odd and keeps the sign. So for every feature part f the relation "a
 is at least as good as b", r(a, b) >= 0, is reflexive, total and transitive. How w is found is in
-:mod:`treerank.feature_parts.linear.head_fitting`. To add a tau, list it in ``TAUS``. Only its
+:mod:`treerank.feature_parts.head_fitting`. To add a tau, list it in ``TAUS``. Only its
 values at margins of at least 0 are used; the others follow from r(b, a) = -r(a, b), which holds
 bit for bit.
 """
@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from treerank.parameters import Rule, check_parameters
 
@@ -72,14 +71,12 @@ class AntisymmetricHead:
         check_parameters(self)
 
     def score(self, features: Any) -> np.ndarray:
-        """Return <w, f(x)> of each row of the outputs f(x), an array or a sparse matrix.
+        """Return <w, f(x)> of each row of the outputs f(x).
 
         A single output of weight 1 is the score itself.
         """
         if features.ndim == 1:
             features = features[:, None]
-        if sparse.issparse(features):
-            return features @ self.weight
         if len(self.weight) == 1 and self.weight[0] == 1:
             return features[:, 0]
         # Not `@`: BLAS lets the last bits of a row depend on how many rows come with it.

@@ -9,7 +9,8 @@ no name in the file is imported, evaluated or unpickled. Settings that are the u
 raises :data:`treerank.files.archive.FORMAT_VERSION`.
 """
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,12 @@ _CLASS = "estimator class"
 #: Classes that are parameters of rankers, but no rankers and no feature parts.
 _SETTINGS = {"ClickRelevance": "treerank.clicks.relevance:ClickRelevance"}
 _FOREST = "trees of a forest"
+#: Parameters of older files, for classes that have them no more, and the value that they must have;
+#: None where they say nothing of a fitted model.
+_GONE = {
+    **dict.fromkeys(("conditional", "head_penalty", "label_limits", "max_iter", "n_thresholds")),
+    **{"output": "score", "tolerance": None, "weak_ranker": "feature"},
+}
 #: Largest number of features of a ranker whose scores are tried on loading.
 _MOST_FEATURES = 2**16
 
@@ -104,11 +111,23 @@ def _restored(content: Any, classes: Mapping[str, Any]) -> Any:
     params = _restored(content["params"], classes)
     if isinstance(params.get("init_model"), str | bytes):  # which could be the path of any file
         raise ValueError("init_model must be a fitted feature part.")
+    params = _of_today(params, inspect.signature(estimator_class).parameters)
     estimator = estimator_class(**params)
     if content["state"] is not None:
         _check_settings(estimator_class, params)
         estimator.set_state(_restored(content["state"], classes))
     return estimator
+
+
+def _of_today(params: dict[str, Any], known: Collection[str]) -> dict[str, Any]:
+    """Return the parameters of a file of any version as those of this one."""
+    gone = {name: value for name, value in params.items() if name in _GONE and name not in known}
+    for name, value in gone.items():
+        if _GONE[name] not in (None, value):
+            raise ValueError(f"{name} must be {_GONE[name]!r} in this version; got {value!r}.")
+    if params.get("head_alpha", 0) is None:
+        params = params | {"head_alpha": 10.0}
+    return {name: value for name, value in params.items() if name not in gone}
 
 
 def _check_settings(estimator_class: Any, params: dict[str, Any]) -> None:

@@ -10,7 +10,6 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Literal, Self
 
 from treerank.feature_parts.base import FeaturePart
-from treerank.feature_parts.linear.head_fitting import HeadPenalty
 from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.metrics.relevance import Gain
@@ -96,13 +95,9 @@ class TreeDirectRanker(DirectRanker):
         label may lose, compared to a feature part fitted to this label alone, on the training
         documents. The other labels are raised as far as the limits allow. The factors of limited
         labels adapt in every iteration. Each limit costs one more fit.
-    head_penalty : {"l2", "l1"}, default="l2"
-        Penalty on the weight w of the head, if the feature part has several outputs. "l1" prunes
-        outputs.
-    head_alpha : float, default=None
-        Strength of this penalty; None is 10 under "l2" and 0.1 under "l1". See
-        :func:`treerank.feature_parts.linear.head_fitting.fit_head` and
-        :mod:`treerank.feature_parts.engines.tree_outputs`.
+    head_alpha : float, default=10.0
+        Strength of the L2 penalty on the weight w of the head, if the feature part has several
+        outputs. See :func:`treerank.feature_parts.head_fitting.fit_head`.
     clicks : ClickRelevance, default=None
         What estimates the relevance of documents if ``fit`` gets positions, such as
         ``ClickRelevance(propensities=...)``. None is ``ClickRelevance()``, see
@@ -148,8 +143,7 @@ class TreeDirectRanker(DirectRanker):
     label_weights: Mapping[str, float] | Sequence[float] | None = None
     label_limits: Mapping[str, float] | None = None
     metric: AnyMetric = "ndcg@10"
-    head_penalty: HeadPenalty = "l2"
-    head_alpha: NotNegative | None = None
+    head_alpha: NotNegative = 10.0
     calibration: Calibration = "eval_set"
     clicks: Clicks = None
     warm_start: bool = False

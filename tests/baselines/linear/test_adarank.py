@@ -1,17 +1,14 @@
 import math
 
-import numba
 import numpy as np
 import pytest
 
 from treerank.baselines.linear.adarank import AdaRank
 from treerank.baselines.linear.query_boosting import WeakRankerChoice
-from treerank.baselines.linear.weak_rankers import WEAK_RANKERS
 from treerank.metrics import METRICS, NDCG, get_metric
 from treerank.metrics.query_measure import QueryMeasure, measurable
 from treerank.rankers.training_set import training_set
-from treerank.registry import load
-from treerank.testing import check_ranker, make_ranking_sample, parametrize_with_laws
+from treerank.testing import make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -46,12 +43,6 @@ def plain_adarank(X, y, qid, n_rounds, query_weight=None):
         weight = start * np.exp(-measure(scores))
         weight /= weight.sum()
     return coef / X.std(axis=0)
-
-
-@pytest.mark.slow
-@parametrize_with_laws([AdaRank(n_estimators=10), AdaRank(n_estimators=5, weak_ranker="stump")])
-def test_keeps_the_laws_of_rankers(estimator, law):
-    law(estimator)
 
 
 def test_weights_are_those_of_a_plain_adarank(data):
@@ -93,19 +84,7 @@ def test_scores_are_weighted_sums_and_a_missing_value_counts_as_the_mean(data):
 def test_a_constant_feature_gets_no_weight(data):
     X, y, qid = data
     X = np.column_stack([X, np.full(len(X), 0.1), np.full(len(X), np.nan)])
-    assert (AdaRank(weak_ranker="stump").fit(X, y, qid).coef_[5:] == 0).all()
     assert (AdaRank().fit(X, y, qid).coef_[5:] == 0).all()
-
-
-def test_stumps_rank_by_steps(data):
-    X, y, qid = data
-    ranker = AdaRank(n_estimators=1, weak_ranker="stump").fit(X, y, qid)
-    scores = ranker.predict(X)
-    assert len(np.unique(scores)) == 2
-    assert (ranker.coef_ == 0).all()
-    j = ranker.stumps_["feature"][0]
-    low, high = (X[scores == side, j] for side in np.unique(scores))
-    assert low.max() < high.min() or high.max() < low.min()
 
 
 def test_early_stopping_goes_back_to_the_best_round_on_whole_queries(data):
@@ -180,55 +159,7 @@ def test_a_function_may_be_the_metric(data):
     )
 
 
-@pytest.mark.parametrize("weak_ranker", WEAK_RANKERS)
-def test_a_saved_model_predicts_the_same(data, tmp_path, weak_ranker):
-    ranker = AdaRank(n_estimators=9, weak_ranker=weak_ranker).fit(*data)
-    ranker.save(tmp_path / "model")
-    np.testing.assert_array_equal(
-        load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
-    )
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
-        ({"weak_ranker": "tree"}, r"weak_ranker must be one of \['feature', 'stump'\]; got 'tree'"),
-        ({"tolerance": 0}, "tolerance must be a finite number above 0; got 0"),
-        ({"max_consecutive": 0.5}, "max_consecutive must be a whole number"),
-        ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds is"),
-    ],
-)
-def test_wrong_settings_are_named(data, settings, message):
-    with pytest.raises(ValueError, match=message):
-        AdaRank(**settings).fit(*data)
-
-
-@pytest.mark.parametrize("name", ["sample_weight", "given_pairs"])
-def test_weights_without_a_meaning_are_refused_with_the_reason(data, name):
-    X, y, qid = data
-    weight = {"sample_weight": 1.0 + np.arange(len(y)), "given_pairs": [[0, 1, 1.0]]}[name]
-    with pytest.raises(
-        ValueError, match=f"{name} must be None or the same .*AdaRank, since a metric of"
-    ):
-        AdaRank().fit(X, y, qid, **{name: weight})
-
-
-def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data):
-    X, y, qid = data
-    with pytest.warns(UserWarning, match="In no query does ndcg@10 depend on the order"):
-        ranker = AdaRank().fit(X, np.ones(len(y)), qid)
-    assert (ranker.predict(X) == 0).all()
-
-
-def test_threads_change_no_bit():
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    check_ranker(AdaRank(n_estimators=5), laws=["threads"])
-    numba.set_num_threads(1)
-
-
-@pytest.mark.parametrize("weak_ranker", WEAK_RANKERS)
-def test_features_that_do_not_vary_make_a_constant_model(weak_ranker):
+def test_features_that_do_not_vary_make_a_constant_model():
     y, qid = np.tile([0, 1], 20), np.repeat([0, 1], 20)
-    scores = AdaRank(weak_ranker=weak_ranker).fit(np.zeros((40, 2)), y, qid).predict(np.eye(2))
+    scores = AdaRank().fit(np.zeros((40, 2)), y, qid).predict(np.eye(2))
     np.testing.assert_array_equal(scores, 0)

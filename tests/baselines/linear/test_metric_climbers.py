@@ -1,18 +1,14 @@
 """Coordinate ascent and the ES-Rank family: linear weights that climb a metric itself."""
 
-import numba
 import numpy as np
 import pytest
 
 from treerank.baselines.linear.coordinate_ascent import CoordinateAscent
-from treerank.baselines.linear.es_rank import ESRank
-from treerank.baselines.linear.iesr_rank import IESRRank, least_squares
-from treerank.baselines.linear.iesvm_rank import IESVMRank
+from treerank.baselines.linear.es_rank import ESRank, IESRRank, IESVMRank, least_squares
 from treerank.baselines.linear.products import moved_scores
 from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.metrics import NDCG, get_metric
-from treerank.registry import load
-from treerank.testing import check_ranker, make_ranking_sample
+from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -121,48 +117,3 @@ def test_the_eval_set_decides_among_ascents(data):
         ranker = CoordinateAscent(n_restarts=n_restarts, random_state=0)
         reached.append(ranker.fit(*data, eval_set=held_out).score(*held_out))
     assert reached == sorted(reached)
-
-
-@every
-def test_a_saved_model_predicts_the_same(data, tmp_path, ranker):
-    ranker.fit(*data).save(tmp_path / "model")
-    np.testing.assert_array_equal(
-        load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
-    )
-
-
-@pytest.mark.parametrize(
-    ("ranker", "message"),
-    [
-        (ESRank(n_generations=0), "n_generations must be a whole number of at least 1; got 0"),
-        (ESRank(metric="nope"), "metric must be one of"),
-        (ESRank(early_stopping_rounds=3), "eval_set must be given where early_stopping_rounds is"),
-        (CoordinateAscent(n_steps=0), "n_steps must be a whole number of at least 1; got 0"),
-        (CoordinateAscent(tolerance=-1), "tolerance must be a finite number of at least 0; got -1"),
-    ],
-)
-def test_wrong_settings_are_named(data, ranker, message):
-    with pytest.raises(ValueError, match=message):
-        ranker.fit(*data)
-
-
-@every
-def test_document_weights_are_refused_with_the_reason(data, ranker):
-    X, y, qid = data
-    with pytest.raises(ValueError, match=r"sample_weight must be None .* whole queries"):
-        ranker.fit(X, y, qid, sample_weight=1.0 + np.arange(len(y)))
-
-
-@every
-def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker):
-    X, y, qid = data
-    with pytest.warns(UserWarning, match="In no query does ndcg@10 depend on the order"):
-        ranker.fit(X, np.ones(len(y)), qid)
-    assert (ranker.predict(X) == 0).all()
-
-
-@every
-def test_threads_change_no_bit(ranker):
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    check_ranker(ranker, laws=["threads"])
-    numba.set_num_threads(1)

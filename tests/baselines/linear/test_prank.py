@@ -1,14 +1,11 @@
-import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.linear.large_margin_prank import LargeMarginPRank
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
-from treerank.baselines.linear.prank import PRank
-from treerank.baselines.linear.quadratic_prank import QuadraticPRank
+from treerank.baselines.linear.prank import LargeMarginPRank, PRank, QuadraticPRank
 from treerank.metrics import NDCG
 from treerank.registry import load
-from treerank.testing import check_ranker, make_ranking_sample
+from treerank.testing import make_ranking_sample
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 
@@ -128,51 +125,3 @@ def test_a_saved_model_predicts_the_same(data, tmp_path, ranker):
     copy = load(tmp_path / "model")
     np.testing.assert_array_equal(copy.predict(X), ranker.predict(X))
     np.testing.assert_array_equal(copy.predict_level(X), ranker.predict_level(X))
-
-
-@pytest.mark.parametrize(
-    ("ranker", "message"),
-    [
-        (PRank(n_epochs=0), "n_epochs must be a whole number of at least 1; got 0"),
-        (
-            PRank(early_stopping_rounds=None),
-            "early_stopping_rounds must be a whole number of at least 1; got None",
-        ),
-        (
-            LargeMarginPRank(share=0),
-            "share must be a finite number above 0 and of at most 1; got 0",
-        ),
-        (LargeMarginPRank(n_perceptrons=1.5), "n_perceptrons must be a whole number"),
-    ],
-)
-def test_wrong_settings_are_named(data, ranker, message):
-    with pytest.raises(ValueError, match=message):
-        ranker.fit(*data)
-
-
-@pytest.mark.parametrize("name", ["sample_weight", "query_weight"])
-def test_weights_are_refused_with_the_reason(data, name):
-    X, y, qid = data
-    with pytest.raises(
-        ValueError, match=f"{name} must be None or the same .*PRank, since documents are"
-    ):
-        PRank().fit(X, y, qid, **{name: 1.0 + qid})
-
-
-def test_too_many_levels_are_refused():
-    with pytest.raises(ValueError, match="y must have at most 1000 levels"):
-        PRank().fit(np.zeros((1001, 1)), np.arange(1001.0))
-
-
-@every
-def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker):
-    X, y, qid = data
-    with pytest.warns(UserWarning, match="All labels are equal"):
-        ranker.fit(X, np.ones(len(y)), qid)
-    assert (ranker.predict(X) == 0).all()
-
-
-def test_threads_change_no_bit():
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    check_ranker(LargeMarginPRank(n_perceptrons=4, n_epochs=2), laws=["threads"])
-    numba.set_num_threads(1)

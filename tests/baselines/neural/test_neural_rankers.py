@@ -6,17 +6,12 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
 
-from treerank.baselines.neural.lambdarank import LambdaRank
-from treerank.baselines.neural.listnet import ListNet
-from treerank.baselines.neural.listnet_star import ListNetStar
-from treerank.baselines.neural.ranknet import RankNet
-from treerank.baselines.neural.ranknet_star import RankNetStar
-from treerank.baselines.neural.rankprop import RankProp
-from treerank.baselines.neural.sorted_targets import SortedTargets
+from treerank.baselines.neural.listnet import ListNet, ListNetStar
+from treerank.baselines.neural.ranknet import LambdaRank, RankNet, RankNetStar
+from treerank.baselines.neural.rankprop import RankProp, SortedTargets
 from treerank.baselines.sortnet.comparator import Comparator
-from treerank.baselines.sortnet.comparison_sort import sort_by_comparison
+from treerank.baselines.sortnet.sorting import draw_triples, sort_by_comparison
 from treerank.baselines.sortnet.sortnet import SortNet
-from treerank.baselines.sortnet.transitivity import draw_triples
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, get_metric
 from treerank.objectives import make_objective
@@ -263,15 +258,3 @@ def test_rankers_of_a_nested_ranker_stop_early_on_the_tops_of_held_out_lists():
     again = ranker.rankers_[1].predict(held_out.X[rows])
     reached = NDCG(k=10)(held_out.y[rows], again, held_out.qid[rows])
     assert reached == pytest.approx(max(values[1]), abs=0.05)
-
-
-def test_a_rate_of_sortnet_is_a_positive_number():
-    for rate in ("fast", 0.0, np.nan, np.inf):
-        with pytest.raises(ValueError, match="learning_rate must be a finite number above 0"):
-            SortNet(learning_rate=rate).fit([[0.0], [1.0]], [0, 1])
-
-
-def test_pairs_of_the_users_own_are_refused_where_there_are_none():
-    for ranker in (SortNet(), RankProp()):
-        with pytest.raises(ValueError, match="given_pairs must be None"):
-            ranker.fit([[0.0], [1.0]], [0, 1], given_pairs=[[1, 0, 1.0]])

@@ -14,6 +14,7 @@ from boosted_regression import (
     X,
     fitted,
     held_out_fit,
+    values_of_trees,
 )
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
@@ -84,9 +85,9 @@ def test_a_continued_fit_draws_other_rows(part_class):
     params = {"subsample": 0.5}
     params |= {"subsample_freq": 1} if part_class is LightGBMTrees else {}
     objective = Given(TARGET, np.ones(600))  # every tree sees the same gradient
-    part = part_class(**{**SMALL, "n_estimators": 1}, **params, warm_start=True, output="trees")
+    part = part_class(**{**SMALL, "n_estimators": 1}, **params, warm_start=True)
     part.fit(X, objective)
-    trees = part.set_params(n_estimators=2).fit(X, objective).transform(X)
+    trees = values_of_trees(part.set_params(n_estimators=2).fit(X, objective), X)
     assert np.abs(trees[:, 0] - trees[:, 1]).max() > 1e-3
 
 
@@ -96,9 +97,8 @@ def test_early_stopping_keeps_the_trees_up_to_the_best(part_class):
     part = fitted(part_class, validation=validation, early_stopping_rounds=4, **params)
     values = part.evals_result_["validation"]["held_out_fit"]
     best = int(np.argmax(values))
-    assert part.best_iteration_ == best + 1 == part.set_params(output="trees").n_outputs_
+    assert part.best_iteration_ == best + 1 == part.forest().n_trees
     assert len(values) == best + 1 + 4 < 300
-    part.set_params(output="score")
     assert held_out_fit(part.transform(HELD_OUT)[:, 0]) == pytest.approx(values[best], abs=1e-5)
     whole = fitted(part_class, **{**params, "n_estimators": best + 1})
     np.testing.assert_allclose(part.transform(X), whole.transform(X), atol=1e-6)
@@ -160,7 +160,7 @@ def test_random_numbers_of_an_engine_and_files_that_are_no_checkpoints_are_refus
     path = tmp_path / "fit.checkpoint"
     path.write_text("text")
     with checkpointing(path):
-        with pytest.raises(ValueError, match="colsample_bytree of LightGBMTrees must be 1"):
+        with pytest.raises(ValueError, match="colsample_bytree must be 1"):
             fitted(LightGBMTrees, colsample_bytree=0.5)
         with pytest.raises(ValueError, match="path must be"):
             fitted(LightGBMTrees)

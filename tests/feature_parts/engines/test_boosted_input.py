@@ -13,6 +13,7 @@ from boosted_regression import (
     X,
     fitted,
     held_out_fit,
+    values_of_trees,
 )
 from sklearn.exceptions import NotFittedError
 
@@ -99,7 +100,6 @@ def test_a_loss_that_overflows_is_named_with_the_iteration():
     ("params", "message"),
     [
         ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
-        ({"output": "tree"}, "output must be one of .*'leaves', 'score', 'trees'.* got 'tree'"),
         ({"importance_type": "cover"}, "importance_type must be one of"),
         ({"n_jobs": 0}, "n_jobs must be None or a whole number but 0"),
         ({"early_stopping_rounds": 3}, "validation must be given where early_stopping_rounds is"),
@@ -163,9 +163,9 @@ def test_dropped_trees_and_early_stopping_exclude_each_other():
     with pytest.raises(ValueError, match="boosting must be one of"):
         fitted(LightGBMTrees, boosting="rf")
     dart = fitted(LightGBMTrees, boosting="dart")
-    trees = dart.set_params(output="trees").transform(X)
-    score = dart.set_params(output="score").transform(X)
-    np.testing.assert_allclose(trees.sum(axis=1), score[:, 0], atol=1e-9)
+    np.testing.assert_allclose(
+        values_of_trees(dart, X).sum(axis=1), dart.transform(X)[:, 0], atol=1e-9
+    )
 
 
 def test_a_device_that_is_not_there_is_refused():
@@ -198,5 +198,5 @@ def test_a_metric_that_is_no_number_is_refused(part_class):
 def test_a_leaf_that_is_a_line_has_no_single_value():
     part = fitted(LightGBMTrees, engine_params={"linear_tree": True})
     assert part.transform(X).shape == (600, 1)
-    with pytest.raises(ValueError, match="output must be 'score' with linear_tree"):
-        part.set_params(output="trees").transform(X)
+    with pytest.raises(ValueError, match="linear"):
+        part.forest()

@@ -16,6 +16,7 @@ from boosted_regression import (
     X,
     fitted,
     held_out_fit,
+    values_of_trees,
 )
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -83,8 +84,7 @@ def test_the_objective_sees_the_scores_of_the_trees_so_far_and_the_count_from_ze
     part = part_class(**SMALL).fit(X, objective)
     assert [iteration for iteration, _, _ in objective.seen] == list(range(15))
     assert not objective.seen[0][1].any()
-    part.set_params(output="trees")
-    before_last = part.transform(X)[:, :-1].sum(axis=1)
+    before_last = values_of_trees(part, X)[:, :-1].sum(axis=1)
     np.testing.assert_allclose(objective.seen[-1][1], before_last, atol=1e-5)
     assert all(scores.dtype == np.float64 for _, scores, _ in objective.seen)
 
@@ -112,8 +112,7 @@ def test_categories_are_split_as_sets(part_class, how):
     params = {**stump, **extra, "categorical_features": given}
     part = fitted(part_class, target, rows, **params)
     np.testing.assert_allclose(part.transform(data)[:, 0], target, atol=0.02)
-    part.set_params(output="leaves")
-    assert part.transform(data).shape == (2000, 2)
+    assert part.forest().is_leaf.sum() == 2
 
 
 def test_a_monotone_score_never_falls(part_class):
@@ -138,7 +137,7 @@ def test_features_that_may_not_meet_add_up(part_class):
 def test_one_word_per_quantity_serves_every_engine(part_class):
     assert set(BoostedTrees().get_params()) <= set(part_class().get_params())
     few_leaves = fitted(part_class, num_leaves=3, n_estimators=1, **BY_LEAF[part_class])
-    assert few_leaves.set_params(output="leaves").n_outputs_ == 3
+    assert few_leaves.forest().is_leaf.sum() == 3
     assert not fitted(part_class, min_split_gain=1e9).feature_importances_.any()
 
 
@@ -149,20 +148,9 @@ def test_the_single_trees_add_up_to_the_score(part_class):
     part = fitted(part_class)
     score = part.transform(X)
     assert score.shape == (600, part.n_outputs_) == (600, 1)
-    part.set_params(output="trees")
-    assert part.transform(X).shape == (600, part.n_outputs_) == (600, 15)
-    np.testing.assert_allclose(part.transform(X).sum(axis=1), score[:, 0], atol=1e-5)
-
-
-def test_leaves_times_their_values_are_the_score(part_class):
-    part = fitted(part_class, output="leaves")
-    leaves, forest = part.transform(X), part.forest()
-    assert leaves.shape == (600, part.n_outputs_)
-    np.testing.assert_array_equal(leaves.sum(axis=1), 15)
-    assert (leaves.sum(axis=0) > 0).all()
-    values = forest.values[forest.is_leaf, 0]
-    part.set_params(output="score")
-    np.testing.assert_allclose(leaves @ values, part.transform(X)[:, 0], atol=1e-5)
+    trees = values_of_trees(part, X)
+    assert trees.shape == (600, 15)
+    np.testing.assert_allclose(trees.sum(axis=1), score[:, 0], atol=1e-5)
 
 
 @pytest.mark.parametrize("strategy", ["one_output_per_tree", "multi_output_tree"])
@@ -171,10 +159,8 @@ def test_several_outputs_are_each_fitted_to_their_own(part_class, strategy):
     part = fitted(part_class, TARGETS, n_estimators=40, **params)
     assert part.transform(X).shape == (600, 3)
     assert ((part.transform(X) - TARGETS) ** 2).mean(axis=0).max() < 0.1
-    trees = part.set_params(output="trees").transform(X)
-    assert trees.shape == (600, part.n_outputs_) == (600, 120)
-    summed = trees.reshape(600, 40, 3).sum(axis=1)
-    np.testing.assert_allclose(summed, part.set_params(output="score").transform(X), atol=1e-5)
+    summed = values_of_trees(part, X).reshape(600, 40, 3).sum(axis=1)
+    np.testing.assert_allclose(summed, part.transform(X), atol=1e-5)
     restored = part_class(n_jobs=1).set_state(part.get_state())
     np.testing.assert_array_equal(restored.transform(X), part.transform(X))
 
@@ -268,10 +254,7 @@ def test_a_state_and_a_pickle_predict_the_same_bits(part_class):
     part = fitted(part_class, validation=(HELD_OUT, held_out_fit))
     restored = part_class(n_jobs=1).set_state(part.get_state())
     for copy in (restored, pickle.loads(pickle.dumps(part))):
-        for output in ("score", "trees", "leaves"):
-            expected = part.set_params(output=output).transform(X)
-            actual = copy.set_params(output=output).transform(X)
-            assert (actual != expected).sum() == 0
+        np.testing.assert_array_equal(copy.transform(X), part.transform(X))
         assert copy.evals_result_ == part.evals_result_
         assert copy.n_features_in_ == 4
         np.testing.assert_array_equal(copy.feature_importances_, part.feature_importances_)
@@ -313,4 +296,3 @@ def test_names_reach_the_engine_and_odd_ones_do_no_harm(part_class):
     assert len(set(names_of(("a[0]", "a<0]", 'x"', "y: z")))) == 4
     part = fitted(part_class, data=Rows(X, None, ("a", "b", "c", "d")))
     np.testing.assert_array_equal(part.transform(X), fitted(part_class).transform(X))
-    part.set_params(output="trees").transform(X)

@@ -6,7 +6,7 @@ from sklearn.base import BaseEstimator
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.ensembles.chain import Chain
-from treerank.feature_parts.linear.line import Line
+from treerank.feature_parts.line import Line
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.started import Started

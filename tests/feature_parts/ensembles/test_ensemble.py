@@ -13,7 +13,7 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.ensembles.ensemble import Ensemble
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.feature_parts.linear.line import Line
+from treerank.feature_parts.line import Line
 from treerank.feature_parts.registry import make_feature_part
 from treerank.feature_parts.rows import as_rows
 from treerank.forests.joining import side_by_side

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize, nnls
 
-from treerank.feature_parts.ensembles.member_weights import fit_member_weights
+from treerank.feature_parts.ensembles.ensemble import fit_member_weights
 from treerank.objectives import make_objective
 from treerank.testing import make_ranking_sample
 

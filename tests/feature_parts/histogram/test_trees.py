@@ -15,6 +15,7 @@ from boosted_regression import (
     HalfSquare,
     X,
     held_out_fit,
+    values_of_trees,
 )
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -64,8 +65,7 @@ def test_the_objective_sees_the_scores_of_the_trees_so_far_and_the_count_from_ze
     part = HistogramTrees(**SMALL).fit(X, objective)
     assert [iteration for iteration, _, _ in objective.seen] == list(range(15))
     assert {threads for _, _, threads in objective.seen} == {1}
-    part.set_params(output="trees")
-    before_last = part.transform(X)[:, :-1].cumsum(axis=1)[:, -1]
+    before_last = values_of_trees(part, X)[:, :-1].cumsum(axis=1)[:, -1]
     np.testing.assert_array_equal(objective.seen[-1][1], before_last)
 
 
@@ -139,7 +139,7 @@ def test_categories_are_split_as_sets(how):
     np.testing.assert_allclose(part.transform(data)[:, 0], target, atol=1e-6)
     unknown = np.array([[0.0, 77.0], [0.0, np.nan]])
     assert len(np.unique(part.transform(unknown))) == 1
-    assert part.set_params(output="leaves").transform(data).shape == (2000, 2)
+    assert part.forest().is_leaf.sum() == 2
 
 
 def test_categories_survive_continuation_on_other_codes():
@@ -149,10 +149,8 @@ def test_categories_survive_continuation_on_other_codes():
     part = HistogramTrees(**SMALL, init_model=first, categorical_features=[0])
     part.fit(shifted, objective)
     np.testing.assert_array_equal(objective.seen[0][1], first.transform(shifted)[:, 0])
-    part.set_params(output="trees")
-    trees = part.transform(codes)[:, :15]
-    expected = first.set_params(output="trees").transform(codes)
-    np.testing.assert_array_equal(trees, expected)
+    trees = values_of_trees(part, codes)[:, :15]
+    np.testing.assert_array_equal(trees, values_of_trees(first, codes))
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -193,8 +191,8 @@ def test_trees_differ_where_something_is_drawn(name):
         def derivatives(self, scores, *, iteration=0):
             return super().derivatives(np.zeros_like(scores))
 
-    part = HistogramTrees(**{**SMALL, "n_estimators": 2, name: 0.5}, output="trees")
-    trees = part.fit(X, Fixed(TARGET)).transform(X)
+    part = HistogramTrees(**{**SMALL, "n_estimators": 2, name: 0.5})
+    trees = values_of_trees(part.fit(X, Fixed(TARGET)), X)
     assert np.abs(trees[:, 0] - trees[:, 1]).max() > 1e-3
 
 
@@ -214,10 +212,8 @@ def test_several_outputs_share_trees_and_are_each_fitted():
     assert part.booster_.n_trees == 60
     assert part.transform(X).shape == (600, part.n_outputs_) == (600, 3)
     assert ((part.transform(X) - TARGETS) ** 2).mean(axis=0).max() < 0.1
-    trees = part.set_params(output="trees").transform(X)
-    assert trees.shape == (600, part.n_outputs_) == (600, 180)
-    summed = trees.reshape(600, 60, 3).sum(axis=1)
-    np.testing.assert_allclose(summed, part.set_params(output="score").transform(X), atol=1e-9)
+    summed = values_of_trees(part, X).reshape(600, 60, 3).sum(axis=1)
+    np.testing.assert_allclose(summed, part.transform(X), atol=1e-9)
 
 
 def test_the_unit_of_an_output_does_not_matter():
@@ -234,18 +230,7 @@ def test_the_single_trees_add_up_to_the_score():
     part = fitted()
     score = part.transform(X)
     assert score.shape == (600, part.n_outputs_) == (600, 1)
-    trees = part.set_params(output="trees").transform(X)
-    assert trees.shape == (600, part.n_outputs_) == (600, 15)
-    np.testing.assert_allclose(trees.sum(axis=1), score[:, 0])
-
-
-def test_leaves_times_their_values_are_the_score():
-    part = fitted(output="leaves")
-    leaves, forest = part.transform(X), part.forest()
-    assert leaves.shape == (600, part.n_outputs_)
-    np.testing.assert_array_equal(leaves.sum(axis=1), 15)
-    values = forest.values[forest.is_leaf, 0]
-    np.testing.assert_allclose(leaves @ values, part.set_params(output="score").transform(X)[:, 0])
+    np.testing.assert_allclose(values_of_trees(part, X).sum(axis=1), score[:, 0])
 
 
 def test_one_document_scores_as_it_does_among_thousands():

@@ -6,9 +6,8 @@ import torch
 from network_parts import OBJECTIVE, PARTS, QID, X, Y
 from sklearn.base import clone
 
-from treerank.feature_parts.networks.linear import Linear
 from treerank.feature_parts.networks.mlp import MLP
-from treerank.feature_parts.networks.polynomial import Polynomial
+from treerank.feature_parts.networks.polynomial import Linear, Polynomial
 from treerank.objectives import make_objective
 
 

@@ -9,10 +9,9 @@ import torch
 from network_parts import OBJECTIVE, PARTS, QID, X, Y, every_part
 from sklearn.base import clone
 
-from treerank.feature_parts.networks.linear import Linear
 from treerank.feature_parts.networks.mlp import ACTIVATIONS, MLP
-from treerank.feature_parts.networks.polynomial import Monomials, Polynomial
-from treerank.feature_parts.networks.training import DECAYS, OPTIMIZERS, Schedule, objective_unit
+from treerank.feature_parts.networks.polynomial import Linear, Monomials, Polynomial
+from treerank.feature_parts.networks.training import OPTIMIZERS
 from treerank.feature_parts.rows import Rows
 from treerank.feature_parts.soft_trees.part import SoftTrees
 from treerank.objectives import make_objective
@@ -125,31 +124,6 @@ def test_a_score_does_not_depend_on_the_rows_beside_it(part):
     np.testing.assert_array_equal(together, together.astype(np.float32))
 
 
-class Watched:
-    """An objective that remembers which rows it was asked about."""
-
-    groups, n_outputs = OBJECTIVE.groups, 1
-
-    def __init__(self):
-        self.batches = []
-
-    def taking(self, rows, groups):
-        self.batches.append(tuple(rows.tolist()))
-        return OBJECTIVE.taking(rows, groups)
-
-
-def test_every_epoch_has_batches_of_its_own():
-    objective = Watched()
-    part = clone(PARTS["linear"]).set_params(n_epochs=1, warm_start=True).fit(X, objective)
-    epochs = []
-    for n_epochs in (2, 3):
-        objective.batches.clear()
-        part.set_params(n_epochs=n_epochs).fit(X, objective)
-        epochs.append(set(objective.batches))
-    assert len(epochs[0]) == 4
-    assert epochs[0] != epochs[1]
-
-
 def test_rows_may_be_a_view():
     order = np.random.default_rng(3).permutation(120)
     objective = make_objective(Y[order], QID[order])
@@ -235,27 +209,11 @@ def test_the_scale_of_an_objective_does_not_change_the_training():
     np.testing.assert_allclose(part.transform(X), other.transform(X), rtol=1e-5)
 
 
-def test_the_unit_of_an_objective_is_its_value_per_document_at_zero():
-    expected = OBJECTIVE(np.zeros(120))[0] / 120
-    assert objective_unit(OBJECTIVE, "queries", 1000, 0) == pytest.approx(expected)
-    assert objective_unit(make_objective([1, 1]), "queries", 10, 0) == 1.0
-
-
 def test_without_a_pair_nothing_moves():
     part = MLP((4,), n_epochs=2, weight_decay=0.5, random_state=0)
     moved = part.fit(X, make_objective(np.zeros(120), QID)).transform(X)
     part.set_params(n_epochs=1).fit(X, make_objective(np.zeros(120), QID))
     np.testing.assert_array_equal(part.transform(X), moved)
-
-
-@pytest.mark.parametrize("decay", DECAYS)
-def test_learning_rates_fall_from_where_they_start(decay):
-    schedule = Schedule(0.1, decay, 0.5, 4)
-    rates = [schedule.at(epoch) for epoch in np.linspace(0, 20, 50)]
-    assert rates[0] == 0.1
-    assert (np.diff(rates) <= 0).all()
-    expected = {None: 0.1, "step": 0.05, "exponential": 0.05, "inverse_time": 0.1 / 1.5}
-    assert schedule.at(4, n_rises=1) == pytest.approx(expected.get(decay, 0.05))
 
 
 def test_an_adaptive_rate_goes_on_in_a_continued_fit():
@@ -268,12 +226,6 @@ def test_an_adaptive_rate_goes_on_in_a_continued_fit():
     np.testing.assert_array_equal(part.transform(X), whole.transform(X))
     constant = MLP((4,), n_epochs=8, **settings).fit(X, OBJECTIVE)
     assert (constant.transform(X) != whole.transform(X)).any()
-
-
-def test_clipping_bounds_a_step_of_gradient_descent():
-    part = Linear(optimizer="sgd", learning_rate=1.0, gradient_clip=1e-3, n_epochs=1,
-                  batch_size=200, random_state=0).fit(X, OBJECTIVE)  # fmt: skip
-    assert np.linalg.norm(part.network_.weight.detach()) == pytest.approx(1e-3, rel=1e-3)
 
 
 def test_a_batch_larger_than_the_data_holds_them_all():

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from treerank.feature_parts.networks import training
-from treerank.feature_parts.networks.linear import Linear
 from treerank.feature_parts.networks.objective_function import score_gradient
+from treerank.feature_parts.networks.polynomial import Linear
 from treerank.feature_parts.networks.training import (
     OPTIMIZERS,
     Schedule,

@@ -25,7 +25,6 @@ def one_thread():
     torch.set_num_threads(before[0])
 
 
-FAST = sorted(set(BACKENDS) - {"reference"})
 SHAPES = [(1, False), (3, False), (1, True), (3, True)]
 
 
@@ -75,20 +74,18 @@ def test_outputs_are_those_of_a_walk_over_the_nodes(backend, n_outputs, obliviou
     np.testing.assert_allclose(layer(x).detach().numpy(), expected, rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("backend", FAST)
 @pytest.mark.parametrize(("n_outputs", "oblivious"), SHAPES)
-def test_gradients_are_those_of_autograd_on_the_reference(backend, n_outputs, oblivious):
+def test_gradients_are_those_of_autograd_on_the_reference(n_outputs, oblivious):
     x, upstream = some_rows(), torch.randn(50, n_outputs, dtype=torch.float64)
-    ours = gradients(layer_of(n_outputs, oblivious, backend=backend), x, upstream)
+    ours = gradients(layer_of(n_outputs, oblivious), x, upstream)
     theirs = gradients(layer_of(n_outputs, oblivious, backend="reference"), x, upstream)
     for mine, other in zip(ours, theirs, strict=True):
         torch.testing.assert_close(mine, other, rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("backend", FAST)
 @pytest.mark.parametrize("oblivious", [False, True])
-def test_gradients_are_those_of_differences(backend, oblivious):
-    layer = layer_of(2, oblivious, backend=backend, n_trees=2, depth=2, chunk_size=3)
+def test_gradients_are_those_of_differences(oblivious):
+    layer = layer_of(2, oblivious, n_trees=2, depth=2, chunk_size=3)
     names = [name for name, _ in layer.named_parameters()]
 
     def outputs(x, *values):
@@ -99,27 +96,24 @@ def test_gradients_are_those_of_differences(backend, oblivious):
     assert torch.autograd.gradcheck(outputs, (x, *layer.parameters()))
 
 
-@pytest.mark.parametrize("backend", FAST)
-def test_single_precision_is_near_double(backend):
+def test_single_precision_is_near_double():
     x, upstream = some_rows(), torch.ones(50, 1, dtype=torch.float64)
     wide = gradients(layer_of(), x, upstream)
-    narrow_layer = layer_of(backend=backend).float()
+    narrow_layer = layer_of().float()
     narrow = gradients(narrow_layer, x.float(), upstream.float())
     for mine, other in zip(narrow, wide, strict=True):
         assert mine.dtype == torch.float32
         torch.testing.assert_close(mine.double(), other, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.parametrize("backend", FAST)
-def test_a_second_backward_pass_gives_the_same_gradient(backend):
-    layer = layer_of(backend=backend)
+def test_a_second_backward_pass_gives_the_same_gradient():
+    layer = layer_of()
     out = layer(some_rows()).sum()
     first = torch.autograd.grad(out, layer.weight, retain_graph=True)[0]
     assert torch.equal(torch.autograd.grad(out, layer.weight)[0], first)
 
 
-@pytest.mark.parametrize("backend", FAST)
-def test_second_derivatives_are_refused_but_by_the_reference(backend):
+def test_second_derivatives_are_refused_but_by_the_reference():
     def curvature(layer):
         x = some_rows().requires_grad_()
         (slope,) = torch.autograd.grad(layer(x).sum(), x, create_graph=True)
@@ -128,7 +122,7 @@ def test_second_derivatives_are_refused_but_by_the_reference(backend):
 
     assert torch.isfinite(curvature(layer_of(backend="reference"))).all()
     with pytest.raises(RuntimeError, match="Second derivatives need backend='reference'"):
-        curvature(layer_of(backend=backend))
+        curvature(layer_of())
 
 
 @pytest.mark.parametrize("oblivious", [False, True])

@@ -81,29 +81,12 @@ def test_the_best_epoch_is_kept_with_its_gamma():
     assert (part.best_iteration_, float(part.network_.layer.gamma)) == (1, 1.0)
 
 
-@pytest.mark.parametrize("conditional", ["always", "never"])
 @pytest.mark.parametrize("params", [{}, {"oblivious": True, "n_outputs": 2}, {"batch_norm": True}])
-def test_a_restored_part_gives_the_same_bits(conditional, params):
-    part = fitted(conditional=conditional, final_gamma=0.2, **params)
+def test_a_restored_part_gives_the_same_bits(params):
+    part = fitted(final_gamma=0.2, **params)
     # The shape comes from the state: with init_model the parameters do not tell it.
     other = SoftTrees(n_estimators=1, depth=1, **params).set_state(part.get_state())
     np.testing.assert_array_equal(other.transform(X), part.transform(X))
-    assert other.conditional_ == (conditional == "always")
-
-
-@pytest.mark.parametrize("params", [{}, {"n_outputs": 3}, {"batch_norm": True}])
-def test_conditional_evaluation_gives_the_scores_of_the_dense_one(params):
-    soft = {"gamma": 1.0, "spread": 0.5, "final_gamma": 0.05, **params}
-    dense, sparse = (fitted(conditional=c, **soft).transform(X) for c in ("never", "always"))
-    np.testing.assert_allclose(sparse, dense, rtol=1e-6, atol=1e-7)
-    assert fitted(conditional="always", **soft).transform(X[:0]).shape == dense[:0].shape
-
-
-def test_conditional_evaluation_is_chosen_for_deep_hard_trees_only():
-    deep = {"depth": 9, "n_estimators": 2, "n_epochs": 1}
-    assert fitted(gamma=1e-4, spread=1e4, **deep).conditional_
-    assert not fitted(gamma=1.0, **deep).conditional_
-    assert not fitted(gamma=1e-4, spread=1e4).conditional_
 
 
 def test_missing_values_count_as_the_mean():
@@ -111,8 +94,6 @@ def test_missing_values_count_as_the_mean():
     data[::3, 1] = np.nan
     filled = np.where(np.isnan(data), np.nanmean(data, axis=0), data)
     part = fitted(data=data)
-    np.testing.assert_allclose(part.transform(data), part.transform(filled), rtol=1e-5, atol=1e-7)
-    part.conditional_ = True
     np.testing.assert_allclose(part.transform(data), part.transform(filled), rtol=1e-5, atol=1e-7)
 
 
@@ -154,7 +135,6 @@ def test_a_start_of_another_shape_is_refused():
         ({"final_gamma": -1.0}, "final_gamma must be a finite number above 0"),
         ({"spread": np.inf}, "spread must be a finite number above 0"),
         ({"softness": 1.5}, "softness must be"),
-        ({"conditional": True}, "conditional must be one of"),
         ({"init_model": LightGBMTrees(), "oblivious": True}, "init_model must be None with"),
         ({"init_model": LightGBMTrees()}, "init_model must be fitted"),
     ],

@@ -57,13 +57,14 @@ def outputs(layer, data):
 def away_from_thresholds(model, data):
     """Rows none of whose features lies in a gap of ``X`` that the model has a threshold at."""
     near = np.zeros(len(data), dtype=bool)
-    nodes = [node for root in start.hard_trees(model) for node, _, _ in start.walk(root)]
-    for node in nodes:
-        if isinstance(node, start.Split):
-            known, values = np.sort(X[:, node.feature]), data[:, node.feature]
-            rounding = 1e-6 * abs(node.threshold)  # to single precision
-            gaps = np.searchsorted(known, node.threshold + np.array([-rounding, rounding]))
-            near |= np.isin(np.searchsorted(known, values), gaps) & ~np.isin(values, known)
+    forest = model.forest()
+    thresholds, _ = start.thresholds_of(forest)
+    for node in np.flatnonzero(forest.feature >= 0):
+        feature, threshold = forest.feature[node], thresholds[node]
+        known, values = np.sort(X[:, feature]), data[:, feature]
+        rounding = 1e-6 * abs(threshold)  # to single precision
+        gaps = np.searchsorted(known, threshold + np.array([-rounding, rounding]))
+        near |= np.isin(np.searchsorted(known, values), gaps) & ~np.isin(values, known)
     return ~near
 
 
@@ -113,9 +114,8 @@ def test_every_output_keeps_its_trees(part, params):
 
 def test_rows_on_a_threshold_go_where_the_model_sends_them():
     model = fitted(LightGBMTrees, n_estimators=1, max_depth=1)
-    (root,) = start.hard_trees(model)
-    data = X.copy()
-    data[:5, root.feature] = root.threshold
+    forest, data = model.forest(), X.copy()
+    data[:5, forest.feature[0]] = forest.threshold[0]
     np.testing.assert_allclose(
         outputs(started(model, data, softness=0), data), model.transform(data), rtol=1e-6
     )

@@ -13,25 +13,22 @@ evaluation of f_t.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.query_boosting import QueryBoosting
-from treerank.baselines.linear.standard_features import FeatureScale
-from treerank.baselines.linear.weak_rankers import WEAK_RANKERS
 from treerank.baselines.training_checks import (
     measurable_queries,
     refuse_weights_within_queries,
     start_progress,
 )
-from treerank.files.states import array, count, entries, history
+from treerank.files.states import count, history
 from treerank.metrics.query_measure import measure_of
 from treerank.metrics.registry import AnyMetric, get_metric
-from treerank.parameters import Auto, Count, Positive, Rule, Size
+from treerank.parameters import Auto, Count, Positive, Size
 from treerank.rankers.calibration import Calibration
-from treerank.terms.terms import Terms
 
 
 @dataclass(eq=False, repr=False)
@@ -40,8 +37,8 @@ class AdaRank(LinearRanker):
 
     ``fit`` takes weights of queries, and refuses weights of documents and pairs.
 
-    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`, ``mean_`` at
-    :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
+    ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and
+    ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
 
     Parameters
     ----------
@@ -49,11 +46,8 @@ class AdaRank(LinearRanker):
         Metric to optimize, with values from 0 to 1; ``score`` measures it and early stopping
         watches it.
     n_estimators : int, default=500
-        Largest number of rounds. A round adds one weak ranker.
-    weak_ranker : {"feature", "stump"}, default="feature"
-        What is added: a standard feature, or a stump of one, upwards or downwards.
-    n_thresholds : int, default=10
-        Number of stumps per feature and direction, at its quantiles.
+        Largest number of rounds. A round adds one weak ranker: a standard
+        feature, upwards or downwards.
     tolerance : float or None, default=0.002
         Stop, without the last weak ranker, when it lowers the metric on the training queries by
         so much [2]_; ``None`` never stops.
@@ -66,10 +60,6 @@ class AdaRank(LinearRanker):
 
     Attributes
     ----------
-    coef_ : ndarray of shape (n_features,)
-        Weight of each feature, in the units of ``X``, without the stumps.
-    stumps_ : dict
-        Arrays of the features, the thresholds in standard units and the weights of the stumps.
     evals_result_ : dict
         ``{"validation": {name of the metric: one value per round}}``, given an ``eval_set``.
     best_iteration_ : int
@@ -93,14 +83,6 @@ class AdaRank(LinearRanker):
     """
 
     _learned: ClassVar = LinearRanker._learned | {
-        "stumps_": entries(
-            {
-                "inverse": array("float64", "n_features"),
-                "feature": array("int64", "n_stumps", at_least=0, below="n_features"),
-                "threshold": array("float64", "n_stumps"),
-                "weight": array("float64", "n_stumps"),
-            }
-        ),
         "evals_result_": history,
         "best_iteration_": count(),
     }
@@ -108,8 +90,6 @@ class AdaRank(LinearRanker):
     _: KW_ONLY
     metric: AnyMetric = "ndcg@10"
     n_estimators: Count = 500
-    weak_ranker: Annotated[str, Rule.one_of(WEAK_RANKERS)] = "feature"
-    n_thresholds: Count = 10
     tolerance: Positive | None = 0.002
     max_consecutive: Size | None = 5
     early_stopping_rounds: Auto | Count | None = "auto"
@@ -122,7 +102,6 @@ class AdaRank(LinearRanker):
         if data is not None:
             columns = scale.by_column(data.X, data.rows)
             boosting = QueryBoosting(
-                WEAK_RANKERS[self.weak_ranker](columns, self.n_thresholds),
                 columns,
                 measure_of(data, get_metric(self.metric)),
                 self.n_estimators,
@@ -132,38 +111,7 @@ class AdaRank(LinearRanker):
             held_out = None if held_out is None else scale.by_column(held_out.X)
             rounds = boosting.rounds(progress, held_out)[: progress.kept()]
         self.evals_result_, self.best_iteration_ = progress.history(), len(rounds)
-        return self._sum(rounds, scale)
-
-    def _sum(self, rounds, scale):
-        """Return the weights of features, and set ``stumps_``; equal stumps become one."""
-        weights: dict[tuple[int, float], float] = {}
         coef = np.zeros(len(scale.mean))
-        for (feature, threshold, sign), step in rounds:
-            if np.isnan(threshold):
-                coef[feature] += sign * step
-            else:
-                weights[feature, threshold] = weights.get((feature, threshold), 0.0) + sign * step
-        self.stumps_ = {
-            "inverse": scale.inverse,
-            "feature": np.array([feature for feature, _ in weights], dtype=np.int64),
-            "threshold": np.array([threshold for _, threshold in weights], dtype=np.float64),
-            "weight": np.array(list(weights.values()), dtype=np.float64),
-        }
+        for feature, step in rounds:
+            coef[feature] += step
         return coef
-
-    def terms(self) -> Terms:
-        """Return the weights as a line; weak rankers with thresholds are none."""
-        terms = super().terms()
-        if len(self.stumps_["feature"]):
-            raise ValueError(f"weak_ranker must be 'feature' for a line; got {self.weak_ranker!r}.")
-        return terms
-
-    def _scores(self, X):
-        scores, stumps = super()._scores(X), self.stumps_
-        if len(stumps["feature"]):
-            columns = FeatureScale(self.mean_, stumps["inverse"]).by_column(X)
-            for feature, threshold, weight in zip(
-                stumps["feature"], stumps["threshold"], stumps["weight"], strict=True
-            ):
-                scores += weight * (columns[feature] > threshold)
-        return scores

@@ -1,4 +1,4 @@
-"""ES-Rank: a (1+1) evolution strategy on the weights of a linear ranker.
+"""ES-Rank and its kin: a (1+1) evolution strategy on the weights of a linear ranker.
 
 A child differs from its parent in some weights. Each of these moves by a Gaussian number times the
 exponential of a Cauchy number, so that steps of all sizes occur. The child replaces the parent if
@@ -12,7 +12,8 @@ from typing import ClassVar
 import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
-from treerank.baselines.linear.products import linear_scores, moved_scores
+from treerank.baselines.linear.products import linear_scores, moved_scores, transposed_product
+from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.baselines.training_checks import (
     measurable_queries,
     refuse_weights_within_queries,
@@ -26,6 +27,8 @@ from treerank.rankers.calibration import Calibration
 
 #: Logarithm of the largest factor of a step; a Cauchy number has no bound.
 _LARGEST = 10.0
+#: Share of the identity that keeps copies of a feature from making equations singular.
+_RIDGE = 1e-6
 
 
 @dataclass(eq=False, repr=False)
@@ -131,4 +134,72 @@ def _draw_move(n_weights, rng):
 def _moved(weight, moved, steps):
     weight = weight.copy()
     weight[moved] += steps
+    return weight
+
+
+class IESRRank(ESRank):
+    """A linear ranker whose weights evolve from those of linear regression on the labels [1]_.
+
+    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
+
+    The parameters and attributes are those of :class:`~treerank.baselines.linear.es_rank.ESRank`.
+
+    References
+    ----------
+    .. [1] Ibrahim and Landa-Silva (2018). An evolutionary strategy with machine learning for
+       learning to rank in information retrieval. Soft Computing 22.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
+    >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    >>> IESRRank(random_state=0).fit(X, y, qid).score(X, y, qid) > 0.95
+    True
+    """
+
+    def _start(self, data, scale, rng):
+        return least_squares(scale.by_row(data.X, data.rows), data.y - data.y.mean())
+
+
+class IESVMRank(ESRank):
+    """A linear ranker whose weights evolve from those of RankSVM with its default settings [1]_.
+
+    ``fit`` takes weights of queries, and refuses weights of documents and pairs.
+
+    The parameters and attributes are those of :class:`~treerank.baselines.linear.es_rank.ESRank`.
+
+    References
+    ----------
+    .. [1] Ibrahim and Landa-Silva (2018). An evolutionary strategy with machine learning for
+       learning to rank in information retrieval. Soft Computing 22.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, qid = rng.normal(size=(200, 3)), np.repeat(np.arange(10), 20)
+    >>> y = (X[:, 0] + X[:, 1] > 0).astype(int)
+    >>> IESVMRank(random_state=0).fit(X, y, qid).score(X, y, qid) > 0.95
+    True
+    """
+
+    def _start(self, data, scale, rng):
+        return RankSVM()._weigh(data, scale, None, 0)
+
+
+def least_squares(Z: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the weights of linear regression on features of mean 0, by conjugate gradients."""
+    target = residual = direction = transposed_product(Z, y) / len(Z)
+    weight, squares = np.zeros(len(target)), float(target @ target)
+    enough = 1e-12 * squares
+    for _ in range(10 * len(target)):
+        if squares <= enough:
+            break
+        along = linear_scores(Z, direction, np.zeros(len(target)))
+        image = transposed_product(Z, along) / len(Z) + _RIDGE * direction
+        size = squares / float(direction @ image)
+        weight = weight + size * direction
+        residual = residual - size * image
+        squares, before = float(residual @ residual), squares
+        direction = residual + squares / before * direction
     return weight

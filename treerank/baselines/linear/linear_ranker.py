@@ -6,7 +6,7 @@ derive a dataclass from :class:`LinearRanker` with ``_weigh``, which returns the
 standard features.
 """
 
-from typing import ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -20,6 +20,9 @@ from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
 from treerank.terms.linear import LinearTerm
 from treerank.terms.terms import Terms, no_trees
+
+#: Entries of older files that no prediction needs.
+_GONE = ("n_iter_", "stumps_")
 
 
 class LinearRanker(Ranker):
@@ -63,6 +66,11 @@ class LinearRanker(Ranker):
     ) -> np.ndarray:
         """Return the weight of each standard feature."""
         raise NotImplementedError
+
+    def set_state(self, state: dict[str, Any]) -> Self:
+        """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
+        learned = {name: v for name, v in state["learned"].items() if name not in _GONE}
+        return super().set_state(state | {"learned": learned})
 
     def terms(self) -> Terms:
         """Return the weights as a line."""

@@ -1,21 +1,24 @@
-"""PRank: a perceptron that learns the levels of relevance, one document at a time.
+"""PRank and its kin: perceptrons that learn the levels of relevance, one document at a time.
 
-It compares no documents: queries do not matter to it, and its scores are comparable across them.
+They compare no documents: queries do not matter to them, and scores are comparable across queries.
 Epochs are repeated until the errors no longer fall, and the best epoch is kept.
 """
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
 from treerank.baselines.linear.linear_ranker import LinearRanker
 from treerank.baselines.linear.perceptrons import n_products, quadratic_scores, train_epoch
 from treerank.baselines.linear.products import linear_scores
+from treerank.baselines.linear.standard_features import FeatureScale
 from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
+from treerank.checks import check_count
 from treerank.files.states import array, history
 from treerank.metrics.registry import AnyMetric
-from treerank.parameters import Count, Seed
+from treerank.numerics.threads import threads_for
+from treerank.parameters import Count, Rule, Seed, Share
 from treerank.progress import Progress
 from treerank.rankers.calibration import Calibration
 
@@ -153,3 +156,88 @@ def _refuse_many(levels):
 
 def _minus_errors(errors):
     return -errors.sum()
+
+
+class QuadraticPRank(PRank):
+    """PRank with quadratic features, one of the rankers that [1]_ compares with RankNet.
+
+    ``fit`` refuses weights of any kind.
+
+    The parameters, and the other attributes, are those of
+    :class:`~treerank.baselines.linear.prank.PRank`.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (n_features + n_features * (n_features + 1) / 2,)
+        Weights of the standard features, then of their products (0, 0), (0, 1), ..., (1, 1), ...
+    inverse_ : ndarray of shape (n_features,)
+        One over the standard deviation of each feature; 0 for a constant one.
+
+    References
+    ----------
+    .. [1] Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton and Hullender (2005). Learning to rank
+       using gradient descent. ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> y = np.digitize(X[:, 0] * X[:, 1], [-0.5, 0.5])
+    >>> ranker = QuadraticPRank(random_state=0).fit(X, y)
+    >>> bool((ranker.predict_level(X) == y).mean() > 0.9)
+    True
+    """
+
+    _learned: ClassVar = PRank._learned | {"inverse_": array("float64", "n_features")}
+    _quadratic: ClassVar[bool] = True
+
+    def _learn(self, data, held_out, seed):
+        with threads_for(len(data.y)):
+            scale = FeatureScale.of(data.X, data.rows)
+            self.coef_ = self._weigh(data, scale, held_out, seed)
+        self.mean_, self.inverse_ = scale.mean, scale.inverse
+
+    def _scores(self, X):
+        with threads_for(len(X)):
+            Z = FeatureScale(self.mean_, self.inverse_).by_row(X)
+            return quadratic_scores(Z, self.coef_)
+
+
+@dataclass(eq=False, repr=False)
+class LargeMarginPRank(PRank):
+    """The mean of many PRanks (OAP-BPM) [1]_; the defaults are those of [2]_.
+
+    ``fit`` refuses weights of any kind.
+
+    All other parameters, and the attributes, are those of
+    :class:`~treerank.baselines.linear.prank.PRank`.
+
+    Parameters
+    ----------
+    n_perceptrons : int, default=100
+        Number of perceptrons.
+    share : float, default=0.3
+        Probability that a document is shown to a perceptron, drawn again in every epoch.
+
+    References
+    ----------
+    .. [1] Harrington (2003). Online ranking/collaborative filtering using the perceptron
+       algorithm. ICML.
+    .. [2] Burges, Shaked, Renshaw, Lazier, Deeds, Hamilton and Hullender (2005). Learning to rank
+       using gradient descent. ICML.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> y = np.digitize(X[:, 0] - X[:, 1], [-1.0, 1.0])
+    >>> ranker = LargeMarginPRank(random_state=0).fit(X, y)
+    >>> bool((ranker.predict_level(X) == y).mean() > 0.9)
+    True
+    """
+
+    _: KW_ONLY
+    n_perceptrons: Annotated[int, Rule(check_count, at_most=2**16)] = 100
+    share: Share = 0.3

@@ -1,20 +1,20 @@
-"""Query boosting: the rounds of AdaRank, each of which chooses one weak ranker."""
+"""Query boosting: the rounds of AdaRank, each of which chooses one weak ranker.
+
+A weak ranker is a standard feature, and ranks by it upwards or downwards. How well it ranks a query
+never changes, so it is measured once, as a table of weak rankers by queries.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.baselines.linear.products import row_products
-from treerank.baselines.linear.weak_rankers import WeakRankers
+from treerank.baselines.linear.products import moved_scores, row_products
 from treerank.metrics.query_measure import QueryMeasure
 from treerank.progress import Progress
 
 #: The error of a weak ranker counts as at least this much, so that its weight is finite.
 _LEAST_ERROR = 1e-6
-
-#: A chosen weak ranker, as (feature, threshold, sign), and its weight alpha.
-Round = tuple[tuple[int, float, float], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,8 +23,6 @@ class QueryBoosting:
 
     Attributes
     ----------
-    weak : WeakRankers
-        What to choose from.
     columns : ndarray of shape (n_features, n_documents)
         Standard features.
     measure : QueryMeasure
@@ -37,33 +35,39 @@ class QueryBoosting:
         See :class:`WeakRankerChoice`.
     """
 
-    weak: WeakRankers
     columns: np.ndarray
     measure: QueryMeasure
     n_rounds: int
     tolerance: float | None
     max_consecutive: int | None
 
-    def rounds(self, progress: Progress, held_out: np.ndarray | None) -> list[Round]:
-        """Return the weak ranker and the weight of each round.
+    def rounds(
+        self, progress: Progress, held_out: np.ndarray | None
+    ) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Return of each round the feature and its weight, as arrays of one number.
 
         ``held_out`` are standard features by column, or ``None``, whose metric goes to
         ``progress`` after each round.
         """
         held_out_scores = np.zeros(0 if held_out is None else held_out.shape[1])
-        rounds: list[Round] = []
-        for number, step in self._steps():
-            rounds.append((self.weak.describe(number), step))
+        rounds: list[tuple[np.ndarray, np.ndarray]] = []
+        for move in self._moves():
+            rounds.append(move)
             if held_out is not None:
-                held_out_scores = self.weak.add_to(held_out_scores, number, step, held_out)
+                held_out_scores = moved_scores(held_out_scores, held_out, *move)
                 progress.measure(held_out_scores)
             if progress.record(len(rounds)):
                 break
         return rounds
 
-    def _steps(self) -> Iterator[tuple[int, float]]:
-        """Yield number and weight of the weak ranker of each round."""
-        table = self.weak.measure(self.columns, self.measure)
+    def _moves(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the feature and the weight of each round."""
+        varied = np.flatnonzero(np.ptp(self.columns, axis=1) > 0)
+        feature, sign = np.tile(varied, 2), np.repeat([1.0, -1.0], len(varied))
+        ranked = [
+            self.measure.values(s * self.columns[j]) for j, s in zip(feature, sign, strict=True)
+        ]
+        table = np.array(ranked).reshape(len(feature), len(self.measure.weight))
         start = self.measure.weight / self.measure.weight.sum()
         weight, scores, trained = start, np.zeros(self.columns.shape[1]), -np.inf
         choice, chosen = WeakRankerChoice(self.max_consecutive), set()
@@ -71,8 +75,9 @@ class QueryBoosting:
             number, value = choice.best(row_products(table, weight))
             if number is None:
                 return
-            step = _weight_of(value)
-            scores = self.weak.add_to(scores, number, step, self.columns)
+            own = slice(number, number + 1)
+            move = feature[own], _weight_of(value) * sign[own]
+            scores = moved_scores(scores, self.columns, *move)
             chosen.add(number)
             # A single weak ranker ranks the same however large its weight is.
             values = table[number] if len(chosen) == 1 else self.measure.values(scores)
@@ -80,7 +85,7 @@ class QueryBoosting:
             if self.tolerance is not None and trained + self.tolerance <= before:
                 return
             choice.note(number, changed=trained != before)
-            yield number, step
+            yield move
             weight = start * np.exp(-values)
             weight /= weight.sum()
 

@@ -3,30 +3,31 @@ r"""RankSVM: linear weights that keep every pair of different labels a margin of
 .. math:: \min_w \; \tfrac12 \|w\|^2 + C \, \frac{\sum_{ij} v_{ij} \max(0, 1 - w^T (x_i - x_j))^2}
     {\sum_{ij} v_{ij}}
 
-over all pairs of a query with :math:`y_i > y_j`, by truncated Newton steps
-(:mod:`treerank.baselines.linear.pair_hinge_problem`).
+over all pairs of a query with :math:`y_i > y_j`, or over your own pairs. It is a line under the
+pair loss "squared_hinge" (:func:`~treerank.feature_parts.head_fitting.fit_head`).
 """
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
-from sklearn.exceptions import ConvergenceWarning
+import numpy as np
 
-from treerank.baselines.linear.active_pairs import PairSides
 from treerank.baselines.linear.linear_ranker import LinearRanker
-from treerank.baselines.linear.pair_hinge_problem import PairHingeProblem
-from treerank.baselines.training_checks import refuse_weights, warn_of_constant_model
-from treerank.files.states import count, number
-from treerank.parameters import Count, Positive, Seed
+from treerank.baselines.training_checks import warn_of_constant_model
+from treerank.feature_parts.head_fitting import fit_head
+from treerank.files.states import number
+from treerank.parameters import Positive, Seed
 from treerank.rankers.calibration import Calibration
+
+#: Largest slope of a weight at the optimum.
+_TOLERANCE = 1e-6
 
 
 @dataclass(eq=False, repr=False)
 class RankSVM(LinearRanker):
     """A linear ranker with a squared hinge on all pairs of a query [1]_ [2]_ [3]_ [4]_.
 
-    ``fit`` takes weights of documents and queries, and refuses a list of pairs.
+    ``fit`` takes weights of documents and queries, and your own pairs.
 
     ``calibration`` is explained at :class:`~treerank.rankers.ranker.Ranker`, ``coef_`` and
     ``mean_`` at :class:`~treerank.baselines.linear.linear_ranker.LinearRanker`.
@@ -39,10 +40,6 @@ class RankSVM(LinearRanker):
     normalized : bool, default=True
         Whether the pairs of every query have the same sum of weights, so that long queries do not
         count for more.
-    tolerance : float, default=1e-3
-        Stop when the objective is certain to be within this share of the optimum.
-    max_iter : int, default=100
-        Largest number of Newton steps; a ConvergenceWarning says when they were too few.
     random_state : int, RandomState instance or None, default=None
         Seed of the queries set aside for calibration.
 
@@ -50,8 +47,6 @@ class RankSVM(LinearRanker):
     ----------
     objective_ : float
         Value of the objective at these weights.
-    n_iter_ : int
-        Number of Newton steps.
 
     References
     ----------
@@ -72,28 +67,22 @@ class RankSVM(LinearRanker):
     array([ 1., -2.,  0.])
     """
 
-    _learned: ClassVar = LinearRanker._learned | {"objective_": number(), "n_iter_": count()}
+    _learned: ClassVar = LinearRanker._learned | {"objective_": number()}
 
     C: Positive = 1.0
     _: KW_ONLY
     normalized: bool = True
-    tolerance: Positive = 1e-3
-    max_iter: Count = 100
     calibration: Calibration = "eval_set"
     random_state: Seed = None
 
     def _weigh(self, data, scale, held_out, seed):
-        refuse_weights(self, data, {"given_pairs": "it knows pairs by their documents' labels"})
-        sides = PairSides.of(data, self.normalized)
-        if not sides.factor.any():
+        Z, normalization = scale.by_row(data.X, data.rows), "equal" if self.normalized else None
+        settings = {"weight": "uniform", "query_normalization": normalization}
+        objective = data.objective(seed, loss="squared_hinge", **settings)
+        weight = fit_head(Z, objective, alpha=1 / self.C, scale=1.0, tolerance=_TOLERANCE)
+        start = objective(np.zeros(len(Z)))[0]
+        if start == 0:
             warn_of_constant_model("No query has two different labels")
-        problem = PairHingeProblem(scale.by_row(data.X, data.rows), sides, self.C)
-        weight, self.objective_, self.n_iter_, done = problem.solve(self.tolerance, self.max_iter)
-        if not done:
-            warnings.warn(
-                f"RankSVM is not certain to be within {self.tolerance} of the optimum after "
-                f"{self.n_iter_} Newton steps; raise max_iter or lower C.",
-                ConvergenceWarning,
-                stacklevel=4,
-            )
+        loss = objective(np.einsum("ij,j", Z, weight))[0] / start if start > 0 else 0.0
+        self.objective_ = 0.5 * float(weight @ weight) + self.C * loss
         return weight

@@ -5,9 +5,9 @@ becomes 0, the mean. A column that is constant, or missing throughout, becomes 0
 weight. All sums are taken over blocks of rows in training order. So their bits depend neither on
 the order of the caller's rows nor on the number of threads.
 
-:class:`~treerank.feature_parts.networks.standardization.Standardization` does this for networks,
-and differently in three points that change bits: it knows no weights of documents, it adds up row
-by row in one thread, and it does not turn a constant column into exact zeros.
+:class:`~treerank.feature_parts.standardization.Standardization` measures otherwise, in three points
+that change bits: it knows no weights of documents, it adds up row by row in one thread, and it does
+not turn a constant column into exact zeros.
 """
 
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from typing import Self
 import numpy as np
 from numba import prange
 
+from treerank.feature_parts.rows import Rows
+from treerank.feature_parts.standardization import standardized
 from treerank.numerics.compiling import njit
 
 _BLOCK = 1024
@@ -61,16 +63,11 @@ class FeatureScale:
 
     def by_row(self, X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return standard features of the given rows, of shape (n_documents, n_features)."""
-        return _by_row(X, _all(X) if rows is None else rows, self.mean, self.inverse)
+        return standardized(Rows(X, rows), self.mean, self.inverse, np.float64)
 
     def by_column(self, X: np.ndarray, rows: np.ndarray | None = None) -> np.ndarray:
         """Return standard features of the given rows, of shape (n_features, n_documents)."""
-        return _by_column(X, _all(X) if rows is None else rows, self.mean, self.inverse)
-
-
-def _all(X):
-    """Return the numbers of all rows, of the type of those of a training set."""
-    return np.arange(len(X), dtype=np.int32)
+        return np.ascontiguousarray(self.by_row(X, rows).T)
 
 
 @njit(parallel=True)
@@ -90,30 +87,3 @@ def _block_sums(X, rows, weight, center):
                 counts[block, j] += weight[t] if known else 0.0
                 largest[block, j] = max(largest[block, j], abs(value) if known else 0.0)
     return sums, squares, counts, largest
-
-
-@njit
-def _standard(value, mean, inverse):
-    return (np.float64(value) - mean) * inverse if value == value else 0.0
-
-
-@njit(parallel=True)
-def _by_row(X, rows, mean, inverse):
-    n_features = X.shape[1]
-    out = np.empty((len(rows), n_features))
-    for t in prange(len(rows)):
-        for j in range(n_features):
-            out[t, j] = _standard(X[rows[t], j], mean[j], inverse[j])
-    return out
-
-
-@njit(parallel=True)
-def _by_column(X, rows, mean, inverse):
-    n_features = X.shape[1]
-    out = np.empty((n_features, len(rows)))
-    for block in prange((len(rows) + 63) // 64):  # few enough rows to stay in the cache
-        stop = min((block + 1) * 64, len(rows))
-        for j in range(n_features):
-            for t in range(block * 64, stop):
-                out[j, t] = _standard(X[rows[t], j], mean[j], inverse[j])
-    return out

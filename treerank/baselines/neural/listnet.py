@@ -1,4 +1,4 @@
-"""ListNet: a network under the cross entropy of top-one probabilities."""
+"""ListNet and ListNet*: networks under the cross entropy of top-one probabilities."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -47,3 +47,43 @@ class ListNet(NeuralRanker):
     learning_rate: float = 0.01
     momentum: float = 0.9
     batch_size: int = 256
+
+
+@dataclass(eq=False, repr=False)
+class ListNetStar(NeuralRanker):
+    """Learn to rank by a deep network, Adam and a falling learning rate on ListNet's loss [1]_.
+
+    All other parameters, and the attributes, are those of
+    :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default=(32, 20, 5)
+        Units of each hidden layer; none at all is a linear ranker.
+    learning_rate : float, default=0.003
+        Length of the first steps.
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default="step"
+        How the learning rate falls; None keeps it.
+    weight_decay : float, default=0.0001
+        L2 penalty on the weights.
+
+    References
+    ----------
+    .. [1] Köppel, Segner, Wagener, Pensel, Karwath, Schmitt and Kramer (2023). Pairwise learning
+       to rank by neural networks revisited: reconstruction, theoretical analysis and practical
+       performance. Appendix C.
+
+    Examples
+    --------
+    >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
+    >>> ListNetStar(random_state=0).fit(X, y, qid).rank(X, qid)
+    array([3, 2, 1, 2, 1])
+    """
+
+    loss, weight, pairs = "listnet", None, None
+
+    hidden: Sequence[int] = (32, 20, 5)
+    _: KW_ONLY
+    learning_rate: float = 3e-3
+    decay: str | None = "step"
+    weight_decay: float = 1e-4

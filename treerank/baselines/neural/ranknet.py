@@ -1,9 +1,23 @@
-"""RankNet: a network under the cross entropy of pair probabilities."""
+"""RankNet and its kin: networks under the losses of pairs.
+
+RankNet takes the cross entropy of pair probabilities. LambdaRank weighs each pair by how much
+swapping it would change a metric. RankNet* is the DirectRanker of the paper that this library
+implements.
+"""
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Annotated, Any
+
+import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
+from treerank.checks import check_counts
+from treerank.feature_parts.base import traits_of
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.pairs import PairRule
+from treerank.objectives.weights import Weight
+from treerank.parameters import Finite, Rule, Size
 
 
 @dataclass(eq=False, repr=False)
@@ -57,3 +71,120 @@ class RankNet(NeuralRanker):
     learning_rate: float = 0.1
     momentum: float = 0.9
     batch_size: int = 256
+
+
+@dataclass(eq=False, repr=False)
+class LambdaRank(NeuralRanker):
+    """Learn to rank by a network on the logistic loss times the change of a metric [1]_.
+
+    All other parameters, and the attributes, are those of
+    :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
+
+    Parameters
+    ----------
+    weight : {"ndcg", "map", "mrr", "err"}, default="ndcg"
+        The metric whose change weighs a pair.
+    k : int, default=None
+        Rank at which that metric is cut off; None counts whole lists.
+    threshold : float, default=1.0
+        Labels of at least this are relevant for "map" and "mrr".
+
+    References
+    ----------
+    .. [1] Burges, Ragno and Le (2006). Learning to rank with nonsmooth cost functions. NIPS.
+
+    Examples
+    --------
+    >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
+    >>> LambdaRank(random_state=0).fit(X, y, qid).rank(X, qid)
+    array([3, 2, 1, 2, 1])
+    """
+
+    loss, pairs = "logistic", "all"
+
+    _: KW_ONLY
+    weight: Weight = "ndcg"
+    k: Size | None = None
+    threshold: Finite = 1.0
+
+
+@dataclass(eq=False, repr=False)
+class RankNetStar(NeuralRanker):
+    r"""Learn to rank by a deep network under an antisymmetric tanh head [1]_.
+
+    Pairs of neighboring levels of relevance are taken across queries: each batch is drawn from
+    all documents, and all of its pairs count. Their cost is :math:`(1 - r(a, b))^2 / 2`. The
+    last layer is the feature part f(x). The weights of the head are trained together with it,
+    without bias. The paper transforms the features to normal distributions first, as
+    ``QuantileTransformer(output_distribution="normal")`` of scikit-learn does.
+
+    All other parameters, and the attributes, are those of
+    :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default=(200, 50, 30, 10, 5)
+        Units of each layer; the last one is f(x).
+    activation : {"tanh", "sigmoid", "relu", "linear"}, default="tanh"
+        Function after each layer. The paper prefers "tanh" and has "linear" in its grid, which
+        learns no more than a weighted sum of the features. Choose it by validation.
+    across_queries : bool, default=True
+        Whether to compare documents of different queries too, as the paper does. Choose it by
+        validation.
+    pairs : str or Pairs, default="adjacent"
+        Which pairs of a batch count; "balanced" gives every two neighboring levels the same weight,
+        as the sampling of the paper's authors does, so that rare levels count. Choose it by
+        validation.
+    decay : {None, "step", "exponential", "inverse_time", "adaptive"}, default="step"
+        How the learning rate falls; None keeps it.
+    weight_decay : float, default=0.0001
+        L2 penalty on the weights.
+
+    References
+    ----------
+    .. [1] Köppel, Segner, Wagener, Pensel, Karwath, Schmitt and Kramer (2023). Pairwise learning
+       to rank by neural networks revisited: reconstruction, theoretical analysis and practical
+       performance.
+
+    Examples
+    --------
+    >>> X, y, qid = [[1.0], [2.0], [3.0], [1.0], [3.0]], [0, 1, 2, 0, 1], [1, 1, 1, 2, 2]
+    >>> ranker = RankNetStar(random_state=0).fit(X, y, qid)
+    >>> ranker.rank(X, qid), ranker.transform(X).shape
+    (array([3, 2, 1, 2, 1]), (5, 5))
+    """
+
+    loss, weight, tau = "half_squared_tanh", "uniform", "tanh"
+
+    hidden: Annotated[Sequence[int], Rule(check_counts, shortest=1)] = (200, 50, 30, 10, 5)
+    _: KW_ONLY
+    across_queries: bool = True
+    pairs: PairRule = "adjacent"
+    decay: str | None = "step"
+    weight_decay: float = 1e-4
+
+    @property
+    def feature_part(self) -> Any:
+        """The network that these parameters describe, unfitted."""
+        shape = {"hidden": tuple(self.hidden[:-1]), "n_outputs": self.hidden[-1]}
+        return super().feature_part.set_params(**shape, output_activation=self.activation)
+
+    def _make_objective(self, data, seed):
+        return super()._make_objective(_merged(data) if self.across_queries else data, seed)
+
+    def _head_weight(self, data, objective):
+        # Two different labels make a pair: the objective of all pairs need not be computed.
+        if self.across_queries and np.ptp(data.y) > 0:
+            weight = traits_of(self.feature_part_).head_weight_
+            return np.ones(1) if weight is None else weight
+        return super()._head_weight(data, objective)
+
+
+def _merged(data):
+    """Return all documents as one query; a pair weighs the geometric mean of two queries'."""
+    weight = data.sample_weight
+    if data.query_weight is not None:
+        root = np.sqrt(data.query_weight)
+        weight = root if weight is None else root * weight
+    groups = QueryGroups.from_qid(None, len(data.y))
+    return replace(data, groups=groups, sample_weight=weight, query_weight=None)

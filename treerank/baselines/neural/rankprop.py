@@ -2,8 +2,57 @@
 
 from dataclasses import KW_ONLY, dataclass
 
+import numpy as np
+
 from treerank.baselines.neural.neural_ranker import NeuralRanker
-from treerank.baselines.neural.sorted_targets import SortedTargets
+from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
+
+
+@dataclass(frozen=True)
+class SortedTargets(ListwiseLoss):
+    r"""Half the squared distance of each score to its target, :math:`\frac12 (s_i - t_i)^2` [1]_.
+
+    The targets of a query are evenly spaced from -1/2 to 1/2. They are given to its documents in
+    the order of the labels and, among equal labels, of the current scores; documents that are
+    equal in both share theirs. So the loss asks no document to move among those of its own label.
+    Targets are chosen anew at every step, and the regression takes one step: the two phases of
+    the paper become one.
+
+    References
+    ----------
+    .. [1] Caruana, Baluja and Mitchell (1996). Using the future to "sort out" the present:
+       Rankprop and multitask learning for medical risk evaluation. NIPS.
+
+    Examples
+    --------
+    >>> from treerank.objectives import make_objective
+    >>> make_objective([0, 1, 1], loss=SortedTargets())([0.0, 1.0, 2.0])[1]
+    array([0.5, 1. , 1.5])
+    """
+
+    def over_queries(
+        self, lists: ListwiseObjective, scores: np.ndarray, iteration: int
+    ) -> PricedQueries:
+        """Return the squared distance of each query and its derivatives."""
+        distance = scores - _targets(lists, scores)
+        values = lists.weight * distance**2 / 2
+        return values, lists.weight * distance, lists.weight * np.ones(len(scores))
+
+
+def _targets(lists, scores):
+    labels, query, start = lists.y, lists.query, lists.groups.indptr[:-1]
+    # A query whose labels are all equal teaches nothing: its targets are 0.
+    informative = lists.per_query(np.maximum, labels) > np.minimum.reduceat(labels, start)[query]
+    order = np.lexsort((scores, labels, query))
+    differs = [np.diff(part[order]) != 0 for part in (scores, labels, query)]
+    block = np.append(0, np.cumsum(np.any(differs, axis=0)))
+    size = np.bincount(block)
+    middle = np.cumsum(size) - (size + 1) / 2  # mean place of a block of equals
+    place = np.empty(len(scores))
+    place[order] = middle[block]
+    place -= start[query]
+    spread = np.maximum(lists.groups.sizes[query] - 1, 1)
+    return np.where(informative, place / spread - 0.5, 0.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -11,7 +60,7 @@ class RankProp(NeuralRanker):
     """Learn to rank by regression on targets in the order of labels and current scores [1]_.
 
     The targets are explained at
-    :class:`~treerank.baselines.neural.sorted_targets.SortedTargets`.
+    :class:`~treerank.baselines.neural.rankprop.SortedTargets`.
 
     All other parameters, and the attributes, are those of
     :class:`~treerank.baselines.neural.neural_ranker.NeuralRanker`.

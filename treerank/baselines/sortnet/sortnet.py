@@ -7,16 +7,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.baselines.sortnet.comparator import COMPARATOR_RULES, Comparator
-from treerank.baselines.sortnet.compared_documents import ComparedDocuments
-from treerank.baselines.sortnet.comparison_sort import Preference, sort_by_comparison
-from treerank.baselines.sortnet.transitivity import TransitivityReport, measure_transitivity
+from treerank.baselines.sortnet.sorting import (
+    ComparedDocuments,
+    Preference,
+    TransitivityReport,
+    measure_transitivity,
+    sort_by_comparison,
+)
 from treerank.baselines.training_checks import refuse_weights
 from treerank.checks import check_count
-from treerank.feature_parts.networks.standardization import (
+from treerank.feature_parts.rows import Rows
+from treerank.feature_parts.standardization import (
     STANDARDIZATION_RULES,
     Standardization,
 )
-from treerank.feature_parts.rows import Rows
 from treerank.files.states import array, count, entries, numbers
 from treerank.inputs.documents import check_labels
 from treerank.inputs.grouping import QueryGroups

@@ -3,8 +3,8 @@
 Training is a loop: an engine computes the scores of its trees so far, asks for the gradient and
 the hessian of the objective there, and grows one more tree. To add an engine, derive a dataclass
 from :class:`BoostedTrees` with the methods that its docstring lists. Its fields are its own
-parameters, or parameters of :class:`BoostedTrees` with another default. Checks, continued fits,
-early stopping and the forms of output are here.
+parameters, or parameters of :class:`BoostedTrees` with another default. Checks, continued fits
+and early stopping are here.
 """
 
 from collections.abc import Sequence
@@ -13,26 +13,25 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
-from scipy.sparse import csr_matrix
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_sequence, shown
+from treerank.checks import check_count, check_sequence, shown, warn_user
 from treerank.feature_parts.base import Validation
+from treerank.feature_parts.engines.arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.auto_sizes import Sizes, auto_sizes
-from treerank.feature_parts.engines.column_arguments import Signs, column_indices, engine_names
 from treerank.feature_parts.engines.fixed_point import LARGEST, FixedPointDerivatives
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.engines.resuming import saver_of
-from treerank.feature_parts.engines.spinning import warn_of_spinning
-from treerank.feature_parts.engines.tree_outputs import OUTPUTS
 from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import history
 from treerank.forests.folding import folded
 from treerank.forests.forest import Forest
+from treerank.forests.scoring import forest_scores
 from treerank.numerics.threads import kernel_threads, threads_of
+from treerank.numerics.waiting import runtimes_in_the_way
 from treerank.objectives.base import Objective
 from treerank.parameters import (
     Auto,
@@ -51,16 +50,8 @@ from treerank.terms.terms import Terms
 
 #: Parameters of trees that engines have, too, mostly under the same names.
 TREE_PARAMETERS = (
-    "colsample_bytree",
-    "learning_rate",
-    "max_bin",
-    "max_depth",
-    "min_child_weight",
-    "min_split_gain",
-    "num_leaves",
-    "reg_alpha",
-    "reg_lambda",
-    "subsample",
+    *("colsample_bytree", "learning_rate", "max_bin", "max_depth", "min_child_weight"),
+    *("min_split_gain", "num_leaves", "reg_alpha", "reg_lambda", "subsample"),
 )
 IMPORTANCE_TYPES = ("gain", "split")
 #: Engines store counts in 32 bits.
@@ -73,9 +64,8 @@ MOST_BINS = 2**20
 class BoostedTrees(BaseEstimator):
     """Base class of feature parts that are sums of trees.
 
-    The parameters here are those that all engines share, with LightGBM's names and defaults. Each
-    engine explains them in full. A subclass has these methods, where ``booster`` is the model of
-    the engine:
+    The parameters here are those that all engines share, with LightGBM's names and defaults. A
+    subclass has these methods, where ``booster`` is the model of the engine:
 
     - ``grow(task)`` returns the booster that a :class:`GrowthTask` asks for;
     - ``read_booster(booster)`` returns its trees as a forest, which scores rows bit for bit as the
@@ -92,8 +82,9 @@ class BoostedTrees(BaseEstimator):
     Parameters
     ----------
     n_estimators : int or "auto", default="auto"
-        Number of iterations. This and the other "auto" come from the numbers of documents, queries
-        and features, see :func:`treerank.feature_parts.engines.auto_sizes.auto_sizes`.
+        Number of iterations: with ``warm_start`` in all, with ``init_model`` of new ones. This and
+        the other "auto" come from the numbers of documents, queries and features, see
+        :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
     learning_rate : float or "auto", default="auto"
         Factor on the values of each tree.
     num_leaves : int or "auto", default="auto"
@@ -103,7 +94,7 @@ class BoostedTrees(BaseEstimator):
     min_child_weight : float, default=1e-3
         Smallest sum of hessians in a leaf.
     subsample : float, default=1.0
-        Share of documents used for a tree.
+        Share of documents drawn for each tree.
     colsample_bytree : float or "auto", default="auto"
         Share of features drawn for each tree.
     reg_alpha : float, default=0.0
@@ -117,7 +108,8 @@ class BoostedTrees(BaseEstimator):
     monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
         -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     categorical_features : sequence of indices or names, or boolean mask, default=None
-        Columns with integer codes of categories; ``None`` uses those named by ``Rows``.
+        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
+        rankers fill from the categories of a data frame.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many iterations without a better value on ``validation``, and keep the trees
         up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
@@ -126,14 +118,25 @@ class BoostedTrees(BaseEstimator):
         Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted feature part, booster or stored model, default=None
         Trees to start from.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
     importance_type : {"gain", "split"}, default="gain"
         What ``feature_importances_`` is the share of: the gain or the number of splits.
     n_jobs : int, default=None
         Number of threads; ``None`` is all cores, or the share of a joblib worker.
     random_state : int, RandomState instance or None, default=None
         Seed of everything random.
+
+    Attributes
+    ----------
+    booster_ : object
+        The model of the engine. Do not change it: scores may come from a copy.
+    best_iteration_ : int
+        Number of iterations kept.
+    evals_result_ : dict
+        ``{"validation": {name of the metric: values}}``, one value per iteration.
+    feature_importances_ : ndarray of shape (n_features_in_,)
+        Shares that sum to 1, or zeros if no tree has a split.
+    n_features_in_, n_outputs_ : int
+        Number of columns of X, and of ``transform``: one per output of the objective.
     """
 
     #: Entries of X per thread below which a further thread costs more than it saves.
@@ -148,6 +151,8 @@ class BoostedTrees(BaseEstimator):
     accepts_batches: ClassVar[bool] = False
     #: Settings with which several workers grow the trees of one; None if they cannot grow them.
     settings_by_workers: ClassVar[dict[str, Any] | None] = None
+    #: Settings with which trees that go on from a checkpoint are those of an uninterrupted fit.
+    settings_to_resume: ClassVar[dict[str, Any]] = {"subsample": 1.0, "colsample_bytree": 1.0}
 
     n_estimators: Auto | Count = "auto"
     _: KW_ONLY
@@ -168,7 +173,6 @@ class BoostedTrees(BaseEstimator):
     early_stopping_rounds: Auto | Count | None = "auto"
     warm_start: bool = False
     init_model: Any = None
-    output: Annotated[str, Rule.one_of(OUTPUTS)] = "score"
     importance_type: Annotated[str, Rule.one_of(IMPORTANCE_TYPES)] = "gain"
     n_jobs: Jobs = None
     random_state: Seed = None
@@ -197,7 +201,7 @@ class BoostedTrees(BaseEstimator):
         """
         rows = self._as_rows(X)
         self._check_parameters(validation)
-        warn_of_spinning()
+        _warn_of_spinning()
         n_rows = sum(current_team().gather(len(rows)))
         if 0 < self.subsample * n_rows < 1:
             raise ValueError(
@@ -226,24 +230,24 @@ class BoostedTrees(BaseEstimator):
             booster = self.grow(task)
         return self._remember(booster, progress, sizes)
 
-    def transform(self, X: Any) -> np.ndarray | csr_matrix:
-        """Return f(x), of shape (n_documents, n_outputs_), in the form that ``output`` names."""
+    def transform(self, X: Any) -> np.ndarray:
+        """Return f(x), the sums of the trees, of shape (n_documents, n_outputs_)."""
         if not self.__sklearn_is_fitted__():
             check_is_fitted(self)
         rows = self._as_rows(X, self.n_features_in_)
         if len(rows) == 0:
             return np.zeros((0, self.n_outputs_))
-        return OUTPUTS[self.output].transform(self, rows.array())
-
-    def is_resumable(self, sizes: Sizes) -> bool:
-        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        return self.subsample == sizes.colsample_bytree == 1
+        forest = self.scoring_forest()
+        if forest is None:
+            scores: np.ndarray = self.predict_scores(rows.array())
+            return scores
+        return forest_scores(forest, rows.array(), n_threads=self.n_threads)
 
     @property
     def n_outputs_(self) -> int:
         """Number of columns of :meth:`transform`."""
         check_is_fitted(self)
-        return OUTPUTS[self.output].width(self)
+        return self.n_scores_
 
     @property
     def feature_importances_(self) -> np.ndarray:
@@ -263,14 +267,12 @@ class BoostedTrees(BaseEstimator):
         return threads_of(self.n_jobs)
 
     def forest(self) -> Forest:
-        """Return the trees in neutral form, whose scores are those of ``output="score"``."""
+        """Return the trees in neutral form, which gives the scores of ``transform``."""
         check_is_fitted(self)
         return self.read_forest or self.read_booster(self.booster_)
 
     def terms(self, weight: np.ndarray) -> Terms:
         """Return the trees with a weight for each output, which are scores."""
-        if self.output != "score":
-            raise ValueError(f"feature_part must be trees with output='score'; got {shown(self)}.")
         return Terms(folded(self.forest(), weight))
 
     @cached_property
@@ -285,10 +287,6 @@ class BoostedTrees(BaseEstimator):
     def scoring_forest(self) -> Forest | None:
         """Return the forest that scores rows, or ``None`` if the engine does."""
         return self.read_forest
-
-    def node_values(self) -> np.ndarray:
-        """Return the values of all nodes of the forest, as the ``"trees"`` output has them."""
-        return self.forest().values
 
     def get_state(self) -> dict[str, Any]:
         """Return the fitted state: the model of the engine and the values on validation data."""
@@ -452,3 +450,14 @@ class BoostedTrees(BaseEstimator):
         self.n_features_in_, self.n_scores_ = self.count_features_and_scores(booster)
         self.best_iteration_ = self.count_iterations(booster, self.n_scores_)
         return self
+
+
+def _warn_of_spinning() -> None:
+    """Warn once if threads spin for long while other programs need the processors."""
+    late = runtimes_in_the_way()
+    if late:
+        warn_user(
+            f"Other programs use the processors, and threads of {', '.join(late)} spin while they "
+            "wait, which slows down all of them. Import treerank first, or set "
+            "GOMP_SPINCOUNT=1000 before Python starts."
+        )

@@ -9,18 +9,17 @@ import numpy as np
 
 from treerank.checks import check_count
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.auto_sizes import Sizes
-from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
-from treerank.feature_parts.engines.column_arguments import (
+from treerank.feature_parts.engines.arguments import (
     Groups,
+    check_engine_params,
     engine_names,
     interaction_groups,
     monotone_signs,
 )
-from treerank.feature_parts.engines.engine_params import check_engine_params
-from treerank.feature_parts.engines.growth_task import GrowthTask
-from treerank.feature_parts.engines.reading_order import in_reading_order
+from treerank.feature_parts.engines.auto_sizes import Sizes
+from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
+from treerank.feature_parts.engines.boosting import MOST, TREE_PARAMETERS, BoostedTrees
+from treerank.feature_parts.engines.growth_task import GrowthTask, in_reading_order
 from treerank.forests.forest import Forest
 from treerank.forests.lightgbm_text import checked_lightgbm, read_lightgbm, trees_of_text
 from treerank.parameters import Auto, Options, Rule
@@ -35,26 +34,11 @@ _ROWS_PER_THREAD = 1024
 _SHARED = (*TREE_PARAMETERS, "boosting", "min_child_samples", "subsample_freq")
 #: Parameters of LightGBM that arguments or ``fit`` set, under its main names.
 _OWN = (
-    "bagging_fraction",
-    "bagging_freq",
-    "categorical_feature",
-    "data_random_seed",
-    "early_stopping_round",
-    "feature_fraction",
-    "interaction_constraints",
-    "lambda_l1",
-    "lambda_l2",
-    "metric",
-    "min_data_in_leaf",
-    "min_gain_to_split",
-    "min_sum_hessian_in_leaf",
-    "monotone_constraints",
-    "num_class",
-    "num_iterations",
-    "num_threads",
-    "objective",
-    "seed",
-    "verbosity",
+    *("bagging_fraction", "bagging_freq", "categorical_feature", "data_random_seed"),
+    *("early_stopping_round", "feature_fraction", "interaction_constraints", "lambda_l1"),
+    *("lambda_l2", "metric", "min_data_in_leaf", "min_gain_to_split", "min_sum_hessian_in_leaf"),
+    *("monotone_constraints", "num_class", "num_iterations", "num_threads", "objective", "seed"),
+    *("verbosity",),
 )
 
 
@@ -66,35 +50,17 @@ class LightGBMTrees(BoostedTrees):
     ``n_jobs``; see :mod:`treerank.feature_parts.engines.fixed_point`. ``X`` may be a sparse
     matrix: trees and scores are the same as for an array of the same numbers.
 
+    All other parameters and attributes are those of
+    :class:`~treerank.feature_parts.engines.boosting.BoostedTrees`.
+
     Parameters
     ----------
-    n_estimators : int or "auto", default="auto"
-        Number of iterations; each grows one tree per output of the objective. With
-        ``warm_start`` the number in all, with ``init_model`` the number of new ones. This and the
-        other "auto" come from the numbers of documents, queries and features, see
-        :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
-    learning_rate : float or "auto", default="auto"
-        Factor on the values of each tree.
-    num_leaves : int or "auto", default="auto"
-        Largest number of leaves of a tree.
-    max_depth : int, default=-1
-        Largest number of splits on a path from the root to a leaf; -1 is no limit.
     min_child_samples : int or "auto", default="auto"
         Smallest number of documents in a leaf.
-    min_child_weight : float, default=1e-3
-        Smallest sum of hessians in a leaf.
     subsample : float, default=1.0
         Share of documents drawn every ``subsample_freq`` iterations.
     subsample_freq : int, default=0
         Number of iterations between two draws of documents; 0 never draws.
-    colsample_bytree : float or "auto", default="auto"
-        Share of features drawn for each tree.
-    reg_alpha : float, default=0.0
-        L1 penalty of leaves.
-    reg_lambda : float, default=0.0
-        L2 penalty of leaves.
-    min_split_gain : float, default=0.0
-        Smallest gain of a split.
     max_bin : int, default=255
         Largest number of bins of a feature. They are found from 50,000 rows, unlike LightGBM's
         own default of 200,000; ``engine_params={"bin_construct_sample_cnt": ...}`` changes it.
@@ -102,31 +68,12 @@ class LightGBMTrees(BoostedTrees):
         Plain boosting, or boosting with dropped trees (DART). DART rescales earlier trees, so
         it cannot be combined with early stopping. With DART, LightGBM itself sometimes grows
         other trees in a second fit that is the same in everything.
-    monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
-        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     interaction_constraints : list of lists of columns, default=None
         Groups of features. The features on one path from the root to a leaf are of one group.
-    categorical_features : sequence of indices or names, or boolean mask, default=None
-        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
-        rankers fill from the categories of a data frame.
-    early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many iterations without a better value on ``validation``, and keep the trees
-        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
-        values before it compares them. None keeps all trees.
-    warm_start : bool, default=False
-        Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted LightGBMTrees, lightgbm.Booster, str or Path, default=None
         Trees to start from; a string is the text of a model or the path of its file. If neither
         rows nor columns are drawn, a continued fit equals one long fit bit for bit. A continued
         fit copies X.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
-    importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` is the share of: the gain or the number of splits.
-    n_jobs : int, default=None
-        Number of threads; ``None`` is all cores, or the share of a joblib worker.
-    random_state : int, RandomState instance or None, default=None
-        Seed of everything random.
     engine_params : dict, default=None
         Further parameters of LightGBM, under any of their names; unknown names are refused.
 
@@ -134,14 +81,6 @@ class LightGBMTrees(BoostedTrees):
     ----------
     booster_ : lightgbm.Booster
         The trees. Do not change them: scores may come from a copy.
-    best_iteration_ : int
-        Number of iterations kept.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: values}}``, one value per iteration.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Shares that sum to 1, or zeros if no tree has a split.
-    n_features_in_, n_outputs_, n_scores_ : int
-        Number of columns of X, of columns of ``transform``, and of outputs of the objective.
 
     Examples
     --------
@@ -161,6 +100,10 @@ class LightGBMTrees(BoostedTrees):
 
     accepts_sparse = True
     accepts_batches = True
+    settings_to_resume = BoostedTrees.settings_to_resume | {
+        "boosting": "gbdt",
+        "engine_params": None,
+    }
 
     num_leaves: Auto | Annotated[int, Rule(check_count, at_least=2, at_most=131072)] = "auto"
     min_child_samples: Auto | Annotated[int, Rule(check_count, at_least=0, at_most=MOST)] = "auto"
@@ -206,11 +149,6 @@ class LightGBMTrees(BoostedTrees):
             keep_training_booster=True,
         )
         return self.load_booster(booster.model_to_string(num_iteration=progress.kept() or -1))
-
-    def is_resumable(self, sizes: Sizes) -> bool:
-        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        is_plain = self.boosting == "gbdt" and not self.engine_params
-        return is_plain and super().is_resumable(sizes)
 
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""

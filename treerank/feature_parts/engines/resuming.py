@@ -1,10 +1,12 @@
 """Resuming: a fit of boosted trees goes on from a checkpoint."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from treerank.feature_parts.engines.auto_sizes import Sizes
+from treerank.feature_parts.engines.growth_task import check_settings
 from treerank.feature_parts.rows import Rows
 from treerank.files.checkpoint import Checkpoint, current_checkpoint
 from treerank.inputs.canonical import row_hashes
@@ -38,13 +40,10 @@ class Saver(NamedTuple):
         found: dict[str, Any] | None = team.gather(state)[0]
         return found
 
-    def is_due(self, iteration: int) -> bool:
-        """Tell whether trees are to be saved after an iteration."""
-        return iteration % self.checkpoint.every == 0 and current_team().rank == 0
-
-    def save(self, model: Any, values: list[float]) -> None:
-        """Save trees and the values of the metric so far."""
-        self.checkpoint.save(self.fit, {"model": model, "values": values})
+    def __call__(self, iteration: int, dump: Callable[[], Any], values: list[float]) -> None:
+        """Save the trees and the values of the metric after an iteration, where it is time to."""
+        if iteration % self.checkpoint.every == 0 and current_team().rank == 0:
+            self.checkpoint.save(self.fit, {"model": dump(), "values": values})
 
 
 def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Sizes) -> Saver | None:
@@ -52,14 +51,8 @@ def saver_of(part: Any, rows: Rows, objective: Objective, start: int, sizes: Siz
     checkpoint = current_checkpoint()
     if checkpoint is None:
         return None
-    if not part.is_resumable(sizes):
-        share = part.colsample_bytree
-        found = f", which is {sizes.colsample_bytree} for these data" if share == "auto" else ""
-        raise ValueError(
-            f"subsample and colsample_bytree of {type(part).__name__} must be 1, and there must "
-            "be no other random numbers, where the fit has a checkpoint; got "
-            f"colsample_bytree={share!r}{found}. HistogramTrees may draw columns there."
-        )
+    where = "the fit has a checkpoint, but with HistogramTrees"
+    check_settings(part, part.settings_to_resume, where, **sizes.of_tree())
     return Saver(checkpoint, _identity(part, rows, objective, start, sizes))
 
 

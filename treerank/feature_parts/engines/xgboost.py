@@ -12,14 +12,10 @@ from scipy.sparse import issparse
 
 from treerank.checks import check_count, check_text
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.engines.auto_sizes import Sizes
+from treerank.feature_parts.engines.arguments import Groups, check_engine_params, engine_names
 from treerank.feature_parts.engines.boosting import MOST, MOST_BINS, BoostedTrees
-from treerank.feature_parts.engines.column_arguments import Groups, engine_names
-from treerank.feature_parts.engines.engine_params import check_engine_params
 from treerank.feature_parts.engines.fixed_point import LARGEST
-from treerank.feature_parts.engines.growth_task import GrowthTask
-from treerank.feature_parts.engines.reading_order import in_reading_order
-from treerank.feature_parts.engines.xgboost_parameters import TAKEN, xgboost_parameters
+from treerank.feature_parts.engines.growth_task import GrowthTask, in_reading_order
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
@@ -54,12 +50,11 @@ class XGBoostTrees(BoostedTrees):
     of a fit to an array with NaN in place of zeros. ``transform`` then also treats zeros as
     missing, in a sparse matrix and in an array.
 
+    All other parameters and attributes are those of
+    :class:`~treerank.feature_parts.engines.boosting.BoostedTrees`.
+
     Parameters
     ----------
-    n_estimators : int or "auto", default="auto"
-        Number of iterations. This and the other "auto" come from the numbers of documents, queries
-        and features, see :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`. With
-        ``warm_start`` the number in all, with ``init_model`` the number of new ones.
     learning_rate : float or "auto", default="auto"
         Factor on the values of each tree. XGBoost's own default, 0.3, often ranks worse.
     max_depth : int, default=0
@@ -71,16 +66,8 @@ class XGBoostTrees(BoostedTrees):
         XGBoost reads batches once for each split, or once for each level.
     min_child_weight : float, default=1.0
         Smallest sum of hessians in a leaf.
-    subsample : float, default=1.0
-        Share of documents drawn for each tree.
-    colsample_bytree : float or "auto", default="auto"
-        Share of features drawn for each tree.
-    reg_alpha : float, default=0.0
-        L1 penalty of leaves.
     reg_lambda : float, default=1.0
         L2 penalty of leaves.
-    min_split_gain : float, default=0.0
-        Smallest gain of a split.
     max_bin : int, default=256
         Largest number of bins of a feature; fewer than 2048 rows get one for 8 rows, but at least
         128. They are found from about 50,000 rows, or from all rows if there are categories;
@@ -92,30 +79,11 @@ class XGBoostTrees(BoostedTrees):
     multi_strategy : {"one_output_per_tree", "multi_output_tree"}, default="one_output_per_tree"
         For an objective with several outputs: separate trees for each output, or trees whose
         leaves are vectors. The latter support neither monotone nor interaction constraints.
-    monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
-        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
     interaction_constraints : list of lists of columns, default=None
         Groups of features. The features on one path from the root to a leaf are of one group.
-    categorical_features : sequence of indices or names, or boolean mask, default=None
-        Columns with integer codes of categories; ``None`` uses those named by ``Rows``, which
-        rankers fill from the categories of a data frame.
-    early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many iterations without a better value on ``validation``, and keep the trees
-        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
-        values before it compares them. None keeps all trees.
-    warm_start : bool, default=False
-        Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted XGBoostTrees, xgboost.Booster, bytes, str or Path, default=None
         Trees to start from; a string is the path of a model file, bytes are its content. A
         continued fit copies X.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
-    importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` is the share of: the gain or the number of splits.
-    n_jobs : int, default=None
-        Number of threads; ``None`` is all cores, or the share of a joblib worker.
-    random_state : int, RandomState instance or None, default=None
-        Seed of everything random.
     engine_params : dict, default=None
         Further parameters of XGBoost; unknown names are refused.
 
@@ -123,14 +91,6 @@ class XGBoostTrees(BoostedTrees):
     ----------
     booster_ : xgboost.Booster
         The trees. Do not change them: scores may come from a copy.
-    best_iteration_ : int
-        Number of iterations kept.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: values}}``, one value per iteration.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Shares that sum to 1, or zeros if no tree has a split.
-    n_features_in_, n_outputs_, n_scores_ : int
-        Number of columns of X, of columns of ``transform``, and of outputs of the objective.
 
     Examples
     --------
@@ -156,6 +116,7 @@ class XGBoostTrees(BoostedTrees):
         "subsample": 1.0,
         "device": "cpu",
     }
+    settings_to_resume = BoostedTrees.settings_to_resume | {"engine_params": None}
     #: XGBoost squares gradients, and sums of them, in single precision.
     largest_derivative = math.sqrt(LARGEST)
     #: XGBoost's OpenMP runtime is not numba's. Threads of one wait actively for a while after each
@@ -180,7 +141,11 @@ class XGBoostTrees(BoostedTrees):
         """Return a booster with ``n_new`` more iterations than ``earlier``."""
         import xgboost
 
-        from treerank.feature_parts.engines.xgboost_boundary import ProgressCallback, make_matrix
+        from treerank.feature_parts.engines.xgboost_boundary import (
+            ProgressCallback,
+            make_matrix,
+            xgboost_parameters,
+        )
 
         if task.rows.is_batched:
             task = in_reading_order(self, task, device="cpu")
@@ -223,10 +188,6 @@ class XGBoostTrees(BoostedTrees):
         n_rows = sum(current_team().gather(len(rows)))
         return min(self.max_bin, max(_FEW_BINS, n_rows // _ROWS_PER_BIN))
 
-    def is_resumable(self, sizes: Sizes) -> bool:
-        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        return not self.engine_params and super().is_resumable(sizes)
-
     def predict_scores(self, values: Any) -> np.ndarray:
         """Return the scores, of shape (n_documents, n_scores_)."""
         blocks = [
@@ -243,10 +204,6 @@ class XGBoostTrees(BoostedTrees):
     def scoring_forest(self) -> Forest | None:
         """Return the forest that scores rows, or ``None`` if XGBoost does, as on a GPU."""
         return self.read_forest if self.device == "cpu" else None
-
-    def node_values(self) -> np.ndarray:
-        """Return the values of all nodes as the decimal numbers that XGBoost writes for them."""
-        return super().node_values().astype(np.float32).astype(str).astype(np.float64)
 
     def importance(self, kind: str) -> np.ndarray:
         """Return the gain or the number of splits of each feature."""
@@ -319,7 +276,7 @@ class XGBoostTrees(BoostedTrees):
 
     def _check_parameters(self, validation: Validation | None) -> None:
         super()._check_parameters(validation)
-        from treerank.feature_parts.engines.xgboost_boundary import check_device, check_known
+        from treerank.feature_parts.engines.xgboost_boundary import TAKEN, check_device, check_known
 
         if self.engine_params:
             check_engine_params(self.engine_params, TAKEN)

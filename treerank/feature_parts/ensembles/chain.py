@@ -9,7 +9,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.feature_parts.base import FeaturePart, Validation, traits_of
+from treerank.feature_parts.base import FeaturePart, Validation, terms_of, traits_of
 from treerank.feature_parts.ensembles.part_list import (
     PartList,
     check_fitted_parts,
@@ -19,7 +19,6 @@ from treerank.feature_parts.ensembles.part_list import (
 )
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
-from treerank.feature_parts.terms import terms_of
 from treerank.files.states import Rule, size
 from treerank.objectives.base import Objective
 from treerank.objectives.started import Started, from_start

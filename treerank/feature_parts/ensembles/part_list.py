@@ -9,9 +9,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_choice, check_sequence
-from treerank.feature_parts.base import FeaturePart, check_fitted_part, traits_of
+from treerank.feature_parts.base import FeaturePart, check_fitted_part, terms_of, traits_of
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
-from treerank.feature_parts.terms import terms_of
 from treerank.files.states import Rule, check_state
 from treerank.parameters import check_parameters
 from treerank.terms.terms import Terms

@@ -6,9 +6,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from treerank.checks import check_count
+from treerank.feature_parts.engines.arguments import monotone_signs
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees
-from treerank.feature_parts.engines.column_arguments import monotone_signs
 from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
@@ -35,36 +35,19 @@ class HistogramTrees(BoostedTrees):
     ``n_jobs``. With several outputs a leaf holds a vector, and each iteration grows one tree for
     all outputs.
 
+    All other parameters and attributes are those of
+    :class:`~treerank.feature_parts.engines.boosting.BoostedTrees`.
+
     Parameters
     ----------
-    n_estimators : int or "auto", default="auto"
-        Number of trees. With ``warm_start`` the number in all, with ``init_model`` the number of
-        new ones. This and the other "auto" come from the numbers of documents, queries and
-        features, see :func:`~treerank.feature_parts.engines.auto_sizes.auto_sizes`.
-    learning_rate : float or "auto", default="auto"
-        Factor on the values of each tree.
-    num_leaves : int or "auto", default="auto"
-        Largest number of leaves of a tree.
-    max_depth : int, default=-1
-        Largest number of splits on a path from the root to a leaf; -1 is no limit.
     grow_policy : {"leafwise", "depthwise"}, default="leafwise"
         Which leaf is split next: the one with the largest gain, or the one nearest to the root.
     min_child_samples : int or "auto", default="auto"
         Smallest number of documents in a leaf; counted exactly.
-    min_child_weight : float, default=1e-3
-        Smallest sum of hessians in a leaf.
     subsample : float, default=1.0
         Probability of each document to be used for a tree.
     subsample_queries : float, default=1.0
         Probability of each query, as a whole, to be used for a tree.
-    colsample_bytree : float or "auto", default="auto"
-        Share of features drawn for each tree.
-    reg_alpha : float, default=0.0
-        L1 penalty of leaves.
-    reg_lambda : float, default=0.0
-        L2 penalty of leaves.
-    min_split_gain : float, default=0.0
-        Smallest gain of a split.
     max_bin : int, default=255
         Largest number of bins of a feature, in addition to the one for missing values.
     precision : {"float32", "int16", "int8"}, default="float32"
@@ -81,36 +64,14 @@ class HistogramTrees(BoostedTrees):
         Number added to the sum of hessians of each category when categories are sorted.
     cat_l2 : float, default=10.0
         Additional L2 penalty of leaves in splits by category.
-    early_stopping_rounds : int, "auto" or None, default="auto"
-        Stop after so many iterations without a better value on ``validation``, and keep the trees
-        up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``, and smooths the
-        values before it compares them. None keeps all trees.
-    warm_start : bool, default=False
-        Whether ``fit`` adds trees to those of the fit before.
     init_model : fitted HistogramTrees or Forest, default=None
         Trees to start from. On the same data and with the same seed, a continued fit equals one
         long fit bit for bit.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
-    importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` is the share of: the gain or the number of splits.
-    n_jobs : int, default=None
-        Number of threads; ``None`` is all cores, or the share of a joblib worker.
-    random_state : int, RandomState instance or None, default=None
-        Seed of everything random.
 
     Attributes
     ----------
     booster_ : Forest
         The trees.
-    best_iteration_ : int
-        Number of iterations kept.
-    evals_result_ : dict
-        ``{"validation": {name of the metric: values}}``, one value per iteration.
-    feature_importances_ : ndarray of shape (n_features_in_,)
-        Shares that sum to 1, or zeros if no tree has a split.
-    n_features_in_, n_outputs_, n_scores_ : int
-        Number of columns of X, of columns of ``transform``, and of outputs of the objective.
 
     Examples
     --------
@@ -129,6 +90,7 @@ class HistogramTrees(BoostedTrees):
     """
 
     accepts_batches: ClassVar[bool] = True
+    settings_to_resume: ClassVar[dict[str, Any]] = {}  # draws depend on the number of the tree
     settings_by_workers: ClassVar[dict[str, Any] | None] = {
         "warm_start": False,
         "init_model": None,
@@ -154,11 +116,6 @@ class HistogramTrees(BoostedTrees):
         bins = find_bins(task.rows, categorical=categorical, **options)
         with kernel_threads(n_threads):
             return boost(task, bins, signs, self._settings(task.sizes, bool(signs.any())))
-
-    def is_resumable(self, sizes: Sizes) -> bool:
-        """Tell whether trees that go on from a checkpoint are those of an uninterrupted fit."""
-        del sizes
-        return True  # what is drawn depends on the number of the tree alone
 
     def read_booster(self, booster: Forest) -> Forest:
         """Return the trees, which are a forest."""

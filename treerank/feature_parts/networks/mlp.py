@@ -12,8 +12,8 @@ from typing import Annotated
 import torch
 
 from treerank.checks import check_counts, check_number
+from treerank.feature_parts.networks.limits import MOST_UNITS, check_n_weights
 from treerank.feature_parts.networks.network_part import NetworkPart
-from treerank.feature_parts.networks.sizes import MOST_UNITS, check_n_weights
 from treerank.parameters import Rule
 
 ACTIVATIONS = {

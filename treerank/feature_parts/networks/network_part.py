@@ -20,9 +20,7 @@ from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_count, check_number
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.networks.layers import layers_of
-from treerank.feature_parts.networks.sizes import Units
-from treerank.feature_parts.networks.standardization import Standardization
-from treerank.feature_parts.networks.state import KEPT, check_network_state, checked_weights
+from treerank.feature_parts.networks.limits import KEPT, Units, check_network_state, checked_weights
 from treerank.feature_parts.networks.training import (
     DECAYS,
     DEVICES,
@@ -36,6 +34,7 @@ from treerank.feature_parts.networks.training import (
     own_generator,
 )
 from treerank.feature_parts.rows import Rows, as_rows
+from treerank.feature_parts.standardization import Standardization
 from treerank.objectives.base import Objective
 from treerank.objectives.batches import BATCHES
 from treerank.parameters import (
@@ -220,7 +219,14 @@ class NetworkPart(BaseEstimator):
 
     def transform(self, X: Any) -> np.ndarray:
         """Return f(x), of shape (n_documents, n_outputs_)."""
-        return self._transform_blocks(X, self._evaluate, _BLOCK)
+        check_is_fitted(self)
+        rows = as_rows(X, self.n_features_in_)
+        if self._double_network is None:
+            self._double_network = copy.deepcopy(self.network_).cpu().double().eval()
+        with one_thread(), torch.inference_mode():
+            blocks = [rows.batch(start, start + _BLOCK) for start in range(0, len(rows), _BLOCK)]
+            parts = [self._evaluate(self._double_network, block) for block in blocks]
+        return np.concatenate([np.zeros((0, self.n_outputs_)), *parts])
 
     def terms(self, weight: np.ndarray) -> Terms:
         """Return the network with a weight for each output."""
@@ -374,17 +380,6 @@ class NetworkPart(BaseEstimator):
         self._model.eval()
         self._double_network = None
         return self
-
-    def _transform_blocks(self, X, evaluate, size):
-        """Return ``evaluate(network, rows)`` of all blocks of rows; the network is in double."""
-        check_is_fitted(self)
-        rows = as_rows(X, self.n_features_in_)
-        if self._double_network is None:
-            self._double_network = copy.deepcopy(self.network_).cpu().double().eval()
-        network, starts = self._double_network, range(0, len(rows), size)
-        with one_thread(), torch.inference_mode():
-            parts = [evaluate(network, rows.batch(start, start + size)) for start in starts]
-        return np.concatenate([np.zeros((0, self.n_outputs_)), *parts])
 
     def _evaluate(self, network, values):
         """Return f(x) of a block of rows, which is filled up to its full size."""

@@ -6,10 +6,10 @@ TEL: with :math:`u = z / \gamma + 1/2` clipped to [0, 1], :math:`S = 3 u^2 - 2 u
 the sum of its leaves, each times the probability that the row arrives there. The outputs of all
 trees are summed.
 
-``soft_trees`` computes this in plain torch, for autograd, ``torch.compile`` and ``torch.func``; it
-is the reference. ``chunked_soft_trees`` takes the rows in chunks that fit into the cache, keeps
-only z for the backward pass, and computes the gradient by its own code: by numba on CPUs, by torch
-on any device.
+``soft_trees`` computes this in plain torch, on any device, for autograd, ``torch.compile`` and
+``torch.func``; it is the reference. ``fused_soft_trees`` computes it on CPUs by numba kernels. It
+takes the rows in chunks that fit into the cache, keeps only z for the backward pass, and computes
+the gradient by its own code.
 
 References
 ----------
@@ -29,8 +29,6 @@ from treerank.numerics.threads import in_parts, kernel_threads
 
 #: Width of the soft band, as a number or as a buffer of a layer.
 Gamma = float | Tensor
-#: Types that the numba kernels compute in.
-_KERNEL_TYPES = (torch.float32, torch.float64)
 
 
 def smooth_step(z: Tensor, gamma: Gamma) -> Tensor:
@@ -73,11 +71,11 @@ def soft_trees(x: Tensor, weight: Tensor, bias: Tensor, leaf: Tensor, gamma: Gam
     tensor([[4.], [3.], [2.]])
     """
     z = (weight.flatten(0, 1) @ x.t()).unflatten(0, bias.shape) + bias[..., None]
-    arriving = reach_by_level(smooth_step(z, gamma), leaf.shape[1])[-1]
+    arriving = reach_of_leaves(smooth_step(z, gamma), leaf.shape[1])
     return torch.einsum("tkb,tko->bo", arriving, leaf)
 
 
-def chunked_soft_trees(
+def fused_soft_trees(
     x: Tensor,
     weight: Tensor,
     bias: Tensor,
@@ -85,19 +83,15 @@ def chunked_soft_trees(
     gamma: Gamma,
     *,
     chunk_size: int = 256,
-    fused: bool | None = None,
 ) -> Tensor:
     """Return the sum of all trees, like :func:`soft_trees` but several times as fast.
 
     Parameters
     ----------
     x, weight, bias, leaf, gamma
-        Arguments of :func:`soft_trees`.
+        Arguments of :func:`soft_trees`, on a CPU, in single or double precision.
     chunk_size : int, default=256
         Number of rows computed at a time.
-    fused : bool, default=None
-        Whether numba kernels compute; ``None`` takes them wherever they work: on CPUs, in single
-        or double precision.
 
     Returns
     -------
@@ -107,14 +101,11 @@ def chunked_soft_trees(
     Examples
     --------
     >>> x, leaf = torch.tensor([[-9.0], [0.0], [9.0]]), torch.tensor([[[2.0], [4.0]]])
-    >>> chunked_soft_trees(x, torch.ones(1, 1, 1), torch.zeros(1, 1), leaf, 1.0)
+    >>> fused_soft_trees(x, torch.ones(1, 1, 1), torch.zeros(1, 1), leaf, 1.0)
     tensor([[4.], [3.], [2.]])
     """
-    if fused is None:
-        fused = x.device.type == "cpu" and x.dtype in _KERNEL_TYPES
-    kernels = _FusedKernels if fused else _TorchKernels
-    options = chunk_size, kernels, torch.is_grad_enabled()
-    return _ChunkedSoftTrees.apply(x, weight, bias, leaf, gamma, *options)
+    keep = torch.is_grad_enabled()
+    return _FusedSoftTrees.apply(x, weight, bias, leaf, gamma, chunk_size, keep)
 
 
 def is_oblivious(n_splits: int, n_leaves: int) -> bool:
@@ -122,8 +113,8 @@ def is_oblivious(n_splits: int, n_leaves: int) -> bool:
     return n_splits < n_leaves - 1
 
 
-def reach_by_level(left: Tensor, n_leaves: int) -> list[Tensor]:
-    """Return the probabilities that rows arrive at each node: one tensor per level, leaves last.
+def reach_of_leaves(left: Tensor, n_leaves: int) -> Tensor:
+    """Return the probabilities that rows arrive at each leaf.
 
     Parameters
     ----------
@@ -132,73 +123,33 @@ def reach_by_level(left: Tensor, n_leaves: int) -> list[Tensor]:
     n_leaves : int
         Number of leaves of a tree.
     """
-    levels = [torch.ones_like(left[:, :1])]
-    while levels[-1].shape[1] < n_leaves:
-        goes_left = levels[-1] * values_of_level(left, len(levels) - 1, n_leaves)
-        levels.append(torch.cat([goes_left, levels[-1] - goes_left], dim=1))
-    return levels
+    reach, level = torch.ones_like(left[:, :1]), 0
+    oblivious = is_oblivious(left.shape[1], n_leaves)
+    while reach.shape[1] < n_leaves:
+        splits = slice(level, level + 1) if oblivious else slice(2**level - 1, 2 ** (level + 1) - 1)
+        goes_left = reach * left[:, splits]
+        reach, level = torch.cat([goes_left, reach - goes_left], dim=1), level + 1
+    return reach
 
 
-def values_of_level(values: Tensor, level: int, n_leaves: int) -> Tensor:
-    """Return the part of ``values``, one per split, that belongs to the splits of a level."""
-    if is_oblivious(values.shape[1], n_leaves):
-        return values[:, level : level + 1]
-    return values[:, 2**level - 1 : 2 ** (level + 1) - 1]
+def _outputs(z: Tensor, leaf: Tensor, gamma: Gamma) -> Tensor:
+    """Return the outputs of a chunk of rows, of shape (n_outputs, n_rows)."""
+    partial = z.new_empty(min(N_GROUPS, len(leaf)), leaf.shape[2], z.shape[2])
+    values, sums = leaf.numpy(), partial.numpy()
+    oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
+    with threads_of_torch():
+        in_parts(tree_outputs, len(sums), z.numpy(), values, oblivious, sharpness, sums)
+    return partial.sum(dim=0)
 
 
-class _TorchKernels:
-    """Outputs and derivatives of a chunk of rows by torch, on any device."""
-
-    @staticmethod
-    def outputs(z: Tensor, leaf: Tensor, gamma: Gamma) -> Tensor:
-        """Return the outputs, of shape (n_outputs, n_rows)."""
-        arriving = reach_by_level(smooth_step(z, gamma), leaf.shape[1])[-1]
-        return leaf.flatten(0, 1).t() @ arriving.flatten(0, 1)
-
-    @staticmethod
-    def derivatives(z, leaf, gamma, upstream, dz, bias_sum, leaf_sum):
-        """Fill ``dz`` and add to the gradients of biases and leaves."""
-        n_leaves = leaf.shape[1]
-        u = (z / gamma + 0.5).clamp(0, 1)
-        left = u * u * (3 - 2 * u)
-        *reach, arriving = reach_by_level(left, n_leaves)
-        leaf_sum += (arriving.flatten(0, 1) @ upstream.t()).view_as(leaf)
-        value = (leaf.flatten(0, 1) @ upstream).view_as(arriving)
-        for level in range(len(reach) - 1, -1, -1):
-            left_value, right_value = value.chunk(2, dim=1)
-            gain = left_value - right_value
-            step = gain * reach[level]
-            if is_oblivious(z.shape[1], n_leaves):
-                step = step.sum(dim=1, keepdim=True)
-            values_of_level(dz, level, n_leaves).copy_(step)
-            value = right_value + values_of_level(left, level, n_leaves) * gain
-        dz *= 6 / gamma * u * (1 - u)
-        bias_sum += dz.sum(dim=2)
-
-
-class _FusedKernels:
-    """Outputs and derivatives of a chunk of rows by numba, on CPUs."""
-
-    @staticmethod
-    def outputs(z: Tensor, leaf: Tensor, gamma: Gamma) -> Tensor:
-        """Return the outputs, of shape (n_outputs, n_rows)."""
-        partial = z.new_empty(min(N_GROUPS, len(leaf)), leaf.shape[2], z.shape[2])
-        values, sums = leaf.numpy(), partial.numpy()
-        oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
-        with threads_of_torch():
-            in_parts(tree_outputs, len(sums), z.numpy(), values, oblivious, sharpness, sums)
-        return partial.sum(dim=0)
-
-    @staticmethod
-    def derivatives(z, leaf, gamma, upstream, dz, bias_sum, leaf_sum):
-        """Fill ``dz`` and add to the gradients of biases and leaves."""
-        values, upstream = leaf.numpy(), upstream.numpy()
-        bias_sum, leaf_sum = bias_sum.numpy(), leaf_sum.numpy()
-        oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
-        with threads_of_torch():
-            trees = z.numpy(), values, oblivious, sharpness
-            found = dz.numpy(), bias_sum, leaf_sum
-            in_parts(tree_derivatives, len(values), *trees, upstream, *found)
+def _add_derivatives(z, leaf, gamma, upstream, dz, bias_sum, leaf_sum):
+    """Fill ``dz`` of a chunk of rows, and add to the gradients of biases and leaves."""
+    values, upstream = leaf.numpy(), upstream.numpy()
+    oblivious, sharpness = is_oblivious(z.shape[1], leaf.shape[1]), sharpness_of(gamma, values)
+    with threads_of_torch():
+        trees = z.numpy(), values, oblivious, sharpness
+        found = dz.numpy(), bias_sum.numpy(), leaf_sum.numpy()
+        in_parts(tree_derivatives, len(values), *trees, upstream, *found)
 
 
 @contextmanager
@@ -219,11 +170,11 @@ def sharpness_of(gamma: Gamma, values: np.ndarray) -> np.floating:
     return values.dtype.type(1 / float(gamma))
 
 
-class _ChunkedSoftTrees(torch.autograd.Function):
+class _FusedSoftTrees(torch.autograd.Function):
     """Soft trees with their own gradient, for which only z is kept."""
 
     @staticmethod
-    def forward(ctx, x, weight, bias, leaf, gamma, chunk_size, kernels, keep):
+    def forward(ctx, x, weight, bias, leaf, gamma, chunk_size, keep):
         leaf = leaf.contiguous()
         flat_weight, flat_bias = weight.flatten(0, 1), bias.reshape(-1, 1)
         out = x.new_empty(len(x), leaf.shape[2])
@@ -231,11 +182,11 @@ class _ChunkedSoftTrees(torch.autograd.Function):
         for a in range(0, len(x), chunk_size):
             z = torch.addmm(flat_bias, flat_weight, x[a : a + chunk_size].t())
             z = z.unflatten(0, bias.shape)
-            out[a : a + chunk_size] = kernels.outputs(z, leaf, gamma).t()
+            out[a : a + chunk_size] = _outputs(z, leaf, gamma).t()
             if keep:
                 kept.append(z)
         ctx.save_for_backward(x, weight, leaf, *kept)
-        ctx.gamma, ctx.chunk_size, ctx.kernels = gamma, chunk_size, kernels
+        ctx.gamma, ctx.chunk_size = gamma, chunk_size
         return out
 
     @staticmethod
@@ -254,8 +205,8 @@ class _ChunkedSoftTrees(torch.autograd.Function):
             if dz is None or dz.shape != z.shape:  # new memory costs more time than the kernel
                 dz = torch.empty_like(z)
             of_chunk = upstream[:, rows].contiguous()
-            ctx.kernels.derivatives(z, leaf, ctx.gamma, of_chunk, dz, bias_sum, leaf_sum)
+            _add_derivatives(z, leaf, ctx.gamma, of_chunk, dz, bias_sum, leaf_sum)
             weight_sum.addmm_(dz.flatten(0, 1), x[rows])
             if dx is not None:
                 torch.mm(dz.flatten(0, 1).t(), flat_weight, out=dx[rows])
-        return dx, weight_sum.view_as(weight), bias_sum, leaf_sum, None, None, None, None
+        return dx, weight_sum.view_as(weight), bias_sum, leaf_sum, None, None, None

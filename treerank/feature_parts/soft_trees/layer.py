@@ -2,8 +2,7 @@
 
 A split of a boosted tree compares one feature with a threshold, and never changes once it is
 found. A split of these trees is a hyperplane, learned by gradient together with the layers before
-and after. What the layer computes is in :mod:`treerank.feature_parts.soft_trees.functions`. To add
-another way to compute it, list a function in ``BACKENDS``.
+and after. What the layer computes is in :mod:`treerank.feature_parts.soft_trees.functions`.
 """
 
 from typing import Any
@@ -12,26 +11,16 @@ import torch
 from torch import nn
 
 from treerank.checks import check_choice, check_count, check_number
-from treerank.feature_parts.soft_trees.functions import chunked_soft_trees, soft_trees
+from treerank.feature_parts.soft_trees.functions import fused_soft_trees, soft_trees
 
 #: Bound of the first weights and leaves, as in TEL.
 _BOUND = 0.01
 
 
-def _reference(x, weight, bias, leaf, gamma, chunk_size):
-    return soft_trees(x, weight, bias, leaf, gamma)
-
-
-def _automatic(x, weight, bias, leaf, gamma, chunk_size):
-    return chunked_soft_trees(x, weight, bias, leaf, gamma, chunk_size=chunk_size)
-
-
-def _by_torch(x, weight, bias, leaf, gamma, chunk_size):
-    return chunked_soft_trees(x, weight, bias, leaf, gamma, chunk_size=chunk_size, fused=False)
-
-
 #: Ways to compute the outputs.
-BACKENDS = {"auto": _automatic, "torch": _by_torch, "reference": _reference}
+BACKENDS = ("auto", "reference")
+#: Types that the numba kernels compute in.
+_FUSED_TYPES = (torch.float32, torch.float64)
 
 
 class SoftTreeLayer(nn.Module):
@@ -59,13 +48,12 @@ class SoftTreeLayer(nn.Module):
         trained. :meth:`set_gamma` changes it, for instance step by step to harden the trees.
     oblivious : bool, default=False
         Whether a tree has one split per level instead of one per node.
-    backend : {"auto", "torch", "reference"}, default="auto"
-        ``"auto"`` computes by fused numba kernels on CPUs, and by torch elsewhere; ``"torch"`` by
-        torch everywhere. Both compute the gradient of ``"reference"`` by their own code, which
-        cannot be differentiated again. ``"reference"`` is plain torch, for ``torch.compile``,
-        ``torch.func`` and second derivatives.
+    backend : {"auto", "reference"}, default="auto"
+        ``"reference"`` is plain torch, for ``torch.compile``, ``torch.func`` and second
+        derivatives. ``"auto"`` computes the same outputs and gradient on CPUs by numba kernels,
+        which cannot be differentiated again; elsewhere it is ``"reference"``.
     chunk_size : int, default=256
-        Number of rows computed at a time.
+        Number of rows that the kernels compute at a time.
     device : torch.device or str, default=None
         Device of the parameters, as for any layer.
     dtype : torch.dtype, default=None
@@ -156,8 +144,11 @@ class SoftTreeLayer(nn.Module):
                 f"got shape {tuple(x.shape)}."
             )
         rows = x.reshape(-1, self.in_features)
-        compute = BACKENDS[self.backend]
-        out = compute(rows, self.weight, self.bias, self.leaf, self.gamma, self.chunk_size)
+        trees = self.weight, self.bias, self.leaf, self.gamma
+        if self.backend == "auto" and x.device.type == "cpu" and x.dtype in _FUSED_TYPES:
+            out = fused_soft_trees(rows, *trees, chunk_size=self.chunk_size)
+        else:
+            out = soft_trees(rows, *trees)
         return out.reshape(*x.shape[:-1], self.out_features)
 
     def set_gamma(self, gamma: float) -> None:

@@ -6,30 +6,21 @@ from typing import Annotated, Any, Self
 import numpy as np
 import torch
 from sklearn.base import clone
-from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_count, check_number, shown
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.networks.layers import array_of, layers_of
+from treerank.feature_parts.networks.limits import check_n_weights
 from treerank.feature_parts.networks.network_part import NetworkPart
-from treerank.feature_parts.networks.sizes import check_n_weights
-from treerank.feature_parts.networks.training import one_thread
-from treerank.feature_parts.rows import Rows
-from treerank.feature_parts.soft_trees.conditional import conditional_outputs, conditional_pays
 from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
 from treerank.feature_parts.soft_trees.start import start_layer
 from treerank.files.states import check_state, count, flag
 from treerank.parameters import Rule, Size
 from treerank.terms.network import Layer, SoftSplits
 
-#: Number of rows that tell whether conditional evaluation pays.
-_SAMPLE = 256
-#: Number of rows that conditional evaluation takes at a time.
-_BLOCK = 4096
 #: A tree of more levels would not fit into memory.
 MOST_LEVELS = 20
 Width = Annotated[float, Rule(check_number, above=0, at_most=1e9)]
-_CONDITIONAL = ("auto", "always", "never")
 #: Attributes of a layer that a model file needs to make the layer again.
 _SHAPE = {"n_trees": count(1), "depth": count(1, at_most=30), "oblivious": flag}
 
@@ -86,8 +77,7 @@ class SoftTrees(NetworkPart):
 
     What a tree computes is described at
     :class:`~treerank.feature_parts.soft_trees.layer.SoftTreeLayer`. Missing values become the mean
-    of their feature, as in every network part. After training, trees that are deep and hard are
-    evaluated only along the nodes that a document can reach. This gives the same scores sooner.
+    of their feature, as in every network part.
 
     With a narrow band (small ``gamma``), splits move more in training and fit the training queries
     more closely. Choose ``gamma`` by validation.
@@ -121,14 +111,9 @@ class SoftTrees(NetworkPart):
     softness : float, default=0.2
         With ``init_model``, share of documents in the soft band of each split; with 0 the first
         scores are those of the model.
-    conditional : {"auto", "always", "never"}, default="auto"
-        Whether ``transform`` follows only the nodes that a document can reach. "auto" decides
-        at the end of ``fit``, by what is less work.
 
     Attributes
     ----------
-    conditional_ : bool
-        Whether ``transform`` follows only the nodes that a document can reach.
     network_ : SoftTreeNetwork
         Its ``layer`` is the :class:`~treerank.feature_parts.soft_trees.layer.SoftTreeLayer`.
 
@@ -154,25 +139,17 @@ class SoftTrees(NetworkPart):
     spread: Width = 0.2
     init_model: BoostedTrees | None = None
     softness: Annotated[float, Rule(check_number, at_least=0, at_most=1)] = 0.2
-    conditional: Annotated[str, Rule.one_of(_CONDITIONAL)] = "auto"
 
     network_: SoftTreeNetwork = field(init=False)
 
-    def transform(self, X: Any) -> np.ndarray:
-        """Return f(x), of shape (n_documents, n_outputs_)."""
-        check_is_fitted(self)
-        if not self.conditional_:
-            return super().transform(X)
-        return self._transform_blocks(X, self._follow, _BLOCK)
-
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned: the state of any network, and the shape of the trees."""
-        return super().get_state() | {"shape": self._shape, "conditional": self.conditional_}
+        return super().get_state() | {"shape": self._shape}
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and refuse anything else."""
         check_state(state["shape"], _SHAPE)
-        self._shape, self.conditional_ = state["shape"], bool(state["conditional"])
+        self._shape = state["shape"]
         super().set_state(state)
         gamma = float(self.network_.layer.gamma)
         check_number("gamma", gamma, at_least=float(np.finfo(np.float32).tiny))
@@ -212,21 +189,6 @@ class SoftTrees(NetworkPart):
                 f"init_model must have as many outputs as f, {n_outputs}; got {layer.out_features}."
             )
         return layer
-
-    def _train(self, rows, objective, validation, n_epochs):
-        super()._train(rows, objective, validation, n_epochs)
-        sample = torch.from_numpy(self._standardization(Rows(rows.batch(0, _SAMPLE))))
-        with one_thread(), torch.inference_mode():
-            sample = self.network_.normalization(sample)
-            pays = self.conditional == "auto" and conditional_pays(self.network_.layer, sample)
-        self.conditional_ = self.conditional == "always" or pays
-        return self
-
-    def _follow(self, network, values):
-        """Return f(x) of some rows along reachable nodes, rounded as in any network part."""
-        x = torch.from_numpy(self._standardization(Rows(values), np.float64))
-        outputs = conditional_outputs(network.layer, network.normalization(x))
-        return outputs.float().double().numpy()
 
     def _check_parameters(self, validation):
         super()._check_parameters(validation)

@@ -8,9 +8,8 @@ training can use these splits.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +17,7 @@ import torch
 from treerank.checks import shown
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
+from treerank.forests.forest import Forest
 
 #: Depth of the deepest trees that are copied: a soft tree is complete, with 2^depth leaves.
 MAX_DEPTH = 10
@@ -25,61 +25,8 @@ MAX_DEPTH = 10
 _ROUNDING = 2.0**-22
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
-    """A node that sends x to ``left`` if ``x[feature]`` is below the threshold, else ``right``."""
-
-    feature: int
-    threshold: float
-    includes: bool  # whether a row on the threshold goes left
-    left: "Node"
-    right: "Node"
-
-
-#: A leaf is the array of its outputs, of shape (n_outputs,).
-Node: TypeAlias = Split | np.ndarray
-
-
-def hard_trees(model: BoostedTrees) -> list[Node]:
-    """Return the trees of a fitted model.
-
-    Parameters
-    ----------
-    model : BoostedTrees
-        The fitted model.
-
-    Returns
-    -------
-    list of Split or ndarray of shape (n_outputs,)
-        One root per tree; a leaf is the array of its outputs.
-
-    Examples
-    --------
-    >>> from treerank.feature_parts.engines.lightgbm import LightGBMTrees
-    >>> from treerank.objectives import make_objective
-    >>> X, objective = np.arange(60.0).reshape(-1, 1), make_objective(np.arange(60) // 30)
-    >>> root, = hard_trees(LightGBMTrees(1, num_leaves=2, n_jobs=1).fit(X, objective))
-    >>> root.feature, 29 < root.threshold < 31, bool(root.left[0] < root.right[0])
-    (0, True, True)
-    """
-    forest = _checked_forest(model)
-    single = forest.sum_dtype == "float32"  # XGBoost, which asks x < t in single precision
-    above = np.nextafter(forest.threshold.astype(np.float32), np.float32(np.inf))
-    threshold = (above if single else forest.threshold).astype(np.float64)
-
-    def read(node: int, output: int) -> Node:
-        if forest.feature[node] < 0:
-            values = forest.values[node]
-            is_vector = len(values) == forest.n_outputs
-            return values if is_vector else values * np.eye(forest.n_outputs)[output]
-        left, right = read(forest.left[node], output), read(forest.right[node], output)
-        return Split(int(forest.feature[node]), float(threshold[node]), not single, left, right)
-
-    return [read(*each) for each in zip(forest.roots, forest.tree_output, strict=True)]
-
-
 def _checked_forest(model):
-    """Return the trees of a model; refuse those that soft trees cannot copy."""
+    """Return the trees of a fitted model; refuse those that soft trees cannot copy."""
     if not isinstance(model, BoostedTrees):
         raise TypeError(f"init_model must be boosted trees, fitted; got {shown(model)}.")
     if not model.__sklearn_is_fitted__():
@@ -145,31 +92,49 @@ def start_layer(
     >>> bool(np.allclose(layer(x).detach(), model.transform(X)))
     True
     """
-    trees = hard_trees(model)
-    if x.shape[1] != model.n_features_in_:
+    forest = _checked_forest(model)
+    if x.shape[1] != forest.n_features:
         raise ValueError(
-            f"init_model must have as many features as X, {x.shape[1]}; got {model.n_features_in_}."
+            f"init_model must have as many features as X, {x.shape[1]}; got {forest.n_features}."
         )
-    shape: dict[str, Any] = {"n_trees": len(trees), "depth": _checked_depth(trees)}
-    layer = SoftTreeLayer(x.shape[1], model.n_scores_, **shape, gamma=gamma, dtype=dtype)
+    shape: dict[str, Any] = {"n_trees": forest.n_trees, "depth": _checked_depth(forest)}
+    layer = SoftTreeLayer(x.shape[1], forest.n_outputs, **shape, gamma=gamma, dtype=dtype)
     layer.place_splits(x, generator=generator)
     rows = x.double().cpu().numpy()
     means, scales = (np.broadcast_to(a, layer.in_features) for a in (mean, scale))
+    thresholds, includes = thresholds_of(forest)
 
     @cache
-    def place(feature, threshold, includes):
+    def place(feature, threshold):
         inputs = rows[:, feature], means[feature], scales[feature]
         return _place(threshold, includes, *inputs, softness)
 
-    for tree, root in enumerate(trees):
-        for node, level, k in walk(root):
-            if isinstance(node, Split):
-                threshold, half_width = place(node.feature, node.threshold, node.includes)
+    for tree, root in enumerate(forest.roots):
+        for node, level, k in walk(forest, root):
+            feature = int(forest.feature[node])
+            if feature >= 0:
+                threshold, half_width = place(feature, thresholds[node])
                 split, steepness = (tree, 2**level - 1 + k), gamma / (2 * half_width)
-                _set_split(layer, split, node.feature, threshold, steepness)
+                _set_split(layer, split, feature, threshold, steepness)
             else:  # the leaves below node k of this level
-                layer.leaf.data[tree, k :: 2**level] = torch.as_tensor(node).to(layer.leaf)
+                values = torch.as_tensor(_outputs_of_leaf(forest, tree, node))
+                layer.leaf.data[tree, k :: 2**level] = values.to(layer.leaf)
     return layer
+
+
+def thresholds_of(forest: Forest) -> tuple[np.ndarray, bool]:
+    """Return the threshold of each node, and whether a row on it goes left."""
+    if forest.sum_dtype != "float32":
+        return forest.threshold.astype(np.float64), True
+    above = np.nextafter(forest.threshold.astype(np.float32), np.float32(np.inf))
+    return above.astype(np.float64), False  # XGBoost asks x < t in single precision
+
+
+def _outputs_of_leaf(forest, tree, node):
+    """Return the value of a leaf for each output."""
+    values = forest.values[node]
+    is_vector = len(values) == forest.n_outputs
+    return values if is_vector else values * np.eye(forest.n_outputs)[forest.tree_output[tree]]
 
 
 @torch.no_grad()
@@ -180,8 +145,8 @@ def _set_split(layer, split, feature, threshold, steepness):
     layer.bias[split] = steepness * threshold
 
 
-def _checked_depth(trees):
-    depth = max([1, *(level for root in trees for _, level, _ in walk(root))])
+def _checked_depth(forest):
+    depth = max([1, *(level for root in forest.roots for _, level, _ in walk(forest, root))])
     if depth > MAX_DEPTH:
         raise ValueError(
             f"init_model must have at most {MAX_DEPTH} splits on a path (set max_depth); "
@@ -190,12 +155,12 @@ def _checked_depth(trees):
     return depth
 
 
-def walk(node: Node, level: int = 0, k: int = 0) -> Iterator[tuple[Node, int, int]]:
+def walk(forest: Forest, node: int, level: int = 0, k: int = 0) -> Iterator[tuple[int, int, int]]:
     """Yield a node and all nodes below, each with its level and its number in a soft tree."""
     yield node, level, k
-    if isinstance(node, Split):
-        yield from walk(node.left, level + 1, k)
-        yield from walk(node.right, level + 1, k + 2**level)
+    if forest.feature[node] >= 0:
+        yield from walk(forest, forest.left[node], level + 1, k)
+        yield from walk(forest, forest.right[node], level + 1, k + 2**level)
 
 
 def _place(threshold, includes, values, mean, scale, softness):

@@ -3,7 +3,7 @@
 Networks and linear functions depend on the scale of their inputs, trees do not. A missing value
 is left out of mean and deviation, and becomes 0, the mean. A feature that does not vary is shifted
 and not scaled. Sums are taken row by row in the given order, in double precision, so the result
-does not depend on the memory layout of X. This module does not need torch.
+does not depend on the memory layout of X.
 """
 
 from collections.abc import Iterator
@@ -70,12 +70,16 @@ class Standardization:
 
     def __call__(self, rows: Rows, dtype: Any = np.float32) -> np.ndarray:
         """Return all rows, standardized, as one array of a type."""
-        result = np.empty(rows.shape, dtype)
-        start, inverse = 0, 1 / self.scale
-        for batch in _batches(rows):
-            _standardize(batch, self.mean, inverse, result[start : start + len(batch)])
-            start += len(batch)
-        return result
+        return standardized(rows, self.mean, 1 / self.scale, dtype)
+
+
+def standardized(rows: Rows, mean: np.ndarray, inverse: np.ndarray, dtype: Any) -> np.ndarray:
+    """Return all rows less ``mean`` times ``inverse``, as one array; 0 where one is missing."""
+    result, start = np.empty(rows.shape, dtype), 0
+    for batch in _batches(rows):
+        _standardize(batch, mean, inverse, result[start : start + len(batch)])
+        start += len(batch)
+    return result
 
 
 def _batches(rows: Rows) -> Iterator[np.ndarray]:

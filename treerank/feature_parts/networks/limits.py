@@ -1,12 +1,38 @@
-"""Network state: what a fitted network part keeps in a model file, checked before it is used."""
+"""Limits: how large a network may be, and what its state in a model file may hold."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 
-from treerank.feature_parts.networks.standardization import STANDARDIZATION_RULES
+from treerank.checks import check_count, shown
+from treerank.feature_parts.standardization import STANDARDIZATION_RULES
 from treerank.files.states import check_state, count, history, number
+from treerank.parameters import Rule
+
+#: Most units of a layer, and most weights of a network: more would not fit into memory.
+MOST_UNITS, MOST_WEIGHTS = 2**16, 10**8
+#: Number of units of a layer.
+Units = Annotated[int, Rule(check_count, at_most=MOST_UNITS)]
+
+
+def check_n_weights(name: str, value: Any, n_weights: int) -> None:
+    """Refuse a parameter that makes a network too large for any memory.
+
+    Examples
+    --------
+    >>> check_n_weights("hidden", (30000, 30000), 900_000_000)
+    Traceback (most recent call last):
+    ...
+    ValueError: hidden must give at most 100000000 weights; got (30000, 30000), which gives \
+900000000.
+    """
+    if n_weights > MOST_WEIGHTS:
+        raise ValueError(
+            f"{name} must give at most {MOST_WEIGHTS} weights; got {shown(value)}, which gives "
+            f"{n_weights}."
+        )
+
 
 #: Attributes that are kept as they are.
 KEPT = {

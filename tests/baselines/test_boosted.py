@@ -8,8 +8,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from treerank import NDCG, TreeDirectRanker
-from treerank.baselines.boosted.lambdamart import LambdaMART
-from treerank.baselines.boosted.mart import MART
+from treerank.baselines.boosted import MART, LambdaMART
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.objectives import make_objective
 from treerank.registry import load

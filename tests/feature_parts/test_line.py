@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from treerank.feature_parts.linear.head_fitting import fit_head
-from treerank.feature_parts.linear.line import Line
+from treerank.feature_parts.head_fitting import fit_head
+from treerank.feature_parts.line import Line
 from treerank.feature_parts.rows import Rows
 from treerank.objectives import make_objective
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker

@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from treerank.feature_parts.networks.standardization import Standardization
 from treerank.feature_parts.rows import Rows
+from treerank.feature_parts.standardization import Standardization
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(9000, 3)) * [1.0, 1e-9, 1e9] + [0.0, 1e-6, -1e9]

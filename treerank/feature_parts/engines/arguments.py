@@ -1,11 +1,11 @@
-"""Column arguments: the ways in which users name columns, turned into what engines read.
+"""Arguments: what users write about columns and engines, checked and turned into what engines read.
 
 Users name a column by its number or by its name, and several columns also by a boolean mask.
-Engines get numbers.
+Engines get numbers. Their own parameters, ``engine_params``, are handed on as they are.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -128,3 +128,26 @@ def _index(name: str, column: Any, n_features: int, feature_names: Names) -> int
         rule = f"columns from 0 to {n_features - 1}"
         raise ValueError(f"{name} must be {rule}; got {shown(column)}.")
     return int(column)
+
+
+def check_engine_params(params: dict[str, Any], taken: Collection[str]) -> None:
+    """Refuse ``engine_params`` that are arguments of their own, or that no engine can read."""
+    for name, value in params.items():
+        entries = value if isinstance(value, list | tuple) else [value]
+        if not entries or not all(map(_is_readable, entries)):
+            raise ValueError(
+                "engine_params must be finite numbers, text, True or False, or lists of these; "
+                f"got {shown(value)} for {name!r}."
+            )
+        if name in taken:
+            raise ValueError(
+                f"engine_params must not hold what has an argument of its own or is set by the "
+                f"objective; got {name!r}."
+            )
+
+
+def _is_readable(value: Any) -> bool:
+    """Tell whether engines can read a value: text, or a finite number."""
+    return isinstance(value, str) or (
+        isinstance(value, bool | int | float | np.number | np.bool_) and bool(np.isfinite(value))
+    )

@@ -10,9 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import check_number
 from treerank.feature_parts.base import Validation
-from treerank.feature_parts.linear.head_fitting import fit_head
-from treerank.feature_parts.networks.standardization import Standardization
+from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.standardization import Standardization
 from treerank.files.states import array, check_state
 from treerank.objectives.base import Objective, convex_form
 from treerank.terms.linear import LinearTerm
@@ -31,7 +31,7 @@ class Line(BaseEstimator):
     It minimizes the convex form of the objective plus a penalty, for features that are shifted and
     scaled to mean 0 and standard deviation 1. For a pair loss the convex form is the logistic loss
     of the same pairs. The fit draws nothing at random and needs no torch, unlike
-    :class:`~treerank.feature_parts.networks.linear.Linear`.
+    :class:`~treerank.feature_parts.networks.polynomial.Linear`.
 
     A missing value counts as the mean of its feature. Columns of categories are left out, because
     the order of their codes means nothing.
@@ -40,7 +40,7 @@ class Line(BaseEstimator):
     ----------
     alpha : float, default=0.1
         Strength of the penalty, which has no unit; see
-        :func:`~treerank.feature_parts.linear.head_fitting.fit_head`.
+        :func:`~treerank.feature_parts.head_fitting.fit_head`.
 
     Attributes
     ----------

@@ -4,13 +4,11 @@ import numba
 import numpy as np
 import pytest
 
-from treerank.baselines.stumps.frank import FRank
-from treerank.baselines.stumps.rankboost import RankBoost
-from treerank.baselines.stumps.stumps import BinnedFeatures, Stumps, best_stump
+from treerank.baselines.stump_ranker import FRank, RankBoost
+from treerank.baselines.stumps import BinnedFeatures, Stumps, best_stump
 from treerank.metrics import get_metric
 from treerank.objectives import make_objective
-from treerank.registry import load
-from treerank.testing import check_ranker, make_ranking_sample
+from treerank.testing import make_ranking_sample
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -130,47 +128,6 @@ def test_perfect_separation_has_finite_scores(ranker_class):
     assert np.isfinite(ranker.predict(X)).all()
     assert ranker.score(X, X[:, 0] > 5, np.arange(12) % 3) == 1
     np.testing.assert_array_equal(ranker.feature_importances_, [1.0])
-
-
-@both
-def test_a_saved_model_predicts_the_same(data, tmp_path, ranker_class):
-    ranker = ranker_class(n_estimators=9).fit(*data)
-    ranker.save(tmp_path / "model")
-    np.testing.assert_array_equal(
-        load(tmp_path / "model").predict(data[0]), ranker.predict(data[0])
-    )
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"n_estimators": 0}, "n_estimators must be a whole number of at least 1; got 0"),
-        (
-            {"n_thresholds": 255},
-            "n_thresholds must be a whole number of at least 1 and at most 254; got 255",
-        ),
-        ({"early_stopping_rounds": 5}, "eval_set must be given where early_stopping_rounds is"),
-    ],
-)
-def test_wrong_settings_are_named(data, settings, message):
-    with pytest.raises(ValueError, match=message):
-        RankBoost(**settings).fit(*data)
-
-
-@both
-def test_nothing_to_learn_gives_a_constant_model_and_a_warning(data, ranker_class):
-    X, y, qid = data
-    with pytest.warns(UserWarning, match="No stump lowers the loss"):
-        ranker = ranker_class().fit(X, np.ones(len(y)), qid)
-    assert (ranker.predict(X) == 0).all()
-
-
-@pytest.mark.slow
-@both
-def test_threads_change_no_bit(ranker_class):
-    numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
-    check_ranker(ranker_class(n_estimators=5), laws=["threads"])
-    numba.set_num_threads(1)
 
 
 def test_scores_stay_finite_however_far_apart_they_are():

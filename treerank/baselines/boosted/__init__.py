@@ -1,1 +1,0 @@
-"""Boosted rankers: LambdaMART and MART, on histogram trees."""

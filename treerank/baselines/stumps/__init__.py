@@ -1,1 +1,0 @@
-"""Stump rankers: a sum of functions of one feature each."""
