@@ -10,6 +10,9 @@ from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, in_batches
 from treerank.cli.options import (
     DataFile,
+    Document,
+    Drop,
+    Features,
     Label,
     Query,
     Quiet,
@@ -54,7 +57,7 @@ _HELP = {
     "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN; with "
     "--feature-part histogram or xgboost.",
-    "position": "Column of a Parquet file with the position of each document; labels are clicks.",
+    "position": "Column of a table with the position of each document; labels are clicks.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 
@@ -93,6 +96,9 @@ def fit(
     n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
     label: Label = None,
     query: Query = None,
+    document: Document = None,
+    features: Features = None,
+    drop: Drop = None,
     position: Annotated[str | None, typer.Option(metavar="TEXT", help=_HELP["position"])] = None,
     random_state: RandomState = 0,
     n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
@@ -116,7 +122,7 @@ def fit(
     part.set_params(random_state=random_state)
     _refuse_reading(part, sparse, memory)
     if workers is not None:
-        _refuse_beside_workers(part, memory, sparse, n_features)
+        _refuse_beside_workers(part, memory, sparse, n_features, document, features, drop)
     if position is not None and (memory, workers) != (None, None):
         raise typer.BadParameter(
             "must come without --memory and --workers.", param_hint="--position"
@@ -135,8 +141,8 @@ def fit(
     reporter = Reporter(quiet)
     growing = reporter.counting("growing bags of trees" if best else "growing trees", n_estimators)
     if workers is None:
-        reading = {"sparse": sparse} | given(label=label, query=query)
-        reading["n_features"] = n_features
+        columns = given(label=label, query=query, document=document, features=features, drop=drop)
+        reading = {"sparse": sparse, "n_features": n_features} | columns
         data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
         with growing as show, listening(show, reporter.tell):
             documents = data if memory is None else [data]
@@ -168,9 +174,9 @@ def _read(
     data = replace(data, X=X)
     if valid is None:
         return data, None, shown_at
-    options.pop("n_features")
     width = width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
-    return data, tuple(read_data(reporter, valid, **width, **options)), shown_at
+    columns = {name: options[name] for name in ("label", "query", "sparse") if name in options}
+    return data, tuple(read_data(reporter, valid, **columns, **width)), shown_at
 
 
 def _refuse_trees(feature_part, *sizes):
@@ -206,7 +212,7 @@ def _refuse_beside_workers(part, *others):
         )
     if any(others):
         raise typer.BadParameter(
-            "must come without --memory, --sparse and --n-features.",
+            "must come without --memory, --sparse, --n-features, --id, --features and --drop.",
             param_hint="--workers",
         )
 

@@ -69,8 +69,13 @@ def score_data(
         for part in in_batches(path, memory, **width, **options):
             scores.append(ranker.predict(part.X))
             parts.append(replace(part, X=None))
-    notes = [part.comments for part in parts if part.comments is not None]
     y, qid = np.concatenate([part.y for part in parts]), joined_ids([part.qid for part in parts])
-    return np.concatenate(scores), RankingData(
-        None, y, qid, np.concatenate(notes) if notes else None
-    )
+    others = [
+        _joined([getattr(part, name) for part in parts]) for name in ("comments", "documents")
+    ]
+    return np.concatenate(scores), RankingData(None, y, qid, *others)
+
+
+def _joined(columns):
+    """Return a column of all batches, or None if they do not have it."""
+    return None if columns[0] is None else joined_ids(columns)
