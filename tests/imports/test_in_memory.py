@@ -54,7 +54,7 @@ def test_so_is_a_booster(make):
 
 
 def test_anything_else_is_refused():
-    with pytest.raises(TypeError, match="path must be a file, a Booster .* got {'a': 1}"):
+    with pytest.raises(TypeError, match=r"path must be a file, a Booster .* got {'a': 1}"):
         read_forest({"a": 1})
 
 

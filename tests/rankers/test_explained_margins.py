@@ -36,5 +36,5 @@ def test_a_row_of_a_data_frame_is_a_document():
 
 
 def test_advice_is_never_cut():
-    with pytest.raises(ValueError, match="^X_a: a{500} write this instead$"), naming("X_a"):
+    with pytest.raises(ValueError, match=r"^X_a: a{500} write this instead$"), naming("X_a"):
         raise ValueError("a" * 500 + " write this instead")

@@ -223,10 +223,10 @@ def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     """
     eval_set = unpacked(eval_set)
     is_list = isinstance(eval_set, tuple | list)
-    if not is_list or len(eval_set) not in (2, 3) or all(map(_is_set, eval_set)):
+    if not is_list or len(eval_set) not in (2, 3):
         size = f" of {len(eval_set)}" if is_list else ""
         raise ValueError(
-            "eval_set must be (X, y) or (X, y, qid), not a list of such; "
+            "eval_set must be (X, y) or (X, y, qid), or a list of such tuples; "
             f"got {type(eval_set)}{size}."
         )
     X, y, qid = (*eval_set, None)[:3]
@@ -237,11 +237,6 @@ def unpacked(given: Any) -> Any:
     """Return what a reader of files returned as ``(X, y, qid)``, and anything else as it is."""
     is_read = hasattr(given, "qid") and as_frame(given) is None
     return tuple(given) if is_read else given
-
-
-def _is_set(part: Any) -> bool:
-    """Tell whether a part of an ``eval_set`` is itself one: what it begins with is a matrix."""
-    return isinstance(part, tuple | list) and getattr([*part, None][0], "ndim", 0) == 2
 
 
 def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, QueryGroups]:
