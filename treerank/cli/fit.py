@@ -123,16 +123,10 @@ def fit(
     _refuse_reading(part, sparse, memory)
     if workers is not None:
         _refuse_beside_workers(part, memory, sparse, n_features, document, features, drop)
-    if position is not None and (memory, workers) != (None, None):
-        raise typer.BadParameter(
-            "must come without --memory and --workers.", param_hint="--position"
-        )
-    if early_stopping_rounds is not None and valid is None:
-        raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
-    if all_trees and early_stopping_rounds is not None:
-        raise typer.BadParameter(
-            "must come without --early-stopping-rounds.", param_hint="--all-trees"
-        )
+    is_watched, in_memory = early_stopping_rounds is not None, (memory, workers) == (None, None)
+    _require(position is None or in_memory, "--position", "without --memory and --workers")
+    _require(not is_watched or valid is not None, "--early-stopping-rounds", "with --valid")
+    _require(not (all_trees and is_watched), "--all-trees", "without --early-stopping-rounds")
     check_written(model, train, valid)
     settings = given(weight=weight, pairs=pairs, smoothing=smoothing)
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
@@ -179,10 +173,16 @@ def _read(
     return data, tuple(read_data(reporter, valid, **columns, **width)), shown_at
 
 
+def _require(is_right: bool, option: str, rule: str) -> None:
+    """Refuse an option that comes with wrong others."""
+    if not is_right:
+        raise typer.BadParameter(f"must come {rule}.", param_hint=option)
+
+
 def _refuse_trees(feature_part, *sizes):
     """Refuse settings of trees next to --best."""
-    if feature_part != _DEFAULTS["feature_part"] or sizes != (None,) * len(sizes):
-        raise typer.BadParameter("must come without settings of trees.", param_hint="--best")
+    is_unset = feature_part == _DEFAULTS["feature_part"] and sizes == (None,) * len(sizes)
+    _require(is_unset, "--best", "without settings of trees")
 
 
 def _best_part(n_jobs: int | None) -> Any:
@@ -193,28 +193,18 @@ def _best_part(n_jobs: int | None) -> Any:
 
 def _refuse_reading(part, sparse, memory):
     """Refuse sparse data and batches for a feature part that does not read them."""
-    if sparse and not reads_sparse(part):
-        raise typer.BadParameter(
-            "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
-        )
-    if memory is not None and not getattr(part, "accepts_batches", False):
-        raise typer.BadParameter(
-            "must come with a --feature-part lightgbm, xgboost or histogram.", param_hint="--memory"
-        )
+    rule = "with a --feature-part that reads sparse features"
+    _require(not sparse or reads_sparse(part), "--sparse", rule)
+    is_read = memory is None or getattr(part, "accepts_batches", False)
+    _require(is_read, "--memory", "with a --feature-part lightgbm, xgboost or histogram")
 
 
 def _refuse_beside_workers(part, *others):
     """Refuse what several workers cannot do."""
-    if traits_of(part).settings_by_workers is None:
-        raise typer.BadParameter(
-            "must come with --feature-part histogram or --feature-part xgboost.",
-            param_hint="--workers",
-        )
-    if any(others):
-        raise typer.BadParameter(
-            "must come without --memory, --sparse, --n-features, --id, --features and --drop.",
-            param_hint="--workers",
-        )
+    rule = "with --feature-part histogram or --feature-part xgboost"
+    _require(traits_of(part).settings_by_workers is not None, "--workers", rule)
+    rule = "without --memory, --sparse, --n-features, --id, --features and --drop"
+    _require(not any(others), "--workers", rule)
 
 
 def _n_trees(ranker: TreeDirectRanker) -> str:

@@ -6,6 +6,7 @@ values or of dates if all its cells are, and of text otherwise. A cell without t
 """
 
 import io
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -53,9 +54,9 @@ def csv_as_parquet(path: Path) -> io.BytesIO:
     return parquet
 
 
-def csv_writer(file: Any, schema: pa.Schema, path: str | Path) -> csv.CSVWriter:
-    """Return a writer of tables as text."""
-    return csv.CSVWriter(file, schema, write_options=csv.WriteOptions(delimiter=_delimiter(path)))
+def csv_writer(path: str | Path) -> Any:
+    """Return a function that makes a writer of tables as text, given a stream and a schema."""
+    return partial(csv.CSVWriter, write_options=csv.WriteOptions(delimiter=_delimiter(path)))
 
 
 def _delimiter(path):

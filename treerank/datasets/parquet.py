@@ -90,19 +90,8 @@ def read_parquet(
     (['feature_1', 'feature_2'], array([2., 0.]), array(['q7', 'q7'], dtype='<U2'))
     """
     files = _opened(path, label, query, features, document, drop, comments)
-    name = next(iter(files.files))
-    y, qid = np.full(files.n_rows, np.nan), np.zeros(files.n_rows, dtype=np.int64)
-    if label is not None:
-        y = as_floats(_column(files, label), np.float64)
-    if query is not None:
-        qid = as_ids(name, query, _column(files, query))
-    notes = None
-    if comments:
-        notes = _comments(files, _column(files, _COMMENT) if _has_comments(files) else None)
-    ids = None
-    if files.document is not None:
-        ids = as_ids(name, files.document, _column(files, files.document))
-    return RankingData(_features(files), y, qid, notes, ids)
+    columns = files.columns(files.features)
+    return _data(files, comments, files.n_rows, partial(_column, files), columns)
 
 
 def read_csv(path: str | Path, **options: Any) -> RankingData:
@@ -170,24 +159,28 @@ def parquet_batches(
 
 def _batches(files, comments, batch_size, share):
     """Yield some rows at a time."""
-    label, query, first = files.label, files.query, next(iter(files.files))
-    keeps_comments = comments and _has_comments(files)
-    special = [name for name in (label, query, files.document) if name is not None]
-    names = [*files.features, *special, *([_COMMENT] * keeps_comments)]
+    special = [name for name in (files.label, files.query, files.document) if name is not None]
+    names = [*files.features, *special, *([_COMMENT] * (comments and _has_comments(files)))]
     size = batch_size or rows_at_once(len(files.features))
     for table in files.batches(names, size, share):
-        y, qid = np.full(len(table), np.nan), np.zeros(len(table), dtype=np.int64)
-        if label is not None:
-            y = as_floats(table.column(label), np.float64)
-        if query is not None:
-            qid = as_ids(first, query, table.column(query))
-        column = table.column(_COMMENT) if keeps_comments else None
-        notes = _comments(files, column, len(table)) if comments else None
-        ids = None
-        if files.document is not None:
-            ids = as_ids(first, files.document, table.column(files.document))
         columns = map(table.column, files.features)
-        yield RankingData(_table(files, columns, len(table)), y, qid, notes, ids)
+        yield _data(files, comments, len(table), table.column, columns)
+
+
+def _data(files, comments, n_rows, column, features):
+    """Return rows, given a function that returns a column by name, and the features."""
+    place, notes = next(iter(files.files)), None
+    y, qid, ids = np.full(n_rows, np.nan), np.zeros(n_rows, dtype=np.int64), None
+    if files.label is not None:
+        y = as_floats(column(files.label), np.float64)
+    if files.query is not None:
+        qid = as_ids(place, files.query, column(files.query))
+    if files.document is not None:
+        ids = as_ids(place, files.document, column(files.document))
+    if comments:
+        texts = column(_COMMENT).to_pylist() if _has_comments(files) else [""] * n_rows
+        notes = np.array([text or "" for text in texts], dtype=object)
+    return RankingData(_table(files, features, n_rows), y, qid, notes, ids)
 
 
 def write_parquet(
@@ -268,16 +261,12 @@ def write_parquet_batches(
                 table = _written(batch, label, query)
                 schema = schema or table.schema
                 if writer is None:
-                    writer = _writer(file, schema, path)
+                    new = csv_writer(path) if is_csv(path) else pq.ParquetWriter
+                    writer = new(file, schema)
                 writer.write_table(table.cast(schema))
         finally:
             if writer is not None:
                 writer.close()
-
-
-def _writer(file: Any, schema: pa.Schema, path: str | Path) -> Any:
-    """Return what writes tables to a file, by the name of the file."""
-    return csv_writer(file, schema, path) if is_csv(path) else pq.ParquetWriter(file, schema)
 
 
 def _column(files: ParquetFiles, name: str) -> pa.ChunkedArray:
@@ -288,17 +277,6 @@ def _has_comments(files):
     """Tell whether there is a column of comments."""
     names = files.schema.names
     return _COMMENT in names and is_text(files.schema.field(_COMMENT).type)
-
-
-def _comments(files, column, n_rows=None):
-    """Return comments; empty where there is none."""
-    if column is None:
-        return np.full(files.n_rows if n_rows is None else n_rows, "", dtype=object)
-    return np.array([text or "" for text in column.to_pylist()], dtype=object)
-
-
-def _features(files: ParquetFiles) -> pa.Table:
-    return _table(files, files.columns(files.features), files.n_rows)
 
 
 def _table(files: ParquetFiles, columns: Iterable[pa.ChunkedArray], n_rows: int) -> pa.Table:
