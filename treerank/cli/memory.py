@@ -70,12 +70,6 @@ def score_data(
             scores.append(ranker.predict(part.X))
             parts.append(replace(part, X=None))
     y, qid = np.concatenate([part.y for part in parts]), joined_ids([part.qid for part in parts])
-    others = [
-        _joined([getattr(part, name) for part in parts]) for name in ("comments", "documents")
-    ]
+    columns = [[getattr(part, name) for part in parts] for name in ("comments", "documents")]
+    others = [None if column[0] is None else joined_ids(column) for column in columns]
     return np.concatenate(scores), RankingData(None, y, qid, *others)
-
-
-def _joined(columns):
-    """Return a column of all batches, or None if they do not have it."""
-    return None if columns[0] is None else joined_ids(columns)

@@ -68,12 +68,11 @@ def _answering(method: Callable[..., Any]) -> Callable[..., Any]:
 def _refuse_word(owner: str, name: str, value: Any) -> None:
     """Refuse a word of other programs; any other is left to Python or scikit-learn."""
     advice = WORDS.get(name)
-    if advice is None and name in feature_part_class("lightgbm")().get_params():
-        advice = (
-            f"feature_part=LightGBMTrees({name}={{value!r}}) or feature_part__{name}={{value!r}}"
-        )
+    of_trees = advice is None and "__" not in name
+    if of_trees and name in feature_part_class("lightgbm")().get_params():
+        advice = _TREES.replace("n_estimators", name) + f" or feature_part__{name}={{value}}"
     if advice is not None:
-        raise TypeError(f"{owner} has no {name}; write {advice.format(value=value)}.")
+        raise TypeError(f"{owner} has no {name}; write {advice.format(value=repr(value))}.")
 
 
 def _refuse_callbacks(callbacks: Any) -> None:
