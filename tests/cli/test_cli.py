@@ -320,7 +320,10 @@ def test_a_sample_is_the_same_again_and_replaces_nothing(tmp_path):
     assert len(set().union(*(data.qid.tolist() for data in sets.values()))) == 10
     again = run("sample", tmp_path / "c", *options)
     assert again.exit_code == 1
-    assert again.stderr == f"treerank: {tmp_path / 'c' / 'train.txt'}: is there already; --force replaces it.\n"
+    assert (
+        again.stderr
+        == f"treerank: {tmp_path / 'c' / 'train.txt'}: is there already; --force replaces it.\n"
+    )
 
 
 # -- demo ----------------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def test_what_is_not_there_or_no_model_is_bad_input(files, tmp_path):
         ("fit", files.train, "-m", "-"): "-: is standard input; a file to write needs a name",
         ("convert", files.train, "-"): "-: is standard input; a file to write needs a name",
         ("fit", files.train, "-m", tmp_path / "m", "--loss", "listnet", "--weight", "map"): (
-            "weight must be None for loss='listnet'"
+            "--weight must be None for --loss listnet"
         ),
     }
     for arguments, message in cases.items():
