@@ -369,4 +369,7 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
         assert "--log must be without --metric" in refused.stderr
     TreeDirectRanker("line").fit(features.rename({"c": "d"}), Y, QID).save(command[1])
     refused = run(*command)
-    assert "documents.parquet, column 'd': must exist; got ['c', 'b', 'a']." in refused.stderr
+    assert (
+        "documents.parquet, column 'd': must exist; got ['document', 'c', 'b', 'a', 'query']."
+        in refused.stderr
+    )
