@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from treerank.datasets.formats import read_batches as read_batches
     from treerank.datasets.letor import read_letor as read_letor
     from treerank.datasets.letor import write_letor as write_letor
+    from treerank.datasets.parquet import read_csv as read_csv
     from treerank.datasets.parquet import read_parquet as read_parquet
     from treerank.datasets.parquet import write_parquet as write_parquet
     from treerank.datasets.ranking_data import Batches as Batches
@@ -105,6 +106,7 @@ _EXPORTS = {
     "make_ranking_scorer": "treerank.metrics.scorer:make_ranking_scorer",
     "make_web_search": "treerank.datasets.web_search:make_web_search",
     "read_batches": "treerank.datasets.formats:read_batches",
+    "read_csv": "treerank.datasets.parquet:read_csv [pyarrow]",
     "read_forest": "treerank.imports.reading:read_forest",
     "read_letor": "treerank.datasets.letor:read_letor",
     "read_parquet": "treerank.datasets.parquet:read_parquet [pyarrow]",

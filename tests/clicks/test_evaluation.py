@@ -361,7 +361,7 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
     assert lines[1].split("\t")[1] == f"{expected.estimates['ips'].estimate:.6f}"
     assert "logged" not in lines[-1]
     refused = run(*command[:3], "--reward", "dcg")
-    assert "--reward, --click-value and --propensity must come with --log." in refused.stderr
+    assert "--reward, --click-value, --propensity and --id must come with --log." in refused.stderr
     assert run(*command, "--reward", "money").exit_code == 2
     for option in (["--metric", "map"], ["--sparse"]):
         refused = run(*command, *option)
@@ -369,4 +369,7 @@ def test_the_shell_estimates_what_a_model_would_earn(tmp_path):
         assert "--log must be without --metric" in refused.stderr
     TreeDirectRanker("line").fit(features.rename({"c": "d"}), Y, QID).save(command[1])
     refused = run(*command)
-    assert "documents.parquet, column 'd': must exist; got ['c', 'b', 'a']." in refused.stderr
+    assert (
+        "documents.parquet, column 'd': must exist; got ['document', 'c', 'b', 'a', 'query']."
+        in refused.stderr
+    )

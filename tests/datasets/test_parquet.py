@@ -159,7 +159,7 @@ def test_what_is_no_whole_file_is_an_error_that_names_it(tmp_path, file):
         with pytest.raises(ValueError, match=f"^{file}: a Parquet file must be whole and readable"):
             read_parquet(file)
     pq.write_table(pa.table(GOOD).slice(0, 0), file)
-    with pytest.raises(ValueError, match=f"^{file}: a Parquet file must have rows; got none"):
+    with pytest.raises(ValueError, match=f"^{file}: a table must have rows; got none"):
         read_parquet(file)
     with pytest.raises(ValueError, match="a folder of Parquet files must hold"):
         read_parquet(tmp_path / "..")

@@ -10,6 +10,9 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
+#: The check of scikit-learn that rankers fail: it wants columns in the order of ``fit``.
+COLUMNS_BY_NAME = {"check_dataframe_column_names_consistency": "columns are found by name"}
+
 PARTS = {
     "lightgbm": LightGBMTrees(n_estimators=8, min_child_samples=5, n_jobs=1),
     "xgboost": XGBoostTrees(n_estimators=8, n_jobs=1),

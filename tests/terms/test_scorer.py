@@ -4,7 +4,6 @@ import pickle
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
 import pytest
 from drawn_forests import drawn_documents, drawn_forest, one_leaf
 from scipy.sparse import csr_matrix
@@ -95,7 +94,7 @@ def test_a_scorer_refuses_what_predict_refuses(n):
             with pytest.raises(ValueError, match="contains infinity"):
                 ranker.predict(rows)
     masked, dates = np.ma.array(X, mask=X > 0), X.astype("M8[s]")
-    for rows in (masked, dates, X + 1j, pd.DataFrame(X), csr_matrix(X)):
+    for rows in (masked, dates, X + 1j, csr_matrix(X)):
         with pytest.raises((TypeError, ValueError), match="X must "):
             ranker.scorer()(rows)
 

@@ -5,10 +5,11 @@ own and list it with some examples in ``COMMANDS``. The options are in the signa
 imported when the command is called, so the other commands do not wait for what it needs.
 """
 
+import re
 import sys
 import warnings
 from importlib.metadata import version
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import typer
 from typer.core import TyperGroup
@@ -49,7 +50,7 @@ COMMANDS = {
             "treerank fit train.txt --model web.treerank --valid vali.txt "
             "--early-stopping-rounds 50",
             "treerank fit train.txt.gz --model web.treerank --feature-part xgboost --weight map",
-            "treerank fit train.parquet --model web.treerank --label clicks --query session",
+            "treerank fit train.csv --model web.treerank --label clicks --query session --id sku",
             "treerank fit large.parquet --model web.treerank --feature-part histogram --memory 4GB",
         ],
     ),
@@ -88,14 +89,15 @@ COMMANDS = {
         [
             "treerank compare MQ2008 --ranker TreeDirectRanker --convention letor4",
             "treerank compare all.txt --ranker TreeDirectRanker --hold-outs 15 --store fits",
+            "treerank compare all.csv --ranker TreeDirectRanker --ranker lightgbm.LGBMRanker",
         ],
     ),
     "convert": Command(
         "treerank.cli.convert:convert",
-        "Write a data file in another format: LETOR or Parquet.",
+        "Write a data file in another format: LETOR, Parquet, CSV or TSV.",
         [
             "treerank convert train.txt.gz train.parquet",
-            "treerank convert clicks.parquet train.txt --label clicks --query session",
+            "treerank convert clicks.csv train.txt --label clicks --query session --id sku",
         ],
     ),
     "export": Command(
@@ -119,6 +121,9 @@ _SETTINGS: dict[str, Any] = {
 class Commands(TyperGroup):
     """Commands that are imported when called, and whose errors end in one line on stderr."""
 
+    #: The options of the command that is called, by the names of its arguments.
+    options: ClassVar[dict[str, str]] = {}
+
     def main(self, *args: Any, **options: Any) -> Any:
         """Run a command and end the process with its exit code."""
         is_traced = "--traceback" in (options.get("args") or sys.argv)
@@ -129,7 +134,7 @@ class Commands(TyperGroup):
         except Exception as error:
             if is_traced:
                 raise
-            print_error(_one_line(error))
+            print_error(_in_shell_words(_one_line(error), self.options))
             exit_code = getattr(error, "exit_code", 1)
         if exit_code == INTERRUPTED:
             print_error("interrupted")
@@ -142,7 +147,10 @@ class Commands(TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the name of a command, the command and its arguments."""
         name, _, rest = super().resolve_command(ctx, args)
-        return name, _load(name), rest
+        command = _load(name)
+        options = {each.name: each.opts[0] for each in command.params if each.opts[0][0] == "-"}
+        self.options.update(options)
+        return name, command, rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command."""
@@ -163,7 +171,7 @@ def _one_line(error):
     """Return what an error says."""
     if hasattr(error, "format_message"):  # wrong usage
         path = error.ctx.command_path if getattr(error, "ctx", None) else "treerank"
-        return f"{error.format_message()} See `{path} --help`."
+        return f"{error.format_message().rstrip('.')}. See `{path} --help`."
     if isinstance(error, OSError) and error.strerror is not None:
         return f"{error.filename or 'stdout'}: {error.strerror}"  # files have their names
     if isinstance(error, MemoryError):
@@ -171,6 +179,22 @@ def _one_line(error):
     if isinstance(error, ValueError | TypeError | OSError | ImportError):
         return str(error)
     return f"{type(error).__name__}: {error} (`treerank --traceback` shows where)"
+
+
+def _in_shell_words(text, options):
+    """Return a message with ``--id sku`` for ``document='sku'``.
+
+    Examples
+    --------
+    >>> _in_shell_words("so check must be given; allow='any' accepts", {"check": "--check"})
+    "so --check must be given; allow='any' accepts"
+    >>> _in_shell_words("Write document='sku', or none.", {"document": "--id"})
+    'Write --id sku, or none.'
+    """
+    for name, option in options.items():
+        text = re.sub(rf"(?<![-\w.(]){name}='([^']+)'", rf"{option} \1", text)
+        text = re.sub(rf"(^|so ){name} must", rf"\1{option} must", text)
+    return text
 
 
 def _print_version(is_asked_for: bool) -> None:
@@ -193,8 +217,8 @@ def _root(
     """Learn to rank by comparing two documents at a time.
 
     Data files of the LETOR format have rows of "label qid:ID index:value ... # comment", plain or
-    gzip. The file `-` is standard input. Parquet files, and folders of them, have a column for the
-    label, one for the query and one for each feature.
+    gzip. The file `-` is standard input. Tables, which are CSV, TSV and Parquet files and folders
+    of the last, have a column for the label, one for the query and one for each feature.
     """
 
 

@@ -7,6 +7,9 @@ import typer
 
 from treerank.cli.console import Reporter
 from treerank.cli.options import (
+    Document,
+    Drop,
+    Features,
     Label,
     Query,
     Quiet,
@@ -19,6 +22,7 @@ from treerank.cli.options import (
 )
 from treerank.datasets.formats import format_names
 from treerank.evaluation.data_splits import is_one_data_set, make_splits
+from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
 from treerank.evaluation.running import compare as compare_rankers
 from treerank.evaluation.summary import check_path
 from treerank.metrics.conventions import CONVENTIONS
@@ -28,7 +32,7 @@ from treerank.registry import RANKERS, ranker_class
 
 DEFAULT_METRICS = ("ndcg@10", "map")
 #: Rankers that can be made without settings; a nested ranker needs the ranker of its stages.
-NAMES = sorted(RANKERS.keys() - {"ForestRanker", "NestedRanker"})
+NAMES = sorted(RANKERS.keys() - {"ForestRanker", "NestedRanker"}) + installed_rankers()
 
 _HELP = {
     "data": f"Folder with Fold1, Fold2 and so on, or a data file, - for stdin: {format_names()}.",
@@ -54,6 +58,9 @@ def compare(
     output: Annotated[Path | None, typer.Option(help=_HELP["output"])] = None,
     label: Label = None,
     query: Query = None,
+    document: Document = None,
+    features: Features = None,
+    drop: Drop = None,
     random_state: RandomState = 0,
     n_jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     quiet: Quiet = False,
@@ -69,15 +76,19 @@ def compare(
         check_written(check_path(output), data)
     reporter = Reporter(quiet)
     documents: Any = data
-    columns = given(label=label, query=query)
+    columns = given(label=label, query=query, document=document, features=features, drop=drop)
     if is_one_data_set(data) or not data.is_dir():
         documents = read_data(reporter, data, **columns)
     elif columns:
-        raise typer.BadParameter("must come with one data set.", param_hint="--label, --query")
+        raise typer.BadParameter(
+            "must come with one data set.", param_hint="--label, --query, --id"
+        )
     cv: Any = folds
     if hold_outs is not None:
         cv = QueryShuffleSplit(hold_outs, random_state=random_state)
-    rankers = {name: ranker_class(name)() for name in ranker}
+    rankers = {
+        name: ranker_class(name)() if name in RANKERS else engine_ranker(name) for name in ranker
+    }
     n_fits = len(rankers) * len(make_splits(documents, cv, random_state=random_state))
     with reporter.counting(f"comparing {', '.join(rankers)}", n_fits) as show, listening(show):
         comparison = compare_rankers(

@@ -1,13 +1,25 @@
 """``treerank convert``: write a data file in another format."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from treerank.cli.console import Reporter
-from treerank.cli.options import DataFile, Label, Query, Quiet, check_written, given
+from treerank.cli.options import (
+    DataFile,
+    Document,
+    Drop,
+    Features,
+    Label,
+    Query,
+    Quiet,
+    check_written,
+    given,
+)
 from treerank.datasets.formats import (
     PARQUET,
     format_names,
@@ -24,12 +36,15 @@ def convert(
     target: Annotated[Path, typer.Argument(help=f"File to write: {format_names()}.")],
     label: Label = None,
     query: Query = None,
+    document: Document = None,
+    features: Features = None,
+    drop: Drop = None,
     n_features: Annotated[
         int | None, typer.Option(min=1, help="Number of features; by default, the highest in DATA.")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write a data file in another format: LETOR or Parquet.
+    """Write a data file in another format: LETOR, Parquet, CSV or TSV.
 
     The name of the new file says which. Rows are read and written in batches, so a file may be
     larger than memory. An existing file is replaced only once the new one is whole.
@@ -38,10 +53,11 @@ def convert(
     writer = format_to_write(target)
     reporter = Reporter(quiet)
     columns = given(label=label, query=query)
-    reading = columns if format_of(data) is PARQUET else {}
+    chosen = given(document=document, features=features, drop=drop)
+    reading = (columns if format_of(data) is PARQUET else {}) | chosen
     writing = columns if writer is PARQUET else {}
     if columns and not reading and not writing:
-        raise typer.BadParameter("must come with a Parquet file.", param_hint="--label, --query")
+        raise typer.BadParameter("must come with a table.", param_hint="--label, --query")
     batches = read_batches(data, n_features=n_features, comments=True, **reading)
     with reporter.counting(f"writing {target}"):
         n_rows: list[int] = []
@@ -51,7 +67,14 @@ def convert(
 
 
 def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[RankingData]:
-    """Yield the batches, and append the number of rows of each."""
+    """Yield the batches, document ids as comments, and append the number of rows of each."""
     for batch in batches:
         n_rows.append(len(batch))
-        yield batch
+        ids = batch.documents
+        yield batch if ids is None else replace(batch, comments=_with_ids(batch.comments, ids))
+
+
+def _with_ids(comments, ids):
+    """Return comments that begin with document ids, as LETOR files have them."""
+    pairs = zip(ids.tolist(), comments, strict=True)
+    return np.array([f"docid = {name} {text}".strip() for name, text in pairs], dtype=object)

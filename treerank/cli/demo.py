@@ -16,6 +16,7 @@ from treerank.cli.console import Reporter, print_table
 from treerank.cli.options import Quiet, RandomState
 from treerank.cli.trees import make_trees, tree_parameters
 from treerank.datasets.web_search import make_web_search
+from treerank.evaluation.engine_rankers import adapted, engine_ranker
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.threshold_metrics import AveragePrecision
 from treerank.numerics.threads import threads_allowed
@@ -51,18 +52,10 @@ def _fit_ours(engine, X, y, qid, n_estimators, seed):
     return TreeDirectRanker(part, random_state=seed).fit(X, y, qid)
 
 
-def _fit_lightgbm(X, y, qid, n_estimators, seed):
-    import lightgbm
-
-    ranker = lightgbm.LGBMRanker(n_jobs=threads_allowed(), random_state=seed, verbose=-1)
-    return _sized(ranker, n_estimators).fit(X, y, group=np.bincount(qid))
-
-
-def _fit_xgboost(X, y, qid, n_estimators, seed):
-    import xgboost
-
-    ranker = xgboost.XGBRanker(objective="rank:ndcg", n_jobs=threads_allowed(), random_state=seed)
-    return _sized(ranker, n_estimators).fit(X, y, qid=qid)
+def _fit_engine(name, X, y, qid, n_estimators, seed):
+    ranker = engine_ranker(name).set_params(n_jobs=threads_allowed(), random_state=seed)
+    sizes = tree_parameters(ranker.get_params(), n_estimators, NUM_LEAVES, LEARNING_RATE)
+    return adapted(ranker.set_params(**sizes)).fit(X, y, qid)
 
 
 def _fit_catboost(X, y, qid, n_estimators, seed):
@@ -82,17 +75,11 @@ def _fit_catboost(X, y, qid, n_estimators, seed):
     return ranker.fit(X, y, group_id=qid)
 
 
-def _sized(ranker, n_estimators):
-    """Set the number and the size of the trees of an engine's own ranker."""
-    known = ranker.get_params()
-    return ranker.set_params(**tree_parameters(known, n_estimators, NUM_LEAVES, LEARNING_RATE))
-
-
 CONTESTANTS = (
     Contestant("TreeDirectRanker, LightGBM", "lightgbm", partial(_fit_ours, "lightgbm")),
-    Contestant("LGBMRanker, lambdarank", "lightgbm", _fit_lightgbm),
+    Contestant("LGBMRanker, lambdarank", "lightgbm", partial(_fit_engine, "lightgbm.LGBMRanker")),
     Contestant("TreeDirectRanker, XGBoost", "xgboost", partial(_fit_ours, "xgboost")),
-    Contestant("XGBRanker, rank:ndcg", "xgboost", _fit_xgboost),
+    Contestant("XGBRanker, rank:ndcg", "xgboost", partial(_fit_engine, "xgboost.XGBRanker")),
     Contestant("CatBoostRanker, YetiRank", "catboost", _fit_catboost),
 )
 

@@ -13,6 +13,7 @@ from treerank.cli.console import Reporter, print_table
 from treerank.cli.memory import Memory, score_data
 from treerank.cli.options import (
     DataFile,
+    Document,
     Label,
     ModelFile,
     Query,
@@ -32,9 +33,9 @@ _METRIC_HELP = (
     f"By default {', '.join(DEFAULT_METRICS)}."
 )
 _LOG_HELP = (
-    "Parquet file of clicks on another ranker: session, query, document, position, click. The "
-    "clicks that the model would earn are estimated; DATA is a Parquet file with a column document "
-    "and needs no labels."
+    "Table of clicks on another ranker: session, query, document, position, click. The "
+    "clicks that the model would earn are estimated; DATA is a table with a column document (or "
+    "--id) and needs no labels."
 )
 
 
@@ -64,6 +65,7 @@ def evaluate(
     ] = None,
     label: Label = None,
     query: Query = None,
+    document: Document = None,
     memory: Memory = None,
     sparse: Sparse = False,
     quiet: Quiet = False,
@@ -82,11 +84,11 @@ def evaluate(
             )
         evaluate_log = load_object("treerank.cli.log_evaluation:evaluate_log")
         options = given(reward=reward, click_value=click_value, propensity=propensity)
-        options["query"] = query or "query"
+        options |= {"query": query or "query", "document": document or "document"}
         evaluate_log(reporter, model, data, log, as_json=as_json, **options)
         return
-    if reward or click_value or propensity:
-        raise ValueError("--reward, --click-value and --propensity must come with --log.")
+    if reward or click_value or propensity or document:
+        raise ValueError("--reward, --click-value, --propensity and --id must come with --log.")
     scores, documents = score_data(reporter, model, data, memory, **reading)
     y, qid = documents.y, documents.qid
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]

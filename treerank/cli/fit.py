@@ -10,6 +10,9 @@ from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, in_batches
 from treerank.cli.options import (
     DataFile,
+    Document,
+    Drop,
+    Features,
     Label,
     Query,
     Quiet,
@@ -54,7 +57,7 @@ _HELP = {
     "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN; with "
     "--feature-part histogram or xgboost.",
-    "position": "Column of a Parquet file with the position of each document; labels are clicks.",
+    "position": "Column of a table with the position of each document; labels are clicks.",
     "n_features": "Number of features; by default, the highest in TRAIN.",
 }
 
@@ -93,6 +96,9 @@ def fit(
     n_features: Annotated[int | None, typer.Option(min=1, help=_HELP["n_features"])] = None,
     label: Label = None,
     query: Query = None,
+    document: Document = None,
+    features: Features = None,
+    drop: Drop = None,
     position: Annotated[str | None, typer.Option(metavar="TEXT", help=_HELP["position"])] = None,
     random_state: RandomState = 0,
     n_jobs: Annotated[int | None, typer.Option(min=1, help="Threads; by default all.")] = None,
@@ -116,17 +122,11 @@ def fit(
     part.set_params(random_state=random_state)
     _refuse_reading(part, sparse, memory)
     if workers is not None:
-        _refuse_beside_workers(part, memory, sparse, n_features)
-    if position is not None and (memory, workers) != (None, None):
-        raise typer.BadParameter(
-            "must come without --memory and --workers.", param_hint="--position"
-        )
-    if early_stopping_rounds is not None and valid is None:
-        raise typer.BadParameter("must come with --valid.", param_hint="--early-stopping-rounds")
-    if all_trees and early_stopping_rounds is not None:
-        raise typer.BadParameter(
-            "must come without --early-stopping-rounds.", param_hint="--all-trees"
-        )
+        _refuse_beside_workers(part, memory, sparse, n_features, document, features, drop)
+    is_watched, in_memory = early_stopping_rounds is not None, (memory, workers) == (None, None)
+    _require(position is None or in_memory, "--position", "without --memory and --workers")
+    _require(not is_watched or valid is not None, "--early-stopping-rounds", "with --valid")
+    _require(not (all_trees and is_watched), "--all-trees", "without --early-stopping-rounds")
     check_written(model, train, valid)
     settings = given(weight=weight, pairs=pairs, smoothing=smoothing)
     ranker = TreeDirectRanker(part, loss=loss, **settings, metric=metric, random_state=random_state)
@@ -135,8 +135,8 @@ def fit(
     reporter = Reporter(quiet)
     growing = reporter.counting("growing bags of trees" if best else "growing trees", n_estimators)
     if workers is None:
-        reading = {"sparse": sparse} | given(label=label, query=query)
-        reading["n_features"] = n_features
+        columns = given(label=label, query=query, document=document, features=features, drop=drop)
+        reading = {"sparse": sparse, "n_features": n_features} | columns
         data, held_out, shown_at = _read(reporter, train, valid, memory, position, **reading)
         with growing as show, listening(show, reporter.tell):
             documents = data if memory is None else [data]
@@ -168,15 +168,21 @@ def _read(
     data = replace(data, X=X)
     if valid is None:
         return data, None, shown_at
-    options.pop("n_features")
     width = width_of(valid, data.X.shape[1], getattr(data.X, "column_names", None))
-    return data, tuple(read_data(reporter, valid, **width, **options)), shown_at
+    columns = {name: options[name] for name in ("label", "query", "sparse") if name in options}
+    return data, tuple(read_data(reporter, valid, **columns, **width)), shown_at
+
+
+def _require(is_right: bool, option: str, rule: str) -> None:
+    """Refuse an option that comes with wrong others."""
+    if not is_right:
+        raise typer.BadParameter(f"must come {rule}.", param_hint=option)
 
 
 def _refuse_trees(feature_part, *sizes):
     """Refuse settings of trees next to --best."""
-    if feature_part != _DEFAULTS["feature_part"] or sizes != (None,) * len(sizes):
-        raise typer.BadParameter("must come without settings of trees.", param_hint="--best")
+    is_unset = feature_part == _DEFAULTS["feature_part"] and sizes == (None,) * len(sizes)
+    _require(is_unset, "--best", "without settings of trees")
 
 
 def _best_part(n_jobs: int | None) -> Any:
@@ -187,28 +193,18 @@ def _best_part(n_jobs: int | None) -> Any:
 
 def _refuse_reading(part, sparse, memory):
     """Refuse sparse data and batches for a feature part that does not read them."""
-    if sparse and not reads_sparse(part):
-        raise typer.BadParameter(
-            "must come with a --feature-part that reads sparse features.", param_hint="--sparse"
-        )
-    if memory is not None and not getattr(part, "accepts_batches", False):
-        raise typer.BadParameter(
-            "must come with a --feature-part lightgbm, xgboost or histogram.", param_hint="--memory"
-        )
+    rule = "with a --feature-part that reads sparse features"
+    _require(not sparse or reads_sparse(part), "--sparse", rule)
+    is_read = memory is None or getattr(part, "accepts_batches", False)
+    _require(is_read, "--memory", "with a --feature-part lightgbm, xgboost or histogram")
 
 
 def _refuse_beside_workers(part, *others):
     """Refuse what several workers cannot do."""
-    if traits_of(part).settings_by_workers is None:
-        raise typer.BadParameter(
-            "must come with --feature-part histogram or --feature-part xgboost.",
-            param_hint="--workers",
-        )
-    if any(others):
-        raise typer.BadParameter(
-            "must come without --memory, --sparse and --n-features.",
-            param_hint="--workers",
-        )
+    rule = "with --feature-part histogram or --feature-part xgboost"
+    _require(traits_of(part).settings_by_workers is not None, "--workers", rule)
+    rule = "without --memory, --sparse, --n-features, --id, --features and --drop"
+    _require(not any(others), "--workers", rule)
 
 
 def _n_trees(ranker: TreeDirectRanker) -> str:

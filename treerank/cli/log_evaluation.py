@@ -6,13 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from treerank.checks import shown
 from treerank.cli.console import Reporter, print_table
-from treerank.cli.options import read_model
+from treerank.cli.options import read_for, read_model
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
-from treerank.inputs.columns import as_frame
 
 
 def evaluate_log(
@@ -22,6 +20,7 @@ def evaluate_log(
     log: Path,
     *,
     query: str,
+    document: str,
     as_json: bool,
     reward: str = "clicks",
     click_value: str | None = None,
@@ -31,24 +30,16 @@ def evaluate_log(
     ranker = read_model(model)
     extra = [name for name in (click_value, propensity) if name is not None]
     with reporter.counting(f"reading {log}"):
-        clicks = ClickLog.from_table(log, query=query, extra=extra)
+        clicks = ClickLog.from_table(log, query=query, document=document, extra=extra)
     reporter.say(f"{log}: {clicks}")
-    with reporter.counting(f"reading {data}"):
-        X = features_of(clicks.items, data, query=query, document="document")
-    names = getattr(ranker, "feature_names_in_", None)
-    frame: Any = as_frame(X)
-    if names is not None:
-        missing = [name for name in names if name not in frame.columns]
-        if missing:
-            raise ValueError(
-                f"{data}, column {missing[0]!r}: must exist; got {shown(frame.columns)}."
-            )
-        X = frame.select(list(names)).to_native()
+    found = read_for(ranker, reporter, data, label=None, query=query, document=document)
+    table = found.X, found.qid, found.documents
+    X = features_of(clicks.items, table, query=query, document=document)
     with reporter.counting("measuring"):
         value = clicks.extra.get(click_value or "")
         options: dict[str, Any] = {"reward": reward, "click_value": value, "random_state": 0}
         options["logged_propensities"] = propensity
-        found = evaluate_from_log(clicks, ranker.predict(X), **options)
+        earned = evaluate_from_log(clicks, ranker.predict(X), **options)
     if as_json:
         about: dict[str, Any] = {
             "model": str(model),
@@ -57,9 +48,9 @@ def evaluate_log(
             "reward": reward,
         }
         about |= {"click_value": click_value, "propensity": propensity}
-        sys.stdout.write(json.dumps(about | asdict(found), indent=2) + "\n")
+        sys.stdout.write(json.dumps(about | asdict(earned), indent=2) + "\n")
     else:
-        _print(found, clicks, reward, click_value)
+        _print(earned, clicks, reward, click_value)
 
 
 def _print(found: LogEvaluation, log: ClickLog, reward: str, click_value: str | None) -> None:

@@ -69,8 +69,7 @@ def score_data(
         for part in in_batches(path, memory, **width, **options):
             scores.append(ranker.predict(part.X))
             parts.append(replace(part, X=None))
-    notes = [part.comments for part in parts if part.comments is not None]
     y, qid = np.concatenate([part.y for part in parts]), joined_ids([part.qid for part in parts])
-    return np.concatenate(scores), RankingData(
-        None, y, qid, np.concatenate(notes) if notes else None
-    )
+    columns = [[getattr(part, name) for part in parts] for name in ("comments", "documents")]
+    others = [None if column[0] is None else joined_ids(column) for column in columns]
+    return np.concatenate(scores), RankingData(None, y, qid, *others)

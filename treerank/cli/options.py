@@ -78,11 +78,29 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress on 
 RandomState = Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")]
 
 
+def _names(values: list[str] | None) -> list[str] | None:
+    """Return the names of columns in lists such as a,b."""
+    return [name for value in values for name in value.split(",")] if values else None
+
+
 Label = Annotated[
-    str | None, typer.Option("--label", help="Label column of a Parquet file; by default label.")
+    str | None, typer.Option("--label", help="Label column of a table; by default label.")
 ]
 Query = Annotated[
-    str | None, typer.Option("--query", help="Query column of a Parquet file; by default query.")
+    str | None, typer.Option("--query", help="Query column of a table; by default query.")
+]
+Document = Annotated[
+    str | None, typer.Option("--id", help="Column of document ids of a table; by default document.")
+]
+Features = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--features", callback=_names, metavar="A,B", help="Columns of features; by default others."
+    ),
+]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option("--drop", callback=_names, metavar="A,B", help="Columns that are no features."),
 ]
 
 

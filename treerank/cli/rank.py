@@ -14,6 +14,7 @@ from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, score_data
 from treerank.cli.options import (
     DataFile,
+    Document,
     ModelFile,
     Query,
     Quiet,
@@ -45,21 +46,22 @@ def rank(
         str, choice("format", LINES, "Tab-separated with a header, or lines for trec_eval")
     ] = "tsv",
     query: Query = None,
+    document: Document = None,
     memory: Memory = None,
     sparse: Sparse = False,
     quiet: Quiet = False,
 ) -> None:
     """Rank the documents of each query of a data file, best first.
 
-    Each line has a query, a document, its rank and its score. The name of a document is the
-    `docid =` of its comment or else its number in the file, from 1. Queries are in the order of the
-    file, and so are documents with equal scores.
+    Each line has a query, a document, its rank and its score. The name of a document is its --id,
+    or the `docid =` of its comment, or else its number in the file, from 1. Queries are in the
+    order of the file, and so are documents with equal scores.
     """
     if output != STDOUT:
         check_written(output, model, data)
     reporter = Reporter(quiet)
     options = {"comments": True, "sparse": sparse, "label": None}
-    options |= given(query=query)
+    options |= given(query=query, document=document)
     scores, documents = score_data(reporter, model, data, memory, **options)
     rows, ranks = best_first(scores, documents.qid)
     is_shown = ranks <= (top or len(ranks))
@@ -97,7 +99,7 @@ def document_names(documents: RankingData) -> np.ndarray:
     >>> document_names(RankingData(np.eye(2), np.zeros(2), np.zeros(2), comments))
     array(['GX1', '2'], dtype=object)
     """
-    doc_ids = documents.doc_ids
+    doc_ids = documents.doc_ids.astype(str).astype(object)
     numbers = np.arange(1, len(doc_ids) + 1).astype(str).astype(object)
     return np.where(doc_ids == "", numbers, doc_ids)
 

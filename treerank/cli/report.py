@@ -9,6 +9,7 @@ from treerank.cli.console import Reporter
 from treerank.cli.memory import score_data
 from treerank.cli.options import (
     DataFile,
+    Document,
     Label,
     ModelFile,
     Query,
@@ -44,6 +45,7 @@ def report(
     examples: Annotated[int, typer.Option(min=1, help=_HELP["examples"])] = 20,
     label: Label = None,
     query: Query = None,
+    document: Document = None,
     random_state: RandomState = 0,
     sparse: Sparse = False,
     quiet: Quiet = False,
@@ -55,7 +57,8 @@ def report(
     check_written(output, model, data, baseline, train)
     reading = {"sparse": sparse} | given(label=label, query=query)
     reporter = Reporter(quiet)
-    ranker, test = read_model_and_data(reporter, model, data, comments=True, **reading)
+    named = {"comments": True} | given(document=document)
+    ranker, test = read_model_and_data(reporter, model, data, **named, **reading)
     files = {"model": model, "data": data, "baseline": baseline, "training data": train}
     others: dict[str, Any] = {}
     if baseline is not None:

@@ -1,7 +1,5 @@
 """``treerank sample``: small data files to try the other commands on."""
 
-import errno
-import os
 from pathlib import Path
 from typing import Annotated
 
@@ -24,16 +22,17 @@ def sample(
     folder: Annotated[Path, typer.Argument(help="Folder to write to; it is made if need be.")],
     queries: Annotated[int, typer.Option(min=5, max=100_000, help="Number of queries.")] = 200,
     random_state: RandomState = 0,
+    force: Annotated[bool, typer.Option("--force", help="Replace files that are there.")] = False,
     quiet: Quiet = False,
 ) -> None:
     """Write small files of synthetic web searches: train.txt, vali.txt and test.txt.
 
-    The same options give the same files. A file that is there already is not replaced.
+    The same options give the same files. A file that is there already is replaced by --force only.
     """
     paths = {name: folder / name for name in SHARES}
     for path in paths.values():
-        if path.exists():
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path))
+        if path.exists() and not force:
+            raise FileExistsError(f"{path}: is there already; --force replaces it.")
     folder.mkdir(parents=True, exist_ok=True)
     X, y, qid = make_web_search(
         queries,

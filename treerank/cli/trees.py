@@ -5,6 +5,7 @@ from typing import Any
 
 from treerank.feature_parts.registry import make_feature_part
 
+_GROW_TREES = "lightgbm, xgboost and histogram do."
 #: What engines call the largest number of leaves of a tree.
 _LEAVES = ("num_leaves", "max_leaves")
 
@@ -55,7 +56,7 @@ def make_trees(
     part = make_feature_part(feature_part)
     known = part.get_params()
     if "n_estimators" not in known:
-        raise ValueError(f"feature_part must grow trees; got {feature_part!r}.")
+        raise ValueError(f"feature_part must grow trees; got {feature_part!r}. {_GROW_TREES}")
     if known.keys().isdisjoint(_LEAVES):
         raise ValueError(f"feature_part must grow trees of leaves; got {feature_part!r}.")
     sizes = tree_parameters(known, n_estimators, num_leaves, learning_rate)

@@ -20,7 +20,7 @@ def features_of(items: Items, features: Any, *, query: str, document: str) -> An
     ----------
     items : Items
         Documents of queries.
-    features : data frame, path of a Parquet file, or tuple (X, query, document)
+    features : data frame, path of a table, or tuple (X, query, document)
         A row for each document of a query. Rows of other documents are left out.
     query, document : str
         Names of the columns of a data frame that are no features.
@@ -65,16 +65,13 @@ def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
         return X, _unique_items(*ids)
     if isinstance(features, str | Path):
         read = load_object("treerank.datasets.parquet:read_parquet")
-        X, _, qid = read(features, label=None, query=query)
-        frame: Any = as_frame(X)
-    else:
-        frame, qid = as_frame(features), None
-    needed = [document] if qid is not None else [query, document]
+        data = read(features, label=None, query=query, document=document)
+        return as_frame(data.X), _unique_items(data.qid, data.documents)
+    frame, needed = as_frame(features), [query, document]
     if frame is None or not set(needed) <= set(frame.columns):
         found = "no data frame" if frame is None else shown(frame.columns)
         raise ValueError(f"features must have the columns {shown(needed)}; got {found}.")
-    ids = [frame[name].to_numpy() for name in needed]
-    return frame.drop(needed), _unique_items(*([qid] if qid is not None else []), *ids)
+    return frame.drop(needed), _unique_items(*(frame[name].to_numpy() for name in needed))
 
 
 def _unique_items(query: np.ndarray, document: np.ndarray) -> Items:

@@ -91,8 +91,8 @@ class ClickLog:
         Parameters
         ----------
         table : path, data frame or mapping from names to columns
-            A Parquet file, or a folder of them; or a data frame of pandas, polars or Arrow. Of a
-            log that is larger than memory, a database makes
+            A Parquet or CSV file, a folder of Parquet files, or a data frame of pandas, polars or
+            Arrow. Of a log that is larger than memory, a database makes
             :meth:`ClickCounts <treerank.clicks.counts.ClickCounts.from_table>`.
         session, query, document, position, click : str
             Names of the columns.

@@ -1,4 +1,4 @@
-"""Tables of logs and counts: columns by name from a Parquet file, a data frame or a mapping."""
+"""Tables of logs and counts: columns by name from a file, a data frame or a mapping."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,8 +35,8 @@ def named_columns(table: Any, names: Mapping[str, str]) -> list[Any]:
     frame: Any = table if isinstance(table, Mapping) else as_frame(table)
     if frame is None:
         raise TypeError(
-            "table must be a Parquet file, a data frame or a mapping from names to columns; got "
-            f"{shown(type(table))}."
+            "table must be a Parquet or CSV file, a data frame or a mapping from names to columns; "
+            f"got {shown(type(table))}."
         )
     found = list(frame) if isinstance(table, Mapping) else frame.columns
     for role, name in names.items():

@@ -49,15 +49,16 @@ LETOR = Format(
     "treerank.datasets.letor:write_letor_batches",
 )
 PARQUET = Format(
-    "Parquet",
+    "Parquet, CSV or TSV",
     "treerank.datasets.parquet:read_parquet",
     "treerank.datasets.parquet:write_parquet",
-    ("label", "query", "features", "comments"),
+    ("label", "query", "features", "document", "drop", "comments"),
     "treerank.datasets.parquet:parquet_batches",
     "treerank.datasets.parquet:write_parquet_batches",
 )
 #: The format of each suffix; a file with any other suffix is read as a LETOR file.
 FORMATS = {".txt": LETOR, ".txt.gz": LETOR, ".parquet": PARQUET}
+FORMATS |= dict.fromkeys((".csv", ".csv.gz", ".tsv", ".tsv.gz"), PARQUET)
 
 
 def format_of(path: str | Path) -> Format:
@@ -79,11 +80,11 @@ def format_to_write(path: str | Path) -> Format:
 
     Examples
     --------
-    >>> format_to_write("train.csv")
+    >>> format_to_write("train.xls")
     Traceback (most recent call last):
     ...
-    ValueError: train.csv: the name must be that of LETOR (.txt, .txt.gz), Parquet (.parquet); got \
-the suffix '.csv'.
+    ValueError: train.xls: the name must be that of LETOR (.txt, .txt.gz), Parquet, CSV or TSV \
+(.parquet, .csv, .csv.gz, .tsv, .tsv.gz); got the suffix '.xls'.
     """
     suffix = Path(path).suffix
     if suffix and not str(path).endswith(tuple(FORMATS)):
@@ -99,7 +100,7 @@ def format_names() -> str:
     Examples
     --------
     >>> format_names()
-    'LETOR (.txt, .txt.gz), Parquet (.parquet)'
+    'LETOR (.txt, .txt.gz), Parquet, CSV or TSV (.parquet, .csv, .csv.gz, .tsv, .tsv.gz)'
     """
     suffixes = {each: [s for s in FORMATS if FORMATS[s] == each] for each in FORMATS.values()}
     return ", ".join(f"{each.name} ({', '.join(known)})" for each, known in suffixes.items())

@@ -1,12 +1,13 @@
-"""Parquet files: tables with a column for the label, one for the query and one for each feature.
+"""Parquet, CSV and TSV files: a column for the label, one for the query, one for each feature.
 
-A path is a file or a folder of files with the same columns. Numbers become floats, and missing
-values become NaN. Columns of text and of categories stay what they are. A column ``comment`` holds
-comments as those of LETOR files. The index of a pandas data frame is no feature, and neither are
-other columns named ``label``, ``query`` or ``comment``.
+A path is a file or a folder of Parquet files with the same columns. Numbers become floats, and
+missing values become NaN. Columns of text and of categories stay what they are. A column
+``document`` holds ids of documents, and ``comment`` comments as those of LETOR files. The index of
+a pandas data frame is no feature, and neither are other columns named ``label`` or ``query``.
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from numpy.typing import ArrayLike
 from scipy.sparse import issparse
 
 from treerank.checks import shown
+from treerank.datasets.csv_files import csv_writer, is_csv
 from treerank.datasets.parquet_files import (
     ParquetFiles,
     as_floats,
@@ -26,11 +28,12 @@ from treerank.datasets.parquet_files import (
     is_text,
 )
 from treerank.datasets.ranking_data import Batches, RankingData, rows_at_once
+from treerank.files.compression import compressed
 from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import as_frame
 from treerank.inputs.documents import check_ids, check_labels
 
-_COMMENT = "comment"
+_COMMENT, _DOCUMENT = "comment", "document"
 
 
 def read_parquet(
@@ -39,23 +42,31 @@ def read_parquet(
     label: str | None = "label",
     query: str | None = "query",
     features: Sequence[str] | None = None,
+    document: str | None = None,
+    drop: Sequence[str] | str = (),
     comments: bool = False,
 ) -> RankingData:
-    """Read a Parquet file, or a folder of Parquet files.
+    """Read a Parquet, CSV or TSV file, or a folder of Parquet files.
 
     Parameters
     ----------
     path : str or path
-        File, or folder with files ``*.parquet``, which are read in the order of their names.
+        File, or folder with files ``*.parquet``, which are read in the order of their names. CSV
+        and TSV files end in ``.csv``, ``.tsv``, ``.csv.gz`` or ``.tsv.gz``.
     label : str or None, default="label"
         Column of the relevance, of numbers; with ``None`` ``y`` is NaN.
     query : str or None, default="query"
         Column of the query ids, of numbers, text or dates; with ``None`` all rows are one query.
     features : sequence of str, default=None
-        Columns of the features. ``None`` is all but those of label and query, those named
-        ``label``, ``query`` and ``comment``, and the index of a pandas data frame.
+        Columns of the features. ``None`` is all but those of label, query and document, those
+        named ``label``, ``query``, ``document`` and ``comment``, and the index of a pandas data
+        frame. Integers and text named ``id``, ``doc_id``, ``sku`` or the like are then refused.
+    document : str, default=None
+        Column of the ids of documents, of numbers, text or dates.
+    drop : str or sequence of str, default=()
+        Columns that are no features.
     comments : bool, default=False
-        Whether to keep the column ``comment``, if there is one.
+        Whether to keep the columns ``comment`` and ``document``, if they are there.
 
     Returns
     -------
@@ -78,17 +89,34 @@ def read_parquet(
     >>> X.column_names, y, qid
     (['feature_1', 'feature_2'], array([2., 0.]), array(['q7', 'q7'], dtype='<U2'))
     """
-    files = ParquetFiles.open(path, label, query, features)
-    name = next(iter(files.files))
-    y, qid = np.full(files.n_rows, np.nan), np.zeros(files.n_rows, dtype=np.int64)
-    if label is not None:
-        y = as_floats(_column(files, label), np.float64)
-    if query is not None:
-        qid = as_ids(name, query, _column(files, query))
-    notes = None
-    if comments:
-        notes = _comments(files, _column(files, _COMMENT) if _has_comments(files) else None)
-    return RankingData(_features(files), y, qid, notes)
+    files = _opened(path, label, query, features, document, drop, comments)
+    columns = files.columns(files.features)
+    return _data(files, comments, files.n_rows, partial(_column, files), columns)
+
+
+def read_csv(path: str | Path, **options: Any) -> RankingData:
+    r"""Read a CSV or TSV file, plain or gzip, with the parameters of :func:`read_parquet`.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "train.csv"
+    >>> path.write_text("session,sku,clicks,price\n7,a,1,2.5\n7,b,0,3\n") > 0
+    True
+    >>> data = read_csv(path, label="clicks", query="session", document="sku")
+    >>> data.X.column_names, data.y, data.doc_ids
+    (['price'], array([1., 0.]), array(['a', 'b'], dtype='<U1'))
+    """
+    return read_parquet(path, **options)
+
+
+def _opened(path, label, query, features, document, drop, comments):
+    """Open files; those that keep comments keep document ids that are there, too."""
+    drop = [drop] if isinstance(drop, str) else list(drop)
+    files = ParquetFiles.open(path, label, query, features, document, drop)
+    if comments and document is None and _DOCUMENT in files.schema.names:
+        is_free = _DOCUMENT not in (label, query, *files.features)
+        return replace(files, document=_DOCUMENT) if is_free else files
+    return files
 
 
 def parquet_batches(
@@ -97,6 +125,8 @@ def parquet_batches(
     label: str | None = "label",
     query: str | None = "query",
     features: Sequence[str] | None = None,
+    document: str | None = None,
+    drop: Sequence[str] | str = (),
     comments: bool = False,
     batch_size: int | None = None,
     share: tuple[int, int] = (0, 1),
@@ -105,7 +135,7 @@ def parquet_batches(
 
     Parameters
     ----------
-    path, label, query, features, comments
+    path, label, query, features, document, drop, comments
         See :func:`read_parquet`.
     batch_size : int, default=None
         Number of rows; ``None`` is as many as have about four million numbers.
@@ -123,27 +153,34 @@ def parquet_batches(
     >>> [batch.y for batch in parquet_batches(path, batch_size=2)]
     [array([2., 0.]), array([1.])]
     """
-    files = ParquetFiles.open(path, label, query, features)
+    files = _opened(path, label, query, features, document, drop, comments)
     return Batches(partial(_batches, files, comments, batch_size, share))
 
 
 def _batches(files, comments, batch_size, share):
     """Yield some rows at a time."""
-    label, query, first = files.label, files.query, next(iter(files.files))
-    keeps_comments = comments and _has_comments(files)
-    special = [name for name in (label, query) if name is not None]
-    names = [*files.features, *special, *([_COMMENT] * keeps_comments)]
+    special = [name for name in (files.label, files.query, files.document) if name is not None]
+    names = [*files.features, *special, *([_COMMENT] * (comments and _has_comments(files)))]
     size = batch_size or rows_at_once(len(files.features))
     for table in files.batches(names, size, share):
-        y, qid = np.full(len(table), np.nan), np.zeros(len(table), dtype=np.int64)
-        if label is not None:
-            y = as_floats(table.column(label), np.float64)
-        if query is not None:
-            qid = as_ids(first, query, table.column(query))
-        column = table.column(_COMMENT) if keeps_comments else None
-        notes = _comments(files, column, len(table)) if comments else None
         columns = map(table.column, files.features)
-        yield RankingData(_table(files, columns, len(table)), y, qid, notes)
+        yield _data(files, comments, len(table), table.column, columns)
+
+
+def _data(files, comments, n_rows, column, features):
+    """Return rows, given a function that returns a column by name, and the features."""
+    place, notes = next(iter(files.files)), None
+    y, qid, ids = np.full(n_rows, np.nan), np.zeros(n_rows, dtype=np.int64), None
+    if files.label is not None:
+        y = as_floats(column(files.label), np.float64)
+    if files.query is not None:
+        qid = as_ids(place, files.query, column(files.query))
+    if files.document is not None:
+        ids = as_ids(place, files.document, column(files.document))
+    if comments:
+        texts = column(_COMMENT).to_pylist() if _has_comments(files) else [""] * n_rows
+        notes = np.array([text or "" for text in texts], dtype=object)
+    return RankingData(_table(files, features, n_rows), y, qid, notes, ids)
 
 
 def write_parquet(
@@ -156,7 +193,7 @@ def write_parquet(
     label: str = "label",
     query: str = "query",
 ) -> None:
-    """Write a Parquet file; reading it gives the same numbers, bit for bit.
+    """Write a Parquet, CSV or TSV file; reading it gives the same numbers, bit for bit.
 
     The file is written beside ``path`` and renamed once it is whole.
 
@@ -198,7 +235,7 @@ def write_parquet(
 def write_parquet_batches(
     path: str | Path, batches: Iterable[RankingData], *, label: str = "label", query: str = "query"
 ) -> None:
-    """Write batches of rows, one after the other, to one Parquet file.
+    """Write batches of rows, one after the other, to one Parquet, CSV or TSV file.
 
     Parameters
     ----------
@@ -217,13 +254,16 @@ def write_parquet_batches(
     >>> len(read_parquet(path))
     4
     """
-    writer = None
-    with replaced_file(path) as file:
+    writer, schema = None, None
+    with replaced_file(path) as replaced, compressed(replaced, path) as file:
         try:
             for batch in batches:
                 table = _written(batch, label, query)
-                writer = writer or pq.ParquetWriter(file, table.schema)
-                writer.write_table(table.cast(writer.schema))
+                schema = schema or table.schema
+                if writer is None:
+                    new = csv_writer(path) if is_csv(path) else pq.ParquetWriter
+                    writer = new(file, schema)
+                writer.write_table(table.cast(schema))
         finally:
             if writer is not None:
                 writer.close()
@@ -237,17 +277,6 @@ def _has_comments(files):
     """Tell whether there is a column of comments."""
     names = files.schema.names
     return _COMMENT in names and is_text(files.schema.field(_COMMENT).type)
-
-
-def _comments(files, column, n_rows=None):
-    """Return comments; empty where there is none."""
-    if column is None:
-        return np.full(files.n_rows if n_rows is None else n_rows, "", dtype=object)
-    return np.array([text or "" for text in column.to_pylist()], dtype=object)
-
-
-def _features(files: ParquetFiles) -> pa.Table:
-    return _table(files, files.columns(files.features), files.n_rows)
 
 
 def _table(files: ParquetFiles, columns: Iterable[pa.ChunkedArray], n_rows: int) -> pa.Table:
@@ -285,6 +314,8 @@ def _categories(column):
 def _written(data: RankingData, label: str, query: str) -> pa.Table:
     """Return the table that a file holds of some rows."""
     special = {query: _ids(data.qid), label: pa.array(data.y)}
+    if data.documents is not None:
+        special[_DOCUMENT] = _ids(data.documents)
     if data.comments is not None:
         special[_COMMENT] = pa.array(data.comments, pa.string())
     features = _named_columns(data.X)

@@ -1,7 +1,8 @@
 """Parquet files: the columns of one file, or of a folder of files with the same columns.
 
-Errors are ``ValueError`` with the name of the file and, where there is one, of the column. A file
-that is no whole Parquet file is such an error, too.
+A CSV file is read as a Parquet file in memory. Errors are ``ValueError`` with the name of the file
+and, where there is one, of the column. A file that is not whole is such an error, too. Rows are
+counted from 0.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,11 +17,13 @@ import pyarrow.parquet as pq
 from pyarrow import types
 
 from treerank.checks import shown
+from treerank.datasets.csv_files import csv_as_parquet, is_csv
 from treerank.datasets.letor_parser import LONGEST_QID
+from treerank.inputs.columns import ID_NAMES
 from treerank.numerics.threads import threads_allowed
 
 #: Columns of these names are features only if ``features`` names them.
-RESERVED = ("label", "query", "comment")
+RESERVED = ("label", "query", "comment", "document")
 #: Bytes of a column that are buffered while a file is read in batches.
 _BUFFER_SIZE = 2**18
 _ERRORS = (pa.ArrowException, OSError, ValueError)
@@ -34,8 +37,8 @@ class ParquetFiles:
     ----------
     files : dict from str to pyarrow.parquet.ParquetFile
         The files by their paths, in the order of their rows.
-    label, query : str or None
-        Columns of the label and of the query; ``None`` if they are not read.
+    label, query, document : str or None
+        Columns of the label, of the query and of document ids; ``None`` if they are not read.
     features : list of str
         Columns of the features.
     schema : pyarrow.Schema
@@ -45,6 +48,7 @@ class ParquetFiles:
     files: dict[str, pq.ParquetFile]
     label: str | None
     query: str | None
+    document: str | None
     features: list[str]
     schema: pa.Schema
 
@@ -55,6 +59,8 @@ class ParquetFiles:
         label: str | None,
         query: str | None,
         features: Sequence[str] | None = None,
+        document: str | None = None,
+        drop: Sequence[str] = (),
     ) -> Self:
         """Open a file, or the files ``*.parquet`` of a folder in the order of their names."""
         files = {str(place): _opened(place) for place in _places(Path(path))}
@@ -63,11 +69,14 @@ class ParquetFiles:
             _check_names(place, file.schema_arrow)
             _check_same(place, file.schema_arrow, first, schema)
         if sum(file.metadata.num_rows for file in files.values()) == 0:
-            raise ValueError(f"{path}: a Parquet file must have rows; got none.")
-        other = {*RESERVED, label, query, *_index_columns(schema)}
+            raise ValueError(f"{path}: a table must have rows; got none.")
+        other = {*RESERVED, label, query, document, *_index_columns(schema)} - {None}
         chosen = [name for name in schema.names if name not in other]
-        opened = cls(files, label, query, chosen if features is None else list(features), schema)
-        opened._check_columns(first)
+        chosen = [n for n in (chosen if features is None else features) if n not in drop]
+        opened = cls(files, label, query, document, chosen, schema)
+        opened._check_columns(first, drop)
+        if features is None:
+            opened._refuse_ids(first)
         return opened
 
     @property
@@ -119,25 +128,42 @@ class ParquetFiles:
 
     def role_of(self, name: str) -> str:
         """Return what a column is for."""
-        return {self.label: "label", self.query: "query"}.get(name, "feature")
+        roles = {self.label: "label", self.query: "query", self.document: "document"}
+        return roles.get(name, "feature")
 
-    def _check_columns(self, place: str) -> None:
+    def _refuse_ids(self, place: str) -> None:
+        """Refuse a feature that is an id by its name and its type."""
+        for name in self.features:
+            kind = self.schema.field(name).type
+            if name.lower() in ID_NAMES and (types.is_integer(kind) or is_text(kind)):
+                raise ValueError(
+                    f"{place}, column {shown(name)}: an id must not be a feature by accident. "
+                    f"Write document={name!r} if it is the id of documents, drop={name!r} to leave "
+                    "it out, or list the features."
+                )
+
+    def _check_columns(self, place: str, dropped: Sequence[str] = ()) -> None:
         """Refuse columns that do not exist, or whose type cannot be what they are for."""
-        needed = [name for name in (self.label, self.query) if name is not None]
+        needed = [name for name in (self.label, self.query, self.document) if name is not None]
         known = set(self.schema.names)  # a list is made at each call
-        for name in [*needed, *self.features]:
+        for name in [*needed, *self.features, *dropped]:
             if name not in known:
                 role = self.role_of(name)
                 which = "" if role == "feature" else f"the column of the {role} "
+                advice = f" Write {role}='NAME' for another." if which else ""
                 raise ValueError(
                     f"{place}, column {shown(name)}: {which}must exist; got "
-                    f"{shown(self.schema.names)}."
+                    f"{shown(self.schema.names)}.{advice}"
                 )
             rule, is_allowed = ROLES[self.role_of(name)]
             kind = self.schema.field(name).type
-            if not is_allowed(kind):
+            if name not in dropped and not is_allowed(kind):
+                advice = ""
+                if self.role_of(name) == "feature":
+                    advice = " Convert the column to numbers, such as days, or drop it."
                 raise ValueError(
                     f"{place}, column {shown(name)}: must hold {rule}; got {kind_name(kind)}."
+                    f"{advice}"
                 )
         if not self.features:
             raise ValueError(f"{place}: must have a column of features; got none.")
@@ -163,7 +189,8 @@ def naming_file(place: str) -> Iterator[None]:
             raise
         lines = str(error).splitlines() or [type(error).__name__]
         raise ValueError(
-            f"{place}: a Parquet file must be whole and readable; got {shown(lines[0])}."
+            f"{place}: a {'CSV' if is_csv(place) else 'Parquet'} file must be whole and readable; "
+            f"got {shown(lines[0])}."
         ) from error
 
 
@@ -265,6 +292,7 @@ def _is_id(kind):
 ROLES: dict[str, tuple[str, Callable[[pa.DataType], bool]]] = {
     "label": ("numbers", lambda kind: is_number(kind) and not types.is_null(kind)),
     "query": ("numbers, text or dates", _is_id),
+    "document": ("numbers, text or dates", _is_id),
     "feature": (
         "numbers, text or categories",
         lambda kind: is_number(kind) or is_text(kind) or _is_category(kind),
@@ -296,7 +324,8 @@ def _opened(place):
     with open(place, "rb"):  # an error of the system names the file
         pass
     with naming_file(str(place)):
-        file = pq.ParquetFile(place, pre_buffer=False, buffer_size=_BUFFER_SIZE)
+        source = csv_as_parquet(place) if is_csv(place) else place
+        file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_SIZE)
         file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
         return file
 

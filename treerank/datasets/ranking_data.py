@@ -30,6 +30,8 @@ class RankingData:
         Query id of each document: int64 if all ids of the file are integers, else strings.
     comments : ndarray of shape (n_documents,) or None, default=None
         The comment of each document, or ``""``; ``None`` if comments were not read.
+    documents : ndarray of shape (n_documents,) or None, default=None
+        The id of each document, if a column holds it.
 
     Examples
     --------
@@ -43,6 +45,7 @@ class RankingData:
     y: np.ndarray
     qid: np.ndarray
     comments: np.ndarray | None = None
+    documents: np.ndarray | None = None
 
     def __iter__(self) -> Iterator[Any]:
         """Unpack as ``X, y, qid``."""
@@ -54,7 +57,7 @@ class RankingData:
 
     @property
     def doc_ids(self) -> np.ndarray:
-        """Document ids, from comments such as ``docid = GX008-86-4444840``, or ``""``.
+        """Document ids: ``documents``, or those in comments such as ``docid = GX0-1``, or ``""``.
 
         Examples
         --------
@@ -62,6 +65,8 @@ class RankingData:
         >>> RankingData(np.eye(2), np.zeros(2), np.zeros(2), comments).doc_ids
         array(['GX1', ''], dtype=object)
         """
+        if self.documents is not None:
+            return self.documents
         if self.comments is None:
             raise ValueError("comments must be kept to know doc_ids; got comments=None.")
         found = [_DOC_ID.search(comment) for comment in self.comments]

@@ -2,14 +2,8 @@
 
 An estimator needs ``fit(X, y)`` and ``predict(X)``. If its ``fit`` takes ``qid`` (rankers of this
 package, pipelines that end in one, your own), it gets one query id per row. Rankers of this
-package get the validation set as ``eval_set``, too. Engines that want the sizes of groups need a
-few lines::
-
-    class GroupedRanker(lightgbm.LGBMRanker):
-        def fit(self, X, y, qid):
-            order = np.argsort(qid, kind="stable")
-            group = np.unique(qid, return_counts=True)[1]
-            return super().fit(X[order], y[order], group=group)
+package get the validation set as ``eval_set``, too. Rankers of other packages, whose ``fit`` takes
+groups, are in :mod:`treerank.evaluation.engine_rankers`.
 """
 
 import time

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 
 from treerank.checks import check_choice, check_count, has_methods, shown
 from treerank.evaluation.data_splits import Split, SplitSource, check_cv, make_splits
+from treerank.evaluation.engine_rankers import adapted
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, key_of
@@ -52,8 +53,8 @@ def compare(
     Parameters
     ----------
     rankers : dict from str to estimator
-        Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``; for engines that
-        want more see :mod:`treerank.evaluation.fits`. They are cloned. A ``random_state`` of None
+        Estimators with ``fit(X, y)`` or ``fit(X, y, qid)`` and ``predict(X)``, and those whose
+        ``fit`` takes groups, such as ``LGBMRanker()``. They are cloned. A ``random_state`` of None
         is set, in the parts of a pipeline too.
     data : path, iterable of Fold or Split, RankingData or tuple (X, y, qid)
         A LETOR folder or folds have splits of their own; other data are split by ``cv``.
@@ -110,7 +111,7 @@ def compare(
     splits = make_splits(data, cv, validation_size=validation_size, random_state=random_state)
     _check_splits(splits)
     searches = {name: Search(g, first_metric, inner_cv) for name, g in (grid or {}).items()}
-    seeded = {name: _seeded(ranker, random_state) for name, ranker in rankers.items()}
+    seeded = {name: _seeded(adapted(each), random_state) for name, each in rankers.items()}
     folder = None if store is None else Store(Path(store))
     if folder is not None:
         folder.check()

@@ -7,6 +7,7 @@ a function.
 """
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -124,12 +125,17 @@ def numbers(name: str, value: Any, sizes: dict[str, int]) -> None:
         raise ValueError(f"{name} must be a list of numbers.")
 
 
+#: Name of a set of documents that a fit watches.
+_SET = r"validation(_\d+)?"
+
+
 def history(name: str, value: Any, sizes: dict[str, int]) -> None:
-    """Refuse what is not ``{}`` or ``{"validation": {name of a metric: list of numbers}}``."""
-    if not isinstance(value, dict) or not set(value) <= {"validation"}:
-        raise ValueError(f"{name} must be a dict with at most the entry 'validation'.")
-    curves = value.get("validation", {})
-    if not isinstance(curves, dict):
-        raise ValueError(f"{name} must hold a dict of lists.")
-    for metric, curve in curves.items():
-        numbers(f"{name} of {metric!r:.50}", curve, sizes)
+    """Refuse what is not ``{"validation": {name of a metric: list of numbers}, ...}``."""
+    is_named = isinstance(value, dict) and all(re.fullmatch(_SET, str(each)) for each in value)
+    if not is_named:
+        raise ValueError(f"{name} must be a dict of 'validation', 'validation_1' and so on.")
+    for curves in value.values():
+        if not isinstance(curves, dict):
+            raise ValueError(f"{name} must hold a dict of lists.")
+        for metric, curve in curves.items():
+            numbers(f"{name} of {metric!r:.50}", curve, sizes)

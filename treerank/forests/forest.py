@@ -21,6 +21,7 @@ from treerank.files.states import array, check_state, count, optional
 from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.structure import measure_trees
 from treerank.forests.traversal import Traversal, make_traversal
+from treerank.inputs.columns import check_columns
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
 CODE_RULES = ("exact", "truncated", "single")
@@ -91,6 +92,8 @@ class Forest:
         Names of the columns.
     gain : ndarray of float64, shape (n_nodes,), default=None
         Gain of each split, 0 in leaves, if it is known.
+    levels : dict from int to list, default=None
+        The categories of columns, by place, in the order of their codes, if they are known.
 
     Examples
     --------
@@ -128,6 +131,7 @@ class Forest:
     sum_dtype: Literal["float64", "float32"] = "float64"
     feature_names: tuple[str, ...] | None = None
     gain: np.ndarray | None = None
+    levels: dict[int, list[Any]] | None = None
 
     def __post_init__(self) -> None:
         """Refuse arrays that are no forest."""
@@ -136,6 +140,7 @@ class Forest:
         check_state(state, _RULES, n_features=self.n_features)
         self._check_splits()
         self._check_values()
+        check_columns(None, self.levels or {}, self.n_features)
         if self.categories is not None:
             self._check_categories(self.categories)
         _require("left", self.depth >= 0, "one tree below each root, without cycles")
@@ -151,13 +156,15 @@ class Forest:
 
     def as_state(self) -> dict[str, Any]:
         """Return the fields as plain values."""
-        sets = self.categories
-        return self.__getstate__() | {"categories": None if sets is None else dict(vars(sets))}
+        sets, state = self.categories, self.__getstate__()
+        if self.levels is None:  # which early versions do not know
+            del state["levels"]
+        return state | {"categories": None if sets is None else dict(vars(sets))}
 
     @classmethod
     def of_state(cls, state: dict[str, Any]) -> Self:
         """Return the forest of the fields that :meth:`as_state` returned; refuse anything else."""
-        state = {"gain": None} | state  # files of format 1 have no gain
+        state = {"gain": None, "levels": None} | state  # files of format 1 have no gain
         names = {field.name for field in fields(cls)}
         if set(state) != names:
             raise ValueError(f"A forest must have the entries {sorted(names)} and no others.")
@@ -204,7 +211,9 @@ class Forest:
         """The features that some split reads, and the same trees on these alone."""
         used = np.unique(self.feature[~self.is_leaf])
         feature = np.where(self.is_leaf, -1, np.searchsorted(used, self.feature)).astype(np.int32)
-        return used, replace(self, n_features=len(used), feature=feature, feature_names=None)
+        return used, replace(
+            self, n_features=len(used), feature=feature, feature_names=None, levels=None
+        )
 
     def _check_splits(self) -> None:
         is_leaf, is_split = self.is_leaf, ~self.is_leaf

@@ -34,9 +34,10 @@ def read_forest_json(document: dict[str, Any]) -> Forest:
             **{name: _array(sets[name], dtype) for name, dtype in _SET_DTYPES.items()},
             rule=sets["rule"],
         )
+    arrays: dict[str, Any] = {n: _array(document[n], dtype) for n, dtype in _DTYPES.items()}
     return Forest(
         n_features=len(names),
-        **{name: _array(document[name], dtype) for name, dtype in _DTYPES.items()},
+        **arrays,
         values=_array(document["values"], np.float64)[:, None],
         tree_output=np.zeros(len(roots), dtype=np.int32),
         constant=_array([document["constant"]], np.float64),

@@ -15,11 +15,13 @@ import numpy as np
 
 from treerank.files.archive import check_regular, one_error
 from treerank.forests.forest import Forest
-from treerank.forests.lightgbm_text import is_lightgbm, read_lightgbm
+from treerank.forests.lightgbm_text import is_lightgbm
 from treerank.forests.ubjson import is_ubjson, read_ubjson
 from treerank.forests.xgboost_model import is_xgboost
 from treerank.imports.catboost import is_catboost, read_catboost
 from treerank.imports.forest_json import is_forest_json, read_forest_json
+from treerank.imports.in_memory import content_of
+from treerank.imports.lightgbm import read_lightgbm_model
 from treerank.imports.ranklib import is_ranklib, read_ranklib
 from treerank.imports.xgboost import read_xgboost_model
 
@@ -33,14 +35,14 @@ class Reader(NamedTuple):
 
 READERS = {
     "CatBoost": Reader(is_catboost, read_catboost),
-    "LightGBM": Reader(is_lightgbm, read_lightgbm),
+    "LightGBM": Reader(is_lightgbm, read_lightgbm_model),
     "RankLib": Reader(is_ranklib, read_ranklib),
     "XGBoost": Reader(is_xgboost, read_xgboost_model),
     "treerank's JSON": Reader(is_forest_json, read_forest_json),
 }
 
 
-def read_forest(path: str | Path, *, n_features: int | None = None) -> Forest:
+def read_forest(path: Any, *, n_features: int | None = None) -> Forest:
     """Read the trees of a model that another program has trained.
 
     The file is a model of LightGBM (text), XGBoost (JSON or UBJSON), RankLib (XML of LambdaMART or
@@ -49,8 +51,9 @@ def read_forest(path: str | Path, *, n_features: int | None = None) -> Forest:
 
     Parameters
     ----------
-    path : str or path
-        The file.
+    path : str, path, or model in memory
+        The file; or a Booster of LightGBM or XGBoost; or a fitted LGBMRanker, XGBRanker or
+        CatBoostRanker.
     n_features : int, default=None
         Number of columns of X; needed if the file does not say it, as RankLib's. ``None`` is the
         number that the file says, or else the last feature that is used.
@@ -71,14 +74,14 @@ def read_forest(path: str | Path, *, n_features: int | None = None) -> Forest:
     >>> import lightgbm
     >>> X, y = np.arange(40.0)[:, None], np.arange(40) // 10
     >>> old = lightgbm.LGBMRanker(n_estimators=3, min_child_samples=5, verbosity=-1, n_jobs=1)
-    >>> path = getfixture("tmp_path") / "old.txt"
-    >>> _ = old.fit(X, y, group=[40]).booster_.save_model(path)
-    >>> read_forest(path).n_trees
+    >>> read_forest(old.fit(X, y, group=[40])).n_trees
     3
     """
-    path = Path(path)
-    check_regular(path)
-    content = path.read_bytes()
+    if isinstance(path, str | Path):
+        check_regular(Path(path))
+        content = Path(path).read_bytes()
+    else:
+        content, path = content_of(path), type(path).__name__
     with one_error(f"path must hold a model that is a sum of trees; {path} does not"):
         with np.errstate(all="ignore"):  # numbers that overflow are refused
             forest = _forest(_document(content))

@@ -17,13 +17,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 
-from treerank.checks import check_count
+from treerank.checks import check_count, shown, warn_user
 from treerank.inputs.grouping import is_missing
 
 _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
 #: A column of text with more distinct values, which are also more than half as many as its rows,
 #: holds ids or sentences rather than categories.
 MOST_TEXT_CATEGORIES = 256
+#: Names of columns that are ids rather than features.
+ID_NAMES = frozenset(
+    ["asin", "doc", "doc_id", "docid", "document", "document_id", "guid", "id", "item_id", "itemid"]
+).union(["product_id", "productid", "row_id", "rowid", "sku", "unnamed: 0", "url", "uuid"])
 #: Types whose values float32 represents exactly.
 _FITS_FLOAT32 = (nw.Float32, nw.Int8, nw.UInt8, nw.Int16, nw.UInt16, nw.Boolean)
 
@@ -36,6 +40,8 @@ class Columns:
     ----------
     categories : dict from int to list
         The categories of each categorical column, by its position, in the order of their codes.
+    takes_codes : bool, default=False
+        Whether arrays are taken, whose categories are codes.
 
     Examples
     --------
@@ -49,6 +55,7 @@ class Columns:
     """
 
     categories: dict[int, list[Any]] = field(default_factory=dict)
+    takes_codes: bool = False
 
     @classmethod
     def of(cls, X: Any) -> Self:
@@ -104,7 +111,7 @@ class Columns:
 
     def _refuse_nameless_columns(self):
         """Refuse an array where ``fit`` saw a data frame with categories."""
-        if self.categories:
+        if self.categories and not self.takes_codes:
             raise TypeError(
                 "X must be a data frame, as in fit, since some of its columns are categories: "
                 f"{sorted(self.categories)}; got no column names."
@@ -234,6 +241,39 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
         return None
     frame = nw.from_native(X, eager_only=True, pass_through=True)
     return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
+    """Return the columns of a data frame that have these names, in their order; None takes all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> fitted_columns(pd.DataFrame({"b": [1], "id": [7], "a": [2]}), ["a", "b"]).columns.tolist()
+    ['a', 'b']
+    """
+    frame: Any = as_frame(X)
+    if names is None or frame.columns == (names := list(names)):
+        return X
+    missing = [name for name in names if name not in frame.columns]
+    if missing:
+        raise ValueError(
+            f"X must have the columns of fit; {shown(missing[0])} is missing from "
+            f"{shown(frame.columns)}."
+        )
+    return frame.select(names).to_native()
+
+
+def warn_of_ids(X: Any) -> None:
+    """Warn of columns of a data frame that are ids by their names and types."""
+    frame: Any = as_frame(X)
+    for column in frame.iter_columns():
+        is_id = column.dtype.is_integer() or column.dtype == nw.String
+        if is_id and column.name.lower() in ID_NAMES:
+            warn_user(
+                f"Column {column.name!r} of X is a feature, though its name says that it is an id. "
+                f"Leave it out, as in X.drop(columns={column.name!r}); predict may still get it."
+            )
 
 
 def taken_rows(X: Any, rows: ArrayLike) -> Any:

@@ -16,10 +16,17 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.checks import MAX_SHOWN, check_column, has_methods, refuse_masked, shown
+from treerank.checks import check_column, has_methods, refuse_masked, shown
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
-from treerank.inputs.columns import Columns, as_csr, as_frame, refuse_lazy
+from treerank.inputs.columns import (
+    Columns,
+    as_csr,
+    as_frame,
+    fitted_columns,
+    refuse_lazy,
+    warn_of_ids,
+)
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
@@ -45,8 +52,10 @@ def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
                 estimator.columns_ = Columns()
             X = _as_array(estimator.columns_.numbers(X))
             return validate_data(estimator, X, reset=reset, **_NUMBERS)
+        X = X if reset else fitted_columns(X, feature_names_of(estimator))
         validate_data(estimator, X, reset=reset, skip_check_array=True)
         if reset:
+            warn_of_ids(X)
             estimator.columns_ = Columns.of(X)
         numbers = estimator.columns_.numbers(X)
         return check_array(numbers, input_name="X", estimator=estimator, **_NUMBERS)
@@ -214,10 +223,10 @@ def parts_of_eval_set(eval_set: Any) -> tuple[Any, Any, Any]:
     """
     eval_set = unpacked(eval_set)
     is_list = isinstance(eval_set, tuple | list)
-    if not is_list or len(eval_set) not in (2, 3) or all(map(_is_set, eval_set)):
+    if not is_list or len(eval_set) not in (2, 3):
         size = f" of {len(eval_set)}" if is_list else ""
         raise ValueError(
-            "eval_set must be (X, y) or (X, y, qid), not a list of such; "
+            "eval_set must be (X, y) or (X, y, qid), or a list of such tuples; "
             f"got {type(eval_set)}{size}."
         )
     X, y, qid = (*eval_set, None)[:3]
@@ -228,11 +237,6 @@ def unpacked(given: Any) -> Any:
     """Return what a reader of files returned as ``(X, y, qid)``, and anything else as it is."""
     is_read = hasattr(given, "qid") and as_frame(given) is None
     return tuple(given) if is_read else given
-
-
-def _is_set(part: Any) -> bool:
-    """Tell whether a part of an ``eval_set`` is itself one: what it begins with is a matrix."""
-    return isinstance(part, tuple | list) and getattr([*part, None][0], "ndim", 0) == 2
 
 
 def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, QueryGroups]:
@@ -264,10 +268,7 @@ def naming(argument: str) -> Iterator[None]:
     try:
         yield
     except (TypeError, ValueError, OverflowError) as error:
-        message = str(error) if len(str(error)) <= MAX_SHOWN else f"{str(error)[:MAX_SHOWN]}..."
-        if not re.search(rf"\b{argument}\b", message):
-            message = f"{argument}: {message}"
-        if message == str(error):
+        if re.search(rf"\b{argument}\b", str(error)):
             raise
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(message) from error
+        raise kind(f"{argument}: {error}") from error

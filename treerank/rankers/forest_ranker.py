@@ -33,8 +33,8 @@ class ForestRanker(Ranker):
     """Rank by trees that are given: predict, compare, explain, calibrate, evaluate, save, export.
 
     The ranker needs no fit. ``fit`` leaves the trees as they are, and calibrates pair
-    probabilities on the documents that it gets, which the trees have not seen. Categories are
-    codes, as the program that trained the trees has coded them.
+    probabilities on the documents that it gets, which the trees have not seen. Categories of data
+    frames are coded as a model of LightGBM tells; else they are codes.
 
     Parameters
     ----------
@@ -68,9 +68,13 @@ class ForestRanker(Ranker):
     #: What ``fit`` replaces.
     steepness_ = 1.0
     head_ = AntisymmetricHead(np.ones(1), "identity")
-    columns_ = Columns()
     _learned: ClassVar = {}
     learns_from_clicks = False
+
+    @property
+    def columns_(self) -> Columns:  # type: ignore[override]
+        """The categories of columns, if the trees tell them."""
+        return Columns(self.trees.levels or {}, takes_codes=True)
 
     @property
     def n_features_in_(self) -> int:

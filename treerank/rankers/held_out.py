@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any, Self, final
 
 import numpy as np
+from scipy.sparse import issparse, vstack
 
 from treerank.feature_parts.base import Validation
+from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.documents import check_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
@@ -136,6 +138,71 @@ class MetricOfLabels:
             self.history[f"{self.name} of {name}"].append(value)
         total = sum(self.weights[name] for name in values)
         return sum(self.weights[name] * value for name, value in values.items()) / total
+
+
+@dataclass(eq=False)
+class Watched:
+    """Metrics of several sets of documents, whose rows are one after the other; the first counts.
+
+    Attributes
+    ----------
+    curves : list of (str, slice, callable)
+        Name of a set, its rows, and a metric of their scores, with a ``name``.
+    history : list of list of float
+        One value per call, for each curve.
+
+    Examples
+    --------
+    >>> ndcg, map_ = (get_metric(name).prepared([1, 0]) for name in ("ndcg", "map"))
+    >>> both = slice(0, 2)
+    >>> watched = Watched([("validation", both, ndcg), ("validation", both, map_)])
+    >>> watched(np.array([2.0, 1.0])), watched.history
+    (1.0, [[1.0], [1.0]])
+    """
+
+    curves: list[tuple[str, slice, Any]]
+    history: list[list[float]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.history = [[] for _ in self.curves]
+
+    @property
+    def name(self) -> str:
+        """Name of the first metric."""
+        return str(self.curves[0][2].name)
+
+    def __call__(self, scores: np.ndarray) -> float:
+        """Return the value of the first curve, and record those of all."""
+        for values, (_, rows, metric) in zip(self.history, self.curves, strict=True):
+            values.append(float(metric(scores[rows])))
+        return self.history[0][-1]
+
+    def results(self, recorded: dict[str, Any]) -> dict[str, dict[str, list[float]]]:
+        """Return the values of the iterations that a fit has recorded, by set and metric."""
+        n_recorded = len(recorded.get("validation", {}).get(self.name, ()))
+        found: dict[str, dict[str, list[float]]] = {}
+        for values, (name, _, metric) in zip(self.history, self.curves, strict=True):
+            found.setdefault(name, {})[metric.name] = values[-n_recorded:]
+        return found
+
+
+def watching(sets: list[HeldOut], metrics: list[Any]) -> HeldOut:
+    """Return several sets of documents as one, with the metrics of each."""
+    if any(isinstance(each.X, BatchedMatrix) for each in sets):
+        raise ValueError("eval_set must be a single one, without eval_metric, for Batches.")
+    ends = np.cumsum([len(each.y) for each in sets]).tolist()
+    names = ["validation", *(f"validation_{n}" for n in range(1, len(sets)))]
+    curves = [
+        (name, slice(end - len(each.y), end), metric.prepared(each.y, each.groups))
+        for name, each, end in zip(names, sets, ends, strict=True)
+        for metric in metrics
+    ]
+    X = [each.X for each in sets]
+    stacked = vstack(X, format="csr") if issparse(X[0]) else np.concatenate(X)
+    starts = np.cumsum([0, *(each.groups.n_queries for each in sets)])
+    codes = [each.groups.codes + start for each, start in zip(sets, starts, strict=False)]
+    groups = QueryGroups.from_qid(np.concatenate(codes))
+    return HeldOut(stacked, np.concatenate([each.y for each in sets]), groups, Watched(curves))
 
 
 def hold_out_labels(

@@ -33,10 +33,10 @@ from treerank.progress import Listener, check_callbacks, current_listener, liste
 from treerank.rankers.calibration import Calibration, fit_steepness
 from treerank.rankers.clicked import Clicks, check_propensities, relevance_of_clicks
 from treerank.rankers.head import AntisymmetricHead, Tau
-from treerank.rankers.held_out import EvalSet, HeldOut
+from treerank.rankers.held_out import EvalSet, HeldOut, Watched, watching
 from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
-from treerank.rankers.reading import read_eval_set, read_training_set
+from treerank.rankers.reading import read_eval_sets, read_training_set
 from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team
@@ -112,6 +112,7 @@ class Ranker(Scored):
     #: Whether ``fit`` learns anything that clicks at positions could tell.
     learns_from_clicks = True
     propensities_: np.ndarray | None = None
+    evals_result_: Any
 
     @all_or_nothing
     def fit(
@@ -125,6 +126,7 @@ class Ranker(Scored):
         given_pairs: ArrayLike | None = None,
         position: ByRow = None,
         eval_set: Any = None,
+        eval_metric: Any = None,
         callbacks: Sequence[Listener] = (),
     ) -> Self:
         """Fit the ranker to documents and their relevance.
@@ -159,8 +161,11 @@ class Ranker(Scored):
             row is an impression, or as many as its ``sample_weight`` says. Rows of a query with
             equal features are one document. Text is the name of a column of ``X``. ``eval_set`` and
             ``score`` need labels: metrics of clicks prefer the ranking that was shown.
-        eval_set : tuple (X, y) or (X, y, qid), default=None
-            Documents for early stopping and calibration, which are not trained on.
+        eval_set : tuple (X, y) or (X, y, qid), or list of them, default=None
+            Documents for early stopping and calibration, which are not trained on. Of several,
+            the first decides; the metrics of the others are recorded in ``evals_result_``.
+        eval_metric : str, Metric or list of them, default=None
+            Metrics to record on each ``eval_set``; the first decides. None is ``metric``.
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
             last values of the metrics on the ``eval_set`` by name. The fit ends if one returns
@@ -189,18 +194,25 @@ class Ranker(Scored):
         if data.position is not None:
             data, self.propensities_ = relevance_of_clicks(data, self.clicks, self.columns_, seed)
         with listening(listener):
-            return self.fit_training_set(data, eval_set=eval_set, seed=seed)
+            return self.fit_training_set(
+                data, eval_set=eval_set, eval_metric=eval_metric, seed=seed
+            )
 
-    def fit_training_set(self, data: TrainingSet, *, eval_set: Any, seed: int) -> Self:
+    def fit_training_set(
+        self, data: TrainingSet, *, eval_set: Any, seed: int, eval_metric: Any = None
+    ) -> Self:
         """Fit to a training set whose columns the ranker knows, drawing all seeds from one.
 
         ``eval_set`` is that of ``fit``, or a ``HeldOut``.
         """
         self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
-        data, held_out, calibrating = self._set_aside(data, eval_set, seed)
+        data, held_out, calibrating = self._set_aside(data, eval_set, eval_metric, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_ = 1.0
         self._learn(data, held_out, seed)
+        watched = None if held_out is None else held_out.metric
+        if isinstance(watched, Watched) and hasattr(self, "evals_result_"):
+            self.evals_result_ = watched.results(self.evals_result_)
         if calibrating is not None:
             self._fit_steepness(calibrating)
         return self
@@ -278,25 +290,40 @@ class Ranker(Scored):
         elif given_pairs is not None:
             raise ValueError("given_pairs must be None where position is given.")
 
-    def _set_aside(self, data, eval_set, seed):
+    def _set_aside(self, data, eval_set, eval_metric, seed):
         """Return the documents for training, for early stopping and for calibration."""
-        held_out = eval_set
+        held_out = first = eval_set
         if not isinstance(eval_set, HeldOut | None):
-            with naming("eval_set"):
-                parts = read_eval_set(self, eval_set)
-                held_out = self._held_out(data, parts)
-            self._warn_of_one_query(parts[2], len(held_out.y), " in eval_set")
-        calibrating = held_out if self.calibration == "eval_set" else None
+            first, held_out = self._held_out_sets(data, eval_set, eval_metric)
+        elif eval_metric is not None:
+            raise ValueError("eval_set must be given where eval_metric is.")
+        calibrating = first if self.calibration == "eval_set" else None
         if self.calibration not in (None, "eval_set"):
             data, rest = data.split_by_query(self.calibration, np.random.RandomState(seed))
             calibrating = HeldOut(rest.features, rest.y, rest.groups)
         if calibrating is not None and not calibrating.has_pairs:
-            source = "eval_set" if calibrating is held_out else "calibration"
+            source = "eval_set" if calibrating is first else "calibration"
             raise ValueError(
                 f"{source} must hold out a query with two different labels; got none among "
                 f"{len(calibrating.y)} documents."
             )
         return data, held_out, calibrating
+
+    def _held_out_sets(self, data, eval_set, eval_metric):
+        """Return the documents of the first ``eval_set``, and of all with all metrics."""
+        with naming("eval_set"):
+            parts = read_eval_sets(self, eval_set)
+            sets = [self._held_out(data, each) for each in parts]
+        for (_, _, qid), each in zip(parts, sets, strict=True):
+            self._warn_of_one_query(qid, len(each.y), " in eval_set")
+        if len(sets) == 1 and eval_metric is None:
+            return sets[0], sets[0]
+        if data.labels is not None:
+            raise ValueError("eval_set must be one, and eval_metric None, for several labels.")
+        names = eval_metric if isinstance(eval_metric, list | tuple) else [eval_metric]
+        with naming("eval_metric"):
+            metrics = [get_metric(self.metric if name is None else name) for name in names]
+        return sets[0], watching(sets, metrics)
 
     def _held_out(self, data: TrainingSet, eval_set: EvalSet) -> HeldOut:
         """Return the documents of ``eval_set`` and their metric."""

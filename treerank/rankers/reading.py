@@ -19,6 +19,7 @@ from treerank.inputs.documents import (
     check_documents,
     n_features_of,
     parts_of_eval_set,
+    unpacked,
 )
 from treerank.rankers.labels import split_labels
 
@@ -75,6 +76,13 @@ def read_training_set(
         return *check_batches(ranker, X, reset=reset), None
     X, (y, qid, position) = take_columns(X, y=y, qid=qid, position=position)
     return X, y, qid, position
+
+
+def read_eval_sets(ranker: Any, eval_set: Any) -> list[tuple[Any, Any, Any]]:
+    """Return X, y and qid of an ``eval_set``, or of each of a list of them."""
+    is_list = isinstance(eval_set, list) and eval_set
+    several = is_list and all(isinstance(unpacked(each), tuple) for each in eval_set)
+    return [read_eval_set(ranker, each) for each in (eval_set if several else [eval_set])]
 
 
 def read_eval_set(ranker: Any, eval_set: Any) -> tuple[Any, Any, Any]:

@@ -16,12 +16,20 @@ from treerank.checks import check_column, check_count, check_weight, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.forests.forest import Forest
 from treerank.inputs.batched import BatchedMatrix
-from treerank.inputs.documents import check_features, check_labels, n_features_of, naming
+from treerank.inputs.columns import Columns
+from treerank.inputs.documents import (
+    check_features,
+    check_labels,
+    feature_names_of,
+    n_features_of,
+    naming,
+)
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments, check_parameters
 from treerank.rankers.calibration import fit_steepness, pair_probability
+from treerank.rankers.explained_margins import ExplainedMargins
 from treerank.rankers.explanation import (
     check_n_pairs,
     exact_parts,
@@ -54,6 +62,7 @@ class Scored(BaseEstimator):
     steepness_: float
     #: Whether the documents of ``fit`` were of several queries.
     _had_queries = False
+    columns_: Columns
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the score of each document; a higher score is a better rank."""
@@ -129,7 +138,7 @@ class Scored(BaseEstimator):
         Parameters
         ----------
         X_a, X_b : array-like, data frame or sparse matrix of shape (n_pairs, n_features)
-            Documents; one of the two may be a single row.
+            Documents; one of the two may be a single row, also as a series of pandas.
         n_orders : int, default=16
             Number of orders drawn, each walked in both directions. More make the parts more
             precise.
@@ -140,12 +149,15 @@ class Scored(BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n_pairs, n_features), or two of them
+        ExplainedMargins of shape (n_pairs, n_features)
+            An array that knows the names of features. ``print`` shows a sentence for each pair;
+            ``by_name()`` returns dicts. With errors, an array of them comes second.
         """
         check_count("n_orders", n_orders, at_least=2 if with_errors else 1)
         X_a, X_b = self.read_pairs(X_a, X_b)
         parts, errors = self._parts(X_a, X_b, n_orders, random_state)
-        return (parts, errors) if with_errors else parts
+        named = ExplainedMargins.of(parts, feature_names_of(self))
+        return (named, errors) if with_errors else named
 
     @check_arguments
     def explain_interactions(
@@ -204,11 +216,12 @@ class Scored(BaseEstimator):
         """Return a function that quickly scores the documents of one query after another.
 
         Only rankers that are sums of trees and a line have one; see
-        :class:`~treerank.terms.scorer.Scorer`. It takes numbers as ``predict`` does, but neither
-        data frames nor sparse matrices. Its scores are those of ``predict``, bit for bit if the
-        ranker is trees with a single output.
+        :class:`~treerank.terms.scorer.Scorer`. It takes numbers and data frames as ``predict``
+        does, but no sparse matrices; numbers are faster. Its scores are those of ``predict``, bit
+        for bit if the ranker is trees with a single output.
         """
-        return Scorer(self.terms())
+        terms, names = self.terms(), feature_names_of(self)
+        return Scorer(terms, None if names is None else list(names), self.columns_)
 
     @property
     def reads_sparse(self) -> bool:
@@ -257,7 +270,7 @@ class Scored(BaseEstimator):
     def read_pairs(self, X_a: Any, X_b: Any) -> tuple[Any, Any]:
         """Return pairs of documents as matrices."""
         check_is_fitted(self)
-        X_a, X_b = self._features(X_a, "X_a"), self._features(X_b, "X_b")
+        X_a, X_b = self._features(_row_of(X_a), "X_a"), self._features(_row_of(X_b), "X_b")
         check_n_pairs(X_a.shape[0], X_b.shape[0])
         return X_a, X_b
 
@@ -333,11 +346,16 @@ class Scored(BaseEstimator):
     def _two_scores(self, X_a: Any, X_b: Any) -> tuple[np.ndarray, np.ndarray]:
         check_is_fitted(self)
         with naming("X_a"):
-            scores_a = self.predict(X_a)
+            scores_a = self.predict(_row_of(X_a))
         with naming("X_b"):
-            scores_b = self.predict(X_b)
+            scores_b = self.predict(_row_of(X_b))
         check_n_pairs(len(scores_a), len(scores_b))
         return scores_a, scores_b
+
+
+def _row_of(X: Any) -> Any:
+    """Return a series of pandas as a data frame of one row, and anything else as it is."""
+    return X.to_frame().T if hasattr(X, "to_frame") and hasattr(X, "iloc") else X
 
 
 def _positions(groups: QueryGroups) -> np.ndarray:

@@ -20,9 +20,11 @@ from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.clicked import Clicks
 from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.engine_words import answering
 from treerank.rankers.head import Tau
 
 
+@answering
 @dataclass(eq=False, repr=False)
 class TreeDirectRanker(DirectRanker):
     """Learn to rank by comparing two documents at a time, with boosted trees by default.

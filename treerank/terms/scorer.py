@@ -1,5 +1,6 @@
 """Scorer: trees and a line, ready to score the documents of one query after another."""
 
+from collections.abc import Sequence
 from threading import local
 from typing import Any
 
@@ -13,7 +14,7 @@ from treerank.forests.scoring import (
     scoring_buffers,
     write_scores,
 )
-from treerank.inputs.columns import as_frame
+from treerank.inputs.columns import Columns, as_frame, fitted_columns
 from treerank.inputs.documents import has_infinite
 from treerank.terms.linear import add_line
 from treerank.terms.terms import Terms
@@ -29,6 +30,10 @@ class Scorer:
     ----------
     terms : Terms
         Trees of one output, and a line.
+    names : sequence of str, default=None
+        Names of the columns, by which those of data frames are found.
+    columns : Columns, default=None
+        Which of the columns are categories.
 
     Examples
     --------
@@ -40,10 +45,13 @@ class Scorer:
     True
     """
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(
+        self, terms: Terms, names: Sequence[str] | None = None, columns: Columns | None = None
+    ) -> None:
         if terms.networks:
             raise ValueError("terms must be trees and a line; got a network, too.")
         self.terms, self.forest, line = terms, terms.forest, terms.line
+        self.names, self.columns = names, columns or Columns()
         self._arguments = scoring_arguments(self.forest)
         self._line = () if line is None else (line.features, line.coef, line.offset)
         self._own = local()
@@ -53,9 +61,8 @@ class Scorer:
 
         Parameters
         ----------
-        X : array-like of shape (n_documents, n_features)
-            Features as numbers; missing values are NaN. An array of doubles in C order is not
-            copied.
+        X : array-like or data frame of shape (n_documents, n_features)
+            Features; missing values are NaN. An array of doubles in C order is not copied.
 
         Returns
         -------
@@ -69,10 +76,10 @@ class Scorer:
         return scores
 
     def _checked(self, X: Any) -> np.ndarray:
-        """Return documents as doubles in C order; refuse what ``predict`` refuses, and frames."""
+        """Return documents as doubles in C order; refuse what ``predict`` refuses."""
         if type(X) is not np.ndarray or X.dtype.kind != "f":
             if as_frame(X) is not None:
-                raise TypeError(f"X must be an array of numbers; got {type(X)}.")
+                X = self.columns.numbers(fitted_columns(X, self.names))
             X = as_numbers("X", X)
         rows = np.ascontiguousarray(X, dtype=np.float64)
         check_width(self.forest, rows)
@@ -90,4 +97,4 @@ class Scorer:
         return self._own.buffers
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Scorer, (self.terms,)
+        return Scorer, (self.terms, self.names, self.columns)

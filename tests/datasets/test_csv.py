@@ -1,0 +1,115 @@
+"""CSV and TSV files give what the same table gives as a Parquet file."""
+
+import gzip
+
+import numpy as np
+import pandas as pd
+import pytest
+from command_line import SMALL, run
+
+import treerank
+from treerank.datasets.formats import read_batches, read_ranking_data, write_ranking_data
+from treerank.datasets.parquet import read_csv, read_parquet
+
+rng = np.random.default_rng(0)
+N = 120
+TABLE = pd.DataFrame(
+    {
+        "session": np.repeat([f"q{i}" for i in range(12)], 10),
+        "clicks": rng.integers(0, 3, N),
+        "sku": [f"item {i}" for i in range(N)],
+        "bm25": np.where(rng.random(N) < 0.1, np.nan, rng.normal(size=N)),
+        "color": rng.choice(["red", "blue"], N),
+        "new": rng.random(N) < 0.5,
+    }
+)
+COLUMNS = {"label": "clicks", "query": "session", "document": "sku"}
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """The table as a file of each format."""
+    folder = tmp_path_factory.mktemp("tables")
+    TABLE.to_parquet(folder / "a.parquet")
+    for name, sep in {"a.csv": ",", "a.csv.gz": ",", "a.tsv": "\t", "a.tsv.gz": "\t"}.items():
+        TABLE.to_csv(folder / name, sep=sep, index=name == "a.csv")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz", "a.tsv", "a.tsv.gz"])
+def test_text_is_read_as_parquet_is(files, name):
+    expected = read_parquet(files / "a.parquet", **COLUMNS)
+    batches = read_batches(files / name, batch_size=50, **COLUMNS)
+    for data in (read_csv(files / name, **COLUMNS), read_ranking_data(files / name, **COLUMNS)):
+        pd.testing.assert_frame_equal(data.X.to_pandas(), expected.X.to_pandas())
+        for part in ("y", "qid", "doc_ids"):
+            np.testing.assert_array_equal(getattr(data, part), getattr(expected, part))
+    assert np.concatenate([b.doc_ids for b in batches]).tolist() == TABLE["sku"].tolist()
+
+
+def test_features_are_chosen_or_dropped(files):
+    one = read_csv(files / "a.csv", features=["bm25"], **COLUMNS)
+    rest = read_csv(files / "a.csv", drop=["color", "new"], **COLUMNS)
+    assert one.X.column_names == rest.X.column_names == ["bm25"]
+
+
+@pytest.mark.parametrize("name", ["b.csv", "b.tsv.gz"])
+def test_what_is_written_as_text_is_read_again(tmp_path, name):
+    X = np.array([[0.1, np.nan], [1e-300, 3.0]])
+    write_ranking_data(tmp_path / name, X, [1, 0], ["a", "b"], comments=["x", "y,z"])
+    data = read_ranking_data(tmp_path / name, comments=True)
+    np.testing.assert_array_equal(treerank.inputs.columns.Columns.of(data.X).numbers(data.X), X)
+    assert data.comments.tolist() == ["x", "y,z"]
+
+
+WRONG = {
+    "label,query,a\n1,q,2\n0,q\n": r"a CSV file must be whole.*Row #3: Expected 3 columns, got 2",
+    "": "a CSV file must be whole and readable; got 'Empty CSV file'",
+    "label,query,a\n": "a table must have rows; got none",
+    "query,a\nq,1\n": "column 'label': the column of the label must exist.* Write label='NAME'",
+    "label,query,a\n1,q,2\n,q,3\n": "column 'label': the label must be finite; got None in row 1",
+    "label,query,a\n" + "1,q,2\n" * 20 + "0,q,1O\n": "'a': must hold numbers.*'1O' in row 20",
+    "label,query,a\n1,q,2024-01-31\n": "'a': must hold numbers, .*date32.* such as days, or drop",
+    "label,query,doc_id,a\n1,q,7,2\n": "'doc_id': an id must not be a feature.*document='doc_id'",
+    "label,query,a,a\n1,q,7,2\n": "column 'a': must be there once; got it twice",
+    "label;query;a\n1;q;7\n": "column 'label': the column of the label must exist.*label;query;a",
+}
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_errors_name_file_column_row_and_rule(tmp_path, text):
+    path = tmp_path / "w.csv"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=f"(?s)^{path}.*{WRONG[text]}"):
+        read_csv(path)
+
+
+def test_the_shell_reads_text_by_names_of_columns_and_prints_ids(files, tmp_path):
+    model, shown_columns = tmp_path / "m", ["--label", "clicks", "--query", "session"]
+    named = [*shown_columns, "--id", "sku", "--drop", "new"]
+    fitted = run("fit", files / "a.csv", "--model", model, *named, *SMALL)
+    assert fitted.exit_code == 0, fitted.output
+    assert treerank.load(model).feature_names_in_.tolist() == ["bm25", "color"]
+    ranked = run("rank", model, files / "a.tsv", "--query", "session", "--id", "sku", "--quiet")
+    rows = [line.split("\t") for line in ranked.stdout.splitlines()]
+    assert {(row[0], row[1]) for row in rows[1:]} == {
+        *TABLE[["session", "sku"]].itertuples(index=False, name=None)
+    }
+    evaluated = [
+        run("evaluate", model, files / n, *shown_columns, "-q") for n in ("a.csv", "a.parquet")
+    ]
+    assert evaluated[0].exit_code == 0, evaluated[0].stderr
+    assert evaluated[0].stdout == evaluated[1].stdout
+
+
+def test_an_id_that_would_be_a_feature_is_refused_in_words_of_the_shell(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("label,query,doc_id,a\n1,q,7,2\n0,q,8,3\n")
+    refused = run("fit", path, "--model", tmp_path / "m")
+    assert refused.exit_code == 1
+    assert "--id doc_id" in refused.stderr
+    assert "--drop doc_id" in refused.stderr
+    converted = run("convert", path, tmp_path / "t.txt.gz", "--id", "doc_id")
+    assert converted.exit_code == 0, converted.stderr
+    text = gzip.decompress((tmp_path / "t.txt.gz").read_bytes()).decode()
+    assert text == "1 qid:q 1:2 # docid = 7\n0 qid:q 1:3 # docid = 8\n"

@@ -1,0 +1,70 @@
+"""Engine rankers: rankers of other packages are compared as they are."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from command_line import run
+from lightgbm import LGBMRanker
+from xgboost import XGBRanker
+
+from treerank import compare
+from treerank.datasets.parquet import write_parquet
+from treerank.evaluation.engine_rankers import ENGINE_RANKERS, EngineRanker
+
+rng = np.random.default_rng(0)
+N = 200
+FRAME = pd.DataFrame(rng.normal(size=(N, 3)), columns=["a", "b", "c"])
+COLORED = FRAME.assign(color=rng.choice(["red", "blue", "green"], N))
+QID = rng.permutation(np.repeat([f"q{i}" for i in range(10)], 20))
+Y = ((COLORED["color"] == "red") + (FRAME["a"] > 0)).to_numpy().astype(int)
+DATA = {
+    "array": FRAME.to_numpy(),
+    "pandas": FRAME,
+    "with text": COLORED,
+    "polars with text": pl.from_pandas(COLORED),
+}
+RANKERS = {
+    "lightgbm": lambda: LGBMRanker(n_estimators=5, verbosity=-1, n_jobs=1, min_child_samples=5),
+    "xgboost": lambda: XGBRanker(n_estimators=5, n_jobs=1),
+}
+
+
+def made(name):
+    if name in RANKERS:
+        return RANKERS[name]()
+    catboost = pytest.importorskip("catboost")
+    quiet = ENGINE_RANKERS["catboost.CatBoostRanker"]
+    return catboost.CatBoostRanker(iterations=5, thread_count=1, **quiet)
+
+
+@pytest.mark.parametrize("form", DATA)
+@pytest.mark.parametrize("name", [*RANKERS, "catboost"])
+def test_engines_are_compared_as_they_are(name, form):
+    found = compare({name: made(name)}, (DATA[form], Y, QID), cv=2, on_error="raise")
+    assert len(found.outcomes) == 2
+    assert found.by_split("ndcg@10").mean() > (0.9 if "text" in form else 0.6)
+
+
+def test_lightgbm_learns_what_it_learns_from_sorted_rows():
+    order = np.argsort(QID, kind="stable")
+    group = np.unique(QID, return_counts=True)[1]
+    expected = RANKERS["lightgbm"]().fit(FRAME.to_numpy()[order], Y[order], group=group)
+    found = EngineRanker(RANKERS["lightgbm"]()).fit(FRAME, Y, QID)
+    np.testing.assert_array_equal(found.predict(FRAME), expected.predict(FRAME.to_numpy()))
+
+
+def test_parameters_of_engines_are_searched_by_their_own_names():
+    grid = {"lightgbm": {"n_estimators": [1, 8]}}
+    found = compare(
+        {"lightgbm": RANKERS["lightgbm"]()}, (FRAME, Y, QID), cv=2, grid=grid, inner_cv=2
+    )
+    assert {o.best_params["n_estimators"] for o in found.outcomes.values()} <= {1, 8}
+
+
+def test_the_shell_compares_engines(tmp_path):
+    write_parquet(tmp_path / "a.parquet", COLORED, Y, QID)
+    options = ["--ranker", "lightgbm.LGBMRanker", "--ranker", "xgboost.XGBRanker", "--folds", 2]
+    result = run("compare", tmp_path / "a.parquet", *options)
+    assert result.exit_code == 0, result.output
+    assert "lightgbm.LGBMRanker" in result.stdout

@@ -1,0 +1,40 @@
+"""Explained margins: parts have names, and say in words why a document is above another."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treerank import TreeDirectRanker
+from treerank.baselines import RankSVM
+from treerank.inputs.documents import naming
+
+X = np.random.default_rng(0).normal(size=(60, 2))
+Y, QID = (X @ [2.0, -1.0] > 0).astype(int), np.repeat([1, 2, 3], 20)
+FRAME = pd.DataFrame(X, columns=["bm25", "price"])
+
+
+@pytest.mark.parametrize(("data", "name"), [(FRAME, "bm25"), (X, "feature 0")])
+def test_parts_have_names_and_a_sentence_for_each_pair(data, name):
+    parts = RankSVM().fit(data, Y, QID).explain(data[:2], data[2:4])
+    assert list(parts.by_name()[0].values()) == sorted(parts[0].tolist(), key=abs, reverse=True)
+    assert parts.sum(axis=1).shape == (2,)
+    for sentence, row in zip(str(parts).splitlines(), np.asarray(parts), strict=True):
+        assert sentence.startswith(f"A is {'above' if row.sum() > 0 else 'below'} B because of ")
+        assert f"{name} {row[0]:+.3g}" in sentence
+
+
+def test_equal_documents_are_said_to_be_equal():
+    assert str(RankSVM().fit(X, Y, QID).explain(X[:1], X[:1])) == "A and B have equal scores."
+
+
+def test_a_row_of_a_data_frame_is_a_document():
+    frame = FRAME.assign(color=np.where(Y > 0, "red", "blue"))
+    ranker = TreeDirectRanker("histogram", random_state=0).fit(frame, Y, QID)
+    for verb in (ranker.explain, ranker.compare, ranker.predict_pair_proba):
+        expected = verb(frame[:1], frame[5:6])
+        np.testing.assert_array_equal(verb(frame.iloc[0], frame.iloc[5]), expected)
+
+
+def test_advice_is_never_cut():
+    with pytest.raises(ValueError, match=r"^X_a: a{500} write this instead$"), naming("X_a"):
+        raise ValueError("a" * 500 + " write this instead")

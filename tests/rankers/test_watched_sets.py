@@ -1,0 +1,54 @@
+"""Watched sets: several sets of documents and several metrics are recorded in one fit."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+
+from treerank import HistogramTrees, TreeDirectRanker, get_metric, load, make_web_search
+from treerank.baselines import AdaRank, LambdaMART
+from treerank.baselines.linear.prank import PRank
+
+X, Y, QID = make_web_search(30, documents_per_query=15, n_features=6, random_state=0)
+TRAIN, *SETS = (
+    (X[rows], Y[rows], QID[rows]) for rows in (QID < 15, QID >= 22, (QID >= 15) & (QID < 22))
+)
+RANKERS = {
+    "lightgbm": lambda: TreeDirectRanker(random_state=0),
+    "histogram": lambda: TreeDirectRanker(
+        HistogramTrees(n_estimators=20, n_jobs=1), random_state=0
+    ),
+    "LambdaMART": lambda: LambdaMART(20, random_state=0),
+    "AdaRank": lambda: AdaRank(n_estimators=5),
+    "PRank": lambda: PRank(random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", RANKERS)
+def test_the_first_set_and_metric_decide_and_all_are_recorded(name, tmp_path):
+    alone = RANKERS[name]().set_params(metric="map").fit(*TRAIN, eval_set=SETS[0])
+    metrics = ["map", get_metric("ndcg@5")]
+    found = RANKERS[name]().set_params(metric="map")
+    found.fit(*TRAIN, eval_set=SETS, eval_metric=metrics)
+    np.testing.assert_array_equal(found.predict(X), alone.predict(X))
+    assert found.steepness_ == alone.steepness_
+    assert [*found.evals_result_] == ["validation", "validation_1"]
+    assert found.evals_result_["validation"]["map"] == alone.evals_result_["validation"]["map"]
+    lengths = {len(v) for curves in found.evals_result_.values() for v in curves.values()}
+    assert len(lengths) == 1
+    found.save(tmp_path / "m")
+    assert load(tmp_path / "m").evals_result_ == found.evals_result_
+
+
+def test_recorded_values_are_those_of_the_scores():
+    ranker = TreeDirectRanker(HistogramTrees(5, early_stopping_rounds=None, n_jobs=1))
+    ranker.fit(*TRAIN, eval_set=SETS, eval_metric=["ndcg@5", "mrr"])
+    for name, (X_, y, qid) in zip(ranker.evals_result_, SETS, strict=True):
+        for metric, values in ranker.evals_result_[name].items():
+            assert values[-1] == get_metric(metric)(y, ranker.predict(X_), qid)
+
+
+def test_sparse_sets_and_one_metric_alone():
+    sets = [(csr_matrix(X_), y, qid) for X_, y, qid in SETS]
+    ranker = TreeDirectRanker(random_state=0)
+    ranker.fit(csr_matrix(TRAIN[0]), *TRAIN[1:], eval_set=sets, eval_metric="map")
+    assert [[*curves] for curves in ranker.evals_result_.values()] == [["map"]] * 2

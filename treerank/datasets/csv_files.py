@@ -1,0 +1,79 @@
+"""CSV and TSV files: tables of text, which are read as Parquet files in memory.
+
+The first line names the columns. Types are those of the cells: a column is of numbers, of truth
+values or of dates if all its cells are, and of text otherwise. A cell without text, ``NA`` or
+``NaN`` is missing. A file is held in memory while it is read.
+"""
+
+import io
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import compute, csv
+
+from treerank.checks import shown
+
+#: The character between two cells, by the suffix of a file's name.
+DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+#: A column of text with a larger share of numbers is one of numbers with a wrong cell.
+_MOSTLY = 0.9
+_NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
+
+
+def is_csv(path: str | Path) -> bool:
+    """Tell by the name of a file whether it is a table of text."""
+    return str(path).endswith(tuple(DELIMITERS))
+
+
+def csv_as_parquet(path: Path) -> io.BytesIO:
+    r"""Return a CSV or TSV file, plain or gzip, as a Parquet file in memory.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "train.csv"
+    >>> path.write_text("query,label,bm25\nq1,1,2.5\n") > 0
+    True
+    >>> pq.read_table(csv_as_parquet(path)).to_pylist()
+    [{'query': 'q1', 'label': 1, 'bm25': 2.5}]
+    """
+    table = csv.read_csv(
+        path,
+        read_options=csv.ReadOptions(use_threads=False),  # so that an error tells the row
+        parse_options=csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
+        convert_options=csv.ConvertOptions(strings_can_be_null=True),
+    )
+    if table.column_names[0] == "":  # the index of a pandas data frame
+        table = table.remove_column(0)
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        _check_column(path, name, column)
+    parquet = io.BytesIO()
+    pq.write_table(table, parquet)
+    return parquet
+
+
+def csv_writer(path: str | Path) -> Any:
+    """Return a function that makes a writer of tables as text, given a stream and a schema."""
+    return partial(csv.CSVWriter, write_options=csv.WriteOptions(delimiter=_delimiter(path)))
+
+
+def _delimiter(path):
+    return next(char for suffix, char in DELIMITERS.items() if str(path).endswith(suffix))
+
+
+def _check_column(path, name, column):
+    """Refuse bytes that are no text, and text among numbers."""
+    if pa.types.is_binary(column.type):
+        raise ValueError(f"{path}, column {shown(name)}: must be text in UTF-8; got other bytes.")
+    if not pa.types.is_string(column.type):
+        return
+    is_number = compute.match_substring_regex(column, _NUMBER)
+    n_values = len(column) - column.null_count
+    if n_values > (compute.sum(is_number).as_py() or 0) > _MOSTLY * n_values:
+        row = compute.index(is_number, False).as_py()
+        raise ValueError(
+            f"{path}, column {shown(name)}: must hold numbers, as most of it does; got "
+            f"{shown(column[row].as_py())} in row {row}."
+        )

@@ -1,0 +1,109 @@
+"""Engine rankers: LGBMRanker, XGBRanker and CatBoostRanker, fitted like rankers of this package.
+
+Their ``fit`` wants the rows of a query next to each other, and sizes of groups or numbers of
+queries. Data frames become numbers, and the engine is told which of them are categories. To add a
+ranker to the command line, list it in ``ENGINE_RANKERS``.
+"""
+
+import inspect
+from importlib.util import find_spec
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+
+from treerank.inputs.columns import Columns, as_frame, fitted_columns
+from treerank.lazy import load_object
+
+#: Settings under which the rankers of other packages print nothing and write no files.
+ENGINE_RANKERS: dict[str, dict[str, Any]] = {
+    "catboost.CatBoostRanker": {"silent": True, "allow_writing_files": False},
+    "lightgbm.LGBMRanker": {"verbosity": -1},
+    "xgboost.XGBRanker": {},
+}
+
+
+def installed_rankers() -> list[str]:
+    """Return the names of the rankers of packages that are installed."""
+    return [name for name in ENGINE_RANKERS if find_spec(name.partition(".")[0])]
+
+
+def engine_ranker(name: str) -> Any:
+    """Return a ranker of another package, with its default settings.
+
+    Examples
+    --------
+    >>> engine_ranker("lightgbm.LGBMRanker")
+    LGBMRanker(verbosity=-1)
+    """
+    return load_object(name.replace(".", ":"))(**ENGINE_RANKERS[name])
+
+
+def adapted(ranker: Any) -> Any:
+    """Return a ranker whose ``fit`` takes ``qid``, if that of the given one takes groups.
+
+    Examples
+    --------
+    >>> adapted(engine_ranker("lightgbm.LGBMRanker"))
+    EngineRanker(ranker=LGBMRanker(verbosity=-1))
+    """
+    words = inspect.signature(ranker.fit).parameters
+    return EngineRanker(ranker) if {"group", "group_id"} & set(words) else ranker
+
+
+class EngineRanker(BaseEstimator):
+    """A ranker of another package, with ``fit(X, y, qid)`` for rows in any order.
+
+    Parameters
+    ----------
+    ranker : estimator
+        Has ``fit`` with ``group`` or ``group_id``, and ``predict``.
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+
+    def __init__(self, ranker: Any):
+        self.ranker = ranker
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters of the ranker; the prefix ``ranker__`` may be left out."""
+        prefix = "ranker__"
+        own = {n if n.startswith((prefix, "ranker")) else prefix + n: v for n, v in params.items()}
+        return super().set_params(**own)
+
+    def fit(self, X: Any, y: Any, qid: Any) -> Self:
+        """Fit a copy of the ranker to the rows, sorted by query."""
+        self.columns_ = Columns.of(X)
+        frame = as_frame(X)
+        self.names_ = None if frame is None else frame.columns
+        self.fitted_ = clone(self.ranker)
+        words = inspect.signature(self.fitted_.fit).parameters
+        codes = np.unique(np.asarray(qid), return_inverse=True)[1]
+        order = np.argsort(codes, kind="stable")
+        query = {"group_id": codes[order]} if "group_id" in words else {"group": np.bincount(codes)}
+        settings = self._of_categories(words, sorted(self.columns_.categories), X)
+        self.fitted_.fit(self._numbers(X)[order], np.asarray(y)[order], **query, **settings)
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the scores of the ranker."""
+        return self.fitted_.predict(self._numbers(X))
+
+    def _of_categories(self, words, places, X):
+        """Tell the ranker which columns are categories; return what its ``fit`` is told."""
+        known = [word for word in ("categorical_feature", "cat_features") if word in words]
+        if places and not known:  # XGBoost
+            types = ["c" if place in places else "q" for place in range(X.shape[1])]
+            self.fitted_.set_params(feature_types=types, enable_categorical=True)
+        return {known[0]: places} if places and known else {}
+
+    def _numbers(self, X):
+        """Return a matrix; CatBoost takes categories as integers among objects only."""
+        if as_frame(X) is None:
+            return X if hasattr(X, "shape") else np.asarray(X)
+        matrix = self.columns_.numbers(fitted_columns(X, self.names_))
+        places = list(self.columns_.categories)
+        if places and "cat_features" in inspect.signature(self.fitted_.fit).parameters:
+            matrix = matrix.astype(object)
+            matrix[:, places] = np.nan_to_num(matrix[:, places].astype(float), nan=-1).astype(int)
+        return matrix
