@@ -90,15 +90,6 @@ def test_the_fast_derivatives_are_the_exact_ones(loss, weight):
     assert_same(objective.derivatives(SCORES), objective(SCORES)[1:], rtol=2e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("scale", [1e-3, 30, 150, 1e4])
-def test_the_value_alone_is_exact_however_far_scores_range(scale):
-    settings = {"target_margin": "label_gap", "query_weight": np.where(QID == "a", 2.0, 0.5)}
-    objective = make_objective(Y, QID, weight="label", pairs="adjacent", **settings)
-    convex = make_objective(Y, QID, weight="ndcg").convex()
-    for scores, either in itertools.product((scale * SCORES, -scale * SCORES), (objective, convex)):
-        assert either.value(scores) == pytest.approx(either(scores)[0], rel=1e-12)
-
-
 @every_loss
 def test_the_gradient_is_the_derivative_of_the_value(loss):
     objective = make_objective(Y, QID, loss=loss, sigma=0.7)

@@ -16,7 +16,6 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import LOSSES
-from treerank.objectives.limited_sum import Factors, LimitedSum
 from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -264,8 +263,3 @@ def test_factors_are_finite_and_not_negative(factor):
 def test_only_objectives_over_the_same_scores_can_be_added(objectives, weights, message):
     with pytest.raises(ValueError, match=message):
         weighted_sum(objectives, weights)
-
-
-def test_a_limited_sum_is_a_term_like_any_other():
-    limited = LimitedSum(TERMS["logistic"], (), Factors([]))
-    assert_is_weighted_sum(2 * limited + OTHER, [TERMS["logistic"], OTHER], [2, 1], SCORES)

@@ -25,8 +25,7 @@ class Objective(Protocol):
     An objective may also have ``steepness`` (what turns a margin into log odds, 1 if absent),
     ``has_anything_to_learn()`` (whether other scores than equal ones may cost less),
     ``convex()`` (a convex objective over the same documents, which fits a head over several
-    outputs), ``value(scores)`` (the value alone, where that costs less) and ``name`` (what errors
-    call it, its class if absent).
+    outputs) and ``name`` (what errors call it, its class if absent).
 
     Attributes
     ----------
@@ -83,12 +82,6 @@ def has_anything_to_learn(objective: Any, n_documents: int) -> bool:
         return True
     own = getattr(objective, "has_anything_to_learn", None)
     return own is not None and bool(own())
-
-
-def value_of(objective: Any, scores: np.ndarray) -> float:
-    """Return the value of an objective, by its ``value`` if it has one, which costs less."""
-    has_value = hasattr(objective, "value")
-    return float(objective.value(scores) if has_value else objective(scores)[0])
 
 
 def name_of(objective: Any) -> str:

@@ -149,9 +149,6 @@ class PairLoss:
         is its log odds.
     shape : Shape or None
         The form without exponentials per pair, for the sigmoid family.
-    of_tensor : callable or None
-        The gradient by a tensor of margins, for batches on a GPU; it uses methods of the tensor
-        alone. Without it batches are computed on the CPU.
 
     Examples
     --------
@@ -163,41 +160,6 @@ class PairLoss:
     approximate_hessian: bool = False
     is_likelihood: bool = False
     shape: Shape | None = field(default=None, repr=False)
-    of_tensor: Callable[[Any], Any] | None = field(default=None, repr=False)
-
-
-def _logistic_slope(m: Any) -> Any:
-    return -(-m).sigmoid()
-
-
-def _half_squared_tanh_slope(m: Any) -> Any:
-    tanh = m.tanh()
-    return -(1 - tanh) * (1 - tanh * tanh)
-
-
-def _squared_sigmoid_slope(m: Any) -> Any:
-    upset = (-m).sigmoid()
-    return -2 * upset * upset * m.sigmoid()
-
-
-def _fidelity_slope(m: Any) -> Any:
-    return -(-m).sigmoid() * m.sigmoid().sqrt() / 2
-
-
-def _half_squared_slope(m: Any) -> Any:
-    return m - 1
-
-
-def _exponential_slope(m: Any) -> Any:
-    return -(-m).exp()
-
-
-def _hinge_slope(m: Any) -> Any:
-    return -(m < 1).to(m.dtype)
-
-
-def _squared_hinge_slope(m: Any) -> Any:
-    return -2 * (1 - m).clamp(min=0)
 
 
 def check_compiles(of_margin: Callable[..., Any]) -> None:
@@ -234,28 +196,24 @@ PAIR_LOSSES = {
         logistic,
         is_likelihood=True,
         shape=Shape(_logistic_shape, -1.0, 1.0),
-        of_tensor=_logistic_slope,
     ),
-    "half_squared": PairLoss(half_squared, of_tensor=_half_squared_slope),
+    "half_squared": PairLoss(half_squared),
     "half_squared_tanh": PairLoss(
         half_squared_tanh,
         approximate_hessian=True,
         shape=Shape(_squared_shape, -8.0, 16.0, steepness=2.0),
-        of_tensor=_half_squared_tanh_slope,
     ),
     "squared_sigmoid": PairLoss(
         squared_sigmoid,
         approximate_hessian=True,
         shape=Shape(_squared_shape, -2.0, 2.0),
-        of_tensor=_squared_sigmoid_slope,
     ),
-    "hinge": PairLoss(hinge, approximate_hessian=True, of_tensor=_hinge_slope),
-    "squared_hinge": PairLoss(squared_hinge, of_tensor=_squared_hinge_slope),
-    "exponential": PairLoss(exponential, of_tensor=_exponential_slope),
+    "hinge": PairLoss(hinge, approximate_hessian=True),
+    "squared_hinge": PairLoss(squared_hinge),
+    "exponential": PairLoss(exponential),
     "fidelity": PairLoss(
         fidelity,
         approximate_hessian=True,
         shape=Shape(_fidelity_shape, -0.5, 0.25),
-        of_tensor=_fidelity_slope,
     ),
 }

@@ -21,7 +21,6 @@ from treerank.objectives.kernels import (
     hinges,
     level_sums,
     listed_pairs,
-    logistic_values,
 )
 from treerank.objectives.kernels.places import scatter
 from treerank.objectives.losses import PAIR_LOSSES
@@ -67,14 +66,6 @@ class PairwiseObjective(PairProblem, Summable):
                 own = slice(start, start := start + len(block.judgments.y))
                 fast_pairs.derivatives(block, scores[own], iteration, gradient[own], hessian[own])
             return gradient, hessian
-
-    def value(self, scores: np.ndarray) -> float:
-        """Return the value alone, as fast as the loss allows."""
-        if not logistic_values.can_sum(self):
-            return self(scores)[0]
-        with self._threads_for([self]):
-            values = logistic_values.values(self, self._placed(self._of_documents(scores)))
-            return float(np.sum(self.factors(self.fixed_mass) * values))
 
     def checked(self) -> "PairwiseObjective":
         """Return the objective itself, once the weight has accepted the labels.
@@ -146,7 +137,7 @@ class PairwiseObjective(PairProblem, Summable):
     def _scattered(self, sums):
         gradient, hessian = np.empty((2, len(sums.gradient)))
         place = self.labels.row, self.labels.indptr
-        factors = self.slope_factors(sums.mass, sums.gradient_factor, sums.hessian_factor)
+        factors = self.slope_factors(sums.mass, 1.0, 1.0)
         in_parts(
             scatter, place[1], sums.gradient, sums.hessian, *place, *factors, gradient, hessian
         )

@@ -6,7 +6,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 """
 
 from collections.abc import Iterable
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,7 +23,6 @@ from treerank.feature_parts.terms import terms_of
 from treerank.files.states import count, history, optional
 from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.registry import get_metric
 from treerank.metrics.relevance import Gain
 from treerank.objectives.base import (
     Objective,
@@ -40,12 +39,12 @@ from treerank.objectives.factory import (
 )
 from treerank.objectives.losses import PairLoss
 from treerank.objectives.pairs import PairRule
-from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
+from treerank.objectives.weighted_sum import weighted_sum
 from treerank.objectives.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, hold_out_labels
-from treerank.rankers.labels import check_per_label, limited_sum, split_labels
+from treerank.rankers.labels import check_per_label, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
@@ -105,7 +104,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Any = None
-    label_limits: Any = None
     head_penalty: HeadPenalty = "l2"
     head_alpha: NotNegative | None = None
     warm_start: bool = False
@@ -163,8 +161,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         objective = self._make_objective(data, seed)
-        if isinstance(objective, WeightedSum) and self.label_limits is not None:
-            objective = self._limited(objective, data, held_out, seed)
         part = self._continued(self._make_feature_part(seed))
         self.feature_part_ = self._fit_part(part, data, objective, held_out)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
@@ -223,20 +219,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         if settings["pairs"] == "all":  # which is no setting, also for losses without pairs
             settings["pairs"] = None
         return data.objective(seed, loss=self.loss, **settings)
-
-    def _limited(self, whole, data, held_out, seed):
-        """Return the sum of several labels in which the limited ones have a floor."""
-        metric = get_metric(self.metric)
-
-        def best(name, objective, alone):
-            watched = held_out and replace(held_out, metric=held_out.metric.metrics[name])
-            part = self._fit_part(self._make_feature_part(seed), alone, objective, watched)
-            outputs = np.asarray(part.transform(alone.features)).reshape(len(alone.y), -1)
-            weight = traits_of(part).head_weight_
-            scores = (outputs if weight is None else outputs * weight).sum(axis=1)
-            return float(metric.prepared(alone.y, alone.groups)(scores))
-
-        return limited_sum(whole, data, self.label_limits, metric, best)
 
     def _make_feature_part(self, seed: int) -> Any:
         """Return a new feature part, with a seed."""
@@ -304,9 +286,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
         labels = split_labels(y)
         if labels is None:
-            for name in ("label_weights", "label_limits"):
-                if getattr(self, name) is not None:
-                    raise ValueError(f"{name} must be None for a single label y.")
+            if self.label_weights is not None:
+                raise ValueError("label_weights must be None for a single label y.")
             return None
         if given_pairs is not None:
             raise ValueError("given_pairs must be None where y has several labels.")

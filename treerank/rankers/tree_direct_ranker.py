@@ -91,11 +91,6 @@ class TreeDirectRanker(DirectRanker):
     label_weights : dict from str to float, sequence of float or None, default=None
         Weight of each label in the objective, in ``score`` and in early stopping, if ``y`` has
         several labels. It is 1 for labels that are not named.
-    label_limits : dict from str to float or None, default=None
-        Limits for some labels, if ``y`` has several labels: the share that the ``metric`` of a
-        label may lose, compared to a feature part fitted to this label alone, on the training
-        documents. The other labels are raised as far as the limits allow. The factors of limited
-        labels adapt in every iteration. Each limit costs one more fit.
     head_penalty : {"l2", "l1"}, default="l2"
         Penalty on the weight w of the head, if the feature part has several outputs. "l1" prunes
         outputs.
@@ -146,7 +141,6 @@ class TreeDirectRanker(DirectRanker):
     query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Mapping[str, float] | Sequence[float] | None = None
-    label_limits: Mapping[str, float] | None = None
     metric: AnyMetric = "ndcg@10"
     head_penalty: HeadPenalty = "l2"
     head_alpha: NotNegative | None = None

@@ -8,7 +8,7 @@ import numpy as np
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Objective, convex_form, value_of
+from treerank.objectives.base import Objective, convex_form
 from treerank.objectives.batches import taken
 
 
@@ -32,7 +32,7 @@ class Bag:
         convex = convex_form(taken(objective, self.left_out))
 
         def negative_loss(scores: np.ndarray) -> float:
-            return -value_of(convex, scores.reshape(len(scores), -1).sum(axis=1))
+            return -convex(scores.reshape(len(scores), -1).sum(axis=1))[0]
 
         return rows.take(self.left_out), negative_loss
 

@@ -14,6 +14,7 @@ import numpy as np
 from numba import prange
 
 from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.fenwick import add_moments, moments_below
 from treerank.objectives.kernels.level_sums import sums_in_closed_form
 from treerank.objectives.kernels.places import Sums
 from treerank.objectives.kernels.ranking import BINS, sort_by_score
@@ -84,10 +85,10 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
                         reached -= 1
                         w = owns[j, 0] * (1.0 if side == 1 else owns[j, 1])
                         its = level[j] if side == 1 else top - level[j]
-                        _add_moments(trees, its, w, side * place[j])
-                    sums = _moments_below(trees, own)
+                        add_moments(trees, its, w, side * place[j])
+                    sums = moments_below(trees, own)
                     if adjacent:
-                        lower = _moments_below(trees, own - 1)
+                        lower = moments_below(trees, own - 1)
                         sums = sums[0] - lower[0], sums[1] - lower[1], sums[2] - lower[2]
                     price, slope, curvature = of_sums(short, sums)
                     w = owns[k, 0] * (owns[k, 1] if side == 1 else 1.0)
@@ -100,29 +101,3 @@ def hinge_kernel(of_sums: Callable[..., Any], adjacent: bool) -> Callable[..., A
                 g[t], h[t] = sums_of[k, 0], sums_of[k, 1]
 
     return over_sorted
-
-
-@register_jitable
-def _add_moments(trees, level, w, x):
-    """Add a document of weight ``w`` at ``x`` to the sums of w, w x and w x^2.
-
-    Three trees side by side are read together; three trees apart take 1.4 times as long.
-    """
-    node = level + 1
-    while node < len(trees):
-        trees[node, 0] += w
-        trees[node, 1] += w * x
-        trees[node, 2] += w * x * x
-        node += node & -node
-
-
-@register_jitable
-def _moments_below(trees, level):
-    """Return the sums over the documents of all lower levels."""
-    weight, first, second = 0.0, 0.0, 0.0
-    while level > 0:
-        weight += trees[level, 0]
-        first += trees[level, 1]
-        second += trees[level, 2]
-        level -= level & -level
-    return weight, first, second

@@ -25,16 +25,12 @@ class Sums(NamedTuple):
         Sum of the pair weights of each query.
     values : ndarray of shape (n_queries,) or None
         Sum of the losses of each query, if the kernel computes it.
-    gradient_factor, hessian_factor : float
-        Constants that the sums are still to be multiplied by.
     """
 
     gradient: np.ndarray
     hessian: np.ndarray
     mass: np.ndarray
     values: np.ndarray | None = None
-    gradient_factor: float = 1.0
-    hessian_factor: float = 1.0
 
 
 @njit(nogil=True)
