@@ -32,6 +32,7 @@ from treerank.objectives.kernels.columns import (
     width_for,
 )
 from treerank.objectives.kernels.ranking import FASTMATH, longest_query
+from treerank.objectives.weights import PairWeight
 
 if TYPE_CHECKING:
     from treerank.objectives.pair_problem import PairProblem
@@ -42,20 +43,12 @@ ENOUGH = 8
 
 
 class Traits(NamedTuple):
-    """What a kernel is compiled for.
+    """What a kernel is compiled for: each changes the order of sums or products, and so bits.
 
     Attributes
     ----------
-    separates : bool
-        Whether the weight of a pair is the gain of its upper document alone.
-    valued : bool
-        Whether weights depend on ranks.
-    two_sided : bool
-        Whether it matters to weights which document of a pair stands above.
     truncated : bool
         Whether only pairs with a document near the top count.
-    limited : bool
-        Whether the top is copied.
     narrow : bool
         Whether all queries fit into columns of fixed length.
     weighted : bool
@@ -64,11 +57,7 @@ class Traits(NamedTuple):
         Whether factors of queries depend on weights that scores change.
     """
 
-    separates: bool
-    valued: bool
-    two_sided: bool
     truncated: bool
-    limited: bool
     narrow: bool
     weighted: bool
     normalized: bool
@@ -126,7 +115,7 @@ def derivatives(
     ranks, ranking = problem.ranking(x, iteration, single=True)
     targets = Targets(factors[0], factors[1], gradient, hessian, mass, wide)
     places = labels, problem.weights_single, ranks
-    pairs = kernel_of(problem), x, shape.steepness, shift, *places, targets
+    pairs = kernel_of(problem), x, shape.steepness, shift, *places, copies_top(problem), targets
     in_parts(in_turn(placing, *ranking, pairs), labels.indptr)
     problem.last_order[0] = ranks.order
     if wide.any():
@@ -142,20 +131,14 @@ def derivatives(
 
 def kernel_of(problem: "PairProblem") -> Callable[..., Any]:
     """Return the kernel for a problem whose loss has a shape."""
-    whole = problem.judgments.whole
-    limited = pays_to_copy_top(whole.n_squared, whole.n_documents, problem.rank_rule.reach)
     assert problem.loss.shape is not None
     traits = Traits(
-        separates=problem.weight.separates,
-        valued=not problem.weight.is_fixed,
-        two_sided=problem.is_two_sided,
         truncated=problem.pairs.top is not None,
-        limited=limited,
-        narrow=is_narrow(whole.longest, limited),
+        narrow=is_narrow(problem.judgments.whole.longest, copies_top(problem)),
         weighted=not problem.is_unweighted,
         normalized=is_normalized(problem),
     )
-    return fast_kernel(problem.loss.shape.of_upset, problem.weight.of_pair, traits)
+    return fast_kernel(problem.loss.shape.of_upset, problem.weight, traits)
 
 
 def is_normalized(problem: "PairProblem") -> bool:
@@ -174,6 +157,12 @@ def _of_wide(problem, wide, x, iteration, mass):
         yield q, g[own] / -shape.gradient_factor, h[own] / shape.hessian_factor
 
 
+def copies_top(problem: "PairProblem") -> bool:
+    """Tell whether the top of each query is copied."""
+    whole = problem.judgments.whole
+    return pays_to_copy_top(whole.n_squared, whole.n_documents, problem.rank_rule.reach)
+
+
 def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
     """Tell whether the query of an average document is much longer than the top."""
     return n_squared >= ENOUGH * reach * n_documents
@@ -181,14 +170,16 @@ def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
 
 @functools.cache
 def fast_kernel(
-    of_upset: Callable[..., Any], of_pair: Callable[..., Any], traits: Traits
+    of_upset: Callable[..., Any], weight: PairWeight, traits: Traits
 ) -> Callable[..., Any]:
     """Make the kernel for a loss that has a shape, which fills the :class:`Targets`."""
-    load, of_document = _loader(traits), _summer(of_upset, of_pair, traits)
-    limited, narrow = traits.limited, traits.narrow
+    load, of_document = _loader(traits), _summer(of_upset, weight, traits)
+    narrow = traits.narrow
 
     @register_jitable(**OPTIONS)
-    def of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets):
+    def of_query(
+        q, columns, working, x, steepness, shift, labels, weights, ranks, limited, targets
+    ):
         a, b = labels.indptr[q], labels.indptr[q + 1]
         size = rounded_up(b - a)
         # One array per line: numba compiles much code for tuples of arrays.
@@ -226,14 +217,16 @@ def fast_kernel(
             add_copies(H, again)
         _scatter(labels.row, a, b, q, G, H, targets)
 
-    @kernel_for(of_upset, of_pair, *traits, nogil=True, **OPTIONS)
-    def over_runs(first, last, x, steepness, shift, labels, weights, ranks, targets):
+    @kernel_for(of_upset, weight.of_pair, weight.separates, *traits, nogil=True, **OPTIONS)
+    def over_runs(first, last, x, steepness, shift, labels, weights, ranks, limited, targets):
         longest = longest_query(labels.indptr, first, last)
         width = WIDTH if narrow else width_for(2 * longest if limited else longest)
         columns = np.zeros((12, width), np.float32)
         working = np.empty((2, longest + 1 if limited else 0), np.int64)
         for q in range(first, last):
-            of_query(q, columns, working, x, steepness, shift, labels, weights, ranks, targets)
+            of_query(
+                q, columns, working, x, steepness, shift, labels, weights, ranks, limited, targets
+            )
 
     return over_runs
 
@@ -244,7 +237,6 @@ def _loader(traits):
     Vectors also read a few places behind the documents. What earlier queries left there is
     multiplied by 0, and must be finite.
     """
-    valued, two_sided = traits.valued, traits.two_sided
     truncated, weighted = traits.truncated, traits.weighted
 
     @register_jitable(**OPTIONS)
@@ -254,12 +246,10 @@ def _loader(traits):
             columns[4, t] = weights.gain[start + t]
             if weighted:
                 columns[5, t] = weights.document[start + t]
-            if valued:
-                columns[6, t] = ranks.above[start + t]
-                columns[7, t] = ranks.within[start + t]
-            if two_sided:
-                columns[8, t] = ranks.below[start + t]
-                columns[9, t] = ranks.block[start + t]
+            columns[6, t] = ranks.above[start + t]
+            columns[7, t] = ranks.within[start + t]
+            columns[8, t] = ranks.below[start + t]
+            columns[9, t] = ranks.block[start + t]
             if truncated:
                 columns[10, t] = ranks.inside[start + t]
                 columns[11, t] = ranks.inside_tie[start + t]
@@ -269,10 +259,11 @@ def _loader(traits):
     return load
 
 
-def _summer(of_upset, of_pair, traits):
+def _summer(of_upset, weight, traits):
     """Make the function that adds up the pairs of a document and returns their weight."""
     truncated, weighted, normalized = traits.truncated, traits.weighted, traits.normalized
-    one, none, separates = np.float32(1), np.float32(0), traits.separates
+    one, none = np.float32(1), np.float32(0)
+    of_pair, separates = weight.of_pair, weight.separates
 
     @register_jitable(**OPTIONS)
     def of_document(columns, i, low, high, shift):
