@@ -5,7 +5,7 @@ import pytest
 from example_rankers import Column, ranking_data, some_ranker
 
 from treerank.metrics import NDCG
-from treerank.objectives.weighted_sum import WeightedSum
+from treerank.objectives.sums.weighted import WeightedSum
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -24,12 +24,7 @@ from treerank.files.states import count, history, optional
 from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain
-from treerank.objectives.base import (
-    Objective,
-    convex_form,
-    has_anything_to_learn,
-    steepness_of,
-)
+from treerank.objectives.base import Objective
 from treerank.objectives.factory import (
     Loss,
     Normalization,
@@ -37,10 +32,10 @@ from treerank.objectives.factory import (
     TargetMargin,
     get_loss,
 )
-from treerank.objectives.losses import PairLoss
-from treerank.objectives.pairs import PairRule
-from treerank.objectives.weighted_sum import weighted_sum
-from treerank.objectives.weights import Weight
+from treerank.objectives.pairs.losses import PairLoss
+from treerank.objectives.pairs.rules import PairRule
+from treerank.objectives.pairs.weights import Weight
+from treerank.objectives.sums.weighted import weighted_sum
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, hold_out_labels
@@ -168,7 +163,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
         if held_out is not None and isinstance(held_out.metric, MetricOfLabels):
             self.evals_result_ = {"validation": held_out.metric.added_to(self.evals_result_)}
-        self.steepness_ = steepness_of(objective)
+        self.steepness_ = objective.steepness
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
@@ -248,7 +243,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""
         part = self.feature_part_
-        if not any(current_team().gather(self._can_learn(data, objective))):
+        if not any(current_team().gather(objective.has_anything_to_learn())):
             self._warn_of_nothing_to_learn()
             return np.zeros(part.n_outputs_)
         trained = traits_of(part).head_weight_
@@ -256,7 +251,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             return trained
         if part.n_outputs_ == 1:
             return np.ones(1)
-        convex = convex_form(objective, lambda: data.objective(0, loss="logistic", weight="query"))
+        convex = objective.convex() or data.objective(0, loss="logistic", weight="query")
         features = self._transform(data.features)
         return fit_head(features, convex, penalty=self.head_penalty, alpha=self.head_alpha)
 
@@ -269,15 +264,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             warn_user(
                 "No query has two labels, and equal scores cost least: the model is constant."
             )
-
-    def _can_learn(self, data: TrainingSet, objective: Objective) -> bool:
-        """Tell whether other scores than equal ones may cost less."""
-        if has_anything_to_learn(objective, len(data.y)):
-            return True
-        if isinstance(get_loss(self.loss), PairLoss):
-            return False
-        labels = [data.y] if data.labels is None else data.labels.values()
-        return any(bool(data.groups.with_two_labels(y).any()) for y in labels)
 
     def _transform(self, X: Any) -> np.ndarray:
         features = self.feature_part_.transform(X)

@@ -15,8 +15,8 @@ from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.metrics.relevance import Gain
 from treerank.objectives.factory import Loss, Normalization, TargetMargin
-from treerank.objectives.pairs import PairRule
-from treerank.objectives.weights import Weight
+from treerank.objectives.pairs.rules import PairRule
+from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.clicked import Clicks
@@ -52,13 +52,13 @@ class TreeDirectRanker(DirectRanker):
     loss : str or object, default="logistic"
         Price of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
         "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own
-        function of the margin, see :mod:`treerank.objectives.losses`. Or a loss without pairs:
-        "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object with a
-        method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The parameters
-        from ``weight`` to ``per_level``, except ``tau``, are for pair losses only.
+        function of the margin, see :mod:`treerank.objectives.pairs.losses`. Or a loss without
+        pairs: "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object
+        with a method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The
+        parameters from ``weight`` to ``per_level``, except ``tau``, are for pair losses only.
     weight : str, PairWeight or None, default="auto"
         Weight of a pair: "uniform", "query", "label", "label_gap", "ndcg", "map", "mrr", "err" or
-        your own, see :mod:`treerank.objectives.weights`. "auto" is "ndcg" for pair losses and
+        your own, see :mod:`treerank.objectives.pairs.weights`. "auto" is "ndcg" for pair losses and
         None for other losses. None is "uniform".
     pairs : str, Pairs or None, default="all"
         Pairs of documents that count: "all" with different labels, "adjacent", "top_10",

@@ -3,7 +3,7 @@
 from dataclasses import KW_ONLY, dataclass
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
-from treerank.objectives.weights import Weight
+from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, Size
 
 

@@ -10,7 +10,7 @@ from treerank.baselines.neural.neural_ranker import NeuralRanker
 from treerank.checks import check_counts
 from treerank.feature_parts.base import traits_of
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.pairs import PairRule
+from treerank.objectives.pairs.rules import PairRule
 from treerank.parameters import Rule
 
 

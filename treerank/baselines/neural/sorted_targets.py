@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
+from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, PricedQueries
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@ r"""RankBoost: boosting on pairs, in time linear in the number of documents.
 
 The distribution over pairs is :math:`D_{ij} \propto v_{ij} e^{-(s_i - s_j)}`, v being their
 weights. A weak ranker h enters it through the potentials of single documents only. The
-exponential loss gives them level by level (:mod:`treerank.objectives.kernels.level_sums`), so no
-pair is visited:
+exponential loss gives them level by level
+(:mod:`treerank.objectives.pairs.kernels.level_sums`), so no pair is visited:
 
 .. math:: r = \sum_{ij} D_{ij} (h_i - h_j), \qquad
     \alpha = \tfrac12 \ln \frac{1 + r}{1 - r}.

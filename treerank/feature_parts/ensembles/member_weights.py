@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.optimize import nnls
 
-from treerank.objectives.base import Objective, convex_form
+from treerank.objectives.base import Objective, as_objective
 
 #: Penalty on the squares of the weights, as a share of the curvature at the start.
 _ALPHA = 0.0003
@@ -41,7 +41,7 @@ def fit_member_weights(scores: np.ndarray, objective: Objective) -> np.ndarray:
     [True, False]
     """
     if objective.n_outputs > 1:
-        objective = convex_form(objective)
+        objective = as_objective(objective).convex_or_itself()
     weight = np.zeros(scores.shape[1])
     penalty = 0.0
     for step in range(_STEPS):
