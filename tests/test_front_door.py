@@ -220,7 +220,7 @@ from treerank import (
     make_objective, weighted_sum,
 )
 from treerank.baselines import LambdaMART, RankSVM
-from treerank.objectives.listwise import ApproxNDCG
+from treerank.objectives.lists.losses import ApproxNDCG
 
 X: npt.NDArray[np.float64] = np.zeros((4, 2))
 y, qid = [1, 0, 1, 0], ["a", "a", "b", "b"]

@@ -55,10 +55,10 @@ if TYPE_CHECKING:
     from treerank.model_selection import QueryKFold as QueryKFold
     from treerank.model_selection import QueryShuffleSplit as QueryShuffleSplit
     from treerank.objectives.factory import make_objective as make_objective
-    from treerank.objectives.losses import PairLoss as PairLoss
-    from treerank.objectives.pairs import Pairs as Pairs
-    from treerank.objectives.weighted_sum import weighted_sum as weighted_sum
-    from treerank.objectives.weights import PairWeight as PairWeight
+    from treerank.objectives.pairs.losses import PairLoss as PairLoss
+    from treerank.objectives.pairs.rules import Pairs as Pairs
+    from treerank.objectives.pairs.weights import PairWeight as PairWeight
+    from treerank.objectives.sums.weighted import weighted_sum as weighted_sum
     from treerank.progress_bar import show_progress as show_progress
     from treerank.rankers.forest_ranker import ForestRanker as ForestRanker
     from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead
@@ -84,9 +84,9 @@ _EXPORTS = {
     "MLP": "treerank.feature_parts.networks.mlp:MLP [torch]",
     "NDCG": "treerank.metrics.ndcg:NDCG",
     "NestedRanker": "treerank.rankers.nested_ranker:NestedRanker",
-    "PairLoss": "treerank.objectives.losses:PairLoss",
-    "PairWeight": "treerank.objectives.weights:PairWeight",
-    "Pairs": "treerank.objectives.pairs:Pairs",
+    "PairLoss": "treerank.objectives.pairs.losses:PairLoss",
+    "PairWeight": "treerank.objectives.pairs.weights:PairWeight",
+    "Pairs": "treerank.objectives.pairs.rules:Pairs",
     "Polynomial": "treerank.feature_parts.networks.polynomial:Polynomial [torch]",
     "QueryGroups": "treerank.inputs.grouping:QueryGroups",
     "QueryKFold": "treerank.model_selection:QueryKFold",
@@ -115,7 +115,7 @@ _EXPORTS = {
     "report": "treerank.reports.reporting:report",
     "rerank": "treerank.rankers.reranking:rerank",
     "show_progress": "treerank.progress_bar:show_progress",
-    "weighted_sum": "treerank.objectives.weighted_sum:weighted_sum",
+    "weighted_sum": "treerank.objectives.sums.weighted:weighted_sum",
     "write_letor": "treerank.datasets.letor:write_letor",
     "write_parquet": "treerank.datasets.parquet:write_parquet [pyarrow]",
     "write_trec_qrels": "treerank.datasets.trec:write_trec_qrels",

@@ -38,7 +38,7 @@ from treerank.inputs.canonical import canonical_order, ordered_queries, places_i
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics import NDCG, AveragePrecision, ExpectedReciprocalRank
 from treerank.objectives.judgments import Whole
-from treerank.objectives.pairs import Pairs
+from treerank.objectives.pairs.rules import Pairs
 from treerank.progress import listening
 from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.held_out import HeldOut

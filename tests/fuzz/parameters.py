@@ -17,8 +17,8 @@ from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.metrics import METRICS
 from treerank.model_selection import QueryKFold, QueryShuffleSplit
 from treerank.objectives import make_objective
-from treerank.objectives.listwise import LISTWISE
-from treerank.objectives.pairs import Pairs
+from treerank.objectives.lists.losses import LISTWISE
+from treerank.objectives.pairs.rules import Pairs
 from treerank.parameters import Rule, rules_of
 from treerank.registry import RANKERS, ranker_class
 

@@ -9,7 +9,7 @@ from treerank.distributed import fit
 from treerank.distributed.processes import Processes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees
-from treerank.objectives.pairs import Pairs
+from treerank.objectives.pairs.rules import Pairs
 
 SETTINGS = [
     {},

@@ -16,8 +16,8 @@ from treerank.metrics.ranked import totals_kernel
 from treerank.metrics.registry import METRICS
 from treerank.numerics import kernel_folder, one_writer
 from treerank.numerics.compiling import kernel_for, njit
-from treerank.objectives.kernels.exact_pairs import exact_kernel
-from treerank.objectives.losses import PAIR_LOSSES
+from treerank.objectives.pairs.kernels.exact_pairs import exact_kernel
+from treerank.objectives.pairs.losses import PAIR_LOSSES
 
 pytestmark = [
     pytest.mark.slow,
@@ -28,7 +28,7 @@ LOSSES = list(PAIR_LOSSES.values())
 BITS = """
 import numpy as np
 from treerank import SoftTrees, TreeDirectRanker, make_objective, make_web_search
-from treerank.objectives.kernels import fast_pairs
+from treerank.objectives.pairs.kernels import fast_pairs
 
 X, y, qid = make_web_search(12, documents_per_query=90, n_features=8, random_state=0)
 scores = np.random.default_rng(0).normal(size=len(y))
@@ -43,7 +43,7 @@ for settings in (
     print(*[array.tobytes().hex() for array in objective.derivatives(scores)])
 ranker = TreeDirectRanker(SoftTrees(n_epochs=1), random_state=0)
 print(ranker.fit(X, y, qid).predict(X).tobytes().hex())
-kernel = fast_pairs.kernel_of(make_objective(y, qid, weight="ndcg"))
+kernel = fast_pairs.kernel_of(make_objective(y, qid, weight="ndcg").problem)
 print(sum(kernel.stats.cache_hits.values()))
 """
 GAINS = """

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import deal, pair_batches, query_batches, taken
-from treerank.objectives.pairs import Pairs
+from treerank.objectives.pairs.rules import Pairs
 
 
 @given(
@@ -67,7 +67,7 @@ def test_queries_meet_others_every_time():
         {"loss": "logistic", "weight": "ndcg"},
         {"loss": "listnet"},
         {"loss": "logistic", "per_level": True},
-        {"loss": "half_squared_tanh", "pairs": "adjacent"},
+        {"loss": "half_squared_tanh", "pairs": "adjacent", "weight": "query"},
         {"loss": "logistic", "weight": "ndcg", "smoothing": 1.0},
         {"loss": "logistic", "pairs": Pairs(sampled=2)},
     ],
@@ -111,7 +111,7 @@ def test_given_pairs_go_with_their_queries():
 def test_a_piece_of_a_query_has_the_given_pairs_that_it_holds_whole():
     objective = make_objective(np.arange(4), given_pairs=[[0, 1], [2, 3], [0, 3]])
     part = taken(objective, np.array([0, 2, 3]))
-    assert list(zip(part.pairs.i, part.pairs.j, strict=True)) == [(1, 2), (0, 2)]
+    assert list(zip(part.problem.pairs.i, part.problem.pairs.j, strict=True)) == [(1, 2), (0, 2)]
 
 
 class Foreign:
@@ -137,7 +137,7 @@ def test_drawn_pairs_are_pairs_of_the_objective_and_all_are_drawn_alike(pairs):
     rng = np.random.default_rng(0)
     for _ in range(600):
         for batch in pair_batches(objective, 2, rng):
-            given_pairs = batch.objective.pairs
+            given_pairs = batch.objective.problem.pairs
             for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
                 seen[int(i), int(j)] = seen.get((int(i), int(j)), 0) + 1
     expected = {
@@ -158,7 +158,7 @@ def test_a_batch_of_drawn_pairs_costs_what_they_cost():
     objective = make_objective(y, qid, loss="half_squared")
     rng, scores = np.random.default_rng(0), np.linspace(-1, 1, 7)
     for batch in (next(pair_batches(objective, 7, rng)) for _ in range(20)):
-        given_pairs, codes = batch.objective.pairs, objective.groups.codes[batch.rows]
+        given_pairs, codes = batch.objective.problem.pairs, objective.groups.codes[batch.rows]
         assert np.count_nonzero(np.diff(codes)) == len(np.unique(codes)) - 1
         expected = np.zeros(7)
         for i, j in zip(batch.rows[given_pairs.i], batch.rows[given_pairs.j], strict=True):
@@ -176,7 +176,7 @@ def test_given_pairs_are_drawn_as_they_were_given():
     rng, seen = np.random.default_rng(0), set()
     for _ in range(20):
         for batch in pair_batches(objective, 4, rng):
-            drawn = batch.objective.pairs
+            drawn = batch.objective.problem.pairs
             rows = batch.rows[drawn.i], batch.rows[drawn.j]
             seen |= set(zip(*rows, drawn.weight, drawn.target, strict=True))
     assert seen == set(table)
@@ -189,7 +189,7 @@ def test_given_pairs_are_drawn_as_they_were_given():
 )
 def test_drawn_pairs_show_each_row_about_once(batch_size, n_batches, n_pairs):
     batches = list(pair_batches(make_objective(np.arange(7)), batch_size, np.random.default_rng(0)))
-    assert [len(batch.objective.pairs.i) for batch in batches] == [n_pairs] * n_batches
+    assert [len(batch.objective.problem.pairs.i) for batch in batches] == [n_pairs] * n_batches
 
 
 def test_where_no_pair_counts_there_is_no_batch_of_pairs():
@@ -199,7 +199,8 @@ def test_where_no_pair_counts_there_is_no_batch_of_pairs():
 def test_pairs_are_drawn_from_more_than_an_integer_of_32_bits_counts():
     y = np.arange(70_000)
     batch = next(pair_batches(make_objective(y), 100, np.random.default_rng(0)))
-    assert (y[batch.rows[batch.objective.pairs.i]] > y[batch.rows[batch.objective.pairs.j]]).all()
+    pairs = batch.objective.problem.pairs
+    assert (y[batch.rows[pairs.i]] > y[batch.rows[pairs.j]]).all()
 
 
 @pytest.mark.parametrize(

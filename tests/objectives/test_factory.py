@@ -8,11 +8,10 @@ import pytest
 from numba import njit
 
 from treerank.objectives import chained_probabilities, make_objective
-from treerank.objectives.base import name_of
-from treerank.objectives.listwise import LISTWISE
-from treerank.objectives.losses import PairLoss
-from treerank.objectives.pairs import Pairs
-from treerank.objectives.started import Started
+from treerank.objectives.lists.losses import LISTWISE
+from treerank.objectives.pairs.losses import PairLoss
+from treerank.objectives.pairs.rules import Pairs
+from treerank.objectives.sums.started import Started
 
 Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
 
@@ -138,10 +137,10 @@ def plain_loss(margin):
 
 def test_errors_call_an_objective_by_its_loss():
     own, listed = make_objective([1, 0], loss=plain_loss), make_objective([1, 0], loss="listnet")
-    assert [name_of(own), name_of(listed)] == ["plain_loss", "ListNet"]
-    assert name_of(Started(own, np.zeros((2, 1)))) == "plain_loss"
-    assert name_of(0.5 * own + make_objective([1, 0])) == "plain_loss + logistic"
-    assert name_of(make_objective([2, 1, 0], per_level=True)) == "PerLevelObjective"
+    assert [own.name, listed.name] == ["plain_loss", "ListNet"]
+    assert Started(own, np.zeros((2, 1))).name == "plain_loss"
+    assert (0.5 * own + make_objective([1, 0])).name == "plain_loss + logistic"
+    assert make_objective([2, 1, 0], per_level=True).name == "PerLevelObjective"
 
 
 @pytest.mark.parametrize(

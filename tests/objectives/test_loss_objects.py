@@ -11,11 +11,11 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.objectives import make_objective
 from treerank.objectives.factory import LOSSES
-from treerank.objectives.listwise import LISTWISE, ApproxNDCG, ListNet
-from treerank.objectives.losses import PAIR_LOSSES, PairLoss
-from treerank.objectives.pairs import Pairs
-from treerank.objectives.pointwise import POINTWISE
-from treerank.objectives.weights import PAIR_WEIGHTS, PairWeight
+from treerank.objectives.lists.losses import LISTWISE, ApproxNDCG, ListNet
+from treerank.objectives.lists.pointwise import POINTWISE
+from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
+from treerank.objectives.pairs.rules import Pairs
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS, PairWeight
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
@@ -200,6 +200,6 @@ def same_as(weight):
 
 def test_the_convex_form_keeps_a_fixed_weight_and_drops_one_that_looks_at_ranks():
     own = only_best()
-    assert make_objective(Y, QID, loss="hinge", weight=own).convex().weight is own
+    assert make_objective(Y, QID, loss="hinge", weight=own).convex().problem.weight is own
     convex = make_objective(Y, QID, loss="hinge", weight="ndcg", pairs="top_10").convex()
     assert_same_objective(convex, make_objective(Y, QID, weight="query"))

@@ -1,4 +1,4 @@
-"""Several labels of the same documents: weighed, limited, measured and checked."""
+"""Several labels of the same documents: weighed, measured and checked."""
 
 import numpy as np
 import pytest
@@ -91,34 +91,6 @@ def test_weights_trade_one_label_for_the_other_monotonically(settings):
     assert margin[0] - margin[-1] > 0.4
 
 
-@pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
-@pytest.mark.parametrize(("limited", "free"), [("relevance", "margin"), ("margin", "relevance")])
-@pytest.mark.parametrize("part", ["lightgbm", "histogram"])
-def test_a_limited_label_falls_by_no_more_than_its_share(part, limited, free, share):
-    # The factors grow by a tenth per iteration, so that a tight limit takes some dozen trees.
-    trees = clone(PARTS[part]).set_params(n_estimators=60)
-    alone = fitted(LABELS[limited], trees)
-    model = fitted(part=trees, label_limits={limited: share})
-    floor = (1 - share) * quality(alone, limited)
-    assert quality(model, limited) > floor - 0.01
-    assert quality(model, free) > quality(alone, free) + 0.1
-    plain = fitted(part=trees)
-    if quality(plain, limited) > floor + 0.02:
-        assert quality(model, free) > quality(plain, free) + 0.02
-
-
-def test_plain_weights_leave_room_under_a_generous_limit():
-    alone = fitted(LABELS["margin"])
-    assert quality(fitted(), "margin") > 0.7 * quality(alone, "margin") + 0.02
-
-
-def test_a_wider_limit_raises_the_free_label():
-    front = [fitted(label_limits={"margin": share}) for share in (0.02, 0.1, 0.2, 0.4)]
-    relevance = [quality(model, "relevance") for model in front]
-    assert relevance == sorted(relevance)
-    assert relevance[-1] > relevance[0] + 0.2
-
-
 @every_part
 def test_the_history_of_a_fit_names_each_label(part):
     weights = {"relevance": 3.0, "margin": 1.0}
@@ -156,23 +128,22 @@ def test_score_is_the_weighted_mean_of_the_metric():
     assert together == pytest.approx((3 * one_by_one[0] + one_by_one[1]) / 4)
 
 
-@pytest.mark.parametrize("settings", [{}, {"label_limits": {"margin": 0.1}}])
-def test_order_of_rows_and_names_of_queries_change_nothing(settings):
+def test_order_of_rows_and_names_of_queries_change_nothing():
     # Rows that differ in the second label alone, among others.
     twins, labels = X.copy(), {name: y.copy() for name, y in LABELS.items()}
     twins[1::2], labels["relevance"][1::2] = twins[::2], labels["relevance"][::2]
-    expected = ranker(**settings).fit(twins, labels, QID).predict(X)
+    expected = ranker().fit(twins, labels, QID).predict(X)
     order = rng.permutation(400)
     shuffled = {name: y[order] for name, y in labels.items()}
     names = np.array([f"query {13 * query % 20}" for query in QID])
-    model = ranker(**settings).fit(twins[order], shuffled, names[order])
+    model = ranker().fit(twins[order], shuffled, names[order])
     np.testing.assert_array_equal(model.predict(X), expected)
 
 
-@pytest.mark.parametrize("settings", [{}, {"label_limits": {"margin": 0.1}}, {"per_level": True}])
+@pytest.mark.parametrize("settings", [{}, {"per_level": True}])
 def test_a_saved_model_of_several_labels_comes_back_bit_for_bit(tmp_path, settings):
     model = ranker(label_weights={"relevance": 2.0}, **settings)
-    model.fit(X, LABELS, QID, eval_set=None if "label_limits" in settings else EVAL_SET)
+    model.fit(X, LABELS, QID, eval_set=EVAL_SET)
     model.save(tmp_path / "model")
     loaded = load(tmp_path / "model")
     assert_same_scores(loaded, model)
@@ -182,9 +153,8 @@ def test_a_saved_model_of_several_labels_comes_back_bit_for_bit(tmp_path, settin
     assert_same_scores(loaded.fit(X, LABELS, QID), fitted(label_weights=[2, 1], **settings))
 
 
-@pytest.mark.parametrize("settings", [{}, {"label_limits": {"relevance": 0.1}}])
-def test_a_head_over_several_outputs_takes_several_labels(settings):
-    model = fitted(part=Column((0, 1, 2)), **settings)
+def test_a_head_over_several_outputs_takes_several_labels():
+    model = fitted(part=Column((0, 1, 2)))
     assert len(model.head_.weight) == 3
     assert model.score(X, LABELS, QID) > 0.6
 
@@ -223,28 +193,17 @@ TOO_LATE = TooLate()
         ({"label_weights": {"margin": "2"}}, r"label_weights\['margin'\] must be .* got '2'"),
         ({"label_weights": [1, 2, 3]}, r"label_weights must have a number per label, \['rel"),
         ({"label_weights": 2.0}, r"label_weights must have a number per label, .* got 2\.0"),
-        ({"label_limits": {"price": 0.1}}, r"label_limits must be one of \['margin', 'rel.*'price"),
-        ({"label_limits": {"margin": -0.1}}, r"label_limits\['margin'\] must be .* got -0.1"),
-        ({"label_limits": {"margin": np.nan}}, r"label_limits\['margin'\] must be .* got nan"),
-        ({"label_limits": {"margin": 1}}, "label_limits must leave a label .* shares below 1; got"),
-        ({"label_limits": [0.1, 0.1]}, "label_limits must leave a label to raise"),
     ],
 )
-def test_wrong_weights_and_limits_are_refused_before_training(settings, message):
+def test_wrong_weights_are_refused_before_training(settings, message):
     with pytest.raises(ValueError, match=message):
         ranker(TOO_LATE, **settings).fit(X, LABELS, QID)
 
 
-def test_a_limit_of_a_label_of_weight_zero_is_refused():
-    with pytest.raises(ValueError, match="factor of a limit must be a finite number above 0"):
-        fitted(label_limits={"margin": 0.1}, label_weights={"margin": 0})
-
-
-@pytest.mark.parametrize("name", ["label_weights", "label_limits"])
-def test_weights_and_limits_without_several_labels_are_refused(name):
+def test_weights_without_several_labels_are_refused():
     for y in (LABELS["margin"], LABELS["margin"].tolist()):
-        with pytest.raises(ValueError, match=f"{name} must be None for a single label y"):
-            ranker(TOO_LATE, **{name: {"0": 0.5}}).fit(X, y, QID)
+        with pytest.raises(ValueError, match="label_weights must be None for a single label y"):
+            ranker(TOO_LATE, label_weights={"0": 0.5}).fit(X, y, QID)
 
 
 @pytest.mark.parametrize(

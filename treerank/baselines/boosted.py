@@ -9,7 +9,7 @@ from dataclasses import KW_ONLY, dataclass, fields
 from treerank.checks import check_choice
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.metrics.registry import AnyMetric
-from treerank.objectives.weights import Weight
+from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Auto, Count, Jobs, NotNegative, Options, Positive, Seed, Size
 from treerank.rankers.direct_ranker import DirectRanker
 

@@ -35,8 +35,8 @@ from treerank.feature_parts.registry import (
     reads_sparse,
 )
 from treerank.objectives.factory import LOSSES
-from treerank.objectives.pairs import PAIRS
-from treerank.objectives.weights import PAIR_WEIGHTS
+from treerank.objectives.pairs.rules import PAIRS
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS
 from treerank.parameters import check_parameters
 from treerank.progress import listening
 from treerank.rankers.reading import take_columns

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.kernels.listwise_queries import cross_entropy
-from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
+from treerank.objectives.lists.kernels import cross_entropy
+from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, PricedQueries
 
 
 @dataclass(frozen=True, eq=False)

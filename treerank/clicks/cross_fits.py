@@ -17,7 +17,7 @@ from treerank.feature_parts.ensembles.part_list import weighed
 from treerank.feature_parts.registry import feature_part_class, make_feature_part
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Derivatives, Objective, value_of
+from treerank.objectives.base import Derivatives, Objective
 from treerank.objectives.batches import taken
 
 
@@ -66,7 +66,7 @@ class CrossFits:
         left_out = np.empty(len(scores))
         for k, bag in enumerate(self.bags):
             left_out[bag.left_out] = scores.reshape(-1, self.n_outputs)[bag.left_out, k]
-        value = -value_of(self.objective, left_out)
+        value = -self.objective(left_out)[0]
         if value > self._best:
             self._best, self.best_scores = value, left_out
         return value

@@ -17,12 +17,12 @@ from treerank.distributed.processes import Processes
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
-from treerank.inputs.documents import naming, parts_of_eval_set
+from treerank.inputs.documents import feature_names_of, naming, parts_of_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.objectives.factory import get_loss
-from treerank.objectives.pointwise import HalfSquaredError
+from treerank.objectives.lists.pointwise import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
 
 #: Settings of the ranker without which several workers would fit another model.
@@ -126,7 +126,7 @@ def _columns_of(reader: Any, X: Any, y: Any, qid: Any, **weights: Any) -> _Colum
     elif type(X).__module__.partition(".")[0] != "dask":
         X, y, qid, weights = dense_columns(reader, columns)
         qid = QueryGroups.from_qid(qid, len(y)).codes
-        names = getattr(reader, "feature_names_in_", None)
+        names = feature_names_of(reader)
         return {"X": X, "y": y, "qid": qid, **weights}, names
     elif y is None or qid is None:
         raise ValueError("y and qid must be given where X is spread over workers; got None.")

@@ -14,7 +14,7 @@ from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.rows import as_rows
 from treerank.feature_parts.standardization import Standardization
 from treerank.files.states import array, check_state
-from treerank.objectives.base import Objective, convex_form
+from treerank.objectives.base import Objective, as_objective
 from treerank.terms.linear import LinearTerm
 from treerank.terms.terms import Terms, no_trees
 
@@ -77,7 +77,8 @@ class Line(BaseEstimator):
         scale = Standardization.of(rows)
         features = scale(rows, np.float64)
         features[:, list(rows.categorical or ())] = 0
-        weight = fit_head(features, convex_form(objective), alpha=self.alpha)
+        convex = as_objective(objective).convex_or_itself()
+        weight = fit_head(features, convex, alpha=self.alpha)
         self.coef_, self.mean_ = weight / scale.scale, scale.mean
         self.feature_importances_ = np.abs(weight) / max(
             np.abs(weight).sum(), np.finfo(np.float64).tiny

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, shown
-from treerank.inputs.documents import check_labels
+from treerank.inputs.documents import check_labels, feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments
@@ -138,7 +138,7 @@ def feature_names(ranker: Ranker) -> list[str]:
     >>> feature_names(RankSVM().fit([[1.0, 2.0], [2.0, 0.0]], [0, 1]))
     ['feature 0', 'feature 1']
     """
-    names = getattr(ranker, "feature_names_in_", None)
+    names = feature_names_of(ranker)
     if names is None:
         return [f"feature {j}" for j in range(ranker.n_features_in_)]
     return [str(name) for name in names]

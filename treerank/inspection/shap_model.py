@@ -6,6 +6,7 @@ import numpy as np
 
 from treerank.forests.forest import Forest
 from treerank.forests.joining import tree_of_node
+from treerank.inputs.documents import feature_names_of
 from treerank.parameters import check_arguments
 from treerank.rankers.scored import Scored
 
@@ -80,7 +81,7 @@ def shap_explanation(ranker: Scored, X_a: Any, X_b: Any, **options: Any) -> Any:
     parts = ranker.explain(X_a, X_b, **options)
     data = np.broadcast_to(np.asarray(X_a), parts.shape)
     base = np.broadcast_to(ranker.predict(X_b), len(parts))
-    return Explanation(parts, base, data, feature_names=getattr(ranker, "feature_names_in_", None))
+    return Explanation(parts, base, data, feature_names=feature_names_of(ranker))
 
 
 def _tree(forest: Forest, root: int, nodes: np.ndarray) -> dict[str, np.ndarray]:

@@ -2,12 +2,15 @@
 
 The head is linear before tau, so a document enters training only through its score. Scores are
 all that a feature part ever tells an objective; neither ``y`` nor ``qid`` reaches a feature part.
-Any object with the members of :class:`Objective` trains every feature part; it needs no base
-class. How objectives are added is in :mod:`treerank.objectives.weighted_sum`.
+An objective of the user's own needs ``groups``, ``n_outputs``, ``__call__``, ``derivatives`` and
+``taking``, and may have the other members of :class:`Objective`. It needs no base class:
+:func:`as_objective` gives it the defaults.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -19,94 +22,178 @@ Priced = tuple[float, np.ndarray, np.ndarray]
 Derivatives = tuple[np.ndarray, np.ndarray]
 
 
-class Objective(Protocol):
+class Objective(ABC):
     """The price of the scores of all documents, in the order of the caller's rows.
 
-    An objective may also have ``steepness`` (what turns a margin into log odds, 1 if absent),
-    ``has_anything_to_learn()`` (whether other scores than equal ones may cost less),
-    ``convex()`` (a convex objective over the same documents, which fits a head over several
-    outputs), ``value(scores)`` (the value alone, where that costs less) and ``name`` (what errors
-    call it, its class if absent).
-
-    Attributes
-    ----------
-    groups : QueryGroups
-        Queries of the rows.
-    n_outputs : int
-        Columns of ``scores``: 1, or the number of thresholds of a per-level objective.
+    Objectives over the same documents can be added: ``0.7 * a + 0.3 * b`` is an objective again.
     """
 
     @property
+    @abstractmethod
     def groups(self) -> QueryGroups:
         """Queries of the rows."""
-        ...
 
     @property
     def n_outputs(self) -> int:
         """Number of columns of ``scores``."""
-        ...
+        return 1
 
+    @property
+    def name(self) -> str:
+        """What errors call the objective."""
+        return type(self).__name__
+
+    @property
+    def steepness(self) -> float:
+        """What turns a margin of scores into log odds."""
+        return 1.0
+
+    @abstractmethod
     def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
         """Return value, gradient and hessian; ``iteration`` keys whatever is drawn at random."""
-        ...
 
+    @abstractmethod
     def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
         """Return gradient and hessian alone, which costs less; boosters need no more."""
-        ...
 
+    @abstractmethod
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Objective":
         """Return the objective of the given rows alone, whose queries are ``groups``.
 
         Rows of one query stand next to each other. A query may be there in part.
         """
-        ...
 
+    def convex(self) -> "Objective | None":
+        """Return a convex objective of one output over the same documents, if there is one.
 
-def convex_form(objective: Any, otherwise: Callable[[], Objective] | None = None) -> Objective:
-    """Return the convex form of an objective; if it has none, ``otherwise()`` or the objective."""
-    if hasattr(objective, "convex"):
-        form: Objective = objective.convex()
-        return form
-    return objective if otherwise is None else otherwise()
+        A head over several outputs is fitted to it.
+        """
+        return None
 
+    def convex_or_itself(self) -> "Objective":
+        """Return the convex form of the objective, or the objective if it has none."""
+        found = self.convex()
+        return self if found is None else found
 
-def steepness_of(objective: Any) -> float:
-    """Return what turns a margin of scores into log odds: 1 if the objective does not say it."""
-    return float(getattr(objective, "steepness", 1.0))
+    def has_anything_to_learn(self) -> bool:
+        """Tell whether other scores than equal ones may cost less: there is a slope at zero."""
+        n = self.groups.n_documents
+        scores = np.zeros((n, self.n_outputs) if self.n_outputs > 1 else n)
+        return bool(np.any(self.derivatives(scores)[0]))
 
-
-def has_anything_to_learn(objective: Any, n_documents: int) -> bool:
-    """Tell whether the slope at equal scores is not 0, or the objective says that it can learn."""
-    n_outputs = objective.n_outputs
-    scores = np.zeros((n_documents, n_outputs) if n_outputs > 1 else n_documents)
-    if np.any(objective.derivatives(scores)[0]):
-        return True
-    own = getattr(objective, "has_anything_to_learn", None)
-    return own is not None and bool(own())
-
-
-def value_of(objective: Any, scores: np.ndarray) -> float:
-    """Return the value of an objective, by its ``value`` if it has one, which costs less."""
-    has_value = hasattr(objective, "value")
-    return float(objective.value(scores) if has_value else objective(scores)[0])
-
-
-def name_of(objective: Any) -> str:
-    """Return what errors call an objective: its ``name``, or else its class."""
-    return str(getattr(objective, "name", type(objective).__name__))
-
-
-class SummableObjective(Objective, Protocol):
-    """An objective that can be added to others and multiplied by numbers."""
-
-    def __add__(self, other: Any) -> "SummableObjective":
+    def __add__(self, other: Any) -> "Objective":
         """Return the sum of two objectives."""
-        ...
+        from treerank.objectives.sums.weighted import weighted_sum  # a sum is an objective, too
 
-    def __mul__(self, factor: float) -> "SummableObjective":
-        """Return the objective times a number."""
-        ...
+        return weighted_sum([self, other])
 
-    def __rmul__(self, factor: float) -> "SummableObjective":
+    def __mul__(self, factor: float) -> "Objective":
         """Return the objective times a number."""
-        ...
+        from treerank.objectives.sums.weighted import weighted_sum
+
+        return weighted_sum([self], [factor])
+
+    __rmul__ = __mul__
+
+
+@dataclass(frozen=True, eq=False)
+class OwnObjective(Objective):
+    """An objective of the user's own, with defaults for what it does not have.
+
+    Attributes
+    ----------
+    objective : object
+        The user's objective.
+    y : ndarray or None
+        Labels, if they are known: where a query has two, there is something to learn.
+    """
+
+    objective: Any
+    y: np.ndarray | None = None
+
+    @property
+    def groups(self) -> QueryGroups:
+        """Queries of the rows."""
+        return self._own("groups", None)
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of columns of ``scores``."""
+        return int(self.objective.n_outputs)
+
+    @property
+    def name(self) -> str:
+        """What errors call the objective."""
+        return str(self._own("name", type(self.objective).__name__))
+
+    @property
+    def steepness(self) -> float:
+        """What turns a margin of scores into log odds."""
+        return float(self._own("steepness", 1.0))
+
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+        """Return value, gradient and hessian."""
+        priced: Priced = self.objective(scores, iteration=iteration)
+        return priced
+
+    def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
+        """Return gradient and hessian."""
+        found: Derivatives = self.objective.derivatives(scores, iteration=iteration)
+        return found
+
+    def taking(self, rows: np.ndarray, groups: QueryGroups) -> Objective:
+        """Return the objective of the given rows alone."""
+        y = None if self.y is None else self.y[rows]
+        return as_objective(self.objective.taking(rows, groups), y)
+
+    def convex(self) -> Objective | None:
+        """Return the convex form of the objective, if it has one."""
+        own: Callable[[], Any] | None = self._own("convex", None)
+        return None if own is None else as_objective(own())
+
+    def has_anything_to_learn(self) -> bool:
+        """Ask the objective; if it does not say, take a slope or two labels of a query."""
+        own: Callable[[], bool] | None = self._own("has_anything_to_learn", None)
+        if own is not None:
+            return bool(own())
+        has_labels = self.y is not None and bool(self.groups.with_two_labels(self.y).any())
+        return has_labels or super().has_anything_to_learn()
+
+    def _own(self, name: str, default: Any) -> Any:
+        return getattr(self.objective, name, default)
+
+
+def as_objective(objective: Any, y: np.ndarray | None = None) -> Objective:
+    """Return an objective with all members of :class:`Objective`.
+
+    Examples
+    --------
+    >>> as_objective("nothing").steepness
+    1.0
+    """
+    return objective if isinstance(objective, Objective) else OwnObjective(objective, y)
+
+
+class NoDocuments(Objective):
+    """The objective of a worker whose team has fewer queries than workers: arrays are empty.
+
+    Examples
+    --------
+    >>> NoDocuments()(np.zeros(0))
+    (0.0, array([], dtype=float64), array([], dtype=float64))
+    """
+
+    groups = QueryGroups(None, np.zeros(1, np.int64))
+
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+        """Return value, gradient and hessian."""
+        return 0.0, *self.derivatives(scores)
+
+    def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
+        """Return gradient and hessian alone."""
+        return np.zeros_like(scores), np.zeros_like(scores)
+
+    def taking(self, rows: np.ndarray, groups: QueryGroups) -> "NoDocuments":
+        """Return the objective of no rows."""
+        del rows, groups
+        return self

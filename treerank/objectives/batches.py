@@ -7,15 +7,15 @@ random, as in the DirectRanker paper, with the documents of these pairs.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.base import Objective
-from treerank.objectives.pairs import GivenPairs, Pairs
-from treerank.objectives.pairwise import PairwiseObjective
+from treerank.objectives.pairs.objective import PairwiseObjective
+from treerank.objectives.pairs.rules import GivenPairs, Pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,15 +102,15 @@ class _PairSampler:
 
     @classmethod
     def of(cls, objective):
-        rule = getattr(objective, "pairs", None)
-        if rule is None or rule.ties or rule.top or not objective.weight.is_fixed:
+        problem = objective.problem if isinstance(objective, PairwiseObjective) else None
+        if problem is None or not problem.has_listable_pairs:
             raise ValueError(
                 "batches must be 'queries' for an objective without pairs, with pairs of equal "
                 "labels, or whose pairs weigh by the ranks of whole queries; got 'pairs'."
             )
-        if isinstance(rule, GivenPairs):
-            return cls(objective, np.arange(1, len(rule.i) + 1))
-        labels = objective.labels
+        if isinstance(problem.pairs, GivenPairs):
+            return cls(objective, np.arange(1, len(problem.pairs.i) + 1))
+        labels = problem.labels
         return cls(objective, np.cumsum(labels.high - labels.low, dtype=np.int64))
 
     @property
@@ -124,17 +124,17 @@ class _PairSampler:
         new_place = np.argsort(by_query)[place]
         given = GivenPairs(new_place[:size], new_place[size:], weight, target)
         rows = rows[by_query]
-        unlisted: Any = taken(replace(self.objective, pairs=Pairs()), rows)
-        return Batch(rows, replace(unlisted, pairs=given))
+        unlisted: Any = taken(self.objective.changed(pairs=Pairs()), rows)
+        return Batch(rows, unlisted.changed(pairs=given))
 
     def _look_up(self, number):
-        rule, labels = self.objective.pairs, self.objective.labels
+        rule, labels = self.objective.problem.pairs, self.objective.problem.labels
         if isinstance(rule, GivenPairs):
             return rule.i[number], rule.j[number], rule.weight[number], rule.target[number]
         upper = np.searchsorted(self.up_to, number, side="right")
         first = labels.indptr[np.searchsorted(labels.indptr, upper, side="right") - 1]
         lower = first + labels.high[upper] - (self.up_to[upper] - number)
-        weight = self.objective.balance[upper]
+        weight = self.objective.problem.balance[upper]
         return labels.row[upper], labels.row[lower], weight, np.ones(len(number))
 
 

@@ -14,19 +14,20 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import shown
+from treerank.checks import has_methods, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain, check_gain
-from treerank.objectives.base import SummableObjective
+from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.listwise import LISTWISE
-from treerank.objectives.losses import PAIR_LOSSES, PairLoss, check_compiles
-from treerank.objectives.normalization import NORMALIZATIONS
-from treerank.objectives.pairs import GivenPairs, PairRule, Pairs, get_pairs
-from treerank.objectives.pairwise import PairwiseObjective
-from treerank.objectives.per_level import PerLevelObjective
-from treerank.objectives.pointwise import POINTWISE
-from treerank.objectives.weights import (
+from treerank.objectives.lists.losses import LISTWISE
+from treerank.objectives.lists.pointwise import POINTWISE
+from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss, check_compiles
+from treerank.objectives.pairs.normalization import NORMALIZATIONS
+from treerank.objectives.pairs.objective import PairwiseObjective
+from treerank.objectives.pairs.per_level import PerLevelObjective
+from treerank.objectives.pairs.problem import PairProblem
+from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs
+from treerank.objectives.pairs.weights import (
     PAIR_WEIGHTS,
     PairWeight,
     Weight,
@@ -72,10 +73,9 @@ class PairSettings:
                     f"{len(value.i)}."
                 )
             if not is_default:
-                reason = "has its own" if hasattr(loss, field.name) else "does not read it"
                 raise ValueError(
                     f"{field.name} must be {field.default!r} for loss={shown(loss)}, which "
-                    f"{reason}; got {shown(value)}."
+                    f"does not read it; got {shown(value)}."
                 )
 
 
@@ -98,7 +98,7 @@ def make_objective(
     query_weight: ArrayLike | None = None,
     given_pairs: ArrayLike | None = None,
     random_state: int = 0,
-) -> SummableObjective:
+) -> Objective:
     r"""Make an objective: scores in; value, gradient and hessian out, one entry per row.
 
     It serves every feature part, and plain ``lightgbm.train`` or ``xgboost.train`` as well.
@@ -112,14 +112,14 @@ def make_objective(
     qid : array-like of shape (n_documents,) or QueryGroups, default=None
         Query of each row, of any dtype and in any order; None is a single query.
     loss : str or object, default="logistic"
-        A name of ``LOSSES``; a :class:`~treerank.objectives.losses.PairLoss` or a function
+        A name of ``LOSSES``; a :class:`~treerank.objectives.pairs.losses.PairLoss` or a function
         of the margin; a loss such as ``ApproxNDCG(temperature=0.5)``; or any object with a method
         ``bind(judgments)`` that returns an objective.
     weight : str or PairWeight, default=None
-        Weight of a pair, see :mod:`treerank.objectives.weights`; None is "uniform". This and all
-        that follows up to ``per_level`` is for pair losses only; other losses refuse it.
+        Weight of a pair, see :mod:`treerank.objectives.pairs.weights`; None is "uniform". This and
+        all that follows up to ``per_level`` is for pair losses only; other losses refuse it.
     pairs : str or Pairs, default=None
-        Which pairs count, see :mod:`treerank.objectives.pairs`; None is "all".
+        Which pairs count, see :mod:`treerank.objectives.pairs.rules`; None is "all".
     sigma : float, default=1.0
         Scale of the scores: the margin is :math:`\sigma (s_i - s_j)`.
     target_margin : {"unit", "label_gap"}, default="unit"
@@ -136,7 +136,7 @@ def make_objective(
         Scale the pair weights of each query: not, to the same sum, or to a dampened one.
     per_level : bool, default=False
         One column of scores per threshold between neighboring labels, each with the pairs of
-        that threshold, see :mod:`treerank.objectives.per_level`.
+        that threshold, see :mod:`treerank.objectives.pairs.per_level`.
     sample_weight : array-like of shape (n_documents,), default=None
         Weight of each document; that of a pair is the product.
     query_weight : array-like of shape (n_documents,), default=None
@@ -166,14 +166,13 @@ def make_objective(
     return bind_loss(loss, judgments, PairSettings(weight, rule, *options))
 
 
-def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> SummableObjective:
+def bind_loss(loss: Any, judgments: Judgments, settings: PairSettings) -> Objective:
     """Make the objective of a loss over judged documents."""
     found = get_loss(loss)
     if isinstance(found, PairLoss):
         return _pairwise(found, judgments, settings)
     settings.refuse_for(loss)
-    objective: SummableObjective = found.bind(judgments)
-    return objective
+    return as_objective(found.bind(judgments), judgments.y)
 
 
 def get_loss(loss: Any) -> Any:
@@ -190,7 +189,7 @@ def get_loss(loss: Any) -> Any:
     elif isinstance(loss, PairLoss):
         check_compiles(loss.of_margin)
         return loss
-    elif hasattr(loss, "bind") and not isinstance(loss, type):
+    elif has_methods(loss, "bind"):
         return loss
     elif callable(loss) and not isinstance(loss, type):
         return PairLoss(_compiled(loss))
@@ -218,23 +217,24 @@ def _compiled(loss: Any) -> Any:
 Loss = Annotated[Any, Rule(lambda _, loss: get_loss(loss))]
 
 
-def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> SummableObjective:
+def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> Objective:
     weight = get_pair_weight("uniform" if settings.weight is None else settings.weight)
     pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
     _refuse_weightless(weight, pairs)
     largest = judgments.whole.largest_label
-    whole = PairwiseObjective(
+    problem = PairProblem(
         judgments,
         loss,
         weight,
+        judgments.whole.typical_size,
         pairs,
         WeightOptions(settings.k, check_gain(settings.gain), settings.threshold, largest),
         float(settings.sigma),
         settings.target_margin,
         float(settings.smoothing),
         settings.query_normalization,
-        judgments.whole.typical_size,
     )
+    whole = PairwiseObjective(problem)
     if not settings.per_level:
         return whole.checked()
     return PerLevelObjective.of(whole)

@@ -75,6 +75,8 @@ class Judgments:
         What there is to know of the queries of all workers.
     seed : int
         Seed of whatever is drawn at random.
+    is_weighted : bool
+        Whether a document has another weight than 1, here or in another part of the rows.
 
     Examples
     --------
@@ -91,6 +93,7 @@ class Judgments:
     whole: Whole
     seed: int = 0
     first_row: int = 0
+    is_weighted: bool = False
 
     @classmethod
     def checked(
@@ -132,19 +135,22 @@ class Judgments:
             keys,
             Whole.of_team(y, groups),
             seed,
+            is_weighted=sample_weight is not None and bool((sample_weight != 1).any()),
         )
 
     def taking(self, rows: np.ndarray, groups: QueryGroups) -> "Judgments":
         """Return the judgments of the given rows alone, whose queries are ``groups``."""
         queries = self.groups.codes[groups.first_of(rows)]
+        sample_weight = self.sample_weight[rows]
         return Judgments(
             self.y[rows],
             groups,
-            self.sample_weight[rows],
+            sample_weight,
             self.query_weight[queries],
             self.keys_of(rows),
             Whole.of(self.y[rows], groups),
             self.seed,
+            is_weighted=bool((sample_weight != 1).any()),
         )
 
     def of_queries(self, first: int, last: int) -> "Judgments":

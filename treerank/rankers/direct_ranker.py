@@ -7,7 +7,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 
 from collections.abc import Iterable
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -23,14 +23,8 @@ from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
 from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.registry import get_metric
 from treerank.metrics.relevance import Gain
-from treerank.objectives.base import (
-    Objective,
-    convex_form,
-    has_anything_to_learn,
-    steepness_of,
-)
+from treerank.objectives.base import Objective
 from treerank.objectives.factory import (
     Loss,
     Normalization,
@@ -38,14 +32,14 @@ from treerank.objectives.factory import (
     TargetMargin,
     get_loss,
 )
-from treerank.objectives.losses import PairLoss
-from treerank.objectives.pairs import PairRule
-from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
-from treerank.objectives.weights import Weight
+from treerank.objectives.pairs.losses import PairLoss
+from treerank.objectives.pairs.rules import PairRule
+from treerank.objectives.pairs.weights import Weight
+from treerank.objectives.sums.weighted import weighted_sum
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, hold_out_labels
-from treerank.rankers.labels import check_per_label, limited_sum, split_labels
+from treerank.rankers.labels import check_per_label, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
@@ -105,7 +99,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Any = None
-    label_limits: Any = None
     head_alpha: NotNegative = 10.0
     warm_start: bool = False
 
@@ -162,8 +155,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
 
     def _learn(self, data: TrainingSet, held_out: HeldOut | None, seed: int) -> None:
         objective = self._make_objective(data, seed)
-        if isinstance(objective, WeightedSum) and self.label_limits is not None:
-            objective = self._limited(objective, data, held_out, seed)
         part = self._continued(self._make_feature_part(seed))
         self.feature_part_ = self._fit_part(part, data, objective, held_out)
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
@@ -171,7 +162,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
         if held_out is not None and isinstance(held_out.metric, MetricOfLabels):
             self.evals_result_ = {"validation": held_out.metric.added_to(self.evals_result_)}
-        self.steepness_ = steepness_of(objective)
+        self.steepness_ = objective.steepness
 
     def _scores(self, X: Any) -> np.ndarray:
         return self.head_.score(self._transform(X))
@@ -237,20 +228,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             settings["pairs"] = None
         return data.objective(seed, loss=self.loss, **settings)
 
-    def _limited(self, whole, data, held_out, seed):
-        """Return the sum of several labels in which the limited ones have a floor."""
-        metric = get_metric(self.metric)
-
-        def best(name, objective, alone):
-            watched = held_out and replace(held_out, metric=held_out.metric.metrics[name])
-            part = self._fit_part(self._make_feature_part(seed), alone, objective, watched)
-            outputs = np.asarray(part.transform(alone.features)).reshape(len(alone.y), -1)
-            weight = traits_of(part).head_weight_
-            scores = (outputs if weight is None else outputs * weight).sum(axis=1)
-            return float(metric.prepared(alone.y, alone.groups)(scores))
-
-        return limited_sum(whole, data, self.label_limits, metric, best)
-
     def _make_feature_part(self, seed: int) -> Any:
         """Return a new feature part, with a seed."""
         part = make_feature_part(self.feature_part)
@@ -280,7 +257,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _head_weight(self, data: TrainingSet, objective: Objective) -> np.ndarray:
         """Return the weight of each output of the feature part in the score."""
         part = self.feature_part_
-        if not any(current_team().gather(self._can_learn(data, objective))):
+        if not any(current_team().gather(objective.has_anything_to_learn())):
             self._warn_of_nothing_to_learn()
             return np.zeros(part.n_outputs_)
         trained = traits_of(part).head_weight_
@@ -288,7 +265,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             return trained
         if part.n_outputs_ == 1:
             return np.ones(1)
-        convex = convex_form(objective, lambda: data.objective(0, loss="logistic", weight="query"))
+        convex = objective.convex() or data.objective(0, loss="logistic", weight="query")
         features = self._transform(data.features)
         return fit_head(features, convex, alpha=self.head_alpha)
 
@@ -302,15 +279,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
                 "No query has two labels, and equal scores cost least: the model is constant."
             )
 
-    def _can_learn(self, data: TrainingSet, objective: Objective) -> bool:
-        """Tell whether other scores than equal ones may cost less."""
-        if has_anything_to_learn(objective, len(data.y)):
-            return True
-        if isinstance(get_loss(self.loss), PairLoss):
-            return False
-        labels = [data.y] if data.labels is None else data.labels.values()
-        return any(bool(data.groups.with_two_labels(y).any()) for y in labels)
-
     def _transform(self, X: Any) -> np.ndarray:
         features = self.feature_part_.transform(X)
         return features.reshape(-1, 1) if features.ndim == 1 else features
@@ -318,9 +286,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
     def _labels_of(self, y: Any, given_pairs: Any = None) -> dict[str, np.ndarray] | None:
         labels = split_labels(y)
         if labels is None:
-            for name in ("label_weights", "label_limits"):
-                if getattr(self, name) is not None:
-                    raise ValueError(f"{name} must be None for a single label y.")
+            if self.label_weights is not None:
+                raise ValueError("label_weights must be None for a single label y.")
             return None
         if given_pairs is not None:
             raise ValueError("given_pairs must be None where y has several labels.")

@@ -1,20 +1,12 @@
-"""Labels: one or several labels per document, as users pass them to ``fit`` and ``score``.
+"""Labels: one or several labels per document, as users pass them to ``fit`` and ``score``."""
 
-The limit of a label is how far its quality may fall while others are raised: a share of the best
-quality, which is that of a feature part fitted to this label alone. How training keeps limits is
-in :mod:`treerank.objectives.limited_sum`.
-"""
-
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from treerank.checks import check_choice, check_number
 from treerank.inputs.columns import as_frame
-from treerank.objectives.limited_sum import Factors, Limit, LimitedSum
-from treerank.objectives.weighted_sum import WeightedSum, weighted_sum
-from treerank.rankers.training_set import TrainingSet
 
 
 def split_labels(y: Any) -> dict[str, np.ndarray] | None:
@@ -44,12 +36,10 @@ def split_labels(y: Any) -> dict[str, np.ndarray] | None:
     return {str(c): np.asarray(y)[:, c] for c in range(values.shape[1])}
 
 
-def check_per_label(
-    name: str, given: Any, labels: list[str], default: float | None
-) -> dict[str, float]:
+def check_per_label(name: str, given: Any, labels: list[str], default: float) -> dict[str, float]:
     """Return a number per label from a mapping by name or a sequence with one for each.
 
-    Labels that are not named get the default, or are left out if it is ``None``.
+    Labels that are not named get the default.
 
     Examples
     --------
@@ -64,57 +54,4 @@ def check_per_label(
     for label, value in given.items():
         check_choice(f"each label of {name}", label, labels)
         check_number(f"{name}[{label!r}]", value, at_least=0)
-    filled = {label: given.get(label, default) for label in labels}
-    return {label: float(value) for label, value in filled.items() if value is not None}
-
-
-def limited_sum(
-    whole: WeightedSum, data: TrainingSet, limits: Any, metric: Any, best: Callable[..., float]
-) -> LimitedSum:
-    """Return the sum in which the limited labels have factors that training adapts.
-
-    Parameters
-    ----------
-    whole : WeightedSum
-        One term for each label of ``data``, in this order.
-    data : TrainingSet
-        Documents with several labels.
-    limits : dict from str to float
-        Share of the best quality that each limited label may lose.
-    metric : Metric
-        Quality of scores.
-    best : callable
-        ``best(name, objective, documents)`` is the best quality of a label.
-
-    Returns
-    -------
-    LimitedSum
-    """
-    labels = list(data.labels or {})
-    shares = check_shares(limits, labels)
-    terms = dict(zip(labels, zip(whole.terms, whole.factors, strict=True), strict=True))
-    raised = [terms[name] for name in labels if name not in shares]
-    factors = Factors([terms[name][1] for name in shares])
-    kept = []
-    for name, share in shares.items():
-        alone = data.labeled(name)
-        floor = (1 - share) * best(name, terms[name][0], alone)
-        kept.append(Limit(terms[name][0], alone.y, metric, floor))
-    return LimitedSum(weighted_sum(*zip(*raised, strict=True)), tuple(kept), factors)
-
-
-def check_shares(limits: Any, labels: list[str]) -> dict[str, float]:
-    """Return the share of each limited label; refuse limits for all labels and shares from 1 on.
-
-    Examples
-    --------
-    >>> check_shares({"margin": 0.1}, ["relevance", "margin"])
-    {'margin': 0.1}
-    """
-    shares = check_per_label("label_limits", limits, labels, None)
-    if len(shares) == len(labels) or max(shares.values(), default=0.0) >= 1:
-        raise ValueError(
-            "label_limits must leave a label to raise, and be shares below 1; "
-            f"got {limits!r} for {labels}."
-        )
-    return shares
+    return {label: float(given.get(label, default)) for label in labels}

@@ -15,11 +15,10 @@ from treerank.checks import check_weight
 from treerank.inputs.canonical import ordered_queries, places_in_team
 from treerank.inputs.grouping import QueryGroups, check_constant_within
 from treerank.inputs.positions import check_positions
-from treerank.objectives.base import Objective
+from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.nothing import NoDocuments
-from treerank.objectives.pairs import GivenPairs
+from treerank.objectives.pairs.rules import GivenPairs
 from treerank.team import current_team
 
 

@@ -14,8 +14,8 @@ from treerank.feature_parts.registry import feature_part_class
 from treerank.metrics.registry import AnyMetric
 from treerank.metrics.relevance import Gain
 from treerank.objectives.factory import Loss, Normalization, TargetMargin
-from treerank.objectives.pairs import PairRule
-from treerank.objectives.weights import Weight
+from treerank.objectives.pairs.rules import PairRule
+from treerank.objectives.pairs.weights import Weight
 from treerank.parameters import Finite, NotNegative, Positive, Seed, Size
 from treerank.rankers.calibration import Calibration
 from treerank.rankers.clicked import Clicks
@@ -53,13 +53,13 @@ class TreeDirectRanker(DirectRanker):
     loss : str or object, default="logistic"
         Price of a ranking. A pair loss: "logistic", "half_squared", "half_squared_tanh",
         "squared_sigmoid", "hinge", "squared_hinge", "exponential", "fidelity", or your own
-        function of the margin, see :mod:`treerank.objectives.losses`. Or a loss without pairs:
-        "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object with a
-        method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The parameters
-        from ``weight`` to ``per_level``, except ``tau``, are for pair losses only.
+        function of the margin, see :mod:`treerank.objectives.pairs.losses`. Or a loss without
+        pairs: "listnet", "listmle", "xendcg", "approx_ndcg", "half_squared_error", or an object
+        with a method ``bind``, see :func:`~treerank.objectives.factory.make_objective`. The
+        parameters from ``weight`` to ``per_level``, except ``tau``, are for pair losses only.
     weight : str, PairWeight or None, default="auto"
         Weight of a pair: "uniform", "query", "label", "label_gap", "ndcg", "map", "mrr", "err" or
-        your own, see :mod:`treerank.objectives.weights`. "auto" is "ndcg" for pair losses and
+        your own, see :mod:`treerank.objectives.pairs.weights`. "auto" is "ndcg" for pair losses and
         None for other losses. None is "uniform".
     pairs : str, Pairs or None, default="all"
         Pairs of documents that count: "all" with different labels, "adjacent", "top_10",
@@ -92,11 +92,6 @@ class TreeDirectRanker(DirectRanker):
     label_weights : dict from str to float, sequence of float or None, default=None
         Weight of each label in the objective, in ``score`` and in early stopping, if ``y`` has
         several labels. It is 1 for labels that are not named.
-    label_limits : dict from str to float or None, default=None
-        Limits for some labels, if ``y`` has several labels: the share that the ``metric`` of a
-        label may lose, compared to a feature part fitted to this label alone, on the training
-        documents. The other labels are raised as far as the limits allow. The factors of limited
-        labels adapt in every iteration. Each limit costs one more fit.
     head_alpha : float, default=10.0
         Strength of the L2 penalty on the weight w of the head, if the feature part has several
         outputs. See :func:`treerank.feature_parts.head_fitting.fit_head`.
@@ -143,7 +138,6 @@ class TreeDirectRanker(DirectRanker):
     query_normalization: Normalization = None
     per_level: bool = False
     label_weights: Mapping[str, float] | Sequence[float] | None = None
-    label_limits: Mapping[str, float] | None = None
     metric: AnyMetric = "ndcg@10"
     head_alpha: NotNegative = 10.0
     calibration: Calibration = "eval_set"

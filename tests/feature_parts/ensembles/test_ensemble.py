@@ -181,13 +181,6 @@ def test_any_objective_fits_an_ensemble(settings):
     assert ranker.transform(X).shape == (len(X), 2)
 
 
-def test_several_labels_with_a_limit_fit_an_ensemble():
-    labels = {"clicks": Y, "price": (X[:, 2] > 0).astype(int)}
-    settings = {"label_limits": {"clicks": 0.1}, "random_state": 0}
-    ranker = TreeDirectRanker(["line", TREES], **settings).fit(X, labels, QID)
-    assert np.isfinite(ranker.predict(X)).all()
-
-
 def test_a_list_of_parts_is_an_ensemble_of_copies():
     part = make_feature_part([TREES, "line"])
     assert isinstance(part, Ensemble)

@@ -5,7 +5,7 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from treerank.baselines.neural.neural_ranker import NeuralRanker
-from treerank.objectives.listwise_objective import ListwiseLoss, ListwiseObjective, PricedQueries
+from treerank.objectives.lists.objective import ListwiseLoss, ListwiseObjective, PricedQueries
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from treerank.forests.forest import Forest
 from treerank.forests.scoring import forest_scores
 from treerank.numerics.threads import kernel_threads, threads_of
 from treerank.numerics.waiting import runtimes_in_the_way
-from treerank.objectives.base import Objective
+from treerank.objectives.base import Objective, as_objective
 from treerank.parameters import (
     Auto,
     Count,
@@ -345,7 +345,7 @@ class BoostedTrees(BaseEstimator):
 
     def _sizes_for(self, rows: Rows, objective: Objective) -> Sizes:
         """Return the sizes of the trees: those that are parameters, and else those of the rule."""
-        groups = getattr(objective, "groups", None)
+        groups = as_objective(objective).groups
         counts = np.array([len(rows), 1 if groups is None else groups.n_queries])
         n_documents, n_queries = np.sum(current_team().gather(counts), axis=0).tolist()
         params = {name: getattr(self, name, "auto") for name in Sizes._fields}

@@ -13,7 +13,7 @@ from math import frexp, inf, isfinite, ldexp
 import numpy as np
 
 from treerank.numerics.compiling import njit
-from treerank.objectives.base import Objective, name_of
+from treerank.objectives.base import Objective, as_objective
 from treerank.team import current_team
 
 #: Largest number in single precision, which engines read.
@@ -95,10 +95,11 @@ class FixedPointDerivatives:
         if largest <= self.most:
             return
         own = values[~(np.abs(values) <= self.most)]  # none if they are another worker's
+        source = as_objective(self.objective).name
         hint = " Lower learning_rate?" if self.iteration > 0 else " Lower weights?"
         raise ValueError(
             f"{name} must be finite and at most {self.most:.3g} in size; got "
-            f"{float(own[0]) if len(own) else largest!r} from {name_of(self.objective)} in "
+            f"{float(own[0]) if len(own) else largest!r} from {source} in "
             f"iteration {self.iteration}.{hint}"
         )
 

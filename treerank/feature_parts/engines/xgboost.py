@@ -19,7 +19,7 @@ from treerank.feature_parts.engines.growth_task import GrowthTask, in_reading_or
 from treerank.feature_parts.rows import Rows, stored_as
 from treerank.forests.forest import Forest
 from treerank.forests.xgboost_model import read_xgboost
-from treerank.objectives.base import name_of
+from treerank.objectives.base import as_objective
 from treerank.parameters import Auto, NotNegative, Options, Rule
 from treerank.team import current_team
 
@@ -271,7 +271,7 @@ class XGBoostTrees(BoostedTrees):
         ):
             raise ValueError(
                 f"gradient must have sums of at most {most:.3g} for XGBoost to find splits; got "
-                f"gradients of {largest:.3g} from {name_of(derivatives.objective)}."
+                f"gradients of {largest:.3g} from {as_objective(derivatives.objective).name}."
             )
 
     def _check_parameters(self, validation: Validation | None) -> None:

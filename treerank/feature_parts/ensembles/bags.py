@@ -8,7 +8,7 @@ import numpy as np
 from treerank.feature_parts.base import Validation
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.grouping import QueryGroups
-from treerank.objectives.base import Objective, convex_form, value_of
+from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 
 
@@ -29,10 +29,10 @@ class Bag:
 
     def loss_left_out(self, rows: Rows, objective: Objective) -> Validation:
         """Return the rows that are left out, with the convex form of their loss as the metric."""
-        convex = convex_form(taken(objective, self.left_out))
+        convex = as_objective(taken(objective, self.left_out)).convex_or_itself()
 
         def negative_loss(scores: np.ndarray) -> float:
-            return -value_of(convex, scores.reshape(len(scores), -1).sum(axis=1))
+            return -convex(scores.reshape(len(scores), -1).sum(axis=1))[0]
 
         return rows.take(self.left_out), negative_loss
 

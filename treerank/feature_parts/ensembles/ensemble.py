@@ -28,7 +28,7 @@ from treerank.feature_parts.ensembles.part_list import (
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.files.states import Rule, array, history, size
-from treerank.objectives.base import Objective, convex_form
+from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 from treerank.parameters import Seed, Several
 from treerank.progress import Progress, current_listener, ignore_progress, ignore_text, listening
@@ -220,7 +220,7 @@ def fit_member_weights(scores: np.ndarray, objective: Objective) -> np.ndarray:
     [True, False]
     """
     if objective.n_outputs > 1:
-        objective = convex_form(objective)
+        objective = as_objective(objective).convex_or_itself()
     weight = np.zeros(scores.shape[1])
     penalty = 0.0
     for step in range(_STEPS):

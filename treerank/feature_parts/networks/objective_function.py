@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from treerank.objectives.base import Objective
-from treerank.objectives.dense import dense_gradient, is_dense
 
 
 class ObjectiveFunction(torch.autograd.Function):
@@ -56,16 +55,12 @@ class ObjectiveFunction(torch.autograd.Function):
 def score_gradient(scores: torch.Tensor, objective: Objective, iteration: int) -> torch.Tensor:
     """Return the gradient of an objective by the scores, without its value, which costs more.
 
-    It is computed on the GPU where the scores are there and the objective allows it.
-
     Examples
     --------
     >>> from treerank.objectives import make_objective
     >>> score_gradient(torch.zeros(2), make_objective([1, 0]), 0)
     tensor([-0.5000,  0.5000])
     """
-    if scores.is_cuda and is_dense(objective):
-        return dense_gradient(scores.detach(), objective)
     given = scores.detach().cpu().double().numpy()
     gradient, _ = objective.derivatives(given, iteration=iteration)
     return torch.as_tensor(gradient).to(scores)

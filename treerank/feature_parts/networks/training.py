@@ -18,7 +18,7 @@ import torch
 from treerank.checks import check_choice
 from treerank.feature_parts.networks.objective_function import ObjectiveFunction, score_gradient
 from treerank.numerics.threads import kernel_threads
-from treerank.objectives.base import Objective, name_of
+from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import BATCHES
 
 #: Number of batches after the first from which the unit of an objective is computed.
@@ -216,7 +216,7 @@ class Trainer:
         hint = " Lower learning_rate?" if iteration > 0 else ""
         raise ValueError(
             "gradient must be finite in single precision; got an infinite one from "
-            f"{name_of(objective)} in iteration {iteration}.{hint}"
+            f"{as_objective(objective).name} in iteration {iteration}.{hint}"
         )
 
     def _set_learning_rate(self, learning_rate):

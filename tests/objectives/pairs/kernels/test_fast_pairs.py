@@ -1,0 +1,160 @@
+"""Fast pairs: what is laid out for speed must not change a sum.
+
+The exact kernel, which has tests of its own, visits all pairs of places as they are.
+"""
+
+import itertools
+import tracemalloc
+
+import numba
+import numpy as np
+import pytest
+
+from treerank.objectives import make_objective
+from treerank.objectives.pairs import objective as pairwise
+from treerank.objectives.pairs.kernels.columns import WIDTH, is_narrow, rounded_up, width_for
+from treerank.objectives.pairs.kernels.fast_pairs import pays_to_copy_top
+from treerank.objectives.pairs.rules import Pairs
+
+pytestmark = pytest.mark.slow
+
+COMPILED = not numba.config.DISABLE_JIT
+#: Every kernel takes seconds to compile; without a compiler all weights are tried.
+RANKED = ("ndcg",) if COMPILED else ("ndcg", "map", "mrr", "err")
+#: Longer than short tops by far, one longer than columns of fixed length; and a short query.
+SIZES = (70, 3, 131) if not COMPILED else (70, 3, 131, WIDTH + 5)
+
+
+def make_task(sizes, *, tied):
+    rng = np.random.default_rng(3)
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    y = rng.integers(0, 4, len(qid)).astype(float)
+    scores = rng.normal(size=len(qid))
+    return y, qid, np.round(scores, 1) if tied else scores
+
+
+def assert_fast_is_exact(objective, scores):
+    _, gradient, hessian = objective(scores)
+    scale = np.abs(gradient).max()
+    assert scale > 0
+    fast = objective.derivatives(scores)
+    np.testing.assert_allclose(fast[0], gradient, rtol=2e-5, atol=2e-6 * scale)
+    np.testing.assert_allclose(fast[1], hessian, rtol=2e-5, atol=2e-6 * scale)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("weight", RANKED)
+@pytest.mark.parametrize("sizes", [SIZES[:3], SIZES], ids=["narrow", "wide"])
+def test_meeting_only_the_documents_within_reach_misses_no_pair(sizes, weight, tied):
+    y, qid, scores = make_task(sizes, tied=tied)
+    objective = make_objective(y, qid, weight=weight, k=4)
+    whole = objective.problem.judgments.whole
+    assert pays_to_copy_top(whole.n_squared, whole.n_documents, reach=4)
+    assert_fast_is_exact(objective, scores)
+
+
+@pytest.mark.parametrize("tied", [False, True])
+@pytest.mark.parametrize("weight", ["uniform"] if COMPILED else ["uniform", "map", "err"])
+@pytest.mark.parametrize("adjacent", [False, True])
+def test_pairs_with_the_top_are_the_same_when_the_top_stands_twice(weight, tied, adjacent):
+    y, qid, scores = make_task(SIZES[:3], tied=tied)
+    pairs = Pairs(top=5, adjacent=adjacent)
+    sample_weight = np.random.default_rng(0).uniform(0, 2, len(y))
+    assert_fast_is_exact(
+        make_objective(
+            y,
+            qid,
+            weight=weight,
+            pairs=pairs,
+            sample_weight=sample_weight,
+            query_normalization="log",
+        ),
+        scores,
+    )
+
+
+def test_scores_that_all_tie_are_all_within_reach():
+    y, qid, _ = make_task(SIZES[:3], tied=False)
+    assert_fast_is_exact(make_objective(y, qid, weight="ndcg", k=2), np.zeros(len(y)))
+
+
+def test_long_queries_need_columns_of_their_own_length():
+    y, qid, scores = make_task((WIDTH + 30, 20) if COMPILED else (70, 20), tied=False)
+    assert_fast_is_exact(make_objective(y, qid, weight="ndcg"), scores)
+
+
+def test_columns_of_fixed_length_hold_what_they_must():
+    assert is_narrow(WIDTH, limited=False)
+    assert not is_narrow(WIDTH + 1, limited=False)
+    longest = next(n for n in range(WIDTH, 0, -1) if is_narrow(n, limited=True))
+    assert 2 * int(rounded_up(longest)) <= WIDTH
+    assert 2 * int(rounded_up(longest + 1)) > WIDTH
+
+
+@pytest.mark.parametrize(("sizes", "pays"), [((80, 80), True), ((79, 79), False), ((2, 81), False)])
+def test_standing_twice_pays_where_most_documents_are_in_long_queries(sizes, pays):
+    # Of 2 and 81 documents, the average one has (4 + 6561) / 83 = 79.1 in its query.
+    sizes = np.array(sizes)
+    assert pays_to_copy_top(float((sizes**2).sum()), sizes.sum(), reach=10) == pays
+
+
+BLOCKED = {
+    "smoothed": {"smoothing": 1.0},
+    "normalized": {"query_normalization": "log"},
+}
+
+
+@pytest.mark.parametrize("settings", BLOCKED.values(), ids=BLOCKED)
+def test_blocks_of_queries_change_no_bit(settings, monkeypatch):
+    y, qid, scores = make_task((70, 3, 131, 40, 9, 60), tied=False)
+    scores[:4] *= 1e4  # too wide for single precision
+    weights = np.where(qid == 5, 2.0, 1.0)  # all ones but in the last block
+    found = []
+    for size in (1_000, 60):
+        monkeypatch.setattr(pairwise, "_BLOCK", size)
+        plain = make_objective(y, qid, weight="ndcg", query_weight=1.0 + qid % 3, **settings)
+        by_query = {"query_weight": 1.0 + qid % 3}
+        weighted = make_objective(
+            y, qid, weight="ndcg", sample_weight=weights, **by_query, **settings
+        )
+        assert len(plain.blocks) == len(weighted.blocks) == (1 if size == 1_000 else 4)
+        objectives = plain, weighted
+        calls = [(each, t) for each in objectives for t in range(2)]
+        found.append([each.derivatives(scores * (1 + t), iteration=t) for each, t in calls])
+        with pytest.raises(ValueError, match=f"one entry per document, {len(y)}; got shape"):
+            plain.derivatives(scores[:-1])
+    np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.skipif(not COMPILED, reason="takes long")
+def test_working_memory_is_that_of_a_block(monkeypatch):
+    monkeypatch.setattr(pairwise, "_BLOCK", 5_000)
+    y, qid, scores = make_task((50,) * 1_000, tied=False)
+    objective = make_objective(y, qid, weight="ndcg", smoothing=1.0)
+    objective.derivatives(scores)
+    tracemalloc.start()
+    objective.derivatives(scores)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 27 * len(y)  # of which gradient and hessian are 16
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+def test_a_query_of_infinite_gains_changes_no_other():
+    # Longer than the next, which begins where it was, and its gains are infinite as float32.
+    y = np.append(np.linspace(1e38, 1e39, 30), [0.0, 1.0, 2.0])
+    scores, qid = np.linspace(0, 1, 33), np.repeat([0, 1], [30, 3])
+    both = make_objective(y, qid, weight="label_gap").derivatives(scores)
+    alone = make_objective(y[30:], weight="label_gap").derivatives(scores[30:])
+    assert not np.isfinite(both[0][:30]).all()
+    np.testing.assert_array_equal(np.array(both)[:, 30:], alone)
+
+
+@pytest.mark.parametrize("length", [1, 16, 1104, 2032, 2033, 4096, 10**6])
+def test_columns_that_change_lie_at_other_places_of_a_page_than_those_that_are_read(length):
+    width = int(width_for(length))
+    assert width >= int(rounded_up(length + 31))
+    place = 4 * width * np.arange(12) % 4096  # of the first byte of each column
+    for changing, other in itertools.product((2, 3), range(1, 12)):
+        apart = (place[changing] - place[other]) % 4096
+        assert changing == other or 320 <= apart <= 4096 - 320

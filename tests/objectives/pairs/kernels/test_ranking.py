@@ -1,0 +1,168 @@
+"""Ranking inside training: every way to sort gives the order of the scores."""
+
+import itertools
+
+import numpy as np
+import pytest
+from pair_oracle import orders
+
+from treerank.numerics.random_keys import gumbel, stream
+from treerank.objectives.pairs.kernels import ranking
+from treerank.objectives.pairs.kernels.ranking import (
+    BINS,
+    RankRule,
+    chance_in_top,
+    sort_by_score,
+    sort_queries,
+)
+
+_RNG = np.random.default_rng(0)
+KEYS = {
+    "one": np.array([3.0]),
+    "equal": np.zeros(50),
+    "few values": _RNG.integers(0, 4, 300).astype(float),
+    "bell": _RNG.normal(size=1000),
+    "an outlier, so that all others share a bin": np.append(1e9, _RNG.normal(size=2000)),
+    "both extremes of the range": np.array([1e308, -1e308, 0.0, 1.0]),
+    "backwards": np.arange(500.0),
+    "hardly apart": np.append(np.zeros(30), 5e-324),
+}
+
+
+def sorted_keys(order, key, nearly_sorted):
+    """Sort the order in place, and return the keys in that order."""
+    falling = np.empty(len(key))
+    sort_by_score(order, key, nearly_sorted, falling, *memory_of(len(key)))
+    return falling
+
+
+def memory_of(n):
+    """Return working memory for the bins of n documents."""
+    return np.empty(n, np.uint32), np.empty(BINS * n, np.uint32)
+
+
+@pytest.mark.parametrize("nearly_sorted", [True, False])
+@pytest.mark.parametrize("name", KEYS)
+def test_the_order_falls_from_any_start(name, nearly_sorted):
+    key = KEYS[name]
+    order = np.random.default_rng(1).permutation(len(key)).astype(np.int32)
+    with np.errstate(over="ignore"):  # the gap of both extremes is infinite
+        falling = sorted_keys(order, key, nearly_sorted)
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(key)))
+    np.testing.assert_array_equal(falling, key[order])
+    np.testing.assert_array_equal(falling, np.sort(key)[::-1])
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """What a sort does: "bins", and the gap of every insertion sort."""
+    done = []
+    throw, insert, by_gap = ranking._sort_by_bin, ranking._insert, ranking._insert_by_gap
+
+    def recording_throw(*arguments):
+        done.append("bins")
+        return throw(*arguments)
+
+    def recording_insert(*arguments):
+        done.append("insertion")
+        return insert(*arguments)
+
+    def recording_gap(order, falling, gap):
+        done.append(gap)
+        return by_gap(order, falling, gap)
+
+    monkeypatch.setattr(ranking, "_sort_by_bin", recording_throw)
+    monkeypatch.setattr(ranking, "_insert", recording_insert)
+    monkeypatch.setattr(ranking, "_insert_by_gap", recording_gap)
+    return done
+
+
+_EVEN = np.arange(60.0)
+_UNEVEN = np.append(1e9, _EVEN)
+
+
+@pytest.mark.parametrize(
+    ("key", "order", "nearly_sorted", "expected"),
+    [
+        (_EVEN, np.append([58, 59], np.arange(58)[::-1]), True, ["insertion"]),
+        (np.zeros(60), np.arange(60), True, ["insertion"]),
+        (_EVEN, np.arange(60), True, ["insertion", "bins", "insertion"]),
+        (_EVEN, np.arange(60), False, ["bins", "insertion"]),
+        (np.zeros(60), np.arange(60), False, ["bins", "insertion"]),
+        (_UNEVEN, np.arange(61), False, ["bins", "insertion", 40, 13, 4, 1]),
+    ],
+)
+def test_a_sort_does_no_more_than_it_must(steps, key, order, nearly_sorted, expected):
+    np.testing.assert_array_equal(sorted_keys(order, key, nearly_sorted), np.sort(key)[::-1])
+    assert steps == expected
+
+
+def test_bins_leave_to_sort_only_what_shares_one():
+    order, key = np.arange(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
+    ranking._sort_by_bin(order, key, *memory_of(5))
+    # 19 of 20 bins have a width of 4 / 19, so that 3.9 and 4.0 share the first.
+    assert order.tolist() == [1, 3, 4, 2, 0]
+
+
+def test_an_insertion_sort_moves_no_more_than_patience_allows():
+    for patience, lasts in ((3, True), (2, False)):
+        order, falling = np.arange(3), np.empty(3)
+        assert ranking._insert(order, np.array([1.0, 2.0, 3.0]), falling, patience) is lasts
+
+
+@pytest.mark.parametrize("top", [1, 2, 3, 6])
+@pytest.mark.parametrize(
+    "scores", [[4, 3, 2, 1], [3, 3, 2, 2], [5, 2, 2, 2, 2], [2, 2, 2, 1, 1, 0]]
+)
+def test_the_chance_to_be_in_the_top_is_the_share_of_orders(scores, top):
+    n = len(scores)
+    inside, tie = np.empty((2, n))
+    chance_in_top(np.arange(n), np.array(scores, dtype=float), top, inside, tie)
+    tops = [set(order[:top]) for order in orders(scores)]
+    np.testing.assert_allclose(inside, [np.mean([i in kept for kept in tops]) for i in range(n)])
+    for i, j in itertools.permutations(range(n), 2):
+        if scores[i] == scores[j]:
+            assert tie[i] == pytest.approx(np.mean([bool({i, j} & kept) for kept in tops]))
+
+
+def noisy_order(scores, names, iteration, *, smoothing=0.5, seed=0):
+    n = len(scores)
+    order, falling = np.arange(n, dtype=np.int32), np.empty(n)
+    rule = RankRule(np.ones(1), top=0, reach=1, smoothing=smoothing, seed=seed)
+    x, names = np.array(scores, dtype=float), np.array(names, dtype=int)
+    sort_queries(0, 1, x, names, np.array([0, n]), iteration, rule, order, falling)
+    return order.tolist()
+
+
+def test_scores_that_are_no_numbers_write_nowhere_else():
+    scores = np.append(np.random.default_rng(0).normal(size=100), [np.nan, np.nan])
+    assert sorted(noisy_order(scores, np.arange(102), 0)) == list(range(102))
+
+
+@pytest.mark.parametrize("gap", [0, 1e-15, 1e-10, 1e-9, 1e-7])
+def test_noise_orders_keys_that_are_close_by_what_they_are_exactly(gap):
+    names = np.arange(50)
+    noise = np.array([0.5 * gumbel(stream(0, 3), name) for name in names])
+    scores = np.random.default_rng(0).permutation(50) * gap - noise
+    order = noisy_order(scores, names, 3)
+    np.testing.assert_array_equal((scores + noise)[order], np.sort(scores + noise)[::-1])
+
+
+def test_a_query_may_be_empty():
+    assert noisy_order([], [], 0) == []
+
+
+def test_noise_draws_the_order_of_plackett_and_luce():
+    scores, smoothing, n_draws = [0.5, 0.0, -0.5], 0.7, 4000
+    first = [noisy_order(scores, [0, 1, 2], t, smoothing=smoothing)[0] for t in range(n_draws)]
+    odds = np.exp(np.array(scores) / smoothing)
+    shares = np.bincount(first, minlength=3) / n_draws
+    np.testing.assert_allclose(shares, odds / odds.sum(), atol=4 * 0.5 / np.sqrt(n_draws))
+
+
+def test_noise_goes_by_the_name_of_a_document_and_not_by_its_place():
+    scores, names = [0.0, 0.3, 0.1, 0.2, 0.0], [7, 3, 9, 4, 5]
+    shuffle = np.array([2, 0, 4, 1, 3])
+    for t in range(20):
+        order = noisy_order(np.array(scores)[shuffle], np.array(names)[shuffle], t)
+        assert shuffle[order].tolist() == noisy_order(scores, names, t)

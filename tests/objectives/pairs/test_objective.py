@@ -1,0 +1,469 @@
+"""Pairwise objectives: laws over losses, weights and pairs, and the definition written out.
+
+Kernels take seconds to compile, so compiled runs go through the tables once; without a
+compiler (NUMBA_DISABLE_JIT=1) every loss meets every weight.
+"""
+
+import itertools
+import pickle
+
+import numba
+import numpy as np
+import pytest
+from pair_oracle import METRIC_OF_WEIGHT, pairwise_sums, swap_change
+from scipy.optimize import approx_fprime
+
+from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.ndcg import NDCG
+from treerank.numerics.threads import kernel_threads
+from treerank.objectives import make_objective
+from treerank.objectives.batches import pair_batches, taken
+from treerank.objectives.pairs.losses import PAIR_LOSSES, logistic
+from treerank.objectives.pairs.objective import choose_kernel
+from treerank.objectives.pairs.rules import PAIRS, GivenPairs, Pairs, get_pairs
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS
+
+pytestmark = pytest.mark.slow
+
+COMPILED = not numba.config.DISABLE_JIT
+Y = np.array([2.0, 0, 1, 1, 0, 0, 3, 1, 0])
+QID = np.array(["a", "a", "b", "a", "a", "b", "b", "b", "c"])
+SCORES = np.array([0.3, -0.2, 0.7, 0.3, 1.1, -0.4, 0.0, 0.7, 5.0])
+QUERIES = [np.flatnonzero(QID == name) for name in "abc"]
+LABEL_WEIGHTS = {
+    "uniform": lambda i, j: 1.0,
+    "label": lambda i, j: Y[i],
+    "label_gap": lambda i, j: Y[i] - Y[j],
+}
+every_loss = pytest.mark.parametrize("loss", PAIR_LOSSES)
+every_weight = pytest.mark.parametrize("weight", PAIR_WEIGHTS)
+
+
+def assert_same(actual, expected, **tolerance):
+    for a, b in zip(actual, expected, strict=True):
+        np.testing.assert_allclose(a, b, **tolerance)
+
+
+def combinations():
+    """Each loss and each weight at least once; all of them where nothing is compiled."""
+    everything = list(itertools.product(PAIR_LOSSES, PAIR_WEIGHTS))
+    once = [(loss, "uniform") for loss in PAIR_LOSSES]
+    once += [("logistic", weight) for weight in PAIR_WEIGHTS if weight != "uniform"]
+    return once if COMPILED else everything
+
+
+every_combination = pytest.mark.parametrize(("loss", "weight"), combinations())
+
+
+@every_loss
+@pytest.mark.parametrize("weight", LABEL_WEIGHTS)
+def test_equals_the_definition_written_out(loss, weight):
+    if COMPILED and weight != "uniform" and loss != "logistic":
+        pytest.skip("compiles for seconds; run without a compiler")
+    objective = make_objective(Y, QID, loss=loss, weight=weight)
+    definition = pairwise_sums(
+        PAIR_LOSSES[loss].of_margin, LABEL_WEIGHTS[weight], Y, SCORES, QUERIES
+    )
+    assert_same(objective(SCORES), definition, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight", METRIC_OF_WEIGHT)
+def test_weights_of_metrics_equal_the_definition_written_out(weight):
+    scores = np.array([0.3, 0.3, 0.7, -0.2, 1.1, -0.4, 0.7, 0.7, 5.0])
+    of_query = {
+        row: (query.tolist(), place) for query in QUERIES for place, row in enumerate(query)
+    }
+
+    def weigh(i, j):
+        query, place = of_query[i]
+        metric, other = METRIC_OF_WEIGHT[weight], of_query[j][1]
+        return swap_change(metric, Y[query], scores[query], place, other)
+
+    definition = pairwise_sums(PAIR_LOSSES["logistic"].of_margin, weigh, Y, scores, QUERIES)
+    objective = make_objective(Y, QID, weight=weight)
+    assert_same(objective(scores), definition, rtol=1e-12, atol=1e-12)
+    assert_same(objective.derivatives(scores), definition[1:], rtol=2e-5, atol=1e-6)
+
+
+@every_combination
+def test_the_fast_derivatives_are_the_exact_ones(loss, weight):
+    objective = make_objective(Y, QID, loss=loss, weight=weight)
+    assert_same(objective.derivatives(SCORES), objective(SCORES)[1:], rtol=2e-5, atol=1e-6)
+
+
+@every_loss
+def test_the_gradient_is_the_derivative_of_the_value(loss):
+    objective = make_objective(Y, QID, loss=loss, sigma=0.7)
+    scores = SCORES + np.linspace(0, 0.3, len(Y))  # away from kinks
+    numerical = approx_fprime(scores, lambda s: objective(s)[0])
+    np.testing.assert_allclose(objective(scores)[1], numerical, rtol=1e-5, atol=1e-5)
+
+
+@every_combination
+def test_only_differences_within_a_query_matter(loss, weight):
+    objective = make_objective(Y, QID, loss=loss, weight=weight)
+    shift = np.select([QID == "a", QID == "b"], [64.0, -512.0], 0.0)  # keeps ties exact
+    exactly_representable = np.round(SCORES * 16) / 16
+    assert_same(
+        objective(exactly_representable + shift), objective(exactly_representable), rtol=1e-9
+    )
+    gradient = objective(SCORES)[1]
+    np.testing.assert_allclose([gradient[q].sum() for q in QUERIES], 0, atol=1e-12)
+
+
+@every_combination
+def test_the_order_of_rows_does_not_matter(loss, weight):
+    shuffle = np.random.default_rng(0).permutation(len(Y))
+    value, gradient, hessian = make_objective(Y, QID, loss=loss, weight=weight)(SCORES)
+    shuffled = make_objective(Y[shuffle], QID[shuffle], loss=loss, weight=weight)
+    assert_same(shuffled(SCORES[shuffle]), (value, gradient[shuffle], hessian[shuffle]), rtol=1e-12)
+
+
+@every_combination
+def test_curvature_is_never_negative_and_single_documents_feel_nothing(loss, weight):
+    _, gradient, hessian = make_objective(Y, QID, loss=loss, weight=weight)(SCORES)
+    assert (hessian >= 0).all()
+    assert gradient[8] == hessian[8] == 0
+
+
+@pytest.mark.parametrize("loss", ["logistic", "half_squared", "hinge"])
+@pytest.mark.parametrize("pairs", ["all", "adjacent", "balanced"])
+def test_weighing_a_row_twice_is_repeating_it(loss, pairs):
+    sample_weight = np.array([1.0, 2, 1, 1, 3, 1, 1, 0, 1])
+    rows = np.repeat(np.arange(len(Y)), sample_weight.astype(int))
+    weighted = make_objective(Y, QID, loss=loss, pairs=pairs, sample_weight=sample_weight)
+    repeated = make_objective(Y[rows], QID[rows], loss=loss, pairs=pairs)
+    value, gradient, hessian = repeated(SCORES[rows])
+    sums = [np.bincount(rows, d, minlength=len(Y)) for d in (gradient, hessian)]
+    assert_same(weighted(SCORES), (value, *sums), rtol=1e-10, atol=1e-10)
+    assert_same(weighted.derivatives(SCORES), sums, rtol=2e-5, atol=1e-6)
+
+
+def test_query_weights_multiply_the_query():
+    plain = make_objective(Y, QID, weight="ndcg")
+    weighted = make_objective(Y, QID, weight="ndcg", query_weight=np.where(QID == "a", 3.0, 1.0))
+    factor = np.where(QID == "a", 3.0, 1.0)
+    assert_same(weighted(SCORES)[1:], [factor * d for d in plain(SCORES)[1:]])
+
+
+@pytest.mark.parametrize("weight", ["uniform", "ndcg"])
+def test_equal_normalization_gives_each_query_the_weights_of_a_typical_one(weight):
+    # At sigma -> 0 every logistic pair has hessian 1/4 sigma^2 for each of its two documents.
+    sigma = 1e-6
+    objective = make_objective(Y, QID, weight=weight, query_normalization="equal", sigma=sigma)
+    _, hessian = objective.derivatives(SCORES)
+    totals = [hessian[q].sum() / (2 * sigma**2 / 4) for q in QUERIES]
+    np.testing.assert_allclose(totals, [len(Y) / 3, len(Y) / 3, 0], rtol=1e-5)
+
+
+def test_weight_query_is_uniform_with_every_query_the_same():
+    by_name = make_objective(Y, QID, weight="query")
+    by_option = make_objective(Y, QID, query_normalization="equal")
+    assert_same(by_name(SCORES), by_option(SCORES))
+
+
+@every_loss
+def test_closed_forms_visit_no_pair_and_miss_none(loss):
+    # A top that holds everybody changes nothing, but only the kernel over pairs knows tops.
+    for adjacent, margin in itertools.product((False, True), ("unit", "label_gap")):
+        settings = {"loss": loss, "target_margin": margin}
+        closed = make_objective(Y, QID, pairs=Pairs(adjacent=adjacent), **settings)
+        visiting = make_objective(Y, QID, pairs=Pairs(adjacent=adjacent, top=100), **settings)
+        assert_same(closed(SCORES), visiting(SCORES), rtol=1e-10, atol=1e-10)
+
+
+def test_adjacent_pairs_are_those_of_neighboring_levels():
+    objective = make_objective([0, 1, 3, 3], pairs="adjacent", loss="half_squared")
+    # Levels 0, 1, 3: 1 over 0, and both 3s over 1; margins 0, so each pulls by 1.
+    np.testing.assert_allclose(objective(np.zeros(4))[1], [1, -1 + 2, -1, -1])
+
+
+#: Levels of 3, 2 and 1 documents: 6 pairs of 1 over 0, and 2 of 3 over 1, in all 4 of each.
+RARE = np.array([0.0, 1, 0, 3, 1, 0])
+BALANCED = {(i, j): 4 / 6 for i in (1, 4) for j in (0, 2, 5)} | {(3, j): 4 / 2 for j in (1, 4)}
+
+
+@pytest.mark.parametrize(
+    ("loss", "weight"), [("half_squared", "uniform"), ("hinge", "uniform"), ("logistic", "label")]
+)
+def test_balanced_pairs_are_the_mean_of_as_many_from_every_two_neighboring_levels(loss, weight):
+    y, scores = np.append(RARE, [1.0, 0]), np.arange(8) / 10
+    qid = np.append(np.zeros(6), [1.0, 1])  # a query of one pair
+    label = y if weight == "label" else np.ones(8)
+
+    def weigh(i, j):
+        return label[i] * (BALANCED | {(6, 7): 1.0}).get((i, j), 0.0)
+
+    expected = pairwise_sums(PAIR_LOSSES[loss].of_margin, weigh, y, scores, [range(6), (6, 7)])
+    balanced = make_objective(y, qid, loss=loss, weight=weight, pairs="balanced")
+    assert_same(balanced(scores), expected, rtol=1e-12, atol=1e-14)
+    assert_same(balanced.derivatives(scores), expected[1:], rtol=2e-5, atol=1e-6)
+    assert balanced.problem.n_pairs == 9
+
+
+def test_balanced_pairs_can_be_sampled_and_drawn():
+    scores = np.arange(6) / 10
+    balanced = make_objective(RARE, pairs="balanced")
+    rule = Pairs(adjacent=True, balanced=True, sampled=2)
+    sampled = make_objective(RARE, pairs=rule)
+    mean = np.mean([sampled(scores, iteration=t)[1] for t in range(1000)], axis=0)
+    np.testing.assert_allclose(mean, balanced(scores)[1], atol=0.1)
+    batch = next(pair_batches(balanced, 6, np.random.default_rng(0)))
+    drawn = batch.objective.problem.pairs
+    pairs = zip(batch.rows[drawn.i].tolist(), batch.rows[drawn.j].tolist(), strict=True)
+    np.testing.assert_allclose(drawn.weight, [BALANCED[pair] for pair in pairs])
+
+
+def test_balanced_pairs_are_refused_where_they_cannot_be_balanced():
+    for settings in ({"adjacent": False}, {"top": 5}, {"ties": True}):
+        with pytest.raises(ValueError, match="balanced must be False unless all adjacent pairs"):
+            Pairs(**{"adjacent": True, "balanced": True} | settings)
+    with pytest.raises(ValueError, match=r"weight must be one of .* for balanced pairs"):
+        make_objective(Y, QID, weight="ndcg", pairs="balanced")
+
+
+def test_top_pairs_have_a_document_in_the_top_by_chance_if_it_ties():
+    scores = np.array([3.0, 2, 2, 1])
+    objective = make_objective([0, 1, 0, 2], pairs=Pairs(top=2), loss="half_squared")
+    # In the top 2 with chances 1, 1/2, 1/2, 0. Pairs (1,0): 1; (1,2), tied: 1, for one of
+    # the two is in; (3,0): 1; (3,1), (3,2): 1/2. Each pulls by 1 - margin.
+    pulls = {(1, 0): 2.0, (1, 2): 1.0, (3, 0): 3.0, (3, 1): 0.5 * 2, (3, 2): 0.5 * 2}
+    gradient = np.zeros(4)
+    for (i, j), pull in pulls.items():
+        gradient[[i, j]] += -pull, pull
+    np.testing.assert_allclose(objective(scores)[1], gradient)
+
+
+def test_ties_ask_for_probability_one_half():
+    objective = make_objective([1, 1], pairs="with_ties")
+    np.testing.assert_allclose(objective([0.0, 0.0])[1], [0, 0])
+    value, gradient, hessian = objective([2.0, 0.0])
+    p = 1 / (1 + np.exp(-2.0))
+    np.testing.assert_allclose(value, -(np.log(p) + np.log(1 - p)) / 2)
+    np.testing.assert_allclose(gradient, [p - 1 / 2, 1 / 2 - p])
+    np.testing.assert_allclose(hessian, [p * (1 - p)] * 2)
+
+
+def test_sampled_pairs_are_all_pairs_in_expectation():
+    rng = np.random.default_rng(0)
+    y, scores = rng.integers(0, 3, 30), rng.normal(size=30)
+    everything = make_objective(y)(scores)[1]
+    sampled = make_objective(y, pairs=Pairs(sampled=4))
+    draws = [sampled(scores, iteration=t)[1] for t in range(400)]
+    errors = np.std(draws, axis=0) / np.sqrt(400)
+    assert (np.abs(np.mean(draws, axis=0) - everything) < 4 * errors + 1e-12).all()
+    np.testing.assert_array_equal(draws[7], sampled(scores, iteration=7)[1])
+
+
+def test_given_pairs_are_taken_whatever_the_labels_say():
+    table = [[1, 0, 2.0, 0.75], [7, 2, 1.0, 1.0]]
+    objective = make_objective(Y, QID, given_pairs=table)
+    _, gradient, _ = objective(SCORES)
+    ahead, back = logistic(SCORES[1] - SCORES[0]), logistic(SCORES[0] - SCORES[1])
+    expected = np.zeros(9)
+    expected[1] = 2 * (0.75 * ahead[1] - 0.25 * back[1])
+    expected[0] = -expected[1]
+    expected[7] = logistic(SCORES[7] - SCORES[2])[1]
+    expected[2] = -expected[7]
+    np.testing.assert_allclose(gradient, expected)
+    only_b = taken(objective, objective.groups.restricted_to([1]).order)
+    np.testing.assert_allclose(only_b(SCORES[QID == "b"])[1], expected[QID == "b"])
+    assert only_b.problem.n_pairs == 1
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ([0, 1], (0, 1, 1.0, 1.0)),
+        ([3, 2, 0.5], (3, 2, 0.5, 1.0)),
+        ([1, 0, 0.0, 0.0], (1, 0, 0.0, 0.0)),
+    ],
+)
+def test_a_given_pair_has_weight_and_target_one_unless_they_are_given(row, expected):
+    given = GivenPairs.from_table([row], QueryGroups.from_qid([0, 0, 1, 1]))
+    assert (given.i[0], given.j[0], given.weight[0], given.target[0]) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "rule"),
+    [
+        ([0.5, 1], "rows must be integers"),
+        ([-1, 0], "rows must be integers"),
+        ([0, 4], "rows must be integers"),
+        ([0, 1, np.inf], "weights must be finite"),
+        ([0, 1, 1, -0.1], "targets must be in"),
+        ([0, 1, 1, np.nan], "targets must be in"),
+    ],
+)
+def test_the_first_given_pair_that_is_wrong_is_named(row, rule):
+    table = [[0, 1, 1, 1][: len(row)], row]
+    with pytest.raises(ValueError, match=rf"given_pairs: {rule}.* got \[.*\] in row 1\."):
+        GivenPairs.from_table(table, QueryGroups.from_qid([0, 0, 1, 1]))
+
+
+@pytest.mark.parametrize("n_columns", [1, 5])
+def test_given_pairs_have_two_to_four_columns(n_columns):
+    with pytest.raises(ValueError, match=rf"must have the columns.*got shape \(1, {n_columns}\)"):
+        GivenPairs.from_table(np.ones((1, n_columns)), QueryGroups.from_qid(None, 9))
+
+
+def test_given_pairs_of_some_rows_are_counted_anew():
+    table = [[3, 1, 2.0, 0.5], [6, 5, 3.0, 1.0], [1, 2, 4.0, 0.0], [3, 7, 1, 1], [7, 3, 1, 1]]
+    given = GivenPairs.from_table(table, QueryGroups.from_qid(None, 9))
+    kept = given.taking(np.array([1, 8, 2, 3]))
+    found = list(zip(kept.i, kept.j, kept.weight, kept.target, strict=True))
+    assert found == [(3, 0, 2.0, 0.5), (0, 2, 4.0, 0.0)]
+    assert len(given.taking(np.array([0])).i) == 0
+
+
+def test_policies_come_by_name_and_are_their_own():
+    assert get_pairs("top_10") == Pairs(top=10)
+    given = GivenPairs.from_table([[0, 1]], QueryGroups.from_qid(None, 2))
+    assert get_pairs(given) is given
+    for wrong in ("some", ["all"], None):
+        with pytest.raises(ValueError, match="pairs must be a Pairs or one of"):
+            get_pairs(wrong)
+    with pytest.raises(ValueError, match=r"sampled must be a whole number .*; got 0"):
+        Pairs(sampled=0)
+    with pytest.raises(ValueError, match=r"top must be a whole number of at least 1; got 2.0"):
+        Pairs(top=2.0)
+
+
+def test_label_gap_asks_for_a_margin_as_wide_as_the_gap():
+    objective = make_objective([3, 1], loss="half_squared", target_margin="label_gap")
+    value, gradient, _ = objective([0.5, 0.0])
+    np.testing.assert_allclose([value, *gradient], [1.5**2 / 2, -1.5, 1.5])
+
+
+def test_a_jitted_function_of_the_users_own_is_a_loss():
+    @numba.njit
+    def my_logistic(margin):
+        return logistic(margin)
+
+    own = make_objective(Y, QID, loss=my_logistic, weight="ndcg")
+    assert_same(own(SCORES), make_objective(Y, QID, weight="ndcg")(SCORES))
+    assert_same(own.derivatives(SCORES), own(SCORES)[1:])
+
+
+@pytest.mark.parametrize("spread", [30.0, 300.0, 3000.0])
+@pytest.mark.parametrize("loss", ["logistic", "half_squared_tanh"])
+def test_scores_in_the_hundreds_stay_exact_enough(loss, spread):
+    rng = np.random.default_rng(1)
+    y, scores = rng.integers(0, 5, 40), rng.uniform(-spread, spread, 40)
+    objective = make_objective(y, loss=loss)
+    exact = objective(scores)[1:]
+    assert_same(objective.derivatives(scores), exact, rtol=1e-4, atol=1e-5)
+    assert np.isfinite(exact).all()
+
+
+def test_noise_belongs_to_seed_iteration_and_document():
+    def gradient(seed, iteration):
+        objective = make_objective(Y, QID, weight="ndcg", smoothing=1.0, random_state=seed)
+        return objective.derivatives(SCORES, iteration=iteration)[0]
+
+    np.testing.assert_array_equal(gradient(1, 5), gradient(1, 5))
+    assert (gradient(1, 5) != gradient(1, 6)).any()
+    assert (gradient(1, 5) != gradient(2, 5)).any()
+
+
+def test_what_was_asked_before_changes_nothing():
+    objective = make_objective(Y, QID, weight="ndcg")
+    first = objective.derivatives(SCORES)
+    objective.derivatives(-SCORES)
+    assert_same(objective.derivatives(SCORES), first, rtol=0)
+
+
+@every_combination
+def test_mini_batches_add_up(loss, weight):
+    objective = make_objective(Y, QID, loss=loss, weight=weight)
+    gradient = np.zeros(len(Y))
+    for q in range(3):
+        rows = objective.groups.restricted_to([q]).order
+        gradient[rows] = taken(objective, rows)(SCORES[rows])[1]
+    np.testing.assert_allclose(gradient, objective(SCORES)[1], atol=1e-12)
+
+
+@every_weight
+def test_survives_pickling(weight):
+    objective = make_objective(Y, QID, weight=weight)
+    assert_same(pickle.loads(pickle.dumps(objective))(SCORES), objective(SCORES), rtol=0)
+
+
+@pytest.mark.skipif(not COMPILED, reason="threads are numba's")
+@pytest.mark.parametrize("loss", ["logistic", "half_squared", "hinge"])
+def test_bits_do_not_depend_on_the_number_of_threads(loss):
+    rng = np.random.default_rng(2)
+    y, qid, scores = rng.integers(0, 4, 900), rng.integers(0, 30, 900), rng.normal(size=900)
+    weight = "ndcg" if loss == "logistic" else "uniform"
+    objective = make_objective(y, qid, loss=loss, weight=weight)
+    results = []
+    for threads in 1, 2:
+        with kernel_threads(threads, few_documents=0):
+            results.append([*objective(scores), *objective.derivatives(scores)])
+    assert_same(*results, rtol=0)
+
+
+@pytest.mark.skipif(not COMPILED, reason="slow without a compiler")
+def test_lambda_gradients_climb_the_metric():
+    rng = np.random.default_rng(3)
+    y, qid = rng.integers(0, 4, 2000), np.repeat(np.arange(50), 40)
+    scores = rng.normal(size=2000)
+    for weight in "ndcg", "map", "mrr", "err":
+        gradient, _ = make_objective(y, qid, weight=weight).derivatives(scores)
+        step = 0.3 * gradient / np.abs(gradient).mean()
+        assert NDCG(k=10)(y, scores - step, qid) > NDCG(k=10)(y, scores, qid) + 0.03
+
+
+@pytest.mark.parametrize("policy", PAIRS)
+def test_every_named_policy_makes_an_objective(policy):
+    assert np.isfinite(make_objective(Y, QID, pairs=policy)(SCORES)[1]).all()
+
+
+@pytest.mark.parametrize("weight", ["label_gap", "ndcg"])
+@pytest.mark.parametrize("pairs", ["adjacent", "top_10", Pairs(sampled=2)])
+@pytest.mark.parametrize("loss", ["logistic", "half_squared_tanh"])
+def test_the_convex_form_is_convex_along_every_line(loss, weight, pairs):
+    objective = make_objective(Y, QID, loss=loss, weight=weight, pairs=pairs).convex()
+    direction = np.random.default_rng(0).normal(size=len(Y))
+    slopes = [objective(t * direction, iteration=5)[1] @ direction for t in np.linspace(-3, 3, 25)]
+    assert (np.diff(slopes) > 0).all()
+
+
+def test_the_convex_form_keeps_weights_and_pairs_that_never_change():
+    convex = make_objective(Y, QID, weight="label", pairs=Pairs(adjacent=True)).convex()
+    assert convex.problem.weight is PAIR_WEIGHTS["label"]
+    assert convex.problem.pairs == get_pairs("adjacent")
+    convex = make_objective(Y, QID, weight="ndcg", pairs="top_10").convex()
+    assert (convex.problem.weight, convex.problem.pairs) == (PAIR_WEIGHTS["query"], Pairs())
+
+
+def test_labels_are_refused_at_once_but_sorted_only_when_derivatives_are_asked_for():
+    with pytest.raises(ValueError, match="y must not be negative"):
+        make_objective([1, -1], weight="label")
+    objective = make_objective(Y, QID, weight="ndcg")
+    assert "labels" not in objective.__dict__
+    objective.derivatives(SCORES)
+    assert "labels" in objective.__dict__
+
+
+@pytest.mark.parametrize(
+    ("settings", "of_derivatives", "of_value"),
+    [
+        ({"pairs": Pairs(sampled=2)}, "listed_pairs", "listed_pairs"),
+        ({"given_pairs": [[0, 1]], "loss": "hinge"}, "listed_pairs", "listed_pairs"),
+        ({"pairs": "with_ties", "loss": "exponential"}, "exact_pairs", "exact_pairs"),
+        ({"pairs": "with_ties"}, "exact_pairs", "exact_pairs"),
+        ({"loss": "fidelity", "weight": "map"}, "fast_pairs", "exact_pairs"),
+        ({"pairs": "top_10", "weight": "ndcg"}, "fast_pairs", "exact_pairs"),
+        ({"loss": "half_squared", "weight": "label"}, "level_sums", "level_sums"),
+        ({"loss": "exponential", "pairs": "balanced"}, "level_sums", "level_sums"),
+        ({"loss": "squared_hinge", "pairs": "adjacent"}, "hinges", "hinges"),
+        ({"loss": "hinge", "weight": "ndcg"}, "exact_pairs", "exact_pairs"),
+        ({"loss": "exponential", "pairs": "top_10"}, "exact_pairs", "exact_pairs"),
+    ],
+)
+def test_the_kernel_is_that_of_the_table(settings, of_derivatives, of_value):
+    problem = make_objective([2, 1, 0], **settings).problem
+    for with_value, name in ((False, of_derivatives), (True, of_value)):
+        kernel = choose_kernel(problem, with_value=with_value)
+        assert kernel.__name__.rpartition(".")[2] == name

@@ -1,0 +1,112 @@
+"""The worth of ranks: what a swap changes, ties broken in every way and averaged."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pair_oracle import METRIC_OF_WEIGHT, expected_reciprocal_rank, swap_change
+
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives.pairs.kernels.ranking import RankRule, Ranks, sort_queries, value_kernel
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS, WeightOptions
+
+documents = st.lists(
+    st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=2, max_size=6
+).filter(lambda pairs: len({label for label, _ in pairs}) > 1)
+
+
+def weights_of_pairs(name, labels, scores, k):
+    """Weight of every pair (i, j) of one query under the named weight."""
+    y = np.array(labels, dtype=float)
+    order = np.argsort(y, kind="stable")
+    groups = QueryGroups.from_qid(None, len(y))
+    weight, options = PAIR_WEIGHTS[name], WeightOptions(k, largest_label=max(labels))
+    gain = np.asarray(weight.gains(y[order], groups, options), dtype=float)
+    x = np.array(scores, dtype=float)[order]
+    ranks = Ranks(np.arange(len(y), dtype=np.int32), np.zeros(1, np.int32), *np.zeros((6, len(y))))
+    discounts = options.discounts(weight.discount, groups.sizes.max())
+    rule = RankRule(discounts, top=0, reach=len(discounts), smoothing=0.0, seed=0)
+    kernel, falling = value_kernel(weight.values, False, False, False), np.empty(len(y))
+    sort_queries(0, 1, x, order, groups.indptr, 0, rule, ranks.order, falling)
+    kernel(0, 1, falling, gain, groups.indptr, rule, ranks, ranks.near)
+    found = {}
+    for a, i in enumerate(order):
+        for b, j in enumerate(order):
+            if y[i] > y[j]:
+                ups = ranks.above[a], ranks.above[b], ranks.below[a], ranks.below[b]
+                found[i, j] = weight.of_pair(gain[a], gain[b], *ups, ranks.within[a], x[a] == x[b])
+    return found
+
+
+@pytest.mark.parametrize("name", METRIC_OF_WEIGHT)
+@pytest.mark.parametrize("k", [None, 2])
+@settings(max_examples=60)
+@given(documents=documents)
+def test_a_weight_is_the_expected_change_of_its_metric(name, k, documents):
+    labels, scores = zip(*documents, strict=True)
+    for (i, j), weight in weights_of_pairs(name, labels, scores, k).items():
+        expected = swap_change(METRIC_OF_WEIGHT[name], labels, scores, i, j, k)
+        np.testing.assert_allclose(weight, expected, atol=1e-12)
+
+
+def standings(largest):
+    """Every way in which so many documents, relevant or not, can stand, ties and all, once."""
+    for n in range(2, largest + 1):
+        ways = itertools.product((0, 1), repeat=2 * n - 1)
+        for labels, falls in ((way[:n], way[n:]) for way in ways):
+            scores = [-place for place in itertools.accumulate(falls, initial=0)]
+            documents = list(zip(scores, labels, strict=True))
+            if documents == sorted(documents, reverse=True) and 0 < sum(labels) < n:
+                yield labels, scores
+
+
+@pytest.mark.parametrize("name", METRIC_OF_WEIGHT)
+@pytest.mark.parametrize("k", [None, 2])
+def test_a_weight_is_right_however_few_documents_stand(name, k):
+    for labels, scores in standings(4):
+        for (i, j), weight in weights_of_pairs(name, labels, scores, k).items():
+            expected = swap_change(METRIC_OF_WEIGHT[name], labels, scores, i, j, k)
+            assert weight == pytest.approx(expected, abs=1e-12), (labels, scores, i, j)
+
+
+def err_change_of_mean_stops(labels, scores, i, j, k):
+    """Change of ERR were every document of a tied block as good as the block's mean."""
+    gains = (2.0 ** np.array(labels) - 1) / 2.0 ** max(labels)
+    reach, gained, worth = 1.0, 0.0, []
+    for rank, score in enumerate(sorted(scores, reverse=True)):
+        stop = np.mean([gain for gain, own in zip(gains, scores, strict=True) if own == score])
+        discount = 1 / (rank + 1) if rank < (k or len(labels)) else 0.0
+        worth.append(reach * discount + gained)
+        gained, reach = gained + reach * stop * discount, reach * (1 - stop)
+    falling = sorted(scores, reverse=True)
+    places = [[r for r, score in enumerate(falling) if score == scores[t]] for t in (i, j)]
+    gaps = [abs(worth[r] - worth[s]) for r, s in itertools.product(*places) if r != s]
+    upper = i if scores[i] >= scores[j] else j
+    return (gains[i] - gains[j]) * np.mean(gaps) / (1 - gains[upper])
+
+
+@pytest.mark.parametrize("k", [None, 2])
+@settings(max_examples=60)
+@given(documents=documents)
+def test_tied_documents_stand_for_the_mean_of_their_block_in_err(k, documents):
+    labels, scores = zip(*documents, strict=True)
+    for (i, j), weight in weights_of_pairs("err", labels, scores, k).items():
+        expected = err_change_of_mean_stops(labels, scores, i, j, k)
+        np.testing.assert_allclose(weight, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("k", [None, 2])
+@settings(max_examples=60)
+@given(documents=documents)
+def test_the_err_weight_is_the_change_of_err_when_no_scores_tie(k, documents):
+    labels = [label for label, _ in documents]
+    scores = list(np.random.default_rng(len(labels)).permutation(len(labels)))
+    top_gain = 2.0 ** max(labels) - 1
+
+    def err(labels, k):
+        return expected_reciprocal_rank(labels, k, top_gain)
+
+    for (i, j), weight in weights_of_pairs("err", labels, scores, k).items():
+        np.testing.assert_allclose(weight, swap_change(err, labels, scores, i, j, k), atol=1e-12)

@@ -1,0 +1,265 @@
+"""A weighted sum of objectives is an objective, and everything that trains by one takes it."""
+
+import pickle
+from dataclasses import dataclass
+
+import lightgbm
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.networks.mlp import MLP
+from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives import make_objective
+from treerank.objectives.batches import taken
+from treerank.objectives.factory import LOSSES
+from treerank.objectives.sums.weighted import WeightedSum, weighted_sum
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(90, 3))
+QID = rng.permutation(np.repeat(np.arange(6), 15))
+RELEVANCE = np.digitize(X[:, 0] + 0.3 * rng.normal(size=90), [-0.5, 0.5, 1.2])
+MARGIN = np.digitize(X[:, 1] - 0.5 * X[:, 0], [-0.5, 0.5, 1.2])
+SCORES = rng.normal(size=90)
+
+OTHER = make_objective(MARGIN, QID, weight="query")
+TERMS = {
+    **{loss: make_objective(RELEVANCE, QID, loss=loss) for loss in LOSSES},
+    "ranks": make_objective(RELEVANCE, QID, weight="ndcg", smoothing=1.0, random_state=3),
+    "drawn": make_objective(RELEVANCE, QID, pairs="top_10", sigma=2.0, sample_weight=X[:, 2] ** 2),
+    "sum": 0.5 * make_objective(RELEVANCE, QID) + 2 * make_objective(MARGIN, QID, loss="listnet"),
+}
+every_term = pytest.mark.parametrize("term", TERMS.values(), ids=TERMS)
+factors = st.floats(1e-30, 1e3) | st.just(0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class TowardZero:
+    """An objective of the user's own, without ``+``: half the squares of all scores."""
+
+    groups: QueryGroups
+    n_outputs: int = 1
+
+    def __call__(self, scores, *, iteration=0):
+        return float(scores @ scores / 2), *self.derivatives(scores)
+
+    def derivatives(self, scores, *, iteration=0):
+        return np.array(scores), np.ones(len(scores))
+
+    def taking(self, rows, groups):
+        return TowardZero(groups)
+
+
+def assert_same_bits(actual, expected):
+    for one, other in zip(actual, expected, strict=True):
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+def plain_sum(parts, weights):
+    return [
+        sum(w * np.asarray(part) for w, part in zip(weights, column, strict=True))
+        for column in zip(*parts, strict=True)
+    ]
+
+
+def assert_is_weighted_sum(total, terms, weights, scores):
+    for iteration in (0, 4):
+        values = [term(scores, iteration=iteration) for term in terms]
+        for got, want in zip(
+            total(scores, iteration=iteration), plain_sum(values, weights), strict=True
+        ):
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-200)
+        slopes = [term.derivatives(scores, iteration=iteration) for term in terms]
+        for got, want in zip(
+            total.derivatives(scores, iteration=iteration), plain_sum(slopes, weights), strict=True
+        ):
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-200)
+
+
+@every_term
+@settings(max_examples=15)
+@given(factors, factors)
+def test_value_and_derivatives_are_the_weighted_sums_of_the_terms(term, a, b):
+    assert_is_weighted_sum(a * term + b * OTHER, [term, OTHER], [a, b], SCORES)
+
+
+def test_values_worked_by_hand():
+    upward, downward = make_objective([1, 0]), make_objective([0, 1])
+    value, gradient, hessian = (3 * upward + 1 * downward)([0.0, 0.0])
+    assert value == pytest.approx(4 * np.log(2))
+    np.testing.assert_allclose(gradient, [-1, 1])
+    np.testing.assert_allclose(hessian, [1, 1])
+
+
+def test_columns_of_per_level_objectives_add_up():
+    terms = [make_objective(y, QID, per_level=True) for y in (RELEVANCE, MARGIN)]
+    total, scores = 0.25 * terms[0] + 4 * terms[1], rng.normal(size=(90, 3))
+    assert total.n_outputs == 3
+    assert_is_weighted_sum(total, terms, [0.25, 4], scores)
+
+
+@pytest.mark.parametrize("term", [TERMS[name] for name in ("fidelity", "listmle", "sum")])
+def test_the_gradient_of_a_sum_is_the_slope_of_its_value(term):
+    total, step = 0.7 * term + 0.3 * OTHER, 1e-6
+    gradient = total(SCORES)[1]
+    for row in (0, 17, 89):
+        moved = np.zeros(90)
+        moved[row] = step
+        slope = (total(SCORES + moved)[0] - total(SCORES - moved)[0]) / (2 * step)
+        np.testing.assert_allclose(gradient[row], slope, atol=1e-6)
+
+
+@every_term
+def test_one_times_an_objective_has_its_bits(term):
+    for iteration in (0, 3):
+        assert_same_bits(
+            (1.0 * term)(SCORES, iteration=iteration), term(SCORES, iteration=iteration)
+        )
+        assert_same_bits(
+            (term * 1).derivatives(SCORES, iteration=iteration),
+            term.derivatives(SCORES, iteration=iteration),
+        )
+
+
+def test_a_term_of_factor_zero_changes_no_bit():
+    alone = TERMS["ranks"]
+    assert_same_bits((1 * alone + 0 * OTHER).derivatives(SCORES), alone.derivatives(SCORES))
+
+
+def test_sums_of_sums_are_flat_and_their_factors_multiply():
+    a, b, c = TERMS["logistic"], TERMS["listnet"], OTHER
+    total = 2 * (0.5 * a + b * 3) + np.float64(0.25) * (weighted_sum([c, a]) * 4)
+    assert total.terms == (a, b, c, a)
+    assert total.factors == (1.0, 6.0, 1.0, 1.0)
+    assert (a + b).factors == (1.0, 1.0)
+    assert not any(isinstance(term, WeightedSum) for term in total.terms)
+
+
+@pytest.mark.parametrize("rows", [np.flatnonzero(QID == 2), np.flatnonzero(QID < 3)[::2]])
+def test_a_sum_over_some_rows_is_the_sum_of_the_terms_over_these_rows(rows):
+    rows = rows[np.argsort(QID[rows], kind="stable")]
+    terms = [TERMS["ranks"], TERMS["listnet"], OTHER]
+    total = taken(weighted_sum(terms, [1, 2, 3]), rows)
+    np.testing.assert_array_equal(total.groups.sizes, np.bincount(QID[rows])[np.unique(QID[rows])])
+    assert_is_weighted_sum(total, [taken(t, rows) for t in terms], [1, 2, 3], SCORES[rows])
+
+
+def test_a_sum_over_all_rows_is_that_over_its_parts():
+    total = 0.7 * make_objective(RELEVANCE, QID) + 0.3 * TERMS["listmle"]
+    whole = total(SCORES)
+    parts = [np.flatnonzero(np.isin(QID, some)) for some in ([0, 3], [1, 2, 4, 5])]
+    gradient, value = np.empty(90), 0.0
+    for rows in (part[np.argsort(QID[part], kind="stable")] for part in parts):
+        part_value, gradient[rows], _ = taken(total, rows)(SCORES[rows])
+        value += part_value
+    assert value == pytest.approx(whole[0])
+    np.testing.assert_allclose(gradient, whole[1])
+
+
+def test_the_convex_form_is_the_sum_of_the_convex_forms():
+    terms = [TERMS["hinge"], TERMS["ranks"]]
+    total = weighted_sum(terms, [2, 3]).convex()
+    assert_is_weighted_sum(total, [term.convex() for term in terms], [2, 3], SCORES)
+
+
+def test_the_steepness_is_that_of_the_terms_if_they_agree():
+    steep = [make_objective(y, QID, sigma=2.0) for y in (RELEVANCE, MARGIN)]
+    assert (0.3 * steep[0] + steep[1]).steepness == 2.0
+    assert (1 * steep[0] + 0 * OTHER).steepness == 2.0
+    assert (steep[0] + OTHER).steepness == 1.0
+    assert (1 * TERMS["listnet"]).steepness == 1.0
+
+
+@every_term
+def test_a_sum_survives_pickling(term):
+    total = 0.7 * term + 0.3 * OTHER
+    again = pickle.loads(pickle.dumps(total))
+    assert_same_bits(again(SCORES, iteration=2), total(SCORES, iteration=2))
+
+
+def test_an_objective_of_the_users_own_is_added_without_a_plus():
+    own = TowardZero(OTHER.groups)
+    total = weighted_sum([own, OTHER], [0.1, 1])
+    assert_is_weighted_sum(total, [own, OTHER], [0.1, 1], SCORES)
+    assert (OTHER + own).terms == (OTHER, own)
+    rows = np.flatnonzero(QID == 1)
+    assert_is_weighted_sum(
+        taken(total, rows), [taken(own, rows), taken(OTHER, rows)], [0.1, 1], SCORES[rows]
+    )
+
+
+SMALL_PARTS = {
+    "lightgbm": {"n_estimators": 4, "min_child_samples": 5, "n_jobs": 1},
+    "xgboost": {"n_estimators": 4, "n_jobs": 1},
+    "histogram": {"n_estimators": 4, "min_child_samples": 5},
+    "streaming": {"n_estimators": 4, "min_child_samples": 5},
+    "line": {},
+    "ensemble": {"parts": ("line", LightGBMTrees(n_estimators=4, n_jobs=1)), "n_bags": 2},
+    "chain": {"parts": ("line", LightGBMTrees(n_estimators=4, n_jobs=1))},
+    "mlp": {"hidden": (4,), "n_epochs": 2, "batch_size": 32},
+    "linear": {"n_epochs": 2, "batch_size": 32},
+    "polynomial": {"n_epochs": 2, "batch_size": 32},
+    "soft_trees": {"n_estimators": 4, "n_epochs": 2, "batch_size": 32},
+}
+
+
+def outputs(name, objective):
+    part = feature_part_class(name)(**SMALL_PARTS[name])
+    if "random_state" in part.get_params():
+        part.set_params(random_state=0)
+    return np.asarray(part.fit(X, objective).transform(X))
+
+
+@pytest.mark.parametrize("name", FEATURE_PARTS)
+def test_every_feature_part_is_trained_by_a_sum(name):
+    alone = make_objective(RELEVANCE, QID, weight="query")
+    whole, halves = outputs(name, alone), outputs(name, 0.5 * alone + 0.5 * alone)
+    assert np.ptp(whole) > 0
+    np.testing.assert_allclose(halves, whole, rtol=1e-5, atol=1e-6)
+    assert not np.allclose(outputs(name, 0.5 * alone + 0.5 * OTHER), whole, atol=1e-4)
+
+
+def test_a_sum_trains_plain_lightgbm():
+    total = 0.5 * make_objective(RELEVANCE, QID) + 0.5 * make_objective(MARGIN, QID)
+    settings = {"num_leaves": 4, "verbose": -1, "num_threads": 1}
+    data = lightgbm.Dataset(X)
+    fobj = {"objective": lambda scores, _: total.derivatives(scores)}
+    booster = lightgbm.train(settings | fobj, data, num_boost_round=10)
+    assert total(booster.predict(X))[0] < 0.9 * total(np.zeros(90))[0]
+
+
+def test_batches_of_pairs_are_refused_for_a_sum():
+    with pytest.raises(ValueError, match=r"batches must be 'queries' .*got 'pairs'"):
+        MLP((4,), batches="pairs", n_epochs=1).fit(X, OTHER + OTHER)
+
+
+@pytest.mark.parametrize("factor", [-1, -1e-9, np.nan, np.inf, "2", None, True])
+def test_factors_are_finite_and_not_negative(factor):
+    with pytest.raises(ValueError, match="factor must be a finite number of at least 0; got"):
+        weighted_sum([OTHER, OTHER], [1, factor])
+    with pytest.raises(ValueError, match="factor must be a finite number of at least 0; got"):
+        OTHER * factor
+
+
+@pytest.mark.parametrize(
+    ("objectives", "weights", "message"),
+    [
+        ([], None, "objectives must be one or more, with a factor each; got 0 and 0 factors"),
+        ([OTHER], [1, 2], "objectives must be one or more, .* got 1 and 2 factors"),
+        ([OTHER, make_objective([1, 0])], None, "must be over the same documents and queries"),
+        ([OTHER, make_objective(MARGIN)], None, "must be over the same documents and queries"),
+        (
+            [OTHER, make_objective(MARGIN, QID, per_level=True)],
+            None,
+            "must have equally many outputs to be added; got 1 and 3",
+        ),
+    ],
+)
+def test_only_objectives_over_the_same_scores_can_be_added(objectives, weights, message):
+    with pytest.raises(ValueError, match=message):
+        weighted_sum(objectives, weights)

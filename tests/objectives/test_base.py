@@ -1,0 +1,90 @@
+"""An objective of the user's own gets what it does not say by default, and only that."""
+
+import numpy as np
+import pytest
+
+from treerank.inputs.grouping import QueryGroups
+from treerank.objectives import make_objective
+from treerank.objectives.base import NoDocuments, as_objective
+
+Y, QID = np.array([1.0, 0.0, 2.0, 2.0]), [0, 0, 1, 1]
+
+
+class Flat:
+    """An objective with the members that it must have, and no slope at equal scores."""
+
+    n_outputs = 1
+
+    def __init__(self, groups):
+        self.groups = groups
+
+    def __call__(self, scores, *, iteration=0):
+        return float((scores**4).sum()), *self.derivatives(scores)
+
+    def derivatives(self, scores, *, iteration=0):
+        return 4 * scores**3, 12 * scores**2
+
+    def taking(self, rows, groups):
+        return Flat(groups)
+
+
+class Told(Flat):
+    """An objective that says all of itself."""
+
+    name, steepness = "told", 2.0
+
+    def convex(self):
+        return Flat(self.groups)
+
+    def has_anything_to_learn(self):
+        return True
+
+
+class FlatLoss:
+    def bind(self, judgments):
+        return Flat(judgments.groups)
+
+
+GROUPS = QueryGroups.from_qid(QID)
+
+
+def test_an_objective_that_says_nothing_has_the_defaults():
+    objective = as_objective(Flat(GROUPS))
+    assert (objective.name, objective.steepness, objective.n_outputs) == ("Flat", 1.0, 1)
+    assert objective.convex() is None
+    assert objective.convex_or_itself() is objective
+    assert not objective.has_anything_to_learn()
+    assert objective(np.ones(4))[0] == 4
+
+
+def test_what_an_objective_says_of_itself_counts():
+    objective = as_objective(Told(GROUPS))
+    assert (objective.name, objective.steepness) == ("told", 2.0)
+    assert objective.convex_or_itself().name == "Flat"
+    assert objective.has_anything_to_learn()
+
+
+@pytest.mark.parametrize(("y", "expected"), [(Y, True), (np.zeros(4), False)])
+def test_where_a_query_has_two_labels_there_is_something_to_learn(y, expected):
+    objective = make_objective(y, QID, loss=FlatLoss())
+    assert objective.has_anything_to_learn() == expected
+    assert (2.0 * objective).has_anything_to_learn() == expected
+    second = QueryGroups(None, np.array([0, 2]))
+    assert not objective.taking(np.array([2, 3]), second).has_anything_to_learn()
+
+
+def test_objectives_are_wrapped_once():
+    own, ours = as_objective(Flat(GROUPS)), make_objective(Y, QID)
+    assert as_objective(own) is own
+    assert as_objective(ours) is ours
+
+
+def test_an_objective_of_ones_own_can_be_added_to_ours():
+    total = as_objective(Flat(GROUPS)) + make_objective(Y, QID)
+    assert total.name == "Flat + logistic"
+    assert total(np.ones(4))[0] == 4 + make_objective(Y, QID)(np.ones(4))[0]
+
+
+def test_without_documents_there_is_nothing_to_learn():
+    assert not NoDocuments().has_anything_to_learn()
+    assert NoDocuments().convex() is None

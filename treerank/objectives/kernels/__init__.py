@@ -1,1 +1,0 @@
-"""Kernels of the objectives: compiled sums over the pairs or documents of each query."""

@@ -1,0 +1,1 @@
+"""Losses of whole queries and of single documents, as objectives."""

@@ -1,0 +1,173 @@
+"""Listwise objectives: the price of the scores of a whole query at once, query by query.
+
+A listwise loss is a small frozen dataclass of its own settings. ``loss.bind(judgments)`` makes the
+objective of judged documents. To add a loss, derive from :class:`ListwiseLoss`, write
+``over_queries`` and list it where its kind is listed.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from treerank.checks import check_column
+from treerank.inputs.grouping import QueryGroups
+from treerank.numerics.threads import threads_for
+from treerank.objectives.base import Derivatives, Objective, Priced
+from treerank.objectives.judgments import Judgments
+from treerank.objectives.pairs.losses import PAIR_LOSSES
+from treerank.objectives.pairs.objective import PairwiseObjective
+from treerank.objectives.pairs.problem import PairProblem
+from treerank.objectives.pairs.weights import PAIR_WEIGHTS
+from treerank.parameters import check_parameters
+
+#: Values of the queries or documents, gradients and hessians of the documents.
+PricedQueries = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class ListwiseLoss(ABC):
+    """A price of the scores of a whole query, without documents yet.
+
+    Attributes
+    ----------
+    approximate_hessian : bool
+        Whether the hessian is a bound instead of the exact diagonal.
+    head_weight : str
+        Weight of the pairs to which a head over several outputs is fitted.
+    """
+
+    approximate_hessian: ClassVar[bool] = False
+    head_weight: ClassVar[str] = "query"
+
+    def __post_init__(self) -> None:
+        """Check the settings."""
+        check_parameters(self)
+
+    def bind(self, judgments: Judgments) -> "ListwiseObjective":
+        """Return the objective of judged documents; refuse labels that have no meaning here."""
+        self.check_labels(judgments.y)
+        return ListwiseObjective(self, judgments)
+
+    def check_labels(self, y: np.ndarray) -> None:
+        """Refuse labels that have no meaning to the loss; by default none is refused."""
+        del y
+
+    def order(self, judgments: Judgments) -> np.ndarray:
+        """Return the rows in the order that ``over_queries`` wants, usually sorted by query."""
+        return judgments.groups.order
+
+    def prepared(self, lists: "ListwiseObjective") -> Any:
+        """Return what depends on the labels alone and is worth keeping."""
+        return None
+
+    @abstractmethod
+    def over_queries(
+        self, lists: "ListwiseObjective", scores: np.ndarray, iteration: int
+    ) -> PricedQueries:
+        """Return values, one per query or per document, and gradients and hessians per document.
+
+        ``scores`` and all columns of ``lists`` are in the order of :meth:`order`.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ListwiseObjective(Objective):
+    """A listwise loss of judged documents.
+
+    A document weight multiplies the document's term, a query weight all terms of the query.
+
+    Attributes
+    ----------
+    loss : ListwiseLoss
+        Price of the scores of a query.
+    judgments : Judgments
+        Labels, queries and weights of the documents.
+    """
+
+    loss: ListwiseLoss
+    judgments: Judgments
+
+    def __call__(self, scores: np.ndarray, *, iteration: int = 0) -> Priced:
+        """Return value, gradient and hessian."""
+        return self._priced(check_column("scores", scores, len(self.judgments.y)), iteration)
+
+    def derivatives(self, scores: np.ndarray, *, iteration: int = 0) -> Derivatives:
+        """Return gradient and hessian."""
+        return self._priced(np.asarray(scores, dtype=np.float64), iteration)[1:]
+
+    def _priced(self, scores: np.ndarray, iteration: int) -> Priced:
+        scores = scores[self.rows]
+        with threads_for(len(scores)):
+            values, *derivatives = self.loss.over_queries(self, scores, iteration)
+        gradient, hessian = (self._by_row(part) for part in derivatives)
+        # Summed here: a sum inside a parallel kernel depends on the number of threads.
+        return float(values.sum()), gradient, hessian
+
+    def taking(self, rows: np.ndarray, groups: QueryGroups) -> "ListwiseObjective":
+        """Return the objective of the given rows alone, whose queries are ``groups``."""
+        return replace(self, judgments=self.judgments.taking(rows, groups))
+
+    def convex(self) -> PairwiseObjective:
+        """Return the logistic loss of all pairs of the same documents."""
+        weight = PAIR_WEIGHTS[self.loss.head_weight]
+        logistic, size = PAIR_LOSSES["logistic"], self.judgments.whole.typical_size
+        return PairwiseObjective(PairProblem(self.judgments, logistic, weight, size))
+
+    def has_anything_to_learn(self) -> bool:
+        """Tell whether a query has two labels, or equal scores do not cost least."""
+        has_labels = bool(self.groups.with_two_labels(self.judgments.y).any())
+        return has_labels or super().has_anything_to_learn()
+
+    @property
+    def name(self) -> str:
+        """What errors call it: the class of its loss."""
+        return type(self.loss).__name__
+
+    @property
+    def groups(self) -> QueryGroups:
+        """Queries of the rows."""
+        return self.judgments.groups
+
+    @cached_property
+    def rows(self) -> np.ndarray:
+        """Rows in the order of all the columns below."""
+        return self.loss.order(self.judgments)
+
+    @cached_property
+    def y(self) -> np.ndarray:
+        """Labels."""
+        return self.judgments.y[self.rows]
+
+    @cached_property
+    def weight(self) -> np.ndarray:
+        """Weight of each document times that of its query."""
+        return self.judgments.sample_weight[self.rows] * self.judgments.query_weight[self.query]
+
+    @cached_property
+    def keys(self) -> np.ndarray:
+        """Keys of the documents."""
+        return self.judgments.keys_of(self.rows)
+
+    @cached_property
+    def query(self) -> np.ndarray:
+        """Number of each document's query."""
+        return self.groups.codes[self.rows]
+
+    @cached_property
+    def prepared(self) -> Any:
+        """What the loss keeps of the labels."""
+        return self.loss.prepared(self)
+
+    def per_query(self, reduction: np.ufunc, values: np.ndarray) -> np.ndarray:
+        """Reduce values by query, and repeat each result for the documents of its query."""
+        start = -np.inf if reduction is np.maximum else 0.0
+        results = np.full(self.groups.n_queries, start)
+        reduction.at(results, self.query, values)
+        return results[self.query]
+
+    def _by_row(self, values):
+        result = np.empty_like(values)
+        result[self.rows] = values
+        return result

@@ -1,0 +1,1 @@
+"""Kernels: compiled sums over the pairs of each query, and the ranks behind their weights."""

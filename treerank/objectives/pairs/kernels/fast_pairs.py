@@ -1,0 +1,320 @@
+r"""Pairs in single precision: derivatives of the sigmoid family, a vector of pairs at a time.
+
+With ``u = e_j / (e_i + e_j)``, where ``e`` is the exponential of a score, a pair costs one
+division. Each query is laid out in columns, and for each document a loop runs over the places of
+its partners.
+
+Where only pairs with a document near the top count, the documents near the top are copied behind
+all others. A document that is not near the top then visits these copies alone, a short run
+instead of a long one.
+
+Queries whose scores range too far for single precision are left to the exact kernel.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.threads import in_parts, in_turn
+from treerank.objectives.pairs.kernels import exact_pairs
+from treerank.objectives.pairs.kernels.columns import (
+    LANES,
+    WIDTH,
+    add_copies,
+    copy_top,
+    exponentials,
+    is_narrow,
+    rounded_up,
+    set_partners,
+    width_for,
+)
+from treerank.objectives.pairs.kernels.ranking import FASTMATH, longest_query
+from treerank.objectives.pairs.problem import PairProblem
+from treerank.objectives.pairs.weights import PairWeight
+
+OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
+#: What each column of a query holds: exponentials of scores, and those of partners alone; sums of
+#: gradients and hessians; and what the weight of a pair is made of.
+EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = range(6)
+ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = range(6, 12)
+#: The top is copied where queries are at least this many times longer than it.
+ENOUGH = 8
+
+
+class Traits(NamedTuple):
+    """What a kernel is compiled for: each changes the order of sums or products, and so bits.
+
+    Attributes
+    ----------
+    truncated : bool
+        Whether only pairs with a document near the top count.
+    narrow : bool
+        Whether all queries fit into columns of fixed length.
+    weighted : bool
+        Whether documents have weights.
+    normalized : bool
+        Whether factors of queries depend on weights that scores change.
+    """
+
+    truncated: bool
+    narrow: bool
+    weighted: bool
+    normalized: bool
+
+
+class Targets(NamedTuple):
+    """What the kernel fills in, and the factors of each query.
+
+    Attributes
+    ----------
+    gradient_factor, hessian_factor : ndarray of shape (n_queries,)
+        Factors of the sums over pairs.
+    gradient, hessian : ndarray of shape (n_documents,)
+        Derivatives of rows.
+    mass : ndarray of shape (n_queries,)
+        Sum of pair weights, if the query is normalized by it.
+    wide : ndarray of bool, shape (n_queries,)
+        Whether the query is left to the exact kernel.
+    """
+
+    gradient_factor: np.ndarray
+    hessian_factor: np.ndarray
+    gradient: np.ndarray
+    hessian: np.ndarray
+    mass: np.ndarray
+    wide: np.ndarray
+
+
+def derivatives(
+    problem: PairProblem,
+    scores: np.ndarray,
+    iteration: int,
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+) -> None:
+    """Fill in gradient and hessian of each row, in single precision where scores allow."""
+    x, placing = problem.placing(scores)
+    shape, labels, n_queries = problem.loss.shape, problem.labels, problem.groups.n_queries
+    assert shape is not None
+    mass, wide = np.zeros(n_queries), np.empty(n_queries, dtype=bool)
+    constants = -shape.gradient_factor, shape.hessian_factor
+    # Factors that depend on the sum of the weights follow when the kernel has found it.
+    later = is_normalized(problem)
+    if later:
+        factors = (np.ones(n_queries),) * 2
+    else:
+        known = problem.fixed_mass if problem.is_separable else mass
+        factors = problem.slope_factors(known, *constants)
+    shift = np.float32(np.exp(shape.steepness * problem.shift))
+    ranks, ranking = problem.ranking(x, iteration, single=True)
+    targets = Targets(factors[0], factors[1], gradient, hessian, mass, wide)
+    places = labels, problem.weights_single, ranks
+    pairs = kernel_of(problem), x, shape.steepness, shift, *places, copies_top(problem), targets
+    in_parts(in_turn(placing, *ranking, pairs), labels.indptr)
+    problem.memory.order = ranks.order
+    if wide.any():
+        found = _of_wide(problem, np.flatnonzero(wide), x, iteration, mass)
+        for q, *sums in found:
+            rows = labels.row[slice(*labels.indptr[q : q + 2])]
+            gradient[rows], hessian[rows] = factors[0][q] * sums[0], factors[1][q] * sums[1]
+    if later:
+        factors, codes = problem.slope_factors(mass, *constants), problem.groups.codes
+        gradient *= factors[0][codes]
+        hessian *= factors[1][codes]
+
+
+def kernel_of(problem: PairProblem) -> Callable[..., Any]:
+    """Return the kernel for a problem whose loss has a shape."""
+    assert problem.loss.shape is not None
+    traits = Traits(
+        truncated=problem.pairs.top is not None,
+        narrow=is_narrow(problem.judgments.whole.longest, copies_top(problem)),
+        weighted=problem.judgments.is_weighted,
+        normalized=is_normalized(problem),
+    )
+    return fast_kernel(problem.loss.shape.of_upset, problem.weight, traits)
+
+
+def is_normalized(problem: PairProblem) -> bool:
+    """Tell whether factors of queries depend on weights that scores change."""
+    return problem.normalization is not None and not problem.is_separable
+
+
+def _of_wide(problem, wide, x, iteration, mass):
+    """Yield sums of queries whose scores range too far for single precision; fill in their mass."""
+    g, h = np.empty((2, len(x)))
+    tail = problem.labels, problem.weights, problem.ranked(x, iteration), g, h, mass
+    exact_pairs.kernel_of(problem)(wide, x, problem.shift, *tail, np.empty_like(mass))
+    for q in wide:  # the fast kernel leaves out the constants of the shape
+        own = slice(*problem.labels.indptr[q : q + 2])
+        shape = problem.loss.shape
+        yield q, g[own] / -shape.gradient_factor, h[own] / shape.hessian_factor
+
+
+def copies_top(problem: PairProblem) -> bool:
+    """Tell whether the top of each query is copied."""
+    whole = problem.judgments.whole
+    return pays_to_copy_top(whole.n_squared, whole.n_documents, problem.rank_rule.reach)
+
+
+def pays_to_copy_top(n_squared: float, n_documents: int, reach: int) -> bool:
+    """Tell whether the query of an average document is much longer than the top."""
+    return n_squared >= ENOUGH * reach * n_documents
+
+
+@functools.cache
+def fast_kernel(
+    of_upset: Callable[..., Any], weight: PairWeight, traits: Traits
+) -> Callable[..., Any]:
+    """Make the kernel for a loss that has a shape, which fills the :class:`Targets`."""
+    load, of_document = _loader(traits), _summer(of_upset, weight, traits)
+    narrow = traits.narrow
+
+    @register_jitable(**OPTIONS)
+    def of_query(
+        q, columns, working, x, steepness, shift, labels, weights, ranks, limited, targets
+    ):
+        a, b = labels.indptr[q], labels.indptr[q + 1]
+        size = rounded_up(b - a)
+        # One array per line: numba compiles much code for tuples of arrays.
+        e = columns[EXPONENTIAL]
+        partner = columns[PARTNER]
+        G = columns[GRADIENT]
+        H = columns[HESSIAN]
+        targets.wide[q] = not exponentials(x[a:b], steepness, e)
+        if targets.wide[q]:
+            return
+        for t in range(2 * size if limited else size):
+            partner[t] = G[t] = H[t] = 0
+        load(columns, a, b, weights, ranks)
+        again = working[0, : b - a + 1]
+        if limited:
+            copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, working[1])
+        lows, highs = labels.low[a:b], labels.high[a:b]
+        filled = emptied = 0
+        total = np.float64(0)
+        for i in range(b - a):
+            low, high = lows[i], highs[i]
+            if low == high:
+                continue
+            if filled < high or emptied < low:
+                if limited:
+                    before = again[filled], again[high], again[emptied], again[low]
+                    set_partners(partner, e, *before)
+                filled, emptied = set_partners(partner, e, filled, high, emptied, low)
+            if limited and again[i] == again[i + 1]:
+                low, high = again[low], again[high]
+            total += of_document(columns, i, low, high, shift)
+        targets.mass[q] = total
+        if limited:
+            add_copies(G, again)
+            add_copies(H, again)
+        _scatter(labels.row, a, b, q, G, H, targets)
+
+    @kernel_for(of_upset, weight.of_pair, weight.separates, *traits, nogil=True, **OPTIONS)
+    def over_runs(first, last, x, steepness, shift, labels, weights, ranks, limited, targets):
+        longest = longest_query(labels.indptr, first, last)
+        width = WIDTH if narrow else width_for(2 * longest if limited else longest)
+        columns = np.zeros((INSIDE_TIE + 1, width), np.float32)
+        working = np.empty((2, longest + 1 if limited else 0), np.int64)
+        for q in range(first, last):
+            of_query(
+                q, columns, working, x, steepness, shift, labels, weights, ranks, limited, targets
+            )
+
+    return over_runs
+
+
+def _loader(traits):
+    """Make the function that fills the columns that the pairs of a query read.
+
+    Vectors also read a few places behind the documents. What earlier queries left there is
+    multiplied by 0, and must be finite.
+    """
+    truncated, weighted = traits.truncated, traits.weighted
+
+    @register_jitable(**OPTIONS)
+    def load(columns, a, b, weights, ranks):
+        start = np.uint64(a)  # unsigned places need no check: the loop vectorizes
+        for t in range(np.uint64(b - a)):
+            columns[GAIN, t] = weights.gain[start + t]
+            if weighted:
+                columns[DOCUMENT, t] = weights.document[start + t]
+            columns[ABOVE, t] = ranks.above[start + t]
+            columns[WITHIN, t] = ranks.within[start + t]
+            columns[BELOW, t] = ranks.below[start + t]
+            columns[BLOCK, t] = ranks.block[start + t]
+            if truncated:
+                columns[INSIDE, t] = ranks.inside[start + t]
+                columns[INSIDE_TIE, t] = ranks.inside_tie[start + t]
+        for t in range(np.uint64(b - a), rounded_up(b - a)):  # gains alone may be infinite
+            columns[GAIN, t] = 0
+
+    return load
+
+
+def _summer(of_upset, weight, traits):
+    """Make the function that adds up the pairs of a document and returns their weight."""
+    truncated, weighted, normalized = traits.truncated, traits.weighted, traits.normalized
+    one, none = np.float32(1), np.float32(0)
+    of_pair, separates = weight.of_pair, weight.separates
+
+    @register_jitable(**OPTIONS)
+    def of_document(columns, i, low, high, shift):
+        e_i, slope_i, curvature_i, mass_i = columns[EXPONENTIAL, i] * shift, none, none, none
+        partner = columns[PARTNER]
+        G = columns[GRADIENT]
+        H = columns[HESSIAN]
+        gain = columns[GAIN]
+        document = columns[DOCUMENT]
+        above = columns[ABOVE]
+        within = columns[WITHIN]
+        below = columns[BELOW]
+        block = columns[BLOCK]
+        inside = columns[INSIDE]
+        inside_tie = columns[INSIDE_TIE]
+        # Read before the loop, which otherwise must check that it does not change them.
+        gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
+        block_i, document_i = block[i], document[i]
+        inside_i, inside_tie_i = inside[i], inside_tie[i]
+        # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
+        # unsigned j needs no check for negative places, which would stop vectorization.
+        for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):
+            r = one / (e_i + partner[j])
+            places = above_i, above[j], below_i, below[j], within_i
+            w = of_pair(gain_i, gain[j], *places, block_i == block[j])
+            if truncated:
+                # Equal: both inside, both outside, or of the block across the edge.
+                w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
+            if weighted:
+                w *= document_i * document[j]
+            if separates:  # the order of products decides the last bits
+                slope, curvature = of_upset(partner[j] * r, e_i * r, one)
+                slope, curvature = slope * w, curvature * w
+            else:
+                slope, curvature = of_upset(partner[j] * r, e_i * r, w)
+            G[j] += slope
+            H[j] += curvature
+            slope_i += slope
+            curvature_i += curvature
+            if normalized:
+                mass_i += w if partner[j] > 0 else none
+        G[i] -= slope_i
+        H[i] += curvature_i
+        return mass_i
+
+    return of_document
+
+
+@register_jitable
+def _scatter(rows, a, b, q, G, H, targets):
+    """Write the columns of sums times their factors to the derivatives of the rows."""
+    start = np.uint64(a)
+    gradient_factor, hessian_factor = targets.gradient_factor[q], targets.hessian_factor[q]
+    for t in range(np.uint64(b - a)):
+        row = np.uint64(rows[start + t])
+        targets.gradient[row] = gradient_factor * G[t]
+        targets.hessian[row] = hessian_factor * H[t]

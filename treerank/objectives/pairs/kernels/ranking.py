@@ -1,0 +1,325 @@
+"""Ranking: the order of the documents of a query by score, in every iteration of training.
+
+Scores change little from one tree to the next, so the sort starts from the last order. The result
+does not depend on the order of rows: weights treat documents of equal scores alike.
+"""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treerank.numerics.compiling import kernel_for, njit, register_jitable
+from treerank.numerics.extent import extent
+from treerank.numerics.random_keys import GUMBEL_ERROR, gumbel, near_gumbel, stream
+from treerank.numerics.ties import end_of_block
+
+#: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
+FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
+#: Moves per document after which an insertion sort gives up.
+PATIENCE = 8
+#: Bins per document of a sort by bins.
+BINS = 4
+#: How far sums of a score and noise are from each other, relative to them, if rounded otherwise.
+ROUNDING = 1e-13
+#: Spread of keys below which the number of bins per unit of it might overflow.
+SMALLEST_SPREAD = 1e-280
+
+
+class Ranks(NamedTuple):
+    """The present ranks as weights need them, one entry per place.
+
+    Attributes
+    ----------
+    order : ndarray
+        Documents of each query by falling score; sorted in place.
+    near : ndarray
+        For each query, the number of documents at the beginning of its order that are within
+        reach or tie with the last one that is.
+    block : ndarray
+        Position in the order at which the document's block of equal scores begins.
+    above, below, within : ndarray
+        See :mod:`treerank.objectives.pairs.position_values`.
+    inside, inside_tie : ndarray
+        Probability of being in the top, and that at least one of two tied documents is.
+    """
+
+    order: np.ndarray
+    near: np.ndarray
+    block: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+    within: np.ndarray
+    inside: np.ndarray
+    inside_tie: np.ndarray
+
+
+class RankRule(NamedTuple):
+    """What turns scores into ranks, and ranks into values.
+
+    Attributes
+    ----------
+    discount : ndarray
+        Discount of each rank.
+    top : int
+        Pairs count by the probability that one of the two is among the first ``top``; 0 for all.
+    reach : int
+        Pairs of two documents below this rank do not count.
+    smoothing : float
+        Scale of the noise on the scores.
+    seed : int
+        Key of the noise.
+    """
+
+    discount: np.ndarray
+    top: int
+    reach: int
+    smoothing: float
+    seed: int
+
+
+@register_jitable
+def sort_by_score(
+    order: np.ndarray,
+    key: np.ndarray,
+    nearly_sorted: bool,
+    falling: np.ndarray,
+    bins: np.ndarray,
+    free: np.ndarray,
+) -> None:
+    """Sort ``order`` in place so that ``key[order]`` falls, and fill in ``falling = key[order]``.
+
+    An order that is nearly right is sorted by insertion. Otherwise the documents are first put
+    into ``BINS`` times as many bins of equal width. ``bins``, with an entry for each document, and
+    ``free``, with one for each bin, are working memory. Keys that are too uneven for bins are
+    sorted by Shell's sort.
+    """
+    patience = PATIENCE * len(order)
+    if nearly_sorted and _insert(order, key, falling, patience):
+        return
+    _sort_by_bin(order, key, bins, free)
+    if _insert(order, key, falling, patience):
+        return
+    for rank in range(len(order)):
+        falling[rank] = key[np.uint64(order[rank])]
+    gap = 1
+    while gap < len(order) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        _insert_by_gap(order, falling, gap)
+        gap //= 3
+
+
+@register_jitable
+def _sort_by_bin(order, key, bins, free):
+    """Sort documents by bin, in their own order within a bin, if the keys allow."""
+    n, n_bins = len(key), BINS * len(key)
+    bottom, top = extent(key)
+    if not SMALLEST_SPREAD < top - bottom < np.inf:
+        return
+    scale = (n_bins - 1) / (top - bottom)
+    for t in range(n):  # unsigned, so no check for places that are counted from the end
+        bins[t] = min(np.uint32(np.int32((top - key[t]) * scale)), np.uint32(n_bins - 1))
+    for b in range(n_bins):
+        free[b] = 0
+    for t in range(n):
+        free[bins[t]] += np.uint32(1)
+    place = np.uint32(0)
+    for b in range(n_bins):  # counts become places
+        count = free[b]
+        free[b] = place
+        place += count
+    for t in range(n):
+        place = free[bins[t]]
+        order[place] = t
+        free[bins[t]] = place + np.uint32(1)
+
+
+@register_jitable
+def _insert(order, key, falling, patience):
+    """Sort by insertion, and fill in sorted keys; tell whether ``patience`` moves were enough."""
+    for t in range(len(order)):
+        document, place = order[t], np.uint64(t)  # unsigned places need no check
+        value = key[np.uint64(document)]
+        while place > 0 and falling[place - np.uint64(1)] < value:
+            above = place - np.uint64(1)
+            order[place], falling[place] = order[above], falling[above]
+            place = above
+        order[place], falling[place] = document, value
+        patience -= t - np.int64(place)
+        if patience < 0:
+            return False
+    return True
+
+
+@register_jitable
+def _insert_by_gap(order, falling, gap):
+    """Sort each of ``gap`` interleaved sequences of keys by insertion."""
+    for t in range(gap, len(order)):
+        document, value, place = order[t], falling[t], t - gap
+        while place >= 0 and falling[place] < value:
+            order[place + gap], falling[place + gap] = order[place], falling[place]
+            place -= gap
+        order[place + gap], falling[place + gap] = document, value
+
+
+@register_jitable
+def chance_in_top(
+    order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
+) -> None:
+    """Fill in the probability of each document to be among the first ``top``.
+
+    Ties are broken at random. ``inside_tie`` is the probability that at least one of two
+    documents of a block is among the first.
+    """
+    start = 0
+    while start < len(order):
+        end = end_of_block(start, falling)
+        size = end - start
+        seats = min(max(top - start, 0), size)
+        left = size - seats
+        both_out = left * (left - 1) / (size * (size - 1)) if size > 1 else float(left)
+        for rank in range(start, end):
+            inside[order[rank]] = seats / size
+            inside_tie[order[rank]] = 1 - both_out
+        start = end
+
+
+@functools.cache
+def value_kernel(
+    fill: Callable[..., Any], truncated: bool, two_sided: bool, single: bool
+) -> Callable[..., Any]:
+    """Make the kernel that fills in the values of the ranks of sorted queries as wanted.
+
+    In single precision, sums may be reordered. What is not wanted stays as it is.
+    """
+    fastmath = FASTMATH if single else False
+
+    @register_jitable(error_model="numpy", fastmath=fastmath)
+    def value_query(q, falling, gain, indptr, rule, ranks, near, working):
+        # `near` is that of `ranks`: the compiler drops what is stored at a single place of a tuple.
+        a, b = indptr[q], indptr[q + 1]
+        # One array per line: numba compiles much code for tuples of arrays.
+        order = ranks.order[a:b]
+        own = falling[a:b]
+        above = ranks.above[a:b]
+        below = ranks.below[a:b]
+        within = ranks.within[a:b]
+        _clear(above)
+        _clear(within)
+        if two_sided:
+            _clear(below)
+        fill(order, own, rule.discount, gain[a:b], above, below, within, working)
+        if truncated:
+            chance_in_top(order, own, rule.top, ranks.inside[a:b], ranks.inside_tie[a:b])
+        if two_sided:
+            number_blocks(order, own, ranks.block[a:b])
+        near[q] = _count_near(own, rule.reach)
+
+    @kernel_for(
+        fill,
+        truncated,
+        two_sided,
+        single,
+        nogil=True,
+        error_model="numpy",
+        fastmath=fastmath,
+    )
+    def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
+        working = np.empty((3, longest_query(indptr, first, last)))
+        for q in range(first, last):
+            value_query(q, falling, gain, indptr, rule, ranks, near, working)
+
+    return value_queries
+
+
+@register_jitable
+def longest_query(indptr: np.ndarray, first: int, last: int) -> int:
+    """Return the number of documents of the longest of some queries."""
+    longest = 0
+    for q in range(first, last):
+        if indptr[q + 1] - indptr[q] > longest:
+            longest = indptr[q + 1] - indptr[q]
+    return longest
+
+
+@register_jitable
+def _clear(values):
+    for t in range(len(values)):
+        values[t] = 0
+
+
+@register_jitable
+def _count_near(falling, reach):
+    """Count the documents within reach, and those that tie with the last one that is."""
+    near = reach if reach < len(falling) else len(falling)
+    while 0 < near < len(falling) and falling[near] == falling[near - 1]:
+        near += 1
+    return near
+
+
+@register_jitable
+def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> None:
+    """Fill in for each document where its block of equal scores begins."""
+    start = 0
+    while start < len(order):
+        end = end_of_block(start, falling)
+        for rank in range(start, end):
+            block[order[rank]] = start
+        start = end
+
+
+@njit(nogil=True, error_model="numpy")
+def sort_queries(
+    first: int,
+    last: int,
+    x: np.ndarray,
+    names: np.ndarray,
+    indptr: np.ndarray,
+    iteration: int,
+    rule: RankRule,
+    order: np.ndarray,
+    falling: np.ndarray,
+) -> None:
+    """Sort queries by their scores plus the noise of this iteration; fill in the sorted scores."""
+    longest = longest_query(indptr, first, last)
+    state = stream(rule.seed, iteration)
+    keys, bins = np.empty(longest), np.empty(longest, np.uint32)
+    free = np.empty(BINS * longest, np.uint32)
+    for q in range(first, last):
+        a, b = indptr[q], indptr[q + 1]
+        _sort_query(a, b, x, names, state, rule.smoothing, order, falling, keys, bins, free)
+
+
+@register_jitable
+def _sort_query(a, b, x, names, state, smoothing, order, falling, keys, bins, free):
+    own_order = order[a:b]
+    own_falling = falling[a:b]
+    key = x[a:b]
+    if smoothing > 0:
+        key = keys[: b - a]
+        start = np.uint64(a)  # unsigned places need no check, which would stop vectorization
+        for t in range(np.uint64(b - a)):
+            key[t] = x[start + t] + smoothing * near_gumbel(state, names[start + t])
+    sort_by_score(own_order, key, smoothing == 0, own_falling, bins, free)
+    if smoothing > 0 and a < b:
+        _settle(own_order, own_falling, a, x, names, state, smoothing)
+
+
+@register_jitable
+def _settle(order, falling, a, x, names, state, smoothing):
+    """Sort keys that are too close to tell their order by what they are exactly."""
+    largest = max(abs(falling[0]), abs(falling[-1]))
+    error = smoothing * GUMBEL_ERROR + ROUNDING * (largest + smoothing)
+    before, any_close = np.inf, False
+    for rank in range(len(order)):
+        value = falling[rank]
+        if not before - value > 2 * error:
+            any_close = True
+            for close in (rank - 1, rank):
+                place = a + order[close]
+                falling[close] = x[place] + smoothing * gumbel(state, names[place])
+        before = value
+    if any_close:
+        _insert_by_gap(order, falling, 1)

@@ -1,0 +1,260 @@
+"""Pair problem: everything about the pairs of an objective that the scores do not change.
+
+Documents are sorted by query and, within a query, by label; a *place* is a position in that order.
+The kernels of :mod:`treerank.objectives.pairs.kernels` work on places. Each of them reads a
+:class:`PairProblem` and returns the sums over its pairs.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from treerank.inputs.grouping import QueryGroups
+from treerank.numerics.threads import in_parts, in_turn
+from treerank.objectives.judgments import Judgments
+from treerank.objectives.pairs.kernels.label_order import LabelOrder
+from treerank.objectives.pairs.kernels.places import Weights, place_scores
+from treerank.objectives.pairs.kernels.ranking import RankRule, Ranks, sort_queries, value_kernel
+from treerank.objectives.pairs.losses import PairLoss
+from treerank.objectives.pairs.normalization import query_factors
+from treerank.objectives.pairs.position_values import no_values
+from treerank.objectives.pairs.rules import GivenPairs, Pairs
+from treerank.objectives.pairs.weights import PairWeight, WeightOptions
+
+ALL_PAIRS, PLAIN_OPTIONS = Pairs(), WeightOptions()
+
+
+@dataclass(eq=False)
+class RankMemory:
+    """The last order of the documents of each query by score, which changes no result.
+
+    Scores change little from one tree to the next, so the next sort is fast that starts from it.
+    """
+
+    order: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PairProblem:
+    r"""Judged documents, and what their pairs cost.
+
+    Attributes
+    ----------
+    judgments : Judgments
+        Labels, queries and weights of the documents.
+    loss : PairLoss
+        Price of a margin.
+    weight : PairWeight
+        Weight of a pair.
+    typical_size : float
+        Documents of an average query, which is the sum of weights that "equal" gives to each. Parts
+        of the rows keep that of all rows.
+    pairs : Pairs or GivenPairs
+        Which pairs count.
+    options : WeightOptions
+        Truncation, gain and threshold of the metric behind the weight.
+    sigma : float
+        Scale of the scores: the margin is ``sigma * (s_i - s_j)``.
+    target_margin : {"unit", "label_gap"}
+        The margin that the losses ask for: 1, or the gap of the labels.
+    smoothing : float
+        Scale of the Gumbel noise on the scores that the ranks behind a weight come from. It is
+        drawn anew in every iteration, and is the same for any number of threads.
+    query_normalization : {None, "equal", "log"}
+        What the pair weights of a query are scaled to, see
+        :mod:`treerank.objectives.pairs.normalization`; ``None`` is what the weight says.
+    """
+
+    judgments: Judgments
+    loss: PairLoss
+    weight: PairWeight
+    typical_size: float
+    pairs: Pairs | GivenPairs = ALL_PAIRS
+    options: WeightOptions = PLAIN_OPTIONS
+    sigma: float = 1.0
+    target_margin: str = "unit"
+    smoothing: float = 0.0
+    query_normalization: str | None = None
+
+    @property
+    def groups(self) -> QueryGroups:
+        """Queries of the rows."""
+        return self.judgments.groups
+
+    @cached_property
+    def n_pairs(self) -> float:
+        """Number of pairs that could count, before weights."""
+        if isinstance(self.pairs, GivenPairs):
+            return float(len(self.pairs.i))
+        ties = (self.groups.sizes.astype(float) ** 2).sum() if self.pairs.ties else 0.0
+        return float(self.labels.n_pairs().sum() + ties)
+
+    @cached_property
+    def labels(self) -> LabelOrder:
+        """Places of the documents."""
+        return LabelOrder.from_labels(self.judgments.y, self.groups, adjacent=self.pairs.adjacent)
+
+    @cached_property
+    def levels(self) -> np.ndarray:
+        """Level of each place; only kernels that sum by levels need it."""
+        return self.labels.levels()
+
+    @cached_property
+    def offset(self) -> np.ndarray:
+        """Number that is taken off the score of each place: its label; empty for a margin of 1."""
+        is_gap = self.target_margin == "label_gap"
+        return self.judgments.y[self.labels.row] if is_gap else np.empty(0)
+
+    @property
+    def shift(self) -> float:
+        """Number that is added to each margin before the loss sees it."""
+        # Labels were taken off the scores, and the losses ask for a margin of 1 themselves.
+        return 1.0 if self.target_margin == "label_gap" else 0.0
+
+    def make_weights(self) -> Weights:
+        """Return the weights of the places that no score changes."""
+        row = self.labels.row
+        groups = QueryGroups(None, self.groups.indptr)
+        gain = self.weight.gains(self.judgments.y[row], groups, self.options)
+        if self.pairs.balanced and not self.is_listed:  # a list has it in its weights
+            gain = gain * self.balance
+        return Weights(np.ascontiguousarray(gain, np.float64), self.judgments.sample_weight[row])
+
+    @cached_property
+    def weights(self) -> Weights:
+        """Weights of the places that no score changes, made once."""
+        return self.make_weights()
+
+    @cached_property
+    def balance(self) -> np.ndarray:
+        """Factor for the pairs of each place with the places below it."""
+        if not self.pairs.balanced:
+            return np.ones(len(self.labels.row))
+        return self.labels.balance(self.judgments.sample_weight[self.labels.row])
+
+    @cached_property
+    def weights_single(self) -> Weights:
+        """Weights of the places in single precision; those of documents only if they differ.
+
+        Those in double precision are made for it, not kept.
+        """
+        gain, document = self.make_weights()
+        document = document if self.judgments.is_weighted else np.empty(0)
+        return Weights(gain.astype(np.float32), document.astype(np.float32))
+
+    @property
+    def normalization(self) -> str | None:
+        """What the pair weights of a query are scaled to."""
+        return self.query_normalization or ("equal" if self.weight.normalized else None)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether pairs are visited one by one from a list."""
+        return isinstance(self.pairs, GivenPairs) or self.pairs.sampled is not None
+
+    @property
+    def has_listable_pairs(self) -> bool:
+        """Whether single pairs, of fixed weights and different labels, can be drawn."""
+        return self.weight.is_fixed and not self.pairs.ties and self.pairs.top is None
+
+    @cached_property
+    def is_separable(self) -> bool:
+        """Whether a pair weighs the gain of its upper document times its documents' weights."""
+        return self.weight.separates and self.pairs.is_whole
+
+    @cached_property
+    def fixed_mass(self) -> np.ndarray:
+        """Sum of the pair weights of each query, where the problem is separable."""
+        weights, labels = self.make_weights(), self.labels
+        below = np.append(0, np.cumsum(weights.document))
+        first = labels.indptr[:-1].repeat(np.diff(labels.indptr))
+        partners = below[first + labels.high] - below[first + labels.low]
+        return np.add.reduceat(weights.gain * weights.document * partners, labels.indptr[:-1])
+
+    def factors(self, mass: np.ndarray) -> np.ndarray:
+        """Return the factor of each query, given the sum of its pair weights."""
+        if self.normalization is None:
+            return self.judgments.query_weight
+        scaled = query_factors(self.normalization, mass, self.typical_size)
+        return self.judgments.query_weight * scaled
+
+    def slope_factors(
+        self, mass: np.ndarray, of_gradient: float, of_hessian: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the factors of each query's gradient and hessian, given those of the loss."""
+        factor = self.factors(mass)
+        return factor * of_gradient * self.sigma, factor * of_hessian * self.sigma**2
+
+    @property
+    def fills_values(self) -> Callable[..., Any]:
+        """Function that fills in what the positions are worth to the weight."""
+        return self.weight.values or no_values
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether the ranks of the documents matter."""
+        return self.pairs.top is not None or self.weight.values is not None
+
+    @property
+    def is_two_sided(self) -> bool:
+        """Whether it matters to the weight which document of a pair stands above."""
+        return self.weight.two_sided and not self.weight.is_fixed
+
+    @cached_property
+    def rank_rule(self) -> RankRule:
+        """What turns scores into ranks, and ranks into values."""
+        discount = self.options.discounts(self.weight.discount, self.judgments.whole.longest)
+        top, k = self.pairs.top, self.options.k if self.weight.values else None
+        reach = min(top or len(discount), k or len(discount))
+        n_top = min(top or 0, self.groups.n_documents)  # which fits into 64 bits
+        return RankRule(discount, n_top, reach, self.smoothing, self.judgments.seed)
+
+    def placing(self, scores: np.ndarray) -> tuple[np.ndarray, tuple[Any, ...]]:
+        """Return empty scores of places, and the kernel that fills them in, with its arguments."""
+        x, labels = np.empty(len(scores)), self.labels
+        return x, (place_scores, scores, labels.indptr, labels.row, self.sigma, self.offset, x)
+
+    @property
+    def keys(self) -> np.ndarray:
+        """Key of the document at each place, made anew: that takes less than to keep it."""
+        return self.judgments.keys_of(self.labels.row)
+
+    @cached_property
+    def memory(self) -> "RankMemory":
+        """The order from which the next sort starts."""
+        first = self.groups.indptr[:-1].repeat(self.groups.sizes)
+        return RankMemory((np.arange(len(first)) - first).astype(np.int32))
+
+    def ranking(
+        self, x: np.ndarray, iteration: int, *, single: bool = False
+    ) -> tuple[Ranks, list[tuple[Any, ...]]]:
+        """Return empty values of ranks, and the kernels that fill them in, with their arguments.
+
+        No kernel is needed if ranks do not matter.
+        """
+        size, dtype = (6, len(x)), np.float32 if single else np.float64
+        near = np.zeros(self.groups.n_queries, np.int32)
+        if not self.is_ranked:
+            return Ranks(self.memory.order, near, *np.zeros(size, dtype)), []
+        # A copy, so that objectives may be called from several threads at once.
+        ranks = Ranks(self.memory.order.copy(), near, *np.empty(size, dtype))
+        wanted = self.pairs.top is not None, self.is_two_sided
+        gain = self.weights_single.gain if single else self.weights.gain
+        indptr, rule, falling = self.labels.indptr, self.rank_rule, np.empty(len(x))
+        noise = self.keys, indptr, iteration, rule
+        kernel = value_kernel(self.fills_values, *wanted, single)
+        return ranks, [
+            (sort_queries, x, *noise, ranks.order, falling),
+            (kernel, falling, gain, indptr, rule, ranks, near),
+        ]
+
+    def ranked(self, x: np.ndarray, iteration: int) -> Ranks:
+        """Return the values of the present ranks."""
+        ranks, calls = self.ranking(x, iteration)
+        if calls:
+            in_parts(in_turn(*calls), self.labels.indptr)
+            self.memory.order = ranks.order
+        return ranks

@@ -1,0 +1,205 @@
+r"""Pair weights: how much a pair of documents of one query matters.
+
+A weight multiplies the loss of a pair. Some depend on labels only, some on how much a metric
+would change if the two documents swapped places in the present ranking; any pair loss times such
+a weight gives a lambda gradient. Two documents ``i`` (more relevant) and ``j`` have
+
+* ``gain``: a number that their labels fix once, such as ``2^y - 1`` over the ideal DCG;
+* ``above``, ``below`` and ``within``: numbers that the present ranks fix, see
+  :mod:`treerank.objectives.pairs.position_values`.
+
+To add one, write its functions and list it in ``PAIR_WEIGHTS``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+
+from treerank.checks import shown
+from treerank.metrics.relevance import is_relevant, label_gains
+from treerank.numerics.compiling import register_jitable
+from treerank.objectives.pairs.position_values import (
+    err_values,
+    map_values,
+    mrr_values,
+    ndcg_values,
+)
+from treerank.parameters import Rule
+
+
+@register_jitable
+def _upper(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
+    return gain_i
+
+
+@register_jitable
+def _gap(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
+    return gain_i - gain_j
+
+
+@register_jitable
+def _ndcg_change(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
+    # Different blocks have different mean discounts, unless both are beyond the truncation, where
+    # ``within`` is 0 too. So ``tied`` is not needed.
+    gap = abs(above_i - above_j)
+    return (gain_i - gain_j) * (gap if gap > 0 else within)
+
+
+@register_jitable
+def _swap_change(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
+    # Both cases are computed and a product keeps one: a branch would stop vectorization.
+    change = max(above_i - above_j, below_j - below_i, within - within)
+    return (gain_i - gain_j) * (tied * within + (not tied) * change)
+
+
+@register_jitable
+def _err_change(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
+    change = max(below_i * (above_i - above_j), below_j * (above_j - above_i))
+    return (gain_i - gain_j) * (within * max(below_i, below_j) if tied else change)
+
+
+def _all_ones(y, groups, options):
+    return np.ones(len(y))
+
+
+def _labels(y, groups, options):
+    if y.min() < 0:
+        raise ValueError(f"y must not be negative for weight='label'; got {y.min()}.")
+    return y
+
+
+def _label_steps(y, groups, options):
+    return y
+
+
+def _over_ideal_dcg(y, groups, options):
+    """Return gains over the largest DCG@k of their query; y is sorted within queries."""
+    gains = label_gains(y, options.gain)
+    ranks = groups.sizes.repeat(groups.sizes) - 1 - _places(groups)  # best label first
+    ideal = np.add.reduceat(
+        gains * options.discounts("ndcg", groups.sizes.max())[ranks], groups.indptr[:-1]
+    )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.nan_to_num(gains / ideal.repeat(groups.sizes), posinf=0.0)
+
+
+def _over_relevant(y, groups, options):
+    relevant = is_relevant(y, options.threshold)
+    counts = np.add.reduceat(relevant, groups.indptr[:-1])
+    return relevant / np.maximum(counts, 1).repeat(groups.sizes)
+
+
+def _relevant(y, groups, options):
+    return is_relevant(y, options.threshold)
+
+
+def _stop_probability(y, groups, options):
+    """Return the probability that a document satisfies the reader, which is below 1."""
+    largest = label_gains([options.largest_label], options.gain)
+    return label_gains(y, options.gain) / (largest + 1)
+
+
+def _places(groups):
+    """Return the position of each document within its query."""
+    return np.arange(groups.n_documents) - groups.indptr[:-1].repeat(groups.sizes)
+
+
+@dataclass(frozen=True)
+class WeightOptions:
+    """Settings of the metrics behind the weights.
+
+    Attributes
+    ----------
+    k : int or None
+        Ranks beyond the k-th have no value; None for all.
+    gain : {"exponential", "linear"} or tuple of float
+        Gain of a label, for NDCG and ERR.
+    threshold : float
+        Labels from here on are relevant, for MAP and MRR.
+    largest_label : float
+        Largest label of all documents, for ERR.
+    """
+
+    k: int | None = None
+    gain: str | tuple[float, ...] = "exponential"
+    threshold: float = 1.0
+    largest_label: float = 1.0
+
+    def discounts(self, name: str, longest: int) -> np.ndarray:
+        """Return the discount of each rank: 1 / log2(1 + rank) for NDCG, 1 / rank for others."""
+        ranks = np.arange(1, max(longest, 1) + 1)
+        discounts = 1 / np.log2(1 + ranks) if name == "ndcg" else 1 / ranks
+        return np.where(ranks <= (self.k or len(ranks)), discounts, 0.0)
+
+
+@dataclass(frozen=True)
+class PairWeight:
+    """A pair weight, and what is known about it.
+
+    Attributes
+    ----------
+    gains : callable
+        ``(y, groups, options) -> ndarray``, for labels that ascend within each query.
+    of_pair : callable
+        ``(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied) -> weight``.
+    values : callable or None
+        Fills in ``above``, ``below`` and ``within`` of a query; None if ranks do not matter. Where
+        ``k`` truncates, pairs of two documents beyond it are not visited.
+    discount : {"ndcg", "reciprocal"}
+        Discount of a rank.
+    normalized : bool
+        Whether the weights of every query have the same sum.
+    two_sided : bool
+        Whether ``of_pair`` uses ``below`` or ``tied``, which are filled in only then.
+    separates : bool
+        Whether the weight is the gain of the upper document alone.
+
+    Examples
+    --------
+    >>> PAIR_WEIGHTS["label"].is_fixed, PAIR_WEIGHTS["ndcg"].is_fixed
+    (True, False)
+    """
+
+    gains: Callable[..., Any]
+    of_pair: Callable[..., Any]
+    values: Callable[..., Any] | None = None
+    discount: str = "reciprocal"
+    normalized: bool = False
+    two_sided: bool = True
+    separates: bool = False
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether the weight does not depend on the scores."""
+        return self.values is None
+
+
+PAIR_WEIGHTS = {
+    "uniform": PairWeight(_all_ones, _upper, separates=True),
+    "query": PairWeight(_all_ones, _upper, normalized=True, separates=True),
+    "label": PairWeight(_labels, _upper, separates=True),
+    "label_gap": PairWeight(_label_steps, _gap),
+    "ndcg": PairWeight(
+        _over_ideal_dcg, _ndcg_change, ndcg_values, discount="ndcg", two_sided=False
+    ),
+    "map": PairWeight(_over_relevant, _swap_change, map_values),
+    "mrr": PairWeight(_relevant, _swap_change, mrr_values),
+    "err": PairWeight(_stop_probability, _err_change, err_values),
+}
+
+
+def get_pair_weight(weight: str | PairWeight) -> PairWeight:
+    """Return the pair weight of a name; a pair weight is returned as it is."""
+    if isinstance(weight, PairWeight):
+        return weight
+    if isinstance(weight, str) and weight in PAIR_WEIGHTS:
+        return PAIR_WEIGHTS[weight]
+    raise ValueError(
+        f"weight must be a PairWeight or one of {sorted(PAIR_WEIGHTS)}; got {shown(weight)}."
+    )
+
+
+#: A pair weight, or its name.
+Weight = Annotated[str | PairWeight, Rule(lambda _, weight: get_pair_weight(weight))]

@@ -1,0 +1,1 @@
+"""Objectives made of others: weighted sums, and sums that start from given scores."""
