@@ -83,7 +83,7 @@ def test_weights_without_a_meaning_are_refused_with_the_reason(name, weight, rea
 
 def test_prank_refuses_too_many_levels():
     with pytest.raises(ValueError, match="y must have at most 1000 levels"):
-        small("PRank").fit(np.zeros((1001, 1)), np.arange(1001.0))
+        small("PRank").fit(np.zeros((1001, 1)), np.arange(1001.0), np.zeros(1001))
 
 
 NOTHING = dict.fromkeys(WHOLE_QUERIES, "In no query does ndcg@10 depend on the order")

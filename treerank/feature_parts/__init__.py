@@ -1,6 +1,7 @@
 """Feature parts: functions from a document to one or more numbers, of any kind.
 
-To write a part that is a torch network, derive it from :class:`NetworkPart`.
+To write a part that is a torch network, derive it from :class:`NetworkPart`; trees of LightGBM, of
+XGBoost and of this package share :class:`BoostedTrees`.
 """
 
 from typing import TYPE_CHECKING
@@ -8,9 +9,11 @@ from typing import TYPE_CHECKING
 from treerank.lazy import lazy_names
 
 if TYPE_CHECKING:
+    from treerank.feature_parts.engines.boosting import BoostedTrees as BoostedTrees
     from treerank.feature_parts.networks.network_part import NetworkPart as NetworkPart
 
 _EXPORTS = {
+    "BoostedTrees": "treerank.feature_parts.engines.boosting:BoostedTrees",
     "NetworkPart": "treerank.feature_parts.networks.network_part:NetworkPart [torch]",
 }
 

@@ -65,7 +65,7 @@ class Precision(ThresholdMetric):
 
     The divisor is k for a query of fewer documents too, as in trec_eval.
 
-    The parameters are those of :class:`ThresholdMetric`.
+    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Recall(ThresholdMetric):
 
     A query has nothing to find if no label reaches the threshold.
 
-    The parameters are those of :class:`ThresholdMetric`.
+    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -132,7 +132,7 @@ class Success(ThresholdMetric):
 
     A query has nothing to find if no label reaches the threshold.
 
-    The parameters are those of :class:`ThresholdMetric`.
+    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -178,7 +178,7 @@ class ReciprocalRank(ThresholdMetric):
 
     A query has nothing to find if no label reaches the threshold.
 
-    The parameters are those of :class:`ThresholdMetric`.
+    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     Examples
     --------
@@ -226,7 +226,7 @@ class AveragePrecision(ThresholdMetric):
 
     A query has nothing to find if no label reaches the threshold.
 
-    The parameters are those of :class:`ThresholdMetric`.
+    The parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
 
     References
     ----------
