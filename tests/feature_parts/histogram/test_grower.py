@@ -7,11 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
-from treerank.feature_parts.histogram.grower import NODE, data_of, grow, make_memory
+from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.histogram import BATCH, STRIDE, fill
 from treerank.feature_parts.histogram.packing import layout_of, pack, unpack
 from treerank.feature_parts.histogram.partition import join_chunk, n_chunks_of, part_chunk
 from treerank.feature_parts.histogram.splitter import Cuts, Rules, may_gain, score_cuts
+from treerank.feature_parts.histogram.tree import NODE, data_of, make_memory
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import njit
 

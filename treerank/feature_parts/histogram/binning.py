@@ -13,7 +13,7 @@ few, scattered documents. Constant features are left out. The words of rows that
 are in a file without a name, of which the system keeps in memory what it has room for.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from typing import NamedTuple
 
 import numpy as np
@@ -91,7 +91,7 @@ def find_bins(
     def bin_feature(f: int) -> tuple[int, bool]:
         values = np.sort(sample[:, f]).astype(np.float64)  # NaN come last
         known = values[: len(values) - np.count_nonzero(np.isnan(values))]
-        write = _write_codes if is_category[f] else _write_bounds
+        write: Callable[..., int] = _write_codes if is_category[f] else _write_bounds
         return max(1, write(*_counted(known), most, bounds[f])), len(known) == len(values)
 
     found = in_threads(n_threads, bin_feature, range(n_features))

@@ -10,10 +10,11 @@ from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.histogram import sampling
 from treerank.feature_parts.histogram.binning import Binned, Bins, bin_rows
 from treerank.feature_parts.histogram.forest import make_forest
-from treerank.feature_parts.histogram.grower import Memory, data_of, grow, make_memory
+from treerank.feature_parts.histogram.grower import grow
 from treerank.feature_parts.histogram.leaves import GrownTree, add_leaves, add_tree
 from treerank.feature_parts.histogram.packing import PRECISIONS, layout_of, pack
 from treerank.feature_parts.histogram.splitter import Rules
+from treerank.feature_parts.histogram.tree import Memory, data_of, make_memory
 from treerank.feature_parts.rows import Rows
 from treerank.files.scratch import leave_memory
 from treerank.forests.forest import Forest
@@ -79,7 +80,9 @@ def boost(task: GrowthTask, bins: Bins, signs: np.ndarray, settings: Settings) -
     training = ScoredRows.of(task, task.rows, bins, signs)
     columns = training.binned.with_columns(in_file=task.rows.is_batched)
     training = replace(training, binned=columns)
-    validation = validation_rows and ScoredRows.of(task, validation_rows, bins, signs)
+    validation = None
+    if validation_rows is not None:
+        validation = ScoredRows.of(task, validation_rows, bins, signs)
     memory = _memory_for(training, settings)
     shares = settings.subsample, settings.subsample_queries
     sampler = sampling.RowSampler.of(task.rows, task.derivatives.objective, *shares)

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from treerank.feature_parts.histogram.binning import WIDTH
-from treerank.feature_parts.histogram.grower import Tree
 from treerank.feature_parts.histogram.splitter import Rules
+from treerank.feature_parts.histogram.tree import Tree
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
 from treerank.team import current_team

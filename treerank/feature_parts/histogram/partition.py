@@ -52,7 +52,7 @@ def part_chunk(
         spare[back] = row
         front += left
         back -= 1 - left
-    return front - begin
+    return int(front - begin)
 
 
 @register_jitable(error_model="numpy")

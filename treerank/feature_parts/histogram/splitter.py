@@ -62,7 +62,7 @@ class Cuts(NamedTuple):
     n: int
     gradient: float
     hessian: float
-    count: float
+    n_documents: float
 
 
 @register_jitable(error_model="numpy")
@@ -181,7 +181,7 @@ def _best_cut(sums, n_values, place, leaf, rules, split):
                 best, split.gain = b, sums[3, b]
         if best >= 0:
             found = True
-            split.bin, split.count = best, sums[2, best] + cuts.count
+            split.bin, split.count = best, sums[2, best] + cuts.n_documents
             follows_most = n_missing == 0 and 2 * split.count >= leaf.count
             split.missing_left = missing_left or follows_most
             split.gradient = sums[0, best] + cuts.gradient
@@ -205,7 +205,7 @@ def may_gain(
     n_found = np.int64(0)
     for b in range(cuts.n):
         g_left, h_left = gradients[b] + cuts.gradient, hessians[b] + cuts.hessian
-        n_left = counts[b] + cuts.count
+        n_left = counts[b] + cuts.n_documents
         g_right, h_right = g - g_left, h - h_left
         enough = (n_left >= fewest) & (n - n_left >= fewest)
         heavy = (h_left >= lightest) & (h_right >= lightest)
@@ -214,20 +214,18 @@ def may_gain(
         h_right += penalty
         gain = left * left * h_right + right * right * h_left + _TINY
         n_found += enough & heavy & (gain > least * (h_left * h_right))
-    return n_found > 0
+    return bool(n_found > 0)
 
 
 @register_jitable(error_model="numpy")
-def score_cuts(
-    sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: Rules, penalty: float
-) -> None:
+def score_cuts(sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: Rules, penalty: float) -> None:
     """Write the gain of both sides of each cut; -inf where the rules forbid it."""
     gradients, hessians, counts, gains = sums[0], sums[1], sums[2], sums[3]
     g, h, n = leaf.gradient, leaf.hessian, leaf.count
     alpha, fewest, lightest = rules.reg_alpha, rules.min_child_samples, rules.min_child_weight
     for b in range(cuts.n):
         g_left, h_left = gradients[b] + cuts.gradient, hessians[b] + cuts.hessian
-        n_left = counts[b] + cuts.count
+        n_left = counts[b] + cuts.n_documents
         g_right, h_right = g - g_left, h - h_left
         enough = (n_left >= fewest) & (n - n_left >= fewest)
         heavy = (h_left >= lightest) & (h_right >= lightest)

@@ -24,7 +24,7 @@ from treerank.parameters import Count, LearningRate, Rule, Share, Size
 class StreamingTrees(HistogramTrees):
     """A sum of trees that adds trees and shrinks or removes old ones with every batch.
 
-    Parameters that grow a single tree are explained at
+    All other parameters are explained at
     :class:`~treerank.feature_parts.histogram.trees.HistogramTrees`.
 
     Parameters
@@ -39,54 +39,18 @@ class StreamingTrees(HistogramTrees):
         Factor on the values of each tree.
     num_leaves : int, default=31
         Largest number of leaves of a tree.
-    max_depth : int, default=-1
-        Largest number of splits on a path from the root to a leaf; -1 is no limit.
-    grow_policy : {"leafwise", "depthwise"}, default="leafwise"
-        Which leaf is split next: the one with the largest gain, or the one nearest to the root.
     min_child_samples : int, default=20
         Smallest number of documents in a leaf.
-    min_child_weight : float, default=1e-3
-        Smallest sum of hessians in a leaf.
-    subsample : float, default=1.0
-        Probability of each document to be used for a tree.
-    subsample_queries : float, default=1.0
-        Probability of each query, as a whole, to be used for a tree.
     colsample_bytree : float, default=1.0
         Share of features drawn for each tree.
-    reg_alpha : float, default=0.0
-        L1 penalty of leaves.
-    reg_lambda : float, default=0.0
-        L2 penalty of leaves.
-    min_split_gain : float, default=0.0
-        Smallest gain of a split.
     max_bin : int, default=255
         Largest number of bins of a feature, found anew in each batch.
-    precision : {"float32", "int16", "int8"}, default="float32"
-        How derivatives are stored in the search for splits.
-    monotone_constraints : sequence of {-1, 0, 1} or dict of column to sign, default=None
-        -1 if the score may only fall with a feature, 1 if it may only rise, 0 for both.
-    categorical_features : sequence of indices or names, or boolean mask, default=None
-        Columns with integer codes of categories; ``None`` uses those named by ``Rows``.
-    cat_smooth : float, default=10.0
-        Number added to the sum of hessians of each category when categories are sorted.
-    cat_l2 : float, default=10.0
-        Additional L2 penalty of leaves in splits by category.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many iterations without a better value on ``validation``, in each batch, and
         keep the trees up to the best one. "auto" is ``2.5 / learning_rate`` with ``validation``,
         and smooths the values before it compares them.
     warm_start : bool, default=False
         Whether ``fit`` keeps the earlier trees, as ``partial_fit`` always does.
-    init_model : fitted HistogramTrees or Forest, default=None
-        Trees to start from.
-    output : {"score", "trees", "leaves"}, default="score"
-        What ``transform`` returns; see :mod:`treerank.feature_parts.engines.tree_outputs`.
-    importance_type : {"gain", "split"}, default="gain"
-        What ``feature_importances_`` is the share of: the gain or the number of splits.
-    n_jobs : int, default=None
-        Number of threads; ``None`` is all cores, or the share of a joblib worker.
-    random_state : int, RandomState instance or None, default=None
-        Seed of everything random.
 
     Attributes
     ----------

@@ -13,9 +13,9 @@ from treerank.feature_parts.engines.growth_task import GrowthTask
 from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
 from treerank.feature_parts.histogram.first_format import is_first_format, read_first_format
-from treerank.feature_parts.histogram.grower import GROW_POLICIES
 from treerank.feature_parts.histogram.packing import PRECISIONS
 from treerank.feature_parts.histogram.splitter import Rules
+from treerank.feature_parts.histogram.tree import GROW_POLICIES
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.inputs.batched import BatchedMatrix
