@@ -58,11 +58,11 @@ def add_leaves(
     if len(tree.nodes) == 1:  # a constant changes no ranking, and would consist of rounding errors
         return grown
     leaves = np.flatnonzero(tree.nodes["place"] < 0)
-    leaves = leaves[np.argsort(tree.nodes["begin"][leaves], kind="stable")]
     nodes = tree.nodes[leaves]
-    ends = np.append(nodes["begin"], len(tree.rows))
+    spans = np.column_stack([nodes["begin"], nodes["end"]])
+    ends = np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
     sums = np.empty((2, len(leaves), scores.shape[1]))
-    in_parts(_sum_leaves, ends, ends, tree.rows, derivatives, sums)  # one thread sums one leaf
+    in_parts(_sum_leaves, ends, spans, tree.rows, derivatives, sums)  # one thread sums one leaf
     g, h = current_team().total(sums)
     # As ``newton_step``. A leaf may be too light in one output of several.
     shrunk = np.copysign(np.maximum(np.abs(g) - rules.reg_alpha, 0.0), g)
@@ -71,26 +71,26 @@ def add_leaves(
     bounds = nodes["lower"][:, None], nodes["upper"][:, None]
     values = np.where(heavy, learning_rate * np.clip(steps, *bounds), 0.0)
     grown.values[leaves] = values
-    in_parts(_add_leaves, ends, ends, tree.rows, values, scores)
+    in_parts(_add_leaves, ends, spans, tree.rows, values, scores)
     return grown
 
 
 @njit(error_model="numpy", nogil=True)
-def _sum_leaves(first, last, ends, rows, derivatives, sums):
+def _sum_leaves(first, last, spans, rows, derivatives, sums):
     gradient, hessian = derivatives
     for leaf in range(first, last):
         for k in range(gradient.shape[1]):
             g = h = 0.0
-            for i in range(ends[leaf], ends[leaf + 1]):
+            for i in range(spans[leaf, 0], spans[leaf, 1]):
                 g += gradient[rows[i], k]
                 h += hessian[rows[i], k]
             sums[0, leaf, k], sums[1, leaf, k] = g, h
 
 
 @njit(error_model="numpy", nogil=True)
-def _add_leaves(first, last, ends, rows, values, scores):
+def _add_leaves(first, last, spans, rows, values, scores):
     for leaf in range(first, last):
-        for i in range(ends[leaf], ends[leaf + 1]):
+        for i in range(spans[leaf, 0], spans[leaf, 1]):
             for k in range(scores.shape[1]):
                 scores[rows[i], k] += values[leaf, k]
 
