@@ -213,7 +213,7 @@ def _fill(rows, bounds, places, words):
         for chunk in range(first, last):
             at = slice(chunk * _CHUNK, (chunk + 1) * _CHUNK)
             # One layout and type, for which the kernel is compiled.
-            values = np.array(rows.batch(at.start, at.stop).T, dtype=np.float64, order="C")
+            values = np.array(rows.batch(at.start, at.stop), dtype=np.float64, order="C")
             _bin_chunk(values, bounds, places, words[at], missing[chunk])
 
     in_parts(bin_chunks, len(missing))
@@ -227,12 +227,14 @@ def _bin_chunk(values, bounds, places, words, missing):
     These have the last bin: a value is missing, or a category without a bin.
     """
     n = len(words)
-    bins = np.empty(n, dtype=np.uint64)
+    own, bins = np.empty(n), np.empty(n, dtype=np.uint64)
     for p in range(len(places)):
         place = places[p]
         if place.feature < 0:
             continue
-        own, bound = values[place.feature], bounds[place.feature]
+        bound = bounds[place.feature]
+        for i in range(n):
+            own[i] = values[i, place.feature]
         for i in range(n):  # bits instead of branches, so that the compiler uses vectors
             below = np.uint64(0)
             for bit in range(7, -1, -1):

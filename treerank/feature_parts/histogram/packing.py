@@ -88,10 +88,9 @@ def layout_of(gradient: np.ndarray, hessian: np.ndarray, precision: str) -> Layo
 
 
 def _size(values: np.ndarray) -> tuple[float, float]:
-    """Return the sum of the magnitudes, added one after the other, and the largest of them."""
+    """Return the sum of the magnitudes and the largest of them."""
     sizes = np.abs(values)
-    largest = sizes.max(initial=0.0)
-    return np.cumsum(sizes, out=sizes)[-1] if len(sizes) else 0.0, largest
+    return sizes.sum(), sizes.max(initial=0.0)
 
 
 def _step(finest: float) -> float:
@@ -120,10 +119,12 @@ def pack(
             scaled = uniforms(*key, numbers) * _HALVES
             whole = np.floor(scaled)
             up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
-        g = np.floor(gradient[at] / layout.gradient_step + up_gradient).astype(np.int64)
-        h = np.floor(hessian[at] / layout.hessian_step + up_hessian).astype(np.int64)
-        words[at, -1] = (h << layout.hessian_shift) + 1
-        words[at, 0] += g << layout.gradient_shift
+        g, h = gradient[at] * (1 / layout.gradient_step), hessian[at] * (1 / layout.hessian_step)
+        g += up_gradient
+        h += up_hessian
+        counted = np.floor(h, out=h).astype(np.int64) << layout.hessian_shift
+        words[at, -1] = counted + 1
+        words[at, 0] += np.floor(g, out=g).astype(np.int64) << layout.gradient_shift
 
     def pack_part(first: int, last: int) -> None:
         for start in range(first, last, _TOGETHER):
