@@ -215,7 +215,8 @@ def _add_leaf(values, leaf, first, single, scores, i):
 @njit(error_model="numpy", nogil=True)
 def _score_by_paths(X, values, nodes, sets, sums, scores):
     tree_output, constant, single = sums
-    scores[:] = constant
+    for k in range(len(constant)):  # in one assignment it takes seconds to compile
+        scores[:, k] = constant[k]
     for tree in range(len(tree_output)):
         for i in range(len(X)):
             leaf = _leaf(X[i], tree, nodes, sets)
@@ -226,7 +227,8 @@ def _score_by_paths(X, values, nodes, sets, sums, scores):
 def _score_by_vectors(X, vectors, nodes, sets, sums, columns, bits, scores):
     _, _, _, column, threshold, kept_left, kept_right, split_starts, leaf_starts, values = vectors
     tree_output, constant, single = sums
-    scores[:] = constant
+    for k in range(len(constant)):  # in one assignment it takes seconds to compile
+        scores[:, k] = constant[k]
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)
         _fill_columns(X[begin : begin + n], vectors[:3], nodes, sets, columns)
@@ -246,7 +248,8 @@ def _score_by_vectors(X, vectors, nodes, sets, sums, columns, bits, scores):
 def _score_by_traversal(X, traversal, nodes, sets, sums, columns, scores):
     _, _, _, roots, column, threshold, child, values = traversal
     tree_output, constant, single = sums
-    scores[:] = constant
+    for k in range(len(constant)):  # in one assignment it takes seconds to compile
+        scores[:, k] = constant[k]
     places = np.empty(_EIGHT, dtype=np.int64)
     for begin in range(0, len(X), _TOGETHER):
         n = min(len(X) - begin, _TOGETHER)

@@ -72,7 +72,7 @@ def uniform_of(state: int, document: int) -> float:
     return ((bits >> 12) + 0.5) * 2.0**-52
 
 
-@njit
+@njit(nogil=True)
 def uniforms(seed: int, iteration: int, documents: np.ndarray) -> np.ndarray:
     """Return the uniform random numbers of many keys.
 

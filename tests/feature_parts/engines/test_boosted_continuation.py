@@ -59,6 +59,7 @@ def test_trees_of_other_columns_are_not_continued(part_class):
         goes_on.fit(table.iloc[:, ::-1], y, qid)
 
 
+@pytest.mark.parametrize("part_class", [*PARTS, HistogramTrees])
 def test_several_outputs_can_be_continued(part_class):
     part = fitted(part_class, TARGETS, n_estimators=9, warm_start=True)
     part.set_params(n_estimators=15).fit(X, HalfSquare(TARGETS))
@@ -91,6 +92,7 @@ def test_a_continued_fit_draws_other_rows(part_class):
     assert np.abs(trees[:, 0] - trees[:, 1]).max() > 1e-3
 
 
+@pytest.mark.parametrize("part_class", [*PARTS, HistogramTrees])
 def test_early_stopping_keeps_the_trees_up_to_the_best(part_class):
     validation = HELD_OUT, held_out_fit
     params = {"n_estimators": 300, "learning_rate": 0.5}

@@ -1,4 +1,4 @@
-"""Both engines obey the same laws, whatever the objective."""
+"""All engines obey the same laws, whatever the objective."""
 
 import pickle
 
@@ -24,6 +24,7 @@ from sklearn.exceptions import NotFittedError
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
+from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.rows import Rows
 
 RNG = np.random.default_rng(1)
@@ -33,6 +34,9 @@ BY_LEAF = {LightGBMTrees: {}, XGBoostTrees: {"grow_policy": "lossguide", "max_de
 @pytest.fixture(params=PARTS, ids=lambda part_class: part_class.__name__)
 def part_class(request):
     return request.param
+
+
+own_trees_too = pytest.mark.parametrize("part_class", [*PARTS, HistogramTrees])
 
 
 # What is fitted
@@ -89,6 +93,7 @@ def test_the_objective_sees_the_scores_of_the_trees_so_far_and_the_count_from_ze
     assert all(scores.dtype == np.float64 for _, scores, _ in objective.seen)
 
 
+@own_trees_too
 def test_missing_values_are_told_from_all_others(part_class):
     data = X.copy()
     missing = RNG.random(600) < 0.3
@@ -97,6 +102,7 @@ def test_missing_values_are_told_from_all_others(part_class):
     np.testing.assert_allclose(part.transform(data)[:, 0], missing, atol=0.05)
 
 
+@own_trees_too
 @pytest.mark.parametrize("how", ["index", "name", "mask", "rows"])
 def test_categories_are_split_as_sets(part_class, how):
     codes = np.arange(2000) % 20  # equally frequent: LightGBM leaves the rarest percent out
@@ -108,6 +114,7 @@ def test_categories_are_split_as_sets(part_class, how):
     extra = {
         LightGBMTrees: {"engine_params": {"cat_smooth": 0, "cat_l2": 0, "max_cat_threshold": 32}},
         XGBoostTrees: {"reg_lambda": 0.0, "engine_params": {"max_cat_to_onehot": 1}},
+        HistogramTrees: {"cat_l2": 0.0},
     }[part_class]
     params = {**stump, **extra, "categorical_features": given}
     part = fitted(part_class, target, rows, **params)
@@ -144,6 +151,7 @@ def test_one_word_per_quantity_serves_every_engine(part_class):
 # Outputs
 
 
+@own_trees_too
 def test_the_single_trees_add_up_to_the_score(part_class):
     part = fitted(part_class)
     score = part.transform(X)
@@ -250,6 +258,7 @@ def test_kernels_get_the_threads_of_the_part_and_give_them_back(part_class):
 # Kept and copied
 
 
+@own_trees_too
 def test_a_state_and_a_pickle_predict_the_same_bits(part_class):
     part = fitted(part_class, validation=(HELD_OUT, held_out_fit))
     restored = part_class(n_jobs=1).set_state(part.get_state())
@@ -268,6 +277,7 @@ def test_a_state_is_made_of_plain_values(part_class):
     assert not state
 
 
+@own_trees_too
 def test_a_clone_is_unfitted_but_keeps_the_trees_to_start_from(part_class):
     first = fitted(part_class)
     copy = clone(part_class(num_leaves=7, init_model=first))
@@ -277,6 +287,7 @@ def test_a_clone_is_unfitted_but_keeps_the_trees_to_start_from(part_class):
         copy.transform(X)
 
 
+@own_trees_too
 @pytest.mark.parametrize("kind", ["gain", "split"])
 def test_importances_are_shares_of_the_features_that_matter(part_class, kind):
     importances = fitted(part_class, X[:, 2], importance_type=kind).feature_importances_

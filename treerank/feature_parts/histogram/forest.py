@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.feature_parts.histogram.binned import Binned
-from treerank.feature_parts.histogram.bins import Bins
-from treerank.feature_parts.histogram.growing import GrownTree
+from treerank.feature_parts.histogram.binning import Bins
+from treerank.feature_parts.histogram.leaves import GrownTree
 from treerank.forests.forest import CategorySets, Forest
 
 
@@ -29,32 +28,15 @@ class CodeSplit(NamedTuple):
     goes_left: np.ndarray
 
 
-def make_forest(
-    trees: Sequence[GrownTree], values: Sequence[np.ndarray], binned: Binned, bins: Bins
-) -> Forest:
-    """Return grown trees as a forest.
-
-    Parameters
-    ----------
-    trees : list of GrownTree
-        The trees.
-    values : list of ndarray of shape (n_nodes, n_outputs)
-        Values of their nodes.
-    binned, bins : Binned and Bins
-        The data that the trees were grown on.
-
-    Returns
-    -------
-    Forest
-        The trees, with their gains.
-    """
+def make_forest(trees: Sequence[GrownTree], places: np.ndarray, bins: Bins) -> Forest:
+    """Return grown trees as a forest with their gains; ``places`` are those of the rows."""
     sizes = [len(tree.nodes) for tree in trees]
     roots = np.cumsum([0, *sizes])[:-1]
     nodes = np.concatenate([tree.nodes for tree in trees])
     goes_left = np.concatenate([tree.goes_left for tree in trees])
     is_split = nodes["place"] >= 0
     feature = np.full(len(nodes), -1)
-    feature[is_split] = binned.places["feature"][nodes["place"][is_split]]
+    feature[is_split] = places["feature"][nodes["place"][is_split]]
     by_set = np.flatnonzero(is_split & bins.is_category[feature])
     n_codes = bins.n_values[feature[by_set]]
     # Bounds end with infinity. A split there sends all values left and missing values right.
@@ -65,7 +47,7 @@ def make_forest(
         threshold=threshold,
         missing_left=nodes["missing_left"] != 0,
         first=nodes["first"] + np.repeat(roots, sizes),
-        values=np.concatenate(values),
+        values=np.concatenate([tree.values for tree in trees]),
         gain=nodes["gain"],
         n_features=len(bins.n_values),
         by_code=[

@@ -1,92 +1,113 @@
-"""Values of the leaves of a grown tree, and their addition to the scores of documents."""
+"""Leaves: the values of a grown tree, and their addition to the scores of documents."""
+
+from typing import NamedTuple
 
 import numpy as np
 
-from treerank.feature_parts.histogram.binned import WIDTH
-from treerank.feature_parts.histogram.growing import GrownTree
-from treerank.feature_parts.histogram.splits import Rules, newton_step
+from treerank.feature_parts.histogram.binning import WIDTH
+from treerank.feature_parts.histogram.splitter import Rules
+from treerank.feature_parts.histogram.tree import Tree
 from treerank.numerics.compiling import njit
 from treerank.numerics.threads import in_parts
+from treerank.team import current_team
 
 _BYTE = np.uint64(255)
 
 
-def sum_leaves(
-    gradient: np.ndarray,
-    hessian: np.ndarray,
-    rows: np.ndarray,
-    nodes: np.ndarray,
-    leaves: np.ndarray,
-) -> np.ndarray:
-    """Return the sums of gradient and hessian of each leaf, of shape (n_leaves, n_outputs, 2).
+class GrownTree(NamedTuple):
+    """A tree whose splits are by bins.
 
-    The derivatives are those before they were packed; one thread sums one leaf.
+    Attributes
+    ----------
+    nodes : ndarray of NODE
+        The nodes, the root first.
+    goes_left : ndarray of uint8, shape (n_nodes, 256)
+        Whether each bin of the feature of a node goes left.
+    values : ndarray of shape (n_nodes, n_outputs)
+        Values of the leaves; 0 in other nodes.
     """
-    sums = np.empty((len(leaves), gradient.shape[1], 2))
-    in_parts(_sum_leaves, _ends(nodes[leaves]), gradient, hessian, rows, nodes, leaves, sums)
-    return sums
 
-
-def _ends(leaves: np.ndarray) -> np.ndarray:
-    """Return how many documents come before each leaf, and before the end."""
-    return np.append(0, np.cumsum(leaves["end"] - leaves["begin"]))
-
-
-@njit(error_model="numpy", nogil=True)
-def _sum_leaves(first, last, gradient, hessian, rows, nodes, leaves, sums):
-    for leaf in range(first, last):
-        node = nodes[leaves[leaf]]
-        for k in range(gradient.shape[1]):
-            g = h = 0.0
-            for place in range(node.begin, node.end):
-                g += gradient[rows[place], k]
-                h += hessian[rows[place], k]
-            sums[leaf, k, 0], sums[leaf, k, 1] = g, h
+    nodes: np.ndarray
+    goes_left: np.ndarray
+    values: np.ndarray
 
 
 def add_leaves(
-    sums: np.ndarray,
-    rows: np.ndarray,
-    nodes: np.ndarray,
-    leaves: np.ndarray,
+    tree: Tree,
+    derivatives: tuple[np.ndarray, np.ndarray],
     rules: Rules,
     learning_rate: float,
-    values: np.ndarray,
     scores: np.ndarray,
-) -> None:
-    """Write the value of each leaf, and add it to the scores of the rows that grew the tree."""
-    steps = leaves, rules, learning_rate, values, scores
-    in_parts(_add_leaves, _ends(nodes[leaves]), sums, rows, nodes, *steps)
+) -> GrownTree:
+    """Add the values of leaves to the scores of the rows that grew a tree; return it with values.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    derivatives : tuple of ndarray of shape (n_rows, n_outputs)
+        Gradient and hessian of all rows, which have not been packed.
+    rules : Rules
+        Rules for trees.
+    learning_rate : float
+        Factor on the values.
+    scores : ndarray of shape (n_rows, n_outputs)
+        Scores of all rows.
+    """
+    grown = GrownTree(tree.nodes, tree.goes_left, np.zeros((len(tree.nodes), scores.shape[1])))
+    if len(tree.nodes) == 1:  # a constant changes no ranking, and would consist of rounding errors
+        return grown
+    leaves = np.flatnonzero(tree.nodes["place"] < 0)
+    nodes = tree.nodes[leaves]
+    spans = np.column_stack([nodes["begin"], nodes["end"]])
+    ends = np.append(0, np.cumsum(spans[:, 1] - spans[:, 0]))
+    sums = np.empty((2, len(leaves), scores.shape[1]))
+    in_parts(_sum_leaves, ends, spans, tree.rows, derivatives, sums)  # one thread sums one leaf
+    g, h = current_team().total(sums)
+    # As ``newton_step``. A leaf may be too light in one output of several.
+    shrunk = np.copysign(np.maximum(np.abs(g) - rules.reg_alpha, 0.0), g)
+    heavy = h >= rules.min_child_weight
+    steps = -np.divide(shrunk, h + rules.reg_lambda, out=np.zeros_like(g), where=heavy)
+    bounds = nodes["lower"][:, None], nodes["upper"][:, None]
+    values = np.where(heavy, learning_rate * np.clip(steps, *bounds), 0.0)
+    grown.values[leaves] = values
+    in_parts(_add_leaves, ends, spans, tree.rows, values, scores)
+    return grown
 
 
 @njit(error_model="numpy", nogil=True)
-def _add_leaves(first, last, sums, rows, nodes, leaves, rules, learning_rate, values, scores):
+def _sum_leaves(first, last, spans, rows, derivatives, sums):
+    gradient, hessian = derivatives
     for leaf in range(first, last):
-        node = leaves[leaf]
-        for k in range(scores.shape[1]):
-            g, h = sums[leaf, k, 0], sums[leaf, k, 1]
-            if h >= rules.min_child_weight:  # a leaf may be too light in one output of several
-                step = newton_step(g, h, rules, nodes[node].lower, nodes[node].upper)
-                values[node, k] = learning_rate * step
-            for place in range(nodes[node].begin, nodes[node].end):
-                scores[rows[place], k] += values[node, k]
-
-
-def add_tree(
-    words: np.ndarray, tree: GrownTree, values: np.ndarray, rows: np.ndarray, scores: np.ndarray
-) -> None:
-    """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
-    in_parts(_add_tree, len(rows), words, *tree, values, rows, scores)
+        for k in range(gradient.shape[1]):
+            g = h = 0.0
+            for i in range(spans[leaf, 0], spans[leaf, 1]):
+                g += gradient[rows[i], k]
+                h += hessian[rows[i], k]
+            sums[0, leaf, k], sums[1, leaf, k] = g, h
 
 
 @njit(error_model="numpy", nogil=True)
-def _add_tree(first, last, words, nodes, goes_left, values, rows, scores):
+def _add_leaves(first, last, spans, rows, values, scores):
+    for leaf in range(first, last):
+        for i in range(spans[leaf, 0], spans[leaf, 1]):
+            for k in range(scores.shape[1]):
+                scores[rows[i], k] += values[leaf, k]
+
+
+def add_tree(words: np.ndarray, tree: GrownTree, rows: np.ndarray, scores: np.ndarray) -> None:
+    """Add the values of a tree to the scores of any rows, which find their leaf by their bins."""
+    in_parts(_add_tree, len(rows), words, tree, rows, scores)
+
+
+@njit(error_model="numpy", nogil=True)
+def _add_tree(first, last, words, tree, rows, scores):
+    nodes, goes_left, values = tree
     for i in range(first, last):
         row, node = rows[i], 0
         while nodes[node].place >= 0:
             place = nodes[node].place
-            shift = np.uint64(8 * (place % WIDTH))
-            bin_ = (words[row, place // WIDTH] >> shift) & _BYTE
+            bin_ = (words[row, place // WIDTH] >> np.uint64(8 * (place % WIDTH))) & _BYTE
             node = nodes[node].first + 1 - np.int64(goes_left[node, bin_])
         for k in range(scores.shape[1]):
             scores[row, k] += values[node, k]

@@ -11,9 +11,7 @@ import numpy as np
 
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.grouping import QueryGroups
-from treerank.numerics.compiling import njit
 from treerank.numerics.random_keys import uniforms
-from treerank.numerics.threads import in_parts
 from treerank.objectives.base import Objective
 from treerank.team import current_team
 
@@ -109,23 +107,14 @@ def project(
     keys = uniforms(key_seed(seed, _OUTPUTS), iteration, np.arange(n_outputs))
     size = hessian.mean(axis=0, dtype=np.float64)
     scale = np.divide(size.mean(), size, out=np.zeros(n_outputs), where=size > 0)
-    signs = np.where(keys < 0.5, -1.0, 1.0)
-    g, h = np.empty((2, len(gradient)))
-    factors = signs * np.sqrt(scale), scale / n_outputs
-    in_parts(_project, len(g), gradient, hessian, *factors, g, h)
+    to_gradient = np.where(keys < 0.5, -1.0, 1.0) * np.sqrt(scale)
+    g, h = np.zeros((2, len(gradient)))
+    for k in range(n_outputs):
+        g += to_gradient[k] * gradient[:, k]
+        h += (scale[k] / n_outputs) * hessian[:, k]
     return g, h
 
 
 def key_seed(seed: int, purpose: int) -> int:
     """Return a different seed for each purpose."""
     return seed * 8 + purpose
-
-
-@njit(error_model="numpy", nogil=True)
-def _project(first, last, gradient, hessian, to_gradient, to_hessian, g, h):
-    for i in range(first, last):
-        sum_gradient, sum_hessian = 0.0, 0.0
-        for k in range(len(to_gradient)):
-            sum_gradient += to_gradient[k] * gradient[i, k]
-            sum_hessian += to_hessian[k] * hessian[i, k]
-        g[i], h[i] = sum_gradient, sum_hessian

@@ -10,13 +10,12 @@ from treerank.feature_parts.engines.arguments import monotone_signs
 from treerank.feature_parts.engines.auto_sizes import Sizes
 from treerank.feature_parts.engines.boosting import BoostedTrees
 from treerank.feature_parts.engines.growth_task import GrowthTask
-from treerank.feature_parts.histogram.bins import MOST_BINS, find_bins
+from treerank.feature_parts.histogram.binning import MOST_BINS, find_bins
 from treerank.feature_parts.histogram.boost import Settings, boost
-from treerank.feature_parts.histogram.buffers import TreeLimits
 from treerank.feature_parts.histogram.first_format import is_first_format, read_first_format
-from treerank.feature_parts.histogram.growing import GROW_POLICIES
-from treerank.feature_parts.histogram.packed_derivatives import PRECISIONS
-from treerank.feature_parts.histogram.splits import Rules
+from treerank.feature_parts.histogram.packing import PRECISIONS
+from treerank.feature_parts.histogram.splitter import Rules
+from treerank.feature_parts.histogram.tree import GROW_POLICIES
 from treerank.feature_parts.rows import Rows
 from treerank.forests.forest import Forest
 from treerank.inputs.batched import BatchedMatrix
@@ -154,15 +153,18 @@ class HistogramTrees(BoostedTrees):
         return booster.n_features, booster.n_outputs
 
     def _settings(self, sizes: Sizes, is_monotone: bool) -> Settings:
-        least = max(float(self.min_child_weight), _LEAST_WEIGHT)
-        rest = self.reg_alpha, self.reg_lambda, self.min_split_gain, self.cat_smooth, self.cat_l2
-        rules = Rules(is_monotone, int(sizes.min_child_samples), least, *map(float, rest))
-        level_by_level = GROW_POLICIES[self.grow_policy]
-        limits = TreeLimits(int(sizes.num_leaves), int(self.max_depth), level_by_level)
-        shares = self.subsample, self.subsample_queries, sizes.colsample_bytree
-        return Settings(
-            float(sizes.learning_rate), limits, rules, self.precision, *map(float, shares)
+        penalties = self.reg_alpha, self.reg_lambda, self.min_split_gain
+        rules = Rules(
+            int(sizes.num_leaves),
+            int(self.max_depth),
+            GROW_POLICIES[self.grow_policy],
+            is_monotone,
+            int(sizes.min_child_samples),
+            max(float(self.min_child_weight), _LEAST_WEIGHT),
+            *map(float, (*penalties, self.cat_smooth, self.cat_l2)),
         )
+        shares = self.subsample, self.subsample_queries, sizes.colsample_bytree
+        return Settings(float(sizes.learning_rate), rules, self.precision, *map(float, shares))
 
     def _signs(self, rows: Rows, categorical: tuple[int, ...], n_outputs: int) -> np.ndarray:
         """Return the monotone constraints of all features; refuse what trees cannot keep to."""

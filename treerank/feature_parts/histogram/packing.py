@@ -1,19 +1,19 @@
-"""Packed derivatives: gradient, hessian and a count of 1 in words that can simply be added.
+"""Packing: gradient, hessian and a count of 1 in words that can simply be added.
 
 Histograms are sums over millions of documents, so the number of additions decides the speed. A
-word has 64 bits. The words of a document are one of these:
+document has one of these:
 
-- *packed*, one word: the gradient has the upper bits, the hessian the middle and the count the
-  lower bits. A document costs one addition per feature.
-- *wide*, two words: the gradient has a word of its own. A document costs two additions.
+- a *packed* word of 64 bits: the gradient has the upper bits, the hessian the middle and the count
+  the lower bits. The document costs one addition per feature;
+- two *wide* words: the gradient has a word of its own. The document costs two additions.
+
+:func:`pack` writes words and :func:`unpack` reads sums of them; no other function knows their bits.
 
 Gradient and hessian are whole multiples of a step, which is a power of two. Steps are as small as
 the sums over all rows, those of other workers included, allow without overflow. So all sums, and
-differences of sums, are exact.
-
-Steps of wide words keep all 24 bits of the derivatives. Steps of packed words are coarser; there
-each derivative is rounded up or down at random such that its mean is right, and the errors cancel
-in sums over many documents.
+differences of sums, are exact. Wide words keep all 24 bits of the derivatives. Steps of packed
+words are coarser: each derivative is rounded up or down at random such that its mean is right, and
+the errors cancel in sums over many documents.
 """
 
 from math import frexp, ldexp
@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from treerank.numerics.compiling import njit, register_jitable
-from treerank.numerics.random_keys import uniform
+from treerank.numerics.compiling import register_jitable
+from treerank.numerics.random_keys import uniforms
 from treerank.numerics.threads import in_parts
 from treerank.team import current_team
 
@@ -40,10 +40,11 @@ PRECISIONS = {
     "int8": Precision(2**7 - 1, n_words=1),
 }
 _HALVES = 67108864.0  # 2^26: splits the 52 bits of a random number into two numbers
+_TOGETHER = 8192  # rows whose numbers stay in the cache while they are packed
 
 
 class Layout(NamedTuple):
-    """The bits of a word that hold gradient, hessian and count.
+    """The bits of a document's words, see :func:`layout_of`.
 
     Attributes
     ----------
@@ -86,23 +87,10 @@ def layout_of(gradient: np.ndarray, hessian: np.ndarray, precision: str) -> Layo
     return Layout(n_words, count_bits, 0 if wide else count_bits + hessian_bits, *steps)
 
 
-def pack(
-    gradient: np.ndarray,
-    hessian: np.ndarray,
-    layout: Layout,
-    seed: int,
-    iteration: int,
-    places: np.ndarray | None = None,
-) -> np.ndarray:
-    """Return the words of all rows; seed, iteration and place are the key of the rounding.
-
-    The place of a row is its number if ``places`` are None.
-    """
-    words = np.empty(len(gradient) * layout.n_words, dtype=np.int64)
-    places = np.empty(0, dtype=np.int64) if places is None else places
-    rounding = seed, iteration, places
-    in_parts(_pack, len(gradient), gradient, hessian, layout, *rounding, words)
-    return words
+def _size(values: np.ndarray) -> tuple[float, float]:
+    """Return the sum of the magnitudes and the largest of them."""
+    sizes = np.abs(values)
+    return sizes.sum(), sizes.max(initial=0.0)
 
 
 def _step(finest: float) -> float:
@@ -110,49 +98,59 @@ def _step(finest: float) -> float:
     return ldexp(1.0, max(frexp(finest)[1], -1000)) if finest > 0 else 1.0
 
 
-@njit
-def _size(values):
-    """Return the sum of the magnitudes and the largest of them."""
-    total, largest = 0.0, 0.0
-    for value in values:
-        total += abs(value)
-        largest = max(largest, abs(value))
-    return total, largest
+def pack(
+    gradient: np.ndarray,
+    hessian: np.ndarray,
+    layout: Layout,
+    key: tuple[int, int],
+    places: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the words of all rows, of shape (n_rows, n_words).
 
+    ``key``, seed and iteration, and the place of a row are the key of its rounding. The place is
+    its number if ``places`` are None.
+    """
+    words = np.zeros((len(gradient), layout.n_words), dtype=np.int64)
 
-@njit(error_model="numpy", nogil=True)
-def _pack(first, last, gradient, hessian, layout, seed, iteration, places, words):
-    for i in range(first, last):
-        up_gradient, up_hessian = 0.5, 0.5
+    def pack_some(at: slice) -> None:
+        up_gradient = up_hessian = np.float64(0.5)
         if layout.n_words == 1:
-            place = places[i] if len(places) else np.int64(i)
-            scaled = uniform(seed, iteration, place) * _HALVES
-            up_gradient = (np.floor(scaled) + 0.5) / _HALVES
-            up_hessian = scaled - np.floor(scaled)
-        g = np.int64(np.floor(gradient[i] / layout.gradient_step + up_gradient))
-        h = np.int64(np.floor(hessian[i] / layout.hessian_step + up_hessian))
-        counted = (h << layout.hessian_shift) + 1
-        if layout.n_words == 1:
-            words[i] = (g << layout.gradient_shift) + counted
-        else:
-            words[2 * i], words[2 * i + 1] = g, counted
+            numbers = np.arange(at.start, at.stop) if places is None else places[at]
+            scaled = uniforms(*key, numbers) * _HALVES
+            whole = np.floor(scaled)
+            up_gradient, up_hessian = (whole + 0.5) / _HALVES, scaled - whole
+        g, h = gradient[at] * (1 / layout.gradient_step), hessian[at] * (1 / layout.hessian_step)
+        g += up_gradient
+        h += up_hessian
+        counted = np.floor(h, out=h).astype(np.int64) << layout.hessian_shift
+        words[at, -1] = counted + 1
+        words[at, 0] += np.floor(g, out=g).astype(np.int64) << layout.gradient_shift
+
+    def pack_part(first: int, last: int) -> None:
+        for start in range(first, last, _TOGETHER):
+            pack_some(slice(start, min(start + _TOGETHER, last)))
+
+    in_parts(pack_part, len(gradient))
+    return words
 
 
 @register_jitable(error_model="numpy")
-def add_up(words: np.ndarray, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
+def unpack(words: np.ndarray, n_bins: int, layout: Layout, sums: np.ndarray) -> None:
     """Write the running sums over the bins: gradient, hessian and count, one row each."""
+    # Local names: the compiler reads fields of records anew in each round of a loop.
+    n_words, h_shift, g_shift = layout.n_words, layout.hessian_shift, layout.gradient_shift
+    g_step, h_step = layout.gradient_step, layout.hessian_step
+    count_mask, hessian_mask = (np.int64(1) << h_shift) - 1, (np.int64(1) << g_shift) - 1
     upper, lower = np.int64(0), np.int64(0)
-    count_mask = (np.int64(1) << layout.hessian_shift) - 1
-    hessian_mask = (np.int64(1) << layout.gradient_shift) - 1
     for b in range(n_bins):
-        if layout.n_words == 1:
+        if n_words == 1:
             lower += words[b]
-            sums[0, b] = layout.gradient_step * np.float64(lower >> layout.gradient_shift)
+            sums[0, b] = g_step * np.float64(lower >> g_shift)
             counted = lower & hessian_mask
         else:
             upper += words[2 * b]
             lower += words[2 * b + 1]
-            sums[0, b] = layout.gradient_step * np.float64(upper)
+            sums[0, b] = g_step * np.float64(upper)
             counted = lower
-        sums[1, b] = layout.hessian_step * np.float64(counted >> layout.hessian_shift)
+        sums[1, b] = h_step * np.float64(counted >> h_shift)
         sums[2, b] = np.float64(counted & count_mask)

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from treerank.feature_parts.engines.bin_sample import SAMPLE_SIZE
-from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
-from treerank.feature_parts.histogram.bins import find_bins
+from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
 from treerank.feature_parts.rows import Rows, as_rows
 
 

@@ -6,20 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.feature_parts.histogram.binned import WIDTH, bin_rows
-from treerank.feature_parts.histogram.bins import find_bins
-from treerank.feature_parts.histogram.buffers import TreeLimits, make_buffers
-from treerank.feature_parts.histogram.growing import NODE, grow
-from treerank.feature_parts.histogram.histograms import STRIDE, fill, subtract
-from treerank.feature_parts.histogram.packed_derivatives import add_up, layout_of, pack
-from treerank.feature_parts.histogram.partition import n_chunks_of, partition_rows
-from treerank.feature_parts.histogram.splits import Rules, _may_gain, _score_cuts
+from treerank.feature_parts.histogram.binning import WIDTH, bin_rows, find_bins
+from treerank.feature_parts.histogram.grower import grow
+from treerank.feature_parts.histogram.histogram import BATCH, STRIDE, fill
+from treerank.feature_parts.histogram.packing import layout_of, pack, unpack
+from treerank.feature_parts.histogram.partition import join_chunk, n_chunks_of, part_chunk
+from treerank.feature_parts.histogram.splitter import Cuts, Rules, may_gain, score_cuts
+from treerank.feature_parts.histogram.tree import NODE, data_of, make_memory
 from treerank.feature_parts.rows import as_rows
 from treerank.numerics.compiling import njit
 
 # Compiled as in the kernels that call them.
 COMPILED = njit(error_model="numpy")
-add_up, fill, subtract, partition_rows = map(COMPILED, (add_up, fill, subtract, partition_rows))
+unpack, fill, part_chunk, join_chunk = map(COMPILED, (unpack, fill, part_chunk, join_chunk))
 RULES = {
     "min_child_samples": 5,
     "min_child_weight": 1e-3,
@@ -49,13 +48,12 @@ def grown(X, gradient, hessian, precision="float32", shape=(8, -1, False), rows=
     binned = bin_rows(rows_of_X, find_bins(rows_of_X, categorical=categorical), signs)
     binned = binned.with_columns()
     layout = layout_of(gradient, hessian, precision)
-    words = pack(gradient, hessian, layout, 0, 0)
-    n_tasks = nb.get_num_threads()
-    limits = TreeLimits(*shape)
-    buffers = make_buffers(len(X), binned.words.shape[1], layout.n_words, limits, n_tasks)
-    rules = Rules(**(RULES | {"is_monotone": bool(signs.any())} | rules))
+    words = pack(gradient, hessian, layout, (0, 0))
+    rules = Rules(*shape, **(RULES | {"is_monotone": bool(signs.any())} | rules))
+    n_blocks, n_tasks = binned.words.shape[1], nb.get_num_threads()
+    memory = make_memory(len(X), n_blocks, layout.n_words, rules, n_tasks)
     rows = np.arange(len(X), dtype=np.uint32) if rows is None else rows.astype(np.uint32)
-    return grow(binned, words, layout, rules, limits, rows, buffers), rows, binned
+    return grow(data_of(binned, words, layout, rules), rows, memory), rows, binned
 
 
 def splits_of(tree, binned):
@@ -191,12 +189,12 @@ def test_no_cut_is_left_out_that_gains_more(seed, exponent):
     sums[2] = np.arange(5, 11)
     leaf = np.zeros(1, dtype=NODE)[0]
     leaf["gradient"], leaf["hessian"], leaf["count"] = sums[0, 5], sums[1, 5], sums[2, 5]
-    rules = Rules(**(RULES | {"min_child_weight": 1e-300, "min_child_samples": 1}))
-    cuts = sums, 5, 0.0, 0.0, 0.0, leaf, rules, 0.0
-    _score_cuts(*cuts)
+    rules = Rules(8, -1, False, **(RULES | {"min_child_weight": 1e-300, "min_child_samples": 1}))
+    cuts = sums, Cuts(5, 0.0, 0.0, 0.0), leaf, rules, 0.0
+    score_cuts(*cuts)
     best = sums[3, :5].max()
-    assert _may_gain(*cuts, np.nextafter(best, 0) if best else -1.0)
-    assert exponent < -60 or not _may_gain(*cuts, 1.01 * best)
+    assert may_gain(*cuts, np.nextafter(best, 0) if best else -1.0)
+    assert exponent < -60 or not may_gain(*cuts, 1.01 * best)
 
 
 # Categories
@@ -229,9 +227,8 @@ def test_sums_of_words_are_sums_of_what_was_packed(seed, precision):
     gradient = rng.normal(size=n) * 10.0 ** rng.integers(-6, 6)
     hessian = rng.exponential(size=n) * 10.0 ** rng.integers(-6, 6)
     layout = layout_of(gradient, hessian, precision)
-    words = pack(gradient, hessian, layout, seed, 0)
     sums = np.empty((4, n))
-    add_up(words, n, layout, sums)
+    unpack(pack(gradient, hessian, layout, (seed, 0)).ravel(), n, layout, sums)
     np.testing.assert_array_equal(sums[2], np.arange(1, n + 1))
     steps = layout.gradient_step, layout.hessian_step
     for total, values, step in zip(sums, (gradient, hessian), steps, strict=False):
@@ -244,12 +241,11 @@ def test_random_rounding_is_right_on_average():
     gradient = np.full(200_000, 0.3001)
     gradient[0] = 100.0
     layout = layout_of(gradient, gradient, "int8")
-    sums = np.empty((4, len(gradient)))
-    add_up(pack(gradient, gradient, layout, 1, 2), len(gradient), layout, sums)
+    sums, words = np.empty((4, len(gradient))), pack(gradient, gradient, layout, (1, 2))
+    unpack(words.ravel(), len(gradient), layout, sums)
     assert layout.gradient_step > 0.3
     np.testing.assert_allclose(sums[:2, -1] - sums[:2, 0], 0.3001 * 199_999, rtol=0.01)
-    other = pack(gradient, gradient, layout, 1, 3)
-    assert (other != pack(gradient, gradient, layout, 1, 2)).any()
+    assert (pack(gradient, gradient, layout, (1, 3)) != words).any()
 
 
 @pytest.mark.parametrize("precision", ["float32", "int16"])
@@ -259,29 +255,29 @@ def test_a_histogram_is_the_naive_one(precision):
     bins = codes.view(np.uint64)
     g, h = RNG.normal(size=n), RNG.uniform(size=n)
     layout = layout_of(g, h, precision)
-    words = pack(g, h, layout, 0, 0)
+    words = pack(g, h, layout, (0, 0))
     rows = np.sort(RNG.permutation(n)[:2500]).astype(np.uint32)
     naive = np.zeros((n_blocks * WIDTH, STRIDE, layout.n_words), dtype=np.int64)
     for row in rows:
         for place in range(n_blocks * WIDTH):
-            naive[place, codes[row, place]] += words.reshape(n, -1)[row]
+            naive[place, codes[row, place]] += words[row]
     naive = naive.reshape(n_blocks, -1)
     found = np.empty((2, naive.shape[1]), dtype=np.int64)
-    near = np.empty((2, 1016), dtype=np.uint64), np.empty(1016 * layout.n_words, dtype=np.int64)
-    fill(bins, words, layout.n_words, rows, 1, found, *near)  # the last two of three blocks
+    near = np.empty((2 + layout.n_words, BATCH), dtype=np.int64)
+    fill(bins, words, rows, 1, found, near)  # the last two of three blocks
     np.testing.assert_array_equal(found, naive[1:])
-    subtract(found[0], naive[1] - 5)
-    np.testing.assert_array_equal(found[0], 5)
 
 
 @pytest.mark.parametrize("n", [1, 7, 8192, 30_001])
 def test_rows_are_partitioned_by_side_and_keep_their_order(n):
     bins = RNG.integers(0, 256, size=n).astype(np.uint8)
     goes_left = RNG.integers(0, 2, size=256).astype(np.uint8)
-    rows = RNG.permutation(n).astype(np.uint32)
+    rows, spare = RNG.permutation(n).astype(np.uint32), np.empty(n, dtype=np.uint32)
     left = goes_left[bins[rows]] == 1
     expected = np.concatenate([rows[left], rows[~left]])
-    spare, before = np.empty(n, dtype=np.uint32), np.zeros(n_chunks_of(n) + 1, dtype=np.int64)
-    n_left = partition_rows(rows, bins, goes_left, spare, before)
-    assert n_left == left.sum()
+    chunks = range(n_chunks_of(n))
+    before = np.cumsum([0, *(part_chunk(c, rows, bins, goes_left, spare) for c in chunks)])
+    for chunk in chunks:
+        join_chunk(chunk, before, spare, rows)
+    assert before[-1] == left.sum()
     np.testing.assert_array_equal(rows, expected)

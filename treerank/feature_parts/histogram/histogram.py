@@ -1,0 +1,85 @@
+"""Histogram: sums of the words of documents, over the documents of each bin of each feature.
+
+The histogram of a block of eight features is one array of ``8 * STRIDE`` words, twice as many if a
+document has two words. The data of a batch of documents are first copied to neighboring addresses,
+so that the sums read memory in sequence.
+"""
+
+import numpy as np
+
+from treerank.feature_parts.histogram.binning import WIDTH
+from treerank.numerics.compiling import register_jitable
+
+#: Bins of a feature, with that of missing values.
+N_BINS = 256
+#: Words between the histograms of neighboring features, per word of a document. Not a power of two:
+#: then equal bins of all features would compete for the same few lines of the cache.
+STRIDE = 264
+#: Documents copied at a time. Not a power of two: then all blocks would compete for the same few
+#: lines of the cache.
+BATCH = 1016
+_BYTE = np.uint64(255)
+
+
+@register_jitable(error_model="numpy")
+def fill(
+    bins: np.ndarray,
+    words: np.ndarray,
+    rows: np.ndarray,
+    first: int,
+    histograms: np.ndarray,
+    near: np.ndarray,
+) -> None:
+    """Write the histograms of the documents ``rows`` for some blocks, from block ``first`` on.
+
+    Parameters
+    ----------
+    bins : ndarray of uint64, shape (n_rows, n_blocks)
+        Bins of all rows.
+    words : ndarray of int64, shape (n_rows, n_words)
+        Words of all rows.
+    rows : ndarray of uint32
+        Rows to sum.
+    first : int
+        First block.
+    histograms : ndarray of int64, shape (n_some, 8 * STRIDE * n_words)
+        One histogram per block, overwritten.
+    near : ndarray of int64, shape (at least n_words + n_some, BATCH)
+        Memory for the words and the bins of a batch.
+    """
+    histograms[:] = 0
+    n_words = words.shape[1]
+    for start in range(0, len(rows), BATCH):
+        n = min(BATCH, len(rows) - start)
+        for i in range(np.uint64(n)):
+            row = np.uint64(rows[start + i])
+            for k in range(np.uint64(n_words)):
+                near[k, i] = words[row, k]
+            for block in range(np.uint64(len(histograms))):
+                near[np.uint64(n_words) + block, i] = np.int64(bins[row, np.uint64(first) + block])
+        for block in range(len(histograms)):
+            if n_words == 1:
+                _add(near[1 + block, :n], near[0], histograms[block])
+            else:
+                _add_wide(near[2 + block, :n], near[0], near[1], histograms[block])
+
+
+@register_jitable(error_model="numpy")
+def _add(bins, words, histogram):
+    """Add a batch of documents to the histogram of one block."""
+    for i in range(np.uint64(len(bins))):
+        word_of_bins, word = np.uint64(bins[i]), words[i]
+        for j in range(WIDTH):
+            bin_ = np.uint64(j * STRIDE) + ((word_of_bins >> np.uint64(8 * j)) & _BYTE)
+            histogram[bin_] += word
+
+
+@register_jitable(error_model="numpy")
+def _add_wide(bins, upper, lower, histogram):
+    """Add a batch of documents of two words to the histogram of one block."""
+    for i in range(np.uint64(len(bins))):
+        word_of_bins, first, second = np.uint64(bins[i]), upper[i], lower[i]
+        for j in range(WIDTH):
+            bin_ = np.uint64(j * STRIDE) + ((word_of_bins >> np.uint64(8 * j)) & _BYTE)
+            histogram[np.uint64(2) * bin_] += first
+            histogram[np.uint64(2) * bin_ + np.uint64(1)] += second
