@@ -13,6 +13,7 @@ from boosted_regression import (
     TARGETS,
     HalfSquare,
     X,
+    values_of_trees,
 )
 from sklearn.base import clone
 
