@@ -85,7 +85,7 @@ class Failure:
         return f"{self.ranker} failed on split {self.split}: {self.error}"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """The results of rankers on the same splits; :func:`~treerank.evaluation.compare` makes it.
 
@@ -327,6 +327,10 @@ class Comparison:
             Print it, or export it by ``to_markdown()``, ``to_latex()`` or ``to_html()``.
         """
         return make_summary(self, reference, self.default_test(test), alpha, settings)
+
+    def __repr__(self) -> str:
+        """Return the summary as text, or what failed where nothing was fitted."""
+        return str(self.summary()) if self.outcomes else "\n".join(map(str, self.failures))
 
     def _repr_html_(self) -> str:
         """Return the summary as HTML, for notebooks."""

@@ -50,7 +50,7 @@ class Cell:
         return f"{self.mean:.4f}{error}{' ' * bool(MARKS[self.verdict])}{MARKS[self.verdict]}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Summary:
     """A table of rankers and metrics, with marks of what is significant, and notes.
 
@@ -107,7 +107,7 @@ class Summary:
             if self.cells[name, metric].is_best
         }
 
-    def __str__(self) -> str:
+    def __repr__(self) -> str:
         """Return the table as text."""
         return self.to_text()
 
