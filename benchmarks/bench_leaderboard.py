@@ -21,7 +21,7 @@ from scipy.stats import rankdata, sem
 
 from treerank import TreeDirectRanker
 from treerank.cli.compare import NAMES
-from treerank.registry import ranker_class
+from treerank.registry import RANKERS, ranker_class
 from treerank.statistics.resampled import corrected_standard_error
 
 sys.path.append(str(Path(__file__).resolve().parent / "paper"))
@@ -37,7 +37,9 @@ ENGINES = {"LGBMRanker": "lightgbm", "XGBRanker": "xgboost", "CatBoostRanker": "
 
 def rankers_of(names):
     """Return rankers by name, as they come."""
-    own = {name: ranker_class(name) for name in NAMES} | {BEST: TreeDirectRanker.best}
+    own = {name: ranker_class(name) for name in NAMES if name in RANKERS} | {
+        BEST: TreeDirectRanker.best
+    }
     engines = {name: functools.partial(contestants.EngineRanker, e) for name, e in ENGINES.items()}
     makers = own | engines
     return {name: makers[name]() for name in names or makers}

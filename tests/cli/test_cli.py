@@ -335,7 +335,9 @@ def test_demo_compares_rankers_at_their_defaults_and_writes_a_report(tmp_path):
     rows = [line.split()[0] for line in result.stdout.splitlines() if " ± " in line]
     assert rows[:2] == ["TreeDirectRanker", "lightgbm.LGBMRanker"]
     assert f"wrote {tmp_path / 'page.html'}: open it" in result.stderr
-    assert "treerank demo" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "TreeDirectRanker beside LGBMRanker" in (tmp_path / "page.html").read_text(
+        encoding="utf-8"
+    )
 
 
 # -- export --------------------------------------------------------------------------------

@@ -145,7 +145,7 @@ def seen(monkeypatch):
         noted.append(n_documents)
         return threads_for(n_documents)
 
-    for room in ("objectives.pairwise", "objectives.listwise_objective", "metrics.base"):
+    for room in ("objectives.pairs.objective", "objectives.lists.objective", "metrics.base"):
         monkeypatch.setattr(f"treerank.{room}.threads_for", note)
     return noted
 

@@ -34,8 +34,8 @@ class Command(NamedTuple):
 COMMANDS = {
     "demo": Command(
         "treerank.cli.demo:demo",
-        "Train on synthetic web searches and compare with the engines' own rankers.",
-        ["treerank demo", "treerank demo --quick --random-state 7"],
+        "Compare rankers at their defaults on made-up web searches, and write a report.",
+        ["treerank demo", "treerank demo --queries 50 --output page.html"],
     ),
     "sample": Command(
         "treerank.cli.sample:sample",

@@ -1,14 +1,14 @@
 """``treerank demo``: the default ranker beside those of the engines, and a report on it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from treerank.cli.console import Reporter
 from treerank.cli.options import Quiet, RandomState
 from treerank.datasets.web_search import make_web_search
-from treerank.evaluation.engine_rankers import engine_ranker, installed_rankers
+from treerank.evaluation.engine_rankers import adapted, engine_ranker, installed_rankers
 from treerank.evaluation.running import compare
 from treerank.model_selection import QueryShuffleSplit
 from treerank.progress import listening
@@ -34,7 +34,7 @@ def demo(
     reporter = Reporter(quiet)
     data = make_web_search(queries, documents_per_query=40, random_state=random_state)
     names = [name for name in installed_rankers() if name not in _SLOW]
-    rankers = {"TreeDirectRanker": TreeDirectRanker(random_state=random_state)}
+    rankers: dict[str, Any] = {"TreeDirectRanker": TreeDirectRanker(random_state=random_state)}
     rankers |= {name: engine_ranker(name) for name in names}
     splits = QueryShuffleSplit(5, random_state=random_state)
     reporter.say(f"{len(data[1])} documents of {queries} made-up queries")
@@ -43,5 +43,13 @@ def demo(
     train, test = ([column[rows] for column in data] for rows in next(splits.split(*data)))
     with reporter.counting("writing the report"):
         ranker = rankers["TreeDirectRanker"].fit(*train)
-        report(ranker, *test, train=tuple(train), title="treerank demo").save(output)
+        baseline = adapted(rankers["lightgbm.LGBMRanker"]).fit(*train).predict(test[0])
+        page = report(
+            ranker,
+            *test,
+            baseline=baseline,
+            train=tuple(train),
+            title="TreeDirectRanker beside LGBMRanker",
+        )
+        page.save(output)
     reporter.say(f"wrote {output}: open it in a browser")

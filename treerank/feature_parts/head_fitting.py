@@ -59,7 +59,7 @@ def fit_head(
     >>> features = np.array([[1.0, 0.1], [0.0, 0.0], [0.5, 0.9], [0.2, 1.0]])
     >>> objective = make_objective([1, 0, 1, 0], qid=[0, 0, 1, 1])
     >>> fit_head(features, objective, alpha=0.1).round(1)
-    array([3.6, 0. ])
+    array([ 3.8, -0.8])
     """
     check_number("alpha", alpha, at_least=0)
     scale = _common_scale(features) if scale is None else scale

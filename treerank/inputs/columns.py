@@ -269,7 +269,7 @@ def warn_of_ids(X: Any) -> None:
     frame: Any = as_frame(X)
     for column in frame.iter_columns():
         is_id = column.dtype.is_integer() or column.dtype == nw.String
-        if is_id and column.name.lower() in ID_NAMES:
+        if is_id and str(column.name).lower() in ID_NAMES:
             warn_user(
                 f"Column {column.name!r} of X is a feature, though its name says that it is an id. "
                 f"Leave it out, as in X.drop(columns={column.name!r}); predict may still get it."

@@ -52,13 +52,13 @@ class StreamingRanker(TreeDirectRanker):
 
     def check_settings(self) -> None:
         """Refuse wrong settings, and a feature part without ``partial_fit``."""
-        super().check_settings()
         part = make_feature_part(self.feature_part)
         if traits_of(part).partial_fit is None:
             raise ValueError(
                 "feature_part must have partial_fit, which learns from one more batch, as "
                 f"'streaming' has; got {shown(part)}."
             )
+        super().check_settings()
 
     def _fit_of(self, part: Any) -> Any:
         return part.partial_fit if self.warm_start else part.fit

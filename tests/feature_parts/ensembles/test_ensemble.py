@@ -264,9 +264,8 @@ def test_settings_that_cannot_work_are_refused():
         Ensemble(n_bags=1).fit(X, OBJECTIVE)
     with pytest.raises(ValueError, match="parts must hold a feature part; got none"):
         Ensemble([]).fit(X, OBJECTIVE)
-    ranker = TreeDirectRanker([TREES], warm_start=True).fit(X, Y, QID)
     with pytest.raises(ValueError, match="warm_start"):
-        ranker.fit(X, Y, QID)
+        TreeDirectRanker([TREES], warm_start=True).fit(X, Y, QID)
 
 
 def test_the_best_ranker_takes_the_settings_of_a_ranker():

@@ -186,7 +186,8 @@ def test_an_objective_of_the_users_own_is_added_without_a_plus():
     own = TowardZero(OTHER.groups)
     total = weighted_sum([own, OTHER], [0.1, 1])
     assert_is_weighted_sum(total, [own, OTHER], [0.1, 1], SCORES)
-    assert (OTHER + own).terms == (OTHER, own)
+    first, second = (OTHER + own).terms
+    assert (first, second.objective) == (OTHER, own)
     rows = np.flatnonzero(QID == 1)
     assert_is_weighted_sum(
         taken(total, rows), [taken(own, rows), taken(OTHER, rows)], [0.1, 1], SCORES[rows]

@@ -137,6 +137,12 @@ class BoostedTrees(BaseEstimator):
         Shares that sum to 1, or zeros if no tree has a split.
     n_features_in_, n_outputs_ : int
         Number of columns of X, and of ``transform``: one per output of the objective.
+
+    Examples
+    --------
+    >>> from treerank import HistogramTrees, LightGBMTrees
+    >>> [issubclass(trees, BoostedTrees) for trees in (HistogramTrees, LightGBMTrees)]
+    [True, True]
     """
 
     #: Entries of X per thread below which a further thread costs more than it saves.
