@@ -37,11 +37,9 @@ ENGINES = {"LGBMRanker": "lightgbm", "XGBRanker": "xgboost", "CatBoostRanker": "
 
 def rankers_of(names):
     """Return rankers by name, as they come."""
-    own = {name: ranker_class(name) for name in NAMES if name in RANKERS} | {
-        BEST: TreeDirectRanker.best
-    }
+    own = {name: ranker_class(name) for name in NAMES if name in RANKERS}
     engines = {name: functools.partial(contestants.EngineRanker, e) for name, e in ENGINES.items()}
-    makers = own | engines
+    makers = own | engines | {BEST: TreeDirectRanker.best}
     return {name: makers[name]() for name in names or makers}
 
 
