@@ -2,15 +2,19 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.numerics.fenwick import add, sum_below
+from treerank.numerics.fenwick import add_moments, moments_below
 
-amounts_by_level = st.lists(st.tuples(st.integers(0, 8), st.integers(-9, 9)), max_size=40)
+documents = st.lists(
+    st.tuples(st.integers(0, 8), st.integers(1, 4), st.integers(-9, 9)), max_size=40
+)
 
 
-@given(amounts=amounts_by_level)
-def test_sums_are_those_of_all_amounts_at_lower_levels(amounts):
-    tree = np.zeros(10)
-    for level, amount in amounts:
-        add(tree, level, float(amount))
+@given(documents=documents)
+def test_moments_are_those_of_all_documents_at_lower_levels(documents):
+    trees = np.zeros((10, 3))
+    for level, w, x in documents:
+        add_moments(trees, level, float(w), float(x))
     for level in range(-1, 10):
-        assert sum_below(tree, level) == sum(a for other, a in amounts if other < level)
+        below = [(w, x) for other, w, x in documents if other < level]
+        expected = tuple(sum(w * x**power for w, x in below) for power in range(3))
+        assert moments_below(trees, level) == expected

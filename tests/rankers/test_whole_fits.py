@@ -108,9 +108,10 @@ def test_relevance_of_clicks_stays_as_it_was():
         position=[1, 2, 1, 2], click=[0, 1, 1, 0],
     )  # fmt: skip
     relevance = ClickRelevance(random_state=0).fit(log, ([[0.0], [1.0]], [1, 1], ["a", "b"]))
+    relevance.set_params(propensities=[1.0])  # of one position, where the log has two
     before = dict(vars(relevance))
-    with pytest.raises(ValueError, match="features"):
-        relevance.fit(log, ([[0.0, 2.0]], [1], ["a"]))
+    with pytest.raises(ValueError, match="propensities must"):
+        relevance.fit(log, ([[0.0], [2.0]], [1, 1], ["a", "b"]))
     assert vars(relevance) == before
 
 

@@ -3,35 +3,16 @@
 A tree is an array of zeros with one entry more than there are levels. Adding an amount and summing
 all lower levels take O(log n_levels) each.
 
->>> tree = np.zeros(4)  # of levels 0, 1 and 2
->>> add(tree, 0, 1.5)
->>> add(tree, 2, 4.0)
->>> sum_below(tree, 2), sum_below(tree, 3)
-(1.5, 5.5)
+>>> trees = np.zeros((4, 3))  # of levels 0, 1 and 2
+>>> add_moments(trees, 0, 1.0, 2.0)
+>>> add_moments(trees, 2, 1.0, 4.0)
+>>> [float(total) for total in moments_below(trees, 3)]
+[2.0, 6.0, 20.0]
 """
 
 import numpy as np
 
-from treerank.numerics.compiling import njit, register_jitable
-
-
-@njit
-def add(tree: np.ndarray, level: int, amount: float) -> None:
-    """Add an amount to the total of a level."""
-    node = level + 1
-    while node < len(tree):
-        tree[node] += amount
-        node += node & -node
-
-
-@njit
-def sum_below(tree: np.ndarray, level: int) -> float:
-    """Return the sum of the totals of all levels below a level."""
-    total = 0.0
-    while level > 0:
-        total += tree[level]
-        level -= level & -level
-    return total
+from treerank.numerics.compiling import register_jitable
 
 
 @register_jitable
