@@ -297,7 +297,9 @@ def test_features_have_the_name_of_the_model(data, tmp_path):
     export(ranker, tmp_path / "m", format="opensearch", check=data, name="shop")
     assert json.loads((tmp_path / "m").read_text())["model"]["model"]["type"] == "model/linear"
     for format in FEATURE_SETS:
-        write_feature_set(ranker, tmp_path / "f", format=format, name="shop")
+        request = write_feature_set(ranker, tmp_path / "f", format=format, name="shop")
+        assert request == UPLOADS[format].features.format(name="shop")
+        assert request.endswith(("_featureset/shop", "schema/feature-store"))
         features = json.loads((tmp_path / "f").read_text())
         named = features[0]["store"] if "solr" in format else features["featureset"]["name"]
         assert named == "shop"

@@ -78,5 +78,6 @@ def export(
     allowed = allow or ()
     report = export_ranker(ranker, output, format=format, check=documents, allow=allowed, name=name)
     if features is not None:
-        write_feature_set(ranker, features, format=format, name=name or NAME)
+        request = write_feature_set(ranker, features, format=format, name=name or NAME)
+        reporter.say(f"wrote {features}: send it by {request}")
     typer.echo(str(report))

@@ -12,7 +12,7 @@ from treerank.files.replaced import replaced_file
 from treerank.inputs.documents import check_fitted
 
 
-def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str = NAME) -> None:
+def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str = NAME) -> str:
     """Write the request with a first draft of the features of an exported model, as JSON.
 
     Parameters
@@ -26,12 +26,18 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
     name : str, default="treerank"
         Name of the set or store.
 
+    Returns
+    -------
+    str
+        Verb and path of the request.
+
     Examples
     --------
     >>> from treerank.baselines import RankSVM
     >>> ranker = RankSVM().fit([[1.0], [2.0]], [0, 1], [1, 1])
     >>> path = getfixture("tmp_path") / "features.json"
     >>> write_feature_set(ranker, path, format="solr", name="shop")
+    'PUT solr/COLLECTION/schema/feature-store'
     >>> json.loads(path.read_text())[0]["params"]
     {'field': 'f0'}
     """
@@ -41,3 +47,4 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
     features = draft(feature_names(ranker), name, "trees" in terms_of(ranker).kinds)
     with replaced_file(path) as file:
         file.write(json.dumps(features, indent=1).encode())
+    return UPLOADS[format].features.format(name=name)
