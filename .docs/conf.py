@@ -1,4 +1,4 @@
-"""Settings of the API reference; build it with ``python -m sphinx -W .docs build/docs``."""
+"""Settings of the manual; build it with ``python -m sphinx -W .docs build/docs``."""
 
 import sys
 from importlib.metadata import version as version_of
@@ -12,12 +12,28 @@ import pages
 project, author = "treerank", "the authors of treerank"
 release = version_of("treerank")
 extensions = [
+    "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "sphinx.ext.mathjax",
+    "sphinx_gallery.gen_gallery",
 ]
+myst_enable_extensions = ["dollarmath"]
+myst_heading_anchors = 3  # links may lead to headings
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": ".py",  # all are run
+    "abort_on_example_error": True,
+    "default_thumb_file": str(HERE / "logo.svg"),
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "within_subsection_order": "ExampleTitleSortKey",
+}
 html_theme, html_title, html_copy_source = "furo", f"treerank {release}", False
-templates_path, exclude_patterns = [], []
+html_show_sourcelink = html_show_copyright = False
+templates_path, exclude_patterns = [], ["gallery/*.ipynb", "gallery/*.py"]
 # Types stand in the numpydoc text, which is easier to read than the hints.
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -37,7 +53,7 @@ OF_SCIKIT_LEARN = (
 
 def setup(app):
     """Write the pages, and connect what Sphinx asks while it reads them."""
-    pages.write(HERE / "generated", HERE.parent / "examples")
+    pages.write(HERE / "generated")
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", mark_names, priority=600)  # after napoleon
     app.connect("missing-reference", resolve)

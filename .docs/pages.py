@@ -1,10 +1,9 @@
-"""Pages: reStructuredText of the API reference and of the examples.
+"""Pages: reStructuredText of the API reference.
 
 Public is what a package exports: every name in the ``__all__`` of a package gets one page, under
-its shortest import path. An example becomes a page of its prose and its code; it is not run.
+its shortest import path.
 """
 
-import ast
 import functools
 import importlib
 import inspect
@@ -32,13 +31,11 @@ STRANGERS = (
 )
 
 
-def write(folder, examples):
+def write(folder):
     """Write all pages into a folder, anew."""
     shutil.rmtree(folder, ignore_errors=True)
     texts = {f"packages/{package}": package_page(package) for package in exports()}
     texts |= {f"names/{path}": object_page(path) for path in homes().values()}
-    for script in sorted(examples.glob("*.py")):
-        texts[f"examples/{script.stem}"] = example_page(script.read_text(encoding="utf-8"))
     for name, text in texts.items():
         path = folder / f"{name}.rst"
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,23 +121,6 @@ def object_page(path):
         return f"{head}\n.. autofunction:: {name}\n"
     entries = ", ".join(f"``{entry}``" for entry in exported)
     return f"{head}\n.. py:data:: {name}\n\n   {summary(exported)} It holds {entries}.\n"
-
-
-def example_page(source):
-    """Return the page of an example: prose from comments after ``# %%``, code in between."""
-    tree = ast.parse(source)
-    lines = source.splitlines()[tree.body[0].end_lineno :]
-    cells = "\n".join(lines).split("# %%")
-    return "\n\n".join([ast.get_docstring(tree), *map(cell_text, cells)]) + "\n"
-
-
-def cell_text(cell):
-    """Return the text of a cell: comments at its top as prose, the rest as code."""
-    lines = cell.strip("\n").splitlines()
-    n_prose = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
-    prose = "\n".join(line[1:].removeprefix(" ") for line in lines[:n_prose])
-    code = "\n".join(f"    {line}" for line in lines[n_prose:]).strip("\n")
-    return prose + (f"\n\n.. code-block:: python\n\n{code}" if code.strip() else "")
 
 
 def titled(text):

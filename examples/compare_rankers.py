@@ -73,11 +73,8 @@ print(comparison.values.to_polars().head())
 # %%
 # A figure
 # --------
-# The p-values of all pairs of rankers; it needs ``pip install 'treerank[plots]'``.
+# The p-values of all pairs of rankers.
 
-try:
-    from treerank.plots import p_value_matrix
+from treerank.plots import p_value_matrix
 
-    p_value_matrix(comparison.test("ndcg@10"))
-except ImportError as error:
-    print(error)
+p_value_matrix(comparison.test("ndcg@10"))

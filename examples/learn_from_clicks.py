@@ -30,6 +30,15 @@ ranker = TreeDirectRanker(random_state=0).fit(**data._asdict())
 print("propensities:", ranker.propensities_.round(2))
 
 # %%
+# The truth is 1/k, as the clicks were simulated.
+
+from treerank.plots import propensity_curves
+
+estimated = ranker.propensities_
+truth = 1 / np.arange(1, len(estimated) + 1)
+propensity_curves({"estimated": estimated / estimated[0], "truth": truth})
+
+# %%
 # Is it better than the old one? The log of other queries answers before any user sees it. It needs
 # sessions in which the old ranker explores: all documents must be shown now and then.
 

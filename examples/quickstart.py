@@ -50,6 +50,13 @@ found = ranker.score(X[test], y[test], qid[test])
 by_chance = ndcg(y[test], np.zeros(len(test)), qid[test])  # equal scores: the mean of all orders
 print(f"NDCG@10 {found:.3f}; of a random order {by_chance:.3f}")
 
+# %%
+# How far down is the order good? NDCG@k by k, beside one feature alone.
+
+from treerank.plots import ndcg_over_k
+
+ndcg_over_k(y[test], {"ranker": scores, "feature 5": X[test, 4]}, qid[test])
+
 assert found == ndcg(y[test], scores, qid[test])
 assert found > by_chance + 0.1
 assert (ranks[top].reshape(-1, 3) == [1, 2, 3]).all()

@@ -1,4 +1,4 @@
-"""The API reference: every exported name has one page, and examples become pages."""
+"""The API reference: every exported name has one page."""
 
 import importlib.util
 from pathlib import Path
@@ -24,7 +24,7 @@ def pages():
 
 
 def test_every_exported_name_has_one_page(pages, tmp_path):
-    pages.write(tmp_path, ROOT / "examples")
+    pages.write(tmp_path)
     written = {path.stem for path in (tmp_path / "names").glob("*.rst")}
     assert written == set(pages.homes().values())
     for package, objects in pages.exports().items():
@@ -49,12 +49,6 @@ def test_an_object_is_known_by_its_shortest_path(pages):
     assert pages.exported_name(deep) == "treerank.TreeDirectRanker"
     assert pages.exported_name("treerank.nowhere.Nothing") is None
     assert pages.exported_name("numpy.ndarray") is None
-
-
-def test_an_example_becomes_prose_and_code(pages):
-    source = '"""\nTitle\n=====\n"""\n\n# %%\n# Prose.\nx = 1\n# why\ny = 2\n\n# %%\n# End.\n'
-    expected = "Title\n=====\n\nProse.\n\n.. code-block:: python\n\n    x = 1\n    # why\n    y = 2"
-    assert pages.example_page(source).replace("\n\n\n\n", "\n\n") == f"{expected}\n\nEnd.\n"
 
 
 def test_names_that_end_in_an_underscore_become_code(pages):

@@ -7,19 +7,19 @@ r"""Losses of pairs, times weights of pairs, summed over the pairs of each query
 a kernel, which :func:`~treerank.objectives.pairs.objective.choose_kernel` chooses by the first row
 that applies:
 
-================================================ ================ ==========================
-what is set                                      derivatives      value and derivatives
-================================================ ================ ==========================
-pairs sampled or given                           ``listed_pairs`` ``listed_pairs``
-pairs with ties                                  ``exact_pairs``  ``exact_pairs``
-loss logistic, half_squared_tanh,                ``fast_pairs``   ``exact_pairs``
-squared_sigmoid or fidelity
-loss half_squared or exponential, with a weight  ``level_sums``   ``level_sums``
-of labels alone and pairs that are not cut off
-loss hinge or squared_hinge, likewise            ``hinges``       ``hinges``
-anything else, such as a loss of one's own, or   ``exact_pairs``  ``exact_pairs``
-ndcg under hinge
-================================================ ================ ==========================
+================ ==================== ==========================================================
+derivatives      value and these      what is set
+================ ==================== ==========================================================
+``listed_pairs`` ``listed_pairs``     pairs sampled or given
+``exact_pairs``  ``exact_pairs``      pairs with ties
+``fast_pairs``   ``exact_pairs``      loss logistic, half_squared_tanh, squared_sigmoid or
+                                      fidelity
+``level_sums``   ``level_sums``       loss half_squared or exponential, with a weight of labels
+                                      alone and pairs that are not cut off
+``hinges``       ``hinges``           loss hinge or squared_hinge, likewise
+``exact_pairs``  ``exact_pairs``      anything else, such as a loss of one's own, or ndcg under
+                                      hinge
+================ ==================== ==========================================================
 
 A weight of labels alone is uniform, query or label; pairs that are not cut off are all, adjacent or
 balanced ones. ``fast_pairs`` computes in single precision, the others in double precision. Where

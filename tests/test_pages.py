@@ -1,0 +1,68 @@
+"""README and manual: their Python runs as it stands and prints what they say, and links lead on."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+MANUAL = sorted((ROOT / ".docs").rglob("*.md"))
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n?```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
+SHELL = re.compile(r"^```bash\n(treerank .*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def python_of(path):
+    return BLOCK.findall(path.read_text(encoding="utf-8"))
+
+
+def name_of(path):
+    return str(path.relative_to(ROOT))
+
+
+WITH_PYTHON = [path for path in (README, *MANUAL) if python_of(path)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", WITH_PYTHON, ids=name_of)
+def test_the_python_of_a_page_prints_what_it_says(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    names = {"__name__": "page"}
+    for block, printed in python_of(path):
+        exec(compile(block, path.name, "exec"), names)
+        out = capsys.readouterr().out
+        assert out == printed or (path != README and not printed)
+
+
+def test_a_block_of_the_readme_imports_only_what_treerank_needs_itself():
+    needed = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    allowed = {"treerank"} | {
+        re.match(r"\w+", each)[0] for each in needed["project"]["dependencies"]
+    }
+    for block, _ in python_of(README):
+        assert set(re.findall(r"^(?:import|from) (\w+)", block, re.MULTILINE)) <= allowed
+
+
+@pytest.mark.slow
+def test_the_shell_of_the_readme_runs_line_by_line(tmp_path):
+    (block,) = SHELL.findall(README.read_text(encoding="utf-8"))
+    for line in block.splitlines():
+        line = line.replace("treerank ", f'"{sys.executable}" -m treerank.cli ', 1)
+        done = subprocess.run(line, shell=True, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_the_readme_is_one_page():
+    lines = README.read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120
+    assert max(map(len, lines)) <= 120
+
+
+def test_links_of_the_readme_lead_to_files():  # Sphinx checks those of the manual
+    links = LINK.findall(README.read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (ROOT / link).exists()] == []
