@@ -68,7 +68,8 @@ def test_a_page_has_its_sections_and_links_to_each(html):
     ]
     assert len(keys) == len(SECTIONS) - 1  # a linear ranker has no learning curve
     links = [attributes["href"] for tag, attributes in tags if tag == "a"]
-    assert links == ["#content", *(f"#{key}" for key in keys)]
+    assert links[: len(keys) + 1] == ["#content", *(f"#{key}" for key in keys)]
+    assert set(links[len(keys) + 1 :]) <= {f"#{key}" for key in keys}  # of the hints
 
 
 def test_names_stay_text(html):
@@ -116,8 +117,12 @@ def test_metrics_and_queries_are_those_of_the_library(html):
 
 def test_examples_are_explained_exactly(html):
     X, y, _ = documents(48)
-    fitted, found = ranker(), data_of(html)["examples"]
-    assert len(found) == 20
+    fitted, data = ranker(), data_of(html)
+    assert [label for label, _ in data["kinds"]] == ["Lost most", "Lowest ndcg@10"]
+    assert sum(length for _, length in data["kinds"]) == 20
+    assert len(data["examples"]) == 48
+    assert not any(example["swaps"] for example in data["examples"][20:])
+    found = data["examples"][:20]
     row_of = {f"{HOSTILE[:12]} {row}": row for row in range(len(y))}
     swaps = [swap for example in found for swap in example["swaps"]]
     assert len(swaps) > 20
@@ -163,7 +168,10 @@ def test_slices_are_those_of_inspection(html):
     codes = np.unique(qid, return_inverse=True)[1]
     found = slices(values, PARITY, codes)
     assert {one.values for one in found} == {"even", "odd"}
-    assert "none of 2 differs from the others" in Tags(html).text
+    differ = sum(one.p_value <= 0.05 for one in found)
+    asked = f"parity: even{found[0].n_queries}"
+    assert differ == 0
+    assert asked in Tags(html).text  # shown since it was asked for
     is_odd = PARITY["parity"] == "odd"
     y = np.where(is_odd, ranker().predict(X) < 0, y)  # these queries turn round
     text = Tags(report(ranker(), X, y, qid, slices=PARITY, n_examples=1).html).text
@@ -171,6 +179,25 @@ def test_slices_are_those_of_inspection(html):
     worst = slices(values, PARITY, codes)[0]
     assert worst.p_value < 0.05
     assert f"parity: {worst.values}{worst.n_queries}{worst.mean:.4f}" in text
+
+
+def test_the_summary_and_the_hints_say_what_matters():
+    X, y, qid = documents(48)
+    knowing = X.assign(plain=y)  # a feature that knows the label
+    fitted = RankSVM().fit(knowing, y, qid)
+    bad = -fitted.predict(knowing)
+    options = {"baseline": bad, "train": (knowing + 9, y, qid), "texts": {"query 5": "red shoes"}}
+    made = report(fitted, knowing, y, qid, n_examples=2, **options).html
+    text = Tags(made).text
+    assert "the ranker is better than the baseline on 100% of the queries (significantly" in text
+    assert "plain alone ranks about as well as the ranker: does it know the label?" in text
+    assert "Values differ from training in 5 features" in text
+    assert "query 5: red shoes" in {row[0] for row in data_of(made)["queries"]}
+    calm = Tags(report(fitted, knowing, y, qid, n_examples=2).html).text
+    assert "Values differ" not in calm
+    other = report(fitted, knowing, y, qid, n_examples=2, baseline=fitted).html
+    assert "this may be chance" in other
+    assert "were in training, too" in fitted.report(knowing, y, qid, train=(knowing, y)).html
 
 
 def test_a_page_needs_neither_baseline_nor_queries_nor_dense_rows():
@@ -191,7 +218,7 @@ def test_trees_of_sparse_documents_with_a_metric_of_ones_own():
     made = fitted.report(csr_matrix(X), y, qid, metrics=[first_label, "map"], baseline=fitted)
     html = made.html
     assert "Learning curve" in html
-    assert "No difference from the baseline is shown by first_label" in html
+    assert "By first_label, the ranker is better than the baseline on 0% of the queries" in html
     assert made._repr_html_().startswith("<iframe srcdoc=")
 
 
@@ -218,13 +245,17 @@ def test_clicks_that_were_trained_on_are_told_from_labels():
 def test_the_command_writes_a_page(tmp_path):
     files = letor_files(tmp_path)
     page = tmp_path / "page.html"
+    texts = tmp_path / "texts.csv"
+    texts.write_text("id,text\n977,red shoes\n")
     options = ["--baseline", files.model, "--train", files.train, "-o", page, "--examples", 2]
+    options += ["--texts", texts]
     result = run("report", files.model, files.test, *options)
     assert result.exit_code == 0, result.stderr
     assert result.stderr.endswith(f"wrote {page}\n")
     html = page.read_text()
     assert "<title>model.treerank on test.txt</title>" in html
     assert str(files.train) in html
+    assert "977: red shoes" in html
     assert data_of(html)["examples"][0]["documents"][0][1].startswith("D")
     refused = run("report", files.model, files.test, "-o", files.test)
     assert (refused.exit_code, refused.stdout) == (1, "")

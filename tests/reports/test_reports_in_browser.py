@@ -143,7 +143,7 @@ def test_the_keyboard_alone_will_do(opened):
     tab.keyboard.press("Enter")
     tab.keyboard.press("Tab")
     seen = set()
-    for _ in range(80):
+    for _ in range(120):
         focus = tab.evaluate(
             """() => {
             const one = document.activeElement;
@@ -166,6 +166,23 @@ def test_the_keyboard_alone_will_do(opened):
     for _ in range(3):  # the focus stays on a button while the pair changes
         tab.keyboard.press("Enter")
     assert tab.evaluate("document.activeElement.textContent") in {"Next pair", "Previous pair"}
+
+
+def test_a_click_on_a_query_shows_its_documents(opened):
+    tab = opened()
+    tab.get_by_role("searchbox").fill("query 17")
+    tab.get_by_role("button", name="query 17", exact=True).click()
+    assert tab.locator("#example h3").text_content().startswith("Query query 17: ndcg@10")
+    assert tab.evaluate("document.activeElement.tagName") == "H3"
+    assert tab.locator("#example tbody tr").count() >= 12
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_no_fault(opened, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    tab = opened(color_scheme=scheme)
+    found = axe.run(tab).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:90]) for one in found] == []
 
 
 def test_every_control_and_picture_has_a_name(opened):

@@ -22,6 +22,7 @@ from treerank.cli.options import (
     read_model_and_data,
 )
 from treerank.cli.rank import document_names
+from treerank.clicks.tables import named_columns
 from treerank.reports.reporting import report as make_report
 
 _HELP = {
@@ -29,7 +30,8 @@ _HELP = {
     "baseline": "Model to compare with.",
     "train": "Training data, to look for drift and leaks.",
     "metric": "May be repeated; the first decides which queries are worst.",
-    "examples": "Number of bad queries whose documents are shown.",
+    "examples": "Number of bad queries that are explained.",
+    "texts": "Table with the columns id and text: texts of queries and titles of documents.",
 }
 
 
@@ -42,6 +44,7 @@ def report(
     baseline: Annotated[Path | None, typer.Option(help=_HELP["baseline"])] = None,
     train: Annotated[Path | None, typer.Option(help=_HELP["train"])] = None,
     metric: Annotated[list[str] | None, metric_option(_HELP["metric"])] = None,
+    texts: Annotated[Path | None, typer.Option(help=_HELP["texts"])] = None,
     examples: Annotated[int, typer.Option(min=1, help=_HELP["examples"])] = 20,
     label: Label = None,
     query: Query = None,
@@ -54,7 +57,7 @@ def report(
 
     The page is one file that loads nothing. It shows queries and values of documents.
     """
-    check_written(output, model, data, baseline, train)
+    check_written(output, model, data, baseline, train, texts)
     reading = {"sparse": sparse} | given(label=label, query=query)
     reporter = Reporter(quiet)
     named = {"comments": True} | given(document=document)
@@ -65,6 +68,9 @@ def report(
         others["baseline"] = score_data(reporter, baseline, data, None, **reading)[0]
     if train is not None:
         others["train"] = tuple(read_model_and_data(reporter, model, train, **reading)[1])
+    if texts is not None:
+        ids, values = named_columns(texts, {"id": "id", "text": "text"})
+        others["texts"] = dict(zip(map(str, ids), map(str, values), strict=True))
     with reporter.counting("writing the report"):
         page = make_report(
             ranker,

@@ -20,8 +20,8 @@ from treerank.statistics.adjustment import adjust_holm
 from treerank.statistics.interval import Interval
 from treerank.statistics.paired import check_values, format_p
 
-#: Level of the intervals.
-_LEVEL = 0.95
+#: Level of the intervals, and p-value up to which a slice differs.
+_LEVEL, LEVEL = 0.95, 0.05
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,11 @@ class Slice:
     mean: float
     difference: Interval
     p_value: float
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether these queries are significantly worse than the others."""
+        return self.p_value <= LEVEL and self.difference.estimate < 0
 
     def __str__(self) -> str:
         """Return the slice in one line."""

@@ -28,8 +28,8 @@
   }
 
   function table(caption, names, rows, nText = 1) {
-    const head = names.map((name, i) =>
-      make("th", { scope: "col", ...(i >= nText && { class: "number" }) }, name));
+    const head = names.map((name, i) => name === "" ? make("td", {})
+      : make("th", { scope: "col", ...(i >= nText && { class: "number" }) }, name));
     const inner = make("table", {}, make("caption", {}, caption),
       make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows));
     const label = { class: "scrolling", role: "region", "aria-label": caption, tabindex: "0" };
@@ -43,15 +43,23 @@
     let shown = data.queries;
     let first = 0;
     let order = null;
+    const places = new Map((data.examples || []).map((example, i) => [example.query, i]));
 
     function cell(value, i) {
       return typeof value === "number" && i > 2 ? value.toFixed(4) : value;
     }
 
+    function link(name) {
+      if (!places.has(name)) return name;
+      const button = make("button", { type: "button" }, name);
+      button.addEventListener("click", () => showExample(places.get(name)));
+      return button;
+    }
+
     function render() {
       const some = shown.slice(first, first + PAGE);
       body.replaceChildren(...some.map(([name, ...values]) =>
-        row(name, ...values.map((value, i) => number(cell(value, i + 1))))));
+        row(link(name), ...values.map((value, i) => number(cell(value, i + 1))))));
       find("previous-page").disabled = first === 0;
       find("next-page").disabled = first + PAGE >= shown.length;
       const range = shown.length === 0 ? "No query"
@@ -134,8 +142,11 @@
     return [make("p", {}, text), table(caption, names, rows)];
   }
 
+  let showExample = null;
+
   function examples() {
     const choose = find("choose-example");
+    const explained = data.kinds.reduce((sum, [, length]) => sum + length, 0);
     let current = 0;
     let swap = 0;
 
@@ -165,7 +176,7 @@
         parts.push(...swapTable(chosen));
       }
       find("example").replaceChildren(
-        make("h3", {}, `Query ${example.query}: ${example.values}`),
+        make("h3", { tabindex: "-1" }, `Query ${example.query}: ${example.values}`),
         make("div", { class: "columns" }, make("div", {}, ...parts),
           make("div", {}, documents(example, chosen))));
     }
@@ -173,15 +184,25 @@
     function show(place) {
       current = place;
       swap = 0;
-      choose.value = String(place);
+      choose.value = place < explained ? String(place) : "";
       find("previous-example").disabled = place === 0;
-      find("next-example").disabled = place === data.examples.length - 1;
-      find("example-status").textContent = `Query ${place + 1} of ${data.examples.length}`;
+      find("next-example").disabled = place >= explained - 1;
+      find("example-status").textContent = place < explained
+        ? `Query ${place + 1} of ${explained}` : "Chosen from the table of queries";
       render();
     }
 
-    data.examples.forEach((example, i) =>
-      choose.append(make("option", { value: i }, example.query)));
+    let begin = 0;
+    for (const [label, length] of data.kinds) {
+      const options = data.examples.slice(begin, begin + length)
+        .map((example, i) => make("option", { value: begin + i }, example.query));
+      if (length > 0) choose.append(make("optgroup", { label }, ...options));
+      begin += length;
+    }
+    showExample = (place) => {
+      show(place);
+      find("example").querySelector("h3").focus();
+    };
     choose.addEventListener("change", () => show(Number(choose.value)));
     find("previous-example").addEventListener("click", () => show(current - 1));
     find("next-example").addEventListener("click", () => show(current + 1));

@@ -30,12 +30,15 @@ class Section:
         Content below the heading.
     data : dict, default={}
         What the script needs, as plain values.
+    hints : sequence of str, default=()
+        What a reader should look at in this section.
     """
 
     key: str
     title: str
     body: Markup
     data: dict[str, Any] = field(default_factory=dict)
+    hints: Sequence[str] = ()
 
 
 def page(title: str, lead: str, sections: Sequence[Section]) -> str:
@@ -78,11 +81,25 @@ def page(title: str, lead: str, sections: Sequence[Section]) -> str:
         element("a", "Skip to the content", class_="skip", href="#content"),
         element("header", element("h1", title), element("p", lead)),
         element("nav", element("ul", *links), aria_label="Sections"),
+        _hints(sections),
         element("main", *map(_section, sections), id="content", tabindex="-1"),
         element("script", Markup(_json(data)), type="application/json", id="page-data"),
         element("script", Markup(script)),
     )
     return f"<!DOCTYPE html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _hints(sections):
+    """Return a list of what to look at next, with links."""
+    items = [
+        element("li", f"{hint} ", element("a", section.title, href=f"#{section.key}"))
+        for section in sections
+        for hint in section.hints
+    ]
+    if not items:
+        return Markup()
+    title = element("h2", "What to look at next")
+    return element("aside", title, element("ul", *items), aria_label="What to look at next")
 
 
 def _section(section):

@@ -31,6 +31,7 @@ def report(
     train: Any = None,
     metrics: Sequence[AnyMetric] = (),
     document_names: ArrayLike | None = None,
+    texts: Mapping[str, str] | None = None,
     slices: Mapping[str, ArrayLike] | None = None,
     title: str = "Ranking report",
     about: Mapping[str, str] | None = None,
@@ -57,6 +58,9 @@ def report(
         MRR.
     document_names : array-like of shape (n_documents,), default=None
         Names of the documents; ``None`` numbers the rows from 0.
+    texts : dict from str to str, default=None
+        Texts of queries and titles of documents by id, such as ``{"977": "red shoes"}``. They are
+        shown beside the ids.
     slices : dict from str to array-like of shape (n_documents,), default=None
         Columns of your own to divide queries by; see :func:`treerank.inspection.slices`.
     title : str, default="Ranking report"
@@ -96,8 +100,8 @@ def report(
         X=features,
         y=y,
         groups=groups,
-        query_names=_query_names(qid, groups),
-        document_names=_document_names(document_names, n),
+        query_names=_with_texts(_query_names(qid, groups), texts),
+        document_names=_with_texts(_document_names(document_names, n), texts),
         metrics=chosen,
         scores=ranker.scores_of(features),
         baseline=_baseline_scores(baseline, X, n),
@@ -149,6 +153,13 @@ def _document_names(names, n_documents):
             f"document_names must have one entry per document; got {len(names)} for {n_documents}."
         )
     return names
+
+
+def _with_texts(names, texts):
+    """Return names with the texts that belong to them."""
+    known = texts or {}
+    shown = [f"{name}: {known[name]}" if name in known else name for name in names]
+    return np.array(shown, dtype=object)
 
 
 def _lead(subject):

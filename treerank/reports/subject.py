@@ -9,7 +9,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.inputs.grouping import QueryGroups
+from treerank.inspection.data_sheet import columns_of
 from treerank.inspection.importance import feature_names
+from treerank.inspection.slices import Slice, slices
 from treerank.metrics.base import Metric
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.rankers.ranker import Ranker
@@ -91,6 +93,27 @@ class Subject:
     def main(self) -> str:
         """Name of the first metric."""
         return self.metrics[0].name
+
+    @cached_property
+    def gaps(self) -> np.ndarray:
+        """Difference of each query to the baseline, by the first metric."""
+        against = (self.baseline_values or self.values)[self.main]
+        return np.asarray(self.values[self.main] - against)
+
+    @cached_property
+    def kinds(self) -> list[Slice]:
+        """Slices of queries by the first metric, those that differ most surely first."""
+        return self.slices_of(self.values[self.main])
+
+    def slices_of(self, values: np.ndarray) -> list[Slice]:
+        """Return slices of queries by features, sizes, and columns of the user."""
+        sizes = self.groups.sizes[self.groups.codes]
+        columns = {"documents": sizes, "share of relevant documents": self.y > 0}
+        coded = {self.feature_names[j] for j in self.ranker.columns_.categories}
+        features = zip(self.feature_names, columns_of(self.X), strict=True)
+        columns |= {f"mean of {name}": column for name, column in features if name not in coded}
+        columns |= {name: np.asarray(column) for name, column in self.slices.items()}
+        return slices(values, columns, self.groups)
 
     @property
     def trained_on_clicks(self) -> bool:

@@ -31,7 +31,10 @@ def table(
     >>> "<th scope=\"row\">a&lt;b</th>" in table("Labels", ["label", "share"], [["a<b", "10 %"]])
     True
     """
-    head = [_cell("th", name, i >= text, scope="col") for i, name in enumerate(columns)]
+    head = [
+        _cell("th", name, i >= text, scope="col") if name else element("td")
+        for i, name in enumerate(columns)
+    ]
     body = [
         element(
             "tr",

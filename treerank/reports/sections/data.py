@@ -13,6 +13,8 @@ from treerank.reports.tables import paragraphs, side_by_side, table
 _MOST_FEATURES, _MOST_LABELS = 10, 20
 #: Documents that single features rank.
 _N_DOCUMENTS = 20_000
+#: Hints: least share of documents in training, distance of a feature, and share of the metric.
+_COPIED, _DRIFTED, _LEAKING = 0.01, 0.2, 0.98
 
 
 def data(subject: Subject) -> Section:
@@ -21,12 +23,13 @@ def data(subject: Subject) -> Section:
     if subject.train is not None:
         sheets["train"] = data_sheet(*subject.train)
     judged = {"test": sheets["test"]} if subject.trained_on_clicks else sheets
-    tables = [_sizes(sheets), _labels(judged), _missing(subject, sheets), _drift(subject)]
-    body = side_by_side(*tables, _single(subject))
-    notes = [_copies(subject), _clicks(subject)]
+    hints: list[str] = []
+    tables = [_sizes(sheets), _labels(judged), _missing(subject, sheets), _drift(subject, hints)]
+    body = side_by_side(*tables, _single(subject, hints))
+    notes = [_copies(subject, hints), _clicks(subject)]
     if not any(sheet.missing.any() for sheet in sheets.values()):
         notes.append(paragraphs("No feature has missing values."))
-    return Section("data", "Data", joined([*notes, body]))
+    return Section("data", "Data", joined([*notes, body]), hints=hints)
 
 
 def _sizes(sheets: dict[str, DataSheet]) -> Markup:
@@ -54,10 +57,12 @@ def _labels(sheets: dict[str, DataSheet]) -> Markup:
     return table(f"Shares of labels{note}", ["label", *sheets], rows)
 
 
-def _copies(subject: Subject) -> Markup:
+def _copies(subject: Subject, hints: list[str]) -> Markup:
     found = copies(subject.X, subject.groups, None if subject.train is None else subject.train[0])
     notes = [f"{found.within:,} documents have the same features as another one of their query."]
     if subject.train is not None:
+        if found.in_reference > _COPIED * len(subject.y):
+            hints.append(f"{found.in_reference:,} documents were in training, too.")
         notes.append(
             f"{found.in_reference:,} documents have the same features as one that was trained on; "
             f"so have all documents of {found.queries_in_reference:,} queries."
@@ -85,26 +90,33 @@ def _missing(subject: Subject, sheets: dict[str, DataSheet]) -> Markup:
     return table(f"Missing values: {len(most)} of {n_all:,} features", ["feature", *sheets], rows)
 
 
-def _drift(subject: Subject) -> Markup:
+def _drift(subject: Subject, hints: list[str]) -> Markup:
     if subject.train is None:
         return Markup()
     distances = drift(subject.X, subject.train[0])
+    moved = np.flatnonzero(distances >= _DRIFTED)
+    if len(moved):
+        most = subject.feature_names[int(np.argmax(distances))]
+        hints.append(f"Values differ from training in {len(moved):,} features, most in {most}.")
     rows = [[subject.feature_names[j], f"{distances[j]:.3f}"] for j in _highest(distances)]
     title = "Drift from train to test: largest difference of shares (Kolmogorov and Smirnov)"
     return table(title, ["feature", "distance"], rows)
 
 
-def _single(subject: Subject) -> Markup:
+def _single(subject: Subject, hints: list[str]) -> Markup:
     """Return the features that rank best alone."""
     metric = subject.metrics[0]
     rows = subject.rows_of_some_queries(_N_DOCUMENTS)
     data = subject.X[rows], subject.y[rows], subject.groups.codes[rows]
     values = single_features(*data, metric=metric)
     cells = [[subject.feature_names[j], f"{values[j]:.4f}"] for j in _highest(values)]
-    whole = subject.values[subject.main]
+    whole = np.nanmean(subject.values[subject.main])
+    if values.max() >= _LEAKING * whole:
+        name = subject.feature_names[int(np.argmax(values))]
+        hints.append(f"{name} alone ranks about as well as the ranker: does it know the label?")
     note = (
-        f"A feature that alone ranks about as well as the ranker, {np.nanmean(whole):.4f}, may "
-        "hold what is known only later."
+        f"A feature that alone ranks about as well as the ranker, {whole:.4f}, may hold what is "
+        "known only later."
     )
     title = f"Features that rank best alone, over {len(rows):,} documents"
     return joined([paragraphs(note), table(title, ["feature", subject.main], cells)])

@@ -14,6 +14,8 @@ from treerank.reports.tables import paragraphs
 
 #: Numbers of documents of a query, of swaps of a query and of features of a swap that are shown.
 _N_DOCUMENTS, _N_SWAPS, _N_FEATURES = 25, 3, 8
+#: Documents of queries that are shown without explanations.
+_MOST_ROWS = 5_000
 _LEAD = (
     "Each query has its documents by rank, and the pairs in the wrong order that cost most NDCG. "
     "The bars say what each feature adds to the score of the upper document above the lower one."
@@ -25,7 +27,9 @@ _SAMPLED = (
 
 def examples(subject: Subject) -> Section | None:
     """Return the worst queries, and those that lose most against the baseline."""
-    chosen = _worst(subject)
+    lost, lowest = _lost(subject), _lowest(subject)
+    lowest = [q for q in lowest if q not in lost][: subject.n_examples - len(lost)]
+    chosen = lost + lowest
     if len(chosen) == 0:
         return None
     some = subject.groups.restricted_to(chosen)
@@ -41,23 +45,36 @@ def examples(subject: Subject) -> Section | None:
     )
     swaps = Swaps(rows[swaps.above], rows[swaps.below], swaps.query, swaps.cost)
     parts = _parts(subject, swaps)
-    found = [_example(subject, q, n, swaps, parts) for n, q in enumerate(chosen)]
+    shown = [*chosen, *_others(subject, chosen)]
+    found = [_example(subject, q, n, swaps, parts) for n, q in enumerate(shown)]
+    kinds = [["Lost most", len(lost)], [f"Lowest {subject.main}", len(lowest)]]
     lead = [_LEAD, _SAMPLED] if parts[1].any() else [_LEAD]
     body = [paragraphs(*lead), _stepper("example", "query"), element("div", id="example")]
-    return Section("examples", "Worst queries", joined(body), {"examples": found})
+    data = {"examples": found, "kinds": kinds}
+    hints = [f"{int((subject.gaps < 0).sum()):,} queries are worse than by the baseline."]
+    hints = hints if lost else []
+    return Section("examples", "Worst queries", joined(body), data, hints=hints)
 
 
-def _worst(subject: Subject) -> list[int]:
-    """Return numbers of queries: half of them by the difference, if there is a baseline."""
-    values, n = subject.values[subject.main], subject.n_examples
-    chosen: list[int] = []
-    if subject.baseline_values is not None:
-        difference = values - subject.baseline_values[subject.main]
-        order = np.argsort(difference, kind="stable")
-        chosen = [int(q) for q in order[: (n + 1) // 2] if difference[q] < 0]
-    order = np.argsort(values, kind="stable")  # NaN comes last
-    others = [int(q) for q in order[: 2 * n] if values[q] < 1 and q not in chosen]
-    return chosen + others[: n - len(chosen)]
+def _lost(subject: Subject) -> list[int]:
+    """Return the queries that lose most against the baseline, half of those that are explained."""
+    order = np.argsort(subject.gaps, kind="stable")[: (subject.n_examples + 1) // 2]
+    return [int(q) for q in order if subject.gaps[q] < 0]
+
+
+def _lowest(subject: Subject) -> list[int]:
+    """Return the queries of the lowest values."""
+    values = subject.values[subject.main]
+    order = np.argsort(values, kind="stable")[: 2 * subject.n_examples]  # NaN comes last
+    return [int(q) for q in order if values[q] < 1]
+
+
+def _others(subject: Subject, chosen: list[int]) -> list[int]:
+    """Return further queries whose documents are shown, without explanations, worst first."""
+    order = np.argsort(subject.values[subject.main], kind="stable")
+    rest = order[~np.isin(order, chosen)]
+    n_rows = np.cumsum(np.minimum(subject.groups.sizes[rest], _N_DOCUMENTS))
+    return [int(q) for q in rest[n_rows <= _MOST_ROWS]]
 
 
 def _parts(subject: Subject, swaps: Swaps) -> np.ndarray:

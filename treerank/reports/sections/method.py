@@ -11,7 +11,7 @@ _HOW = (
     "Means are over the queries that have something to find. Intervals hold the true mean in 95 % "
     "of samples of queries (bootstrap, bias-corrected and accelerated); they take the ranker as "
     "given. p is that of a paired randomization test over queries; it is not adjusted for the "
-    "number of metrics.",
+    "number of metrics, and near .05 it may differ from the interval, which is another method.",
     "What a feature adds to a margin is its Shapley value, with the lower document as the "
     "reference. It is exact for sums of trees and lines, and drawn for others.",
 )

@@ -12,6 +12,8 @@ from treerank.reports.tables import paragraphs, side_by_side
 
 #: More labels than these are not drawn one by one.
 _MOST_LABELS = 6
+#: Mean difference of probabilities from which a hint says so.
+_WRONG = 0.05
 
 
 def pairs(subject: Subject) -> Section | None:
@@ -39,7 +41,9 @@ def pairs(subject: Subject) -> Section | None:
         diagonal=True,
     )
     charts = side_by_side(chart, _scores(subject))
-    return Section("pairs", "Pairs and scores", joined([paragraphs(note), charts]))
+    hints = [f"Pair probabilities are wrong by {curve.error:.2f} in the mean: calibrate them."]
+    body = joined([paragraphs(note), charts])
+    return Section("pairs", "Pairs and scores", body, hints=hints if curve.error > _WRONG else ())
 
 
 def _scores(subject):

@@ -11,6 +11,11 @@ from treerank.reports.tables import scrolling
 
 #: Largest number of queries in the table.
 _MOST = 10_000
+_PAPER = element(
+    "p",
+    "On paper: the first queries, and one with its documents. The file has all.",
+    class_="paper",
+)
 _NO_SCRIPT = "The table of queries needs scripts, which are not allowed here."
 
 
@@ -21,9 +26,10 @@ def queries(subject: Subject) -> Section:
     shown = worst[:_MOST]
     rows = zip(*(_plain(values, shown) for _, values in columns), strict=True)
     names = [name for name, _ in columns]
-    note = "Worst first."
+    first = "Lost most first" if subject.baseline_values else "Worst first"
+    note = f"{first}. A name that is a button shows the documents of its query."
     if len(shown) < len(worst):
-        note = f"The {_MOST:,} worst of {len(worst):,} queries, worst first."
+        note = f"{note} The first {_MOST:,} of {len(worst):,} queries."
     controls = element(
         "div",
         element("label", "Search queries", for_="search"),
@@ -33,8 +39,8 @@ def queries(subject: Subject) -> Section:
         element("output", id="page-status", role="status"),
         class_="controls",
     )
-    empty = scrolling("Queries", _table(names, note))
-    body = [element("noscript", element("p", _NO_SCRIPT)), controls, empty]
+    empty = scrolling("Table of queries", _table(names, note))
+    body = [element("noscript", element("p", _NO_SCRIPT)), controls, empty, _PAPER]
     return Section("queries", "Queries", joined(body), {"queries": list(rows)})
 
 
@@ -46,9 +52,8 @@ def _columns(subject: Subject) -> list[tuple[str, Any]]:
     columns.append(("relevant", relevant))
     columns += list(subject.values.items())
     if subject.baseline_values is not None:
-        against = subject.baseline_values[subject.main]
-        columns.append((f"baseline {subject.main}", against))
-        columns.append(("difference", subject.values[subject.main] - against))
+        columns.append((f"baseline {subject.main}", subject.baseline_values[subject.main]))
+        columns.append(("difference", subject.gaps))
     return columns
 
 

@@ -26,38 +26,47 @@ def summary(subject: Subject) -> Section:
     samples = {name: values[~np.isnan(values)] for name, values in samples.items()}
     ends = (0, 1) if isinstance(subject.metrics[0], Metric) else None
     chart = histogram(f"Queries by their {main}", samples, x=main, x_range=ends)
-    body = [_numbers(subject), _verdict(subject), table("Metrics", columns, rows), chart]
+    body = [_verdict(subject), _numbers(subject), table("Metrics", columns, rows), chart]
     return Section("summary", "Summary", joined(body))
 
 
 def _numbers(subject: Subject) -> Markup:
     """Return the main numbers."""
     items = []
-    for metric in subject.metrics:
-        interval = subject.interval(subject.values[metric.name])
-        value = f"{_mean(subject.values[metric.name]):.3f}"
-        items.append((metric.name, value, _bounds(interval, 3)))
+    for name, values in subject.values.items():
+        notes = [_bounds(subject.interval(values), 3)]
+        if subject.baseline_values is not None:
+            notes.append(f"{_mean(values - subject.baseline_values[name]):+.3f} to the baseline")
+        items.append((name, f"{_mean(values):.3f}", "; ".join(filter(None, notes))))
     return figures(items)
 
 
 def _verdict(subject: Subject) -> Markup:
-    """Return a sentence on the difference, and how many queries won and lost."""
-    values = subject.values[subject.main]
-    n_left_out = int(np.isnan(values).sum())
-    note = f"{n_left_out:,} queries have nothing to find and are left out of the means."
-    notes = [note] if n_left_out else []
-    if subject.baseline_values is not None:
-        difference = values - subject.baseline_values[subject.main]
-        p = subject.p_value(subject.main)
-        direction = "better" if _mean(difference) > 0 else "worse"
-        shown = f"The ranker is {direction} than the baseline by {subject.main}"
-        if p is None or p > _LEVEL:
-            shown = f"No difference from the baseline is shown by {subject.main}"
-        counts = [(difference > 0).sum(), (difference < 0).sum(), (difference == 0).sum()]
-        won, lost, same = (f"{int(count):,}" for count in counts)
-        text = f"{shown}: {won} queries are better, {lost} are worse and {same} are equal."
-        notes.insert(0, text)
+    """Return in words: the difference, the queries that won and lost, and where it is worst."""
+    notes = [] if subject.baseline_values is None else [_difference(subject)]
+    worst = next((one for one in subject.kinds if one.is_worse), None)
+    if worst is not None:
+        where = f"{worst.column} {worst.values}"
+        notes.append(f"Worst on queries of {where}: {subject.main} {worst.mean:.3f} in the mean.")
+    n_left_out = int(np.isnan(subject.values[subject.main]).sum())
+    if n_left_out:
+        notes.append(f"{n_left_out:,} queries have nothing to find: they are left out of means.")
     return paragraphs(*notes)
+
+
+def _difference(subject: Subject) -> str:
+    """Return on which share of the queries the ranker is better, and whether that is chance."""
+    gaps = subject.gaps[~np.isnan(subject.gaps)]
+    won, lost = int((gaps > 0).sum()), int((gaps < 0).sum())
+    word, count = ("worse", lost) if gaps.sum() < 0 else ("better", won)
+    p = subject.p_value(subject.main)
+    sure = "this may be chance" if p is None or p > _LEVEL else "significantly"
+    sure += "" if p is None else f", p = {format_p(p)}"
+    share = count / max(len(gaps), 1)
+    return (
+        f"By {subject.main}, the ranker is {word} than the baseline on {share:.0%} of "
+        f"the queries ({sure}): {won:,} won, {lost:,} lost, {len(gaps) - won - lost:,} equal."
+    )
 
 
 def _row(subject: Subject, name: str) -> list[str]:
