@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from treerank.metrics import NDCG, AveragePrecision, make_ranking_scorer
-from treerank.model_selection import QueryKFold, QueryShuffleSplit
+from treerank.model_selection import QueryKFold, QueryShuffleSplit, QueryTimeSplit
 
 SPLITTERS = [
     QueryKFold(3),
@@ -92,12 +92,7 @@ def test_size_counts_queries(test_size, expected):
         (
             QueryKFold(2),
             {},
-            r"groups must be given; got neither\. .*enable_metadata_routing=True",
-        ),
-        (
-            QueryKFold(2),
-            {"qid": [1, 2], "groups": [1, 2]},
-            r"groups must be given; got both\.",
+            r"qid must be given; got None\. .*enable_metadata_routing=True",
         ),
         (QueryKFold(2), {"qid": [1]}, r"qid must have one entry per row; got 1 for 2 rows\."),
         (QueryKFold(3), {"qid": [1, 2]}, r"n_splits must be at most .* queries, 2; got 3\."),
@@ -193,10 +188,57 @@ def test_groups_take_the_place_of_qid_without_routing(judged):
             Unaware(feature=1), X, y, groups=qid, cv=QueryKFold(3), scoring=make_ranking_scorer()
         )
     np.testing.assert_array_equal(result["test_score"], 1.0)
-    with pytest.raises(ValueError, match="either qid or groups must be given"):
+    with pytest.raises(ValueError, match="qid must be given; got None"):
         cross_validate(Unaware(), X, y, cv=QueryKFold(3), scoring=make_ranking_scorer())
 
 
 def test_splitters_show_their_parameters_and_make_fresh_splits_each_time():
     assert repr(QueryKFold(3)) == "QueryKFold(n_splits=3, random_state=None, shuffle=False)"
     assert clone(SPLITTERS[0], safe=False) is not SPLITTERS[0]
+
+
+@given(qid=query_ids, seed=st.integers(0, 9), gap=st.sampled_from([None, 0, 1, 2]))
+def test_a_test_set_of_time_is_later_than_its_training_set(qid, seed, gap):
+    qid = np.array(qid)
+    time = np.random.default_rng(seed).permutation(len(qid)) + 10.0
+    latest = np.array([time[qid == query].max() for query in qid])
+    time[latest.argmin()] = latest.min()
+    first = latest == latest.min()
+    latest[first] = time[first] = 0.0  # so that no gap leaves nothing
+    for train, test in QueryTimeSplit(time, n_splits=2, gap=gap).split(qid, qid=qid):
+        begin = latest[test].min()
+        np.testing.assert_array_equal(train, np.flatnonzero(latest <= begin - max(gap or 0, 1)))
+        assert not set(qid[train]) & set(qid[test])
+    assert latest[test].max() == latest.max()
+
+
+def test_time_may_be_dates_and_texts():
+    qid, day = ["a", "b", "c"], np.array(["2026-01-02", "2026-01-01", "2026-01-05"])
+    splits = [
+        list(QueryTimeSplit(time, n_splits=2).split(qid, qid=qid))
+        for time in (day, day.astype("datetime64[D]"))
+    ]
+    assert [[part.tolist() for part in pair] for pair in splits[0]] == [[[1], [0]], [[0, 1], [2]]]
+    np.testing.assert_equal(splits[0], splits[1])
+    week = QueryTimeSplit(day.astype("datetime64[D]"), n_splits=2, gap=np.timedelta64(7, "D"))
+    with pytest.raises(ValueError, match="time and gap must leave queries before each test set"):
+        list(week.split(qid, qid=qid))
+    with pytest.raises(ValueError, match="time must have one entry per row, 3; got"):
+        next(QueryTimeSplit([1, 2]).split(qid, qid=qid))
+    with pytest.raises(ValueError, match="n_splits must be below the number of queries, 3; got 5"):
+        next(QueryTimeSplit(day).split(qid, qid=qid))
+
+
+@every_splitter
+@given(qid=query_ids, seed=st.integers(0, 9))
+def test_neither_a_query_nor_a_user_is_in_both_sets(splitter, qid, seed):
+    qid = np.array(qid)
+    user = np.where(qid < 4, qid // 2, qid)  # queries 0 and 1 have one user, and so have 2 and 3
+    user[np.random.default_rng(seed).integers(len(qid))] = 9  # and one query another one, too
+    try:
+        splits = list(splitter.split(qid, qid=qid, groups=user))
+    except ValueError:  # too few are left
+        return
+    for train, test in splits:
+        assert not set(qid[train]) & set(qid[test])
+        assert not set(user[train]) & set(user[test])

@@ -7,7 +7,8 @@ Start with :class:`TreeDirectRanker`. The rankers of the literature are in
 :mod:`treerank.plots`, explanations and failures in :mod:`treerank.inspection`, pages that show
 them in :mod:`treerank.reports`, files for other programs in :mod:`treerank.exports`, their models
 in :mod:`treerank.imports`, fits by several processes in :mod:`treerank.distributed`, learning from
-clicks in :mod:`treerank.clicks`, and the laws that a ranker of your own should obey in
+clicks in :mod:`treerank.clicks`, result lists that are diverse or explore in
+:mod:`treerank.results`, and the laws that a ranker of your own should obey in
 :mod:`treerank.testing`.
 
 What a package exports is public. Modules are imported when a name is asked for, so torch and
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from treerank.metrics.scorer import make_ranking_scorer as make_ranking_scorer
     from treerank.model_selection import QueryKFold as QueryKFold
     from treerank.model_selection import QueryShuffleSplit as QueryShuffleSplit
+    from treerank.model_selection import QueryTimeSplit as QueryTimeSplit
     from treerank.objectives.factory import make_objective as make_objective
     from treerank.objectives.pairs.losses import PairLoss as PairLoss
     from treerank.objectives.pairs.rules import Pairs as Pairs
@@ -91,6 +93,7 @@ _EXPORTS = {
     "QueryGroups": "treerank.inputs.grouping:QueryGroups",
     "QueryKFold": "treerank.model_selection:QueryKFold",
     "QueryShuffleSplit": "treerank.model_selection:QueryShuffleSplit",
+    "QueryTimeSplit": "treerank.model_selection:QueryTimeSplit",
     "Report": "treerank.reports.report:Report",
     "SoftTrees": "treerank.feature_parts.soft_trees.part:SoftTrees [torch]",
     "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",

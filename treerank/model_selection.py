@@ -4,11 +4,11 @@ They take ``qid`` and request it by default, so that with
 ``sklearn.set_config(enable_metadata_routing=True)`` one call is enough:
 ``GridSearchCV(ranker, grid, cv=QueryKFold(5)).fit(X, y, qid=qid)``. Queries are
 numbered by their ids, so the sets do not depend on the order of the rows. To add a splitter,
-derive from :class:`QuerySplitter` and yield the test queries of each split in ``_test_queries``.
+derive from :class:`QuerySplitter` and yield the test queries of each split in ``_test_queries``,
+or those of both sets in ``_splits``.
 """
 
 import math
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from typing import Annotated, Any, ClassVar
@@ -16,6 +16,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
+from scipy.sparse import coo_matrix
+from scipy.sparse.csgraph import connected_components
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_random_state
 
@@ -48,17 +50,20 @@ class QuerySplitter(BaseCrossValidator):
         qid : array-like of shape (n_documents,)
             Query of each document, of any dtype and in any order.
         groups : array-like of shape (n_documents,), default=None
-            The same as ``qid``: scikit-learn's name for it if metadata routing is off.
+            With ``qid``, what must not be in both sets either, such as the user or the session of
+            each row: queries that share one stay together, and count as one query. Without it,
+            the same as ``qid``: scikit-learn's name for it if metadata routing is off.
 
         Yields
         ------
         train, test : ndarray of int
         """
         del y
-        if (qid is None) == (groups is None):
-            given = "neither" if qid is None else "both"
-            hint = " A search passes qid on under enable_metadata_routing=True." * (qid is None)
-            raise ValueError(f"either qid or groups must be given; got {given}.{hint}")
+        if qid is None and groups is None:
+            raise ValueError(
+                "qid must be given; got None. A search passes qid on under "
+                "enable_metadata_routing=True."
+            )
         if qid is None and not sklearn.get_config()["enable_metadata_routing"]:
             warn_user(
                 "groups without metadata routing splits the rows, but no ranker gets it: each "
@@ -68,11 +73,11 @@ class QuerySplitter(BaseCrossValidator):
         check_parameters(self)
         n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
         query_groups = QueryGroups.from_qid(groups if qid is None else qid, n_documents)
-        for queries in self._test_queries(query_groups):
-            held_out = np.zeros(query_groups.n_queries, dtype=bool)
-            held_out[queries] = True
-            in_test = held_out[query_groups.codes]
-            yield np.flatnonzero(~in_test), np.flatnonzero(in_test)
+        if qid is not None and groups is not None:
+            query_groups = _joined(query_groups, QueryGroups.from_qid(groups, n_documents))
+        for sets in self._splits(query_groups):
+            train, test = (_rows_of(query_groups, queries) for queries in sets)
+            yield train, test
 
     def get_n_splits(
         self, X: Any = None, y: Any = None, groups: Any = None, **metadata: Any
@@ -81,9 +86,14 @@ class QuerySplitter(BaseCrossValidator):
         del X, y, groups, metadata
         return self.n_splits
 
-    @abstractmethod
+    def _splits(self, groups: QueryGroups) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the queries of each training set and of its test set."""
+        for test in self._test_queries(groups):
+            yield np.setdiff1d(np.arange(groups.n_queries), test), test
+
     def _test_queries(self, groups: QueryGroups) -> Iterator[np.ndarray]:
-        """Yield the queries of each test set."""
+        """Yield the queries of each test set; all others are for training."""
+        raise NotImplementedError
 
 
 @dataclass(eq=False, repr=False)
@@ -141,6 +151,65 @@ class QueryKFold(QuerySplitter):
 
 
 @dataclass(eq=False, repr=False)
+class QueryTimeSplit(QuerySplitter):
+    """Test sets of later queries than those of their training sets.
+
+    Queries are sorted by their time and cut into ``n_splits + 1`` blocks of about equally many.
+    Each block but the first is a test set, and all before it is its training set: what would have
+    been known then.
+
+    Parameters
+    ----------
+    time : array-like of shape (n_documents,)
+        Time of each row, as numbers, dates or texts that sort. A query has its latest one.
+    n_splits : int, default=5
+        Number of splits.
+    gap : number or timedelta, default=None
+        Queries less than so long before the first one of the test set are left out of training,
+        in the unit of ``time``.
+
+    Examples
+    --------
+    >>> qid, day = ["a", "b", "b", "c"], [3, 1, 1, 2]
+    >>> for train, test in QueryTimeSplit(day, n_splits=2).split(qid, qid=qid):
+    ...     print(train, test)
+    [1 2] [3]
+    [1 2 3] [0]
+    """
+
+    time: Any
+    _: KW_ONLY
+    n_splits: Count = 5
+    gap: Any = None
+
+    def _splits(self, groups):
+        time = np.asarray(self.time)
+        if time.shape != (groups.n_documents,):
+            raise ValueError(
+                f"time must have one entry per row, {groups.n_documents}; got {time.shape}."
+            )
+        if self.n_splits >= groups.n_queries:
+            raise ValueError(
+                f"n_splits must be below the number of queries, {groups.n_queries}; "
+                f"got {self.n_splits}."
+            )
+        latest = np.array([max(time[rows]) for rows in np.split(groups.order, groups.indptr[1:-1])])
+        blocks = np.array_split(np.argsort(latest, kind="stable"), self.n_splits + 1)
+        for number in range(1, self.n_splits + 1):
+            test = blocks[number]
+            begin = min(latest[test])
+            is_known = latest < begin
+            if self.gap is not None:
+                is_known &= latest <= begin - self.gap
+            if not is_known.any():
+                raise ValueError(
+                    "time and gap must leave queries before each test set; got none before "
+                    f"{shown(begin)} with gap={shown(self.gap)}."
+                )
+            yield np.flatnonzero(is_known), test
+
+
+@dataclass(eq=False, repr=False)
 class QueryShuffleSplit(QuerySplitter):
     """Random test sets of whole queries, drawn again for each split.
 
@@ -171,6 +240,21 @@ class QueryShuffleSplit(QuerySplitter):
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
             yield rng.permutation(groups.n_queries)[:n_test]
+
+
+def _rows_of(groups: QueryGroups, queries: np.ndarray) -> np.ndarray:
+    """Return the rows of some queries, rising."""
+    is_chosen = np.zeros(groups.n_queries, dtype=bool)
+    is_chosen[queries] = True
+    return np.flatnonzero(is_chosen[groups.codes])
+
+
+def _joined(queries: QueryGroups, others: QueryGroups) -> QueryGroups:
+    """Return groups of queries that are connected by others, such as users."""
+    ones, shape = np.ones(queries.n_documents), (queries.n_queries, others.n_queries)
+    shared = coo_matrix((ones, (queries.codes, others.codes)), shape).tocsr()
+    _, unit = connected_components(shared @ shared.T, directed=False)
+    return QueryGroups.from_qid(unit[queries.codes])
 
 
 def held_out_count(name: str, size: Any, n_queries: int) -> int:

@@ -39,6 +39,7 @@ from treerank.rankers.explanation import (
 )
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import refuse_arrays, take_columns
+from treerank.results.sampling import SampledLists, sample_lists
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms, no_trees
 
@@ -99,6 +100,15 @@ class Scored(BaseEstimator):
         scores, y, qid = self._read_and_score(X, y, qid)
         self._warn_of_one_query(qid, len(scores))
         return self.measured(scores, y, qid, sample_weight)
+
+    def sample(self, X: Any, qid: ByRow = None, **options: Any) -> SampledLists:
+        """Draw a list for each query that explores, with the probability of each place.
+
+        ``options`` are those of :func:`treerank.results.sample_lists`: ``k``, ``temperature`` and
+        ``random_state``.
+        """
+        scores, _, qid = self._read_and_score(X, None, qid)
+        return sample_lists(scores, qid, **options)
 
     def compare(self, X_a: Any, X_b: Any) -> np.ndarray:
         """Return r(a, b), row by row: positive if a is better, and r(b, a) is its negative.

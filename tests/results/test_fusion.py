@@ -1,0 +1,52 @@
+"""Fusion: ranks and z-scores by hand, and runs of files as columns."""
+
+import numpy as np
+import pytest
+
+from treerank import read_trec_run, write_trec_run
+from treerank.results import fuse, runs_as_features
+
+
+def test_reciprocal_ranks_are_added_within_queries():
+    qid = ["p", "q", "p", "q"]
+    runs = {"a": [3.0, 1.0, 2.0, 9.0], "b": [5.0, np.nan, 5.0, 1.0]}
+    expected = [1 / 61 + 1 / 61.5, 1 / 62, 1 / 62 + 1 / 61.5, 1 / 61 + 1 / 61]
+    np.testing.assert_allclose(fuse(runs, qid), expected)
+
+
+def test_z_scores_are_added_and_what_is_missing_is_lowest():
+    found = fuse({"a": [1.0, 3.0, np.nan], "b": [2.0, 2.0, 2.0]}, method="z_score")
+    assert found.tolist() == [-1.0, 1.0, -1.0]
+
+
+def test_a_change_of_scale_changes_no_fusion():
+    rng = np.random.default_rng(0)
+    qid, scores = np.repeat(np.arange(5), 8), rng.normal(size=40)
+    for method in ("reciprocal_rank", "z_score"):
+        once = fuse({"a": scores}, qid, method=method)
+        np.testing.assert_allclose(fuse({"a": 7 * scores - 3}, qid, method=method), once)
+        mixed = rng.permutation(40)
+        np.testing.assert_allclose(
+            fuse({"a": scores[mixed]}, qid[mixed], method=method), once[mixed]
+        )
+
+
+def test_runs_are_columns(tmp_path):
+    write_trec_run(tmp_path / "run", scores=[0.5, 0.7], qid=["1", "1"], doc_ids=["a", "b"])
+    columns = runs_as_features(
+        {"words": read_trec_run(tmp_path / "run")}, [1, 1, 2], ["b", "c", "a"]
+    )
+    np.testing.assert_array_equal(columns["words"], [0.7, np.nan, np.nan])
+
+
+@pytest.mark.parametrize(
+    ("runs", "message"),
+    [
+        ({}, "runs must hold"),
+        ({"a": [1.0], "b": [1.0, 2.0]}, r"runs\['b'\] must have 1 entries; got 2"),
+        ({"a": [np.inf]}, "finite score or NaN"),
+    ],
+)
+def test_wrong_runs_are_named(runs, message):
+    with pytest.raises(ValueError, match=message):
+        fuse(runs)

@@ -1,0 +1,92 @@
+"""Drawn lists: their probabilities by enumeration and by draws, and estimates without bias."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from treerank.baselines import RankSVM
+from treerank.clicks import ClickLog, evaluate_from_log
+from treerank.results import sample_lists
+from treerank.results.sampling import place_probabilities
+
+
+def by_enumeration(logits, k):
+    """Add up the probabilities of all orders."""
+    rates, total = np.exp(logits), np.zeros((len(logits), k))
+    for order in permutations(range(len(logits))):
+        left = rates[list(order)][::-1].cumsum()[::-1]
+        chance = np.prod(rates[list(order)] / left)
+        for place in range(k):
+            total[order[place], place] += chance
+    return total
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 5.0, 300.0])
+def test_probabilities_are_those_of_all_orders(scale):
+    logits = scale * np.array([0.3, -1.0, 0.0, 0.9, 0.35])
+    expected = by_enumeration(logits - logits.max() + 600 * (scale > 100), 4)
+    np.testing.assert_allclose(place_probabilities(logits, 4), expected, atol=1e-12)
+
+
+def test_each_document_stands_somewhere_and_each_place_is_taken():
+    found = place_probabilities(np.random.default_rng(0).normal(size=30) * 4, 30)
+    np.testing.assert_allclose(found.sum(axis=0), 1, atol=1e-11)
+    np.testing.assert_allclose(found.sum(axis=1), 1, atol=1e-11)
+
+
+@pytest.mark.slow
+def test_draws_are_as_likely_as_they_say():
+    logits, n = np.array([1.0, 0.0, -1.5, 0.5]), 20_000
+    drawn = sample_lists(np.tile(logits, n), np.repeat(np.arange(n), 4), k=3, random_state=0)
+    expected = place_probabilities(logits, 3)
+    counts = np.zeros((4, 3))
+    np.add.at(counts, (drawn.row % 4, drawn.position - 1), 1)
+    error = np.sqrt(expected * (1 - expected) / n)
+    assert (np.abs(counts / n - expected) < 4 * error).all()
+    np.testing.assert_array_equal(drawn.propensity[:3], expected[drawn.row[:3], [0, 1, 2]])
+
+
+@pytest.mark.slow
+def test_a_log_of_drawn_lists_estimates_another_ranker_without_bias():
+    rng, n_sessions, n = np.random.default_rng(0), 60, 5
+    scores, relevance = np.array([1.0, 0.5, 0.0, -0.5, -1.0]), np.array([0.1, 0.2, 0.9, 0.4, 0.7])
+    theta, new = 1 / np.arange(1.0, 4.0), relevance
+    truth = np.sort(relevance)[::-1][:3] @ theta
+    estimates = []
+    for seed in range(300):
+        session = np.repeat(np.arange(n_sessions), n)
+        lists = sample_lists(np.tile(scores, n_sessions), session, k=3, random_state=seed)
+        document, place = lists.row % n, lists.position
+        clicked = rng.random(len(place)) < theta[place - 1] * relevance[document]
+        log = ClickLog.from_columns(
+            lists.row // n,
+            ["q"] * len(place),
+            document,
+            place,
+            clicked,
+            extra={"propensity": lists.propensity},
+        )
+        found = evaluate_from_log(
+            log, new[log.items.document], propensities=theta, n_resamples=2, random_state=0
+        )
+        estimates.append(found.estimates["policy_ips"].estimate)
+    error = np.std(estimates) / np.sqrt(len(estimates))
+    assert abs(np.mean(estimates) - truth) < 3 * error
+
+
+def test_cold_lists_are_in_the_order_of_the_scores_and_hot_ones_in_any():
+    ranker = RankSVM().fit([[1.0], [2.0], [3.0], [4.0]], [0, 1, 2, 3])
+    X, qid = [[1.0], [2.0], [3.0], [4.0]], ["a", "b", "b", "a"]
+    cold = ranker.sample(X, qid, temperature=1e-6, random_state=0)
+    assert cold.row.tolist() == [3, 0, 2, 1]
+    assert cold.position.tolist() == [1, 2, 1, 2]
+    hot = ranker.sample(X, temperature=1e9, k=1, random_state=0)
+    np.testing.assert_allclose(hot.propensity, 0.25)
+
+
+def test_the_seed_decides():
+    drawn = [sample_lists(np.zeros(30), random_state=seed).row.tolist() for seed in (0, 0, 1)]
+    assert drawn[0] == drawn[1] != drawn[2]
+    with pytest.raises(ValueError, match="temperature must be"):
+        sample_lists([1.0], temperature=0.0)

@@ -1,0 +1,124 @@
+"""Fusion: one score for each document from the scores of several systems."""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import as_numbers, shown
+from treerank.datasets.trec import TrecRun
+from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Positive, Rule, check_arguments
+
+_METHODS = ("reciprocal_rank", "z_score")
+
+
+@check_arguments
+def fuse(
+    runs: Mapping[str, ArrayLike],
+    qid: ArrayLike | None = None,
+    *,
+    method: Annotated[str, Rule.one_of(_METHODS)] = "reciprocal_rank",
+    k: Positive = 60.0,
+) -> np.ndarray:
+    """Return the sum over systems of what each says of a document.
+
+    Parameters
+    ----------
+    runs : dict from str to array-like of shape (n_documents,)
+        Scores by system; NaN where a system has not found the document, which adds nothing.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    method : {"reciprocal_rank", "z_score"}, default="reciprocal_rank"
+        What is added: ``1 / (k + rank)`` within the query [1]_, with the mean rank of equal scores;
+        or the score less the mean of its list, over the standard deviation. With "z_score" a
+        document that was not found has the lowest score of the list.
+    k : float, default=60.0
+        How little ranks near the top differ, for "reciprocal_rank".
+
+    Returns
+    -------
+    ndarray of shape (n_documents,)
+
+    References
+    ----------
+    .. [1] Cormack et al. (2009). Reciprocal rank fusion outperforms Condorcet and individual rank
+       learning methods.
+
+    Examples
+    --------
+    >>> fuse({"words": [3.0, 2.0, np.nan], "vectors": [np.nan, 0.9, 0.8]}).round(4)
+    array([0.0164, 0.0325, 0.0161])
+    """
+    if not runs:
+        raise ValueError("runs must hold the scores of some system; got none.")
+    columns = {name: _scores(name, values) for name, values in runs.items()}
+    n = len(next(iter(columns.values())))
+    groups = QueryGroups.from_qid(qid, n)
+    total = np.zeros(n)
+    for name, scores in columns.items():
+        if len(scores) != n:
+            raise ValueError(f"runs[{name!r}] must have {n} entries; got {len(scores)}.")
+        for start, end in zip(groups.indptr[:-1], groups.indptr[1:], strict=True):
+            rows = groups.order[start:end]
+            found = rows[~np.isnan(scores[rows])]
+            if method == "z_score":
+                total[rows] += _standardized(scores[rows])
+            elif len(found):
+                total[found] += 1 / (k + _mean_ranks(scores[found]))
+    return total
+
+
+def runs_as_features(
+    runs: Mapping[str, TrecRun], qid: ArrayLike, doc_ids: ArrayLike
+) -> dict[str, np.ndarray]:
+    """Return a column of scores for each run, NaN where it lacks the document.
+
+    Parameters
+    ----------
+    runs : dict from str to TrecRun
+        Runs by name, as :func:`treerank.read_trec_run` returns them.
+    qid, doc_ids : array-like of shape (n_documents,)
+        Query and id of each document.
+
+    Returns
+    -------
+    dict from str to ndarray of shape (n_documents,)
+        Features, for a data frame or for :func:`fuse`.
+
+    Examples
+    --------
+    >>> run = TrecRun(np.array(["q"]), np.array(["a"]), np.array([0.5]))
+    >>> runs_as_features({"words": run}, ["q", "q"], ["a", "b"])
+    {'words': array([0.5, nan])}
+    """
+    pairs = list(zip(map(str, np.asarray(qid)), map(str, np.asarray(doc_ids)), strict=True))
+    columns = {}
+    for name, run in runs.items():
+        known = dict(zip(zip(run.qid, run.doc_ids, strict=True), run.scores, strict=True))
+        columns[name] = np.array([known.get(pair, np.nan) for pair in pairs])
+    return columns
+
+
+def _scores(name: str, values: ArrayLike) -> np.ndarray:
+    scores = as_numbers(f"runs[{name!r}]", values)
+    if scores.ndim != 1 or np.isinf(scores).any():
+        raise ValueError(
+            f"runs[{name!r}] must have one finite score or NaN per document; got {shown(values)}."
+        )
+    return scores
+
+
+def _mean_ranks(scores: np.ndarray) -> np.ndarray:
+    """Return ranks from 1, where equal scores have the mean of their ranks."""
+    _, codes, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2)[codes]
+
+
+def _standardized(scores: np.ndarray) -> np.ndarray:
+    """Return z-scores of a list, the lowest for documents that are not in it."""
+    known = scores[~np.isnan(scores)]
+    if len(known) == 0 or known.std() == 0:
+        return np.zeros(len(scores))
+    return (np.nan_to_num(scores, nan=known.min()) - known.mean()) / known.std()
