@@ -19,10 +19,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_count, is_whole, shown
+from treerank.checks import check_column, check_count, check_number, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.compiling import njit
-from treerank.parameters import Count, Rule, check_arguments, check_number
+from treerank.parameters import Count, Rule, check_arguments
 
 #: No limit.
 _ANY = np.iinfo(np.int64).max
@@ -104,8 +104,10 @@ def _unit_vectors(vectors: ArrayLike, n_candidates: int) -> np.ndarray:
 def _limits(at_most: int | Mapping[int, int] | None, k: int) -> np.ndarray:
     """Return the largest number of documents of a group up to each position."""
     limits = np.full(k, _ANY)
-    pairs = {k: at_most} if is_whole(at_most) else (at_most or {})
-    for position, limit in dict(pairs).items():
+    by_position = at_most if isinstance(at_most, Mapping) else {k: at_most}
+    for position, limit in by_position.items():
+        if limit is None:
+            continue
         check_count("at_most", position)
         check_count("at_most", limit)
         limits[:position] = np.minimum(limits[:position], limit)
