@@ -16,6 +16,7 @@ from treerank.rankers.calibration import fit_steepness
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.relevance_scale import scale_of, scale_state
 from treerank.rankers.training_set import TrainingSet
 from treerank.terms.terms import Terms
 
@@ -95,11 +96,16 @@ class ForestRanker(Ranker):
 
     def get_state(self) -> dict[str, Any]:
         """Return what ``fit`` has learned, as plain values; the trees are a parameter."""
-        return {"steepness": self.steepness_, "had_queries": self._had_queries}
+        return {
+            "steepness": self.steepness_,
+            "had_queries": self._had_queries,
+            "relevance_scale": scale_state(self.relevance_scale_),
+        }
 
     def set_state(self, state: dict[str, Any]) -> Self:
         """Restore what :meth:`get_state` returned, and return the ranker; refuse anything else."""
         check_number("steepness", state["steepness"], at_least=0)
+        self.relevance_scale_ = scale_of(state)
         self.steepness_, self._had_queries = state["steepness"], bool(state["had_queries"])
         return self
 

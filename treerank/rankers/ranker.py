@@ -37,6 +37,7 @@ from treerank.rankers.held_out import EvalSet, HeldOut, Watched, watching
 from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
 from treerank.rankers.reading import read_eval_sets, read_training_set
+from treerank.rankers.relevance_scale import scale_of, scale_state
 from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team
@@ -208,7 +209,7 @@ class Ranker(Scored):
         self._had_queries = sum(current_team().gather(data.groups.n_queries)) > 1
         data, held_out, calibrating = self._set_aside(data, eval_set, eval_metric, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
-        self.steepness_ = 1.0
+        self.steepness_, self.relevance_scale_ = 1.0, None
         self._learn(data, held_out, seed)
         watched = None if held_out is None else held_out.metric
         if isinstance(watched, Watched) and hasattr(self, "evals_result_"):
@@ -240,6 +241,7 @@ class Ranker(Scored):
             "n_features": self.n_features_in_,
             "had_queries": self._had_queries,
             "propensities": self.propensities_,
+            "relevance_scale": scale_state(self.relevance_scale_),
             "learned": {name: getattr(self, name) for name in self._learned},
         }
 
@@ -252,6 +254,7 @@ class Ranker(Scored):
         check_columns(names, state["categories"], n_features)
         check_propensities("propensities", state.get("propensities"), {})
         check_state(state["learned"], self._learned, **self._sizes(n_features))
+        self.relevance_scale_ = scale_of(state)
         self.head_ = AntisymmetricHead(**state["head"])
         self.steepness_ = state["steepness"]
         self.columns_ = Columns(state["categories"])

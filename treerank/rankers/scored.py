@@ -27,7 +27,7 @@ from treerank.inputs.documents import (
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
-from treerank.parameters import Count, Whole, check_arguments, check_parameters
+from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
 from treerank.rankers.calibration import fit_steepness, pair_probability
 from treerank.rankers.explained_margins import ExplainedMargins
 from treerank.rankers.explanation import (
@@ -39,6 +39,7 @@ from treerank.rankers.explanation import (
 )
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import refuse_arrays, take_columns
+from treerank.rankers.relevance_scale import MOST_LABELS, RelevanceScale
 from treerank.results.sampling import SampledLists, sample_lists
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms, no_trees
@@ -61,6 +62,7 @@ class Scored(BaseEstimator):
 
     head_: AntisymmetricHead
     steepness_: float
+    relevance_scale_: RelevanceScale | None = None
     #: Whether the documents of ``fit`` were of several queries.
     _had_queries = False
     columns_: Columns
@@ -202,10 +204,42 @@ class Scored(BaseEstimator):
         return report(self, X, y, qid, **options)
 
     def calibrate(self, X: Any, y: Any = None, qid: ByRow = None) -> Self:
-        """Fit the steepness of pair probabilities to documents that were not trained on."""
+        """Fit the probabilities of pairs and of relevance to documents that were not trained on."""
         scores, y, qid = self._read_and_score(X, y, qid)
-        self.steepness_ = fit_steepness(scores, check_labels(y, len(scores)), qid)
+        y, groups = check_labels(y, len(scores)), QueryGroups.from_qid(qid, len(scores))
+        steepness = fit_steepness(scores, y, groups)
+        few = len(np.unique(y)) <= MOST_LABELS
+        self.relevance_scale_ = RelevanceScale.fitted(scores, y, groups) if few else None
+        self.steepness_ = steepness
         return self
+
+    @check_arguments
+    def predict_relevance(self, X: Any, at_least: Finite = 1.0) -> np.ndarray:
+        """Return the probability that the label of each document is at least a given one.
+
+        It rises with the score, and can be compared over queries. :meth:`calibrate` has to be
+        called before, with queries that were not trained on.
+        """
+        scale = self._known_scale()
+        return scale.probability(self.predict(X), at_least)
+
+    @check_arguments
+    def threshold_for(self, precision: Share = 0.8, at_least: Finite = 1.0) -> float:
+        """Return the lowest score such that, from there up, this share of documents is relevant.
+
+        Relevant is a label of ``at_least``. The share is that of documents such as those of
+        :meth:`calibrate`.
+        """
+        return self._known_scale().threshold(precision, at_least)
+
+    def _known_scale(self) -> RelevanceScale:
+        check_is_fitted(self)
+        if self.relevance_scale_ is None:
+            raise ValueError(
+                "calibrate(X, y, qid) must be called before, with queries that were not trained "
+                f"on and at most {MOST_LABELS} different labels; it was not."
+            )
+        return self.relevance_scale_
 
     def terms(self) -> Terms:
         """Return the ranker as a sum of trees, a line and networks, which not all rankers are.

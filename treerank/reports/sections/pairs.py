@@ -5,7 +5,7 @@ import numpy as np
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.rankers.calibration import pair_probability
 from treerank.reports.charts import histogram, line_chart
-from treerank.reports.markup import joined
+from treerank.reports.markup import Markup, joined
 from treerank.reports.page import Section
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, side_by_side
@@ -40,10 +40,31 @@ def pairs(subject: Subject) -> Section | None:
         points=True,
         diagonal=True,
     )
-    charts = side_by_side(chart, _scores(subject))
+    charts = side_by_side(chart, _relevance(subject), _scores(subject))
     hints = [f"Pair probabilities are wrong by {curve.error:.2f} in the mean: calibrate them."]
     body = joined([paragraphs(note), charts])
     return Section("pairs", "Pairs and scores", body, hints=hints if curve.error > _WRONG else ())
+
+
+def _relevance(subject):
+    """Return the calibration curve of each label, if the ranker tells how likely it is."""
+    scale = subject.ranker.relevance_scale_
+    if scale is None:
+        return Markup()
+    curves = {}
+    for label in scale.labels[:_MOST_LABELS]:
+        curve = calibration_curve(scale.probability(subject.scores, label), subject.y >= label)
+        curves[f"label {label:g} or more"] = curve.predicted.tolist(), curve.won.tolist()
+    return line_chart(
+        "Calibration of relevance",
+        curves,
+        x="probability of the label",
+        y="share of documents that have it",
+        x_range=(0, 1),
+        y_range=(0, 1),
+        points=True,
+        diagonal=True,
+    )
 
 
 def _scores(subject):
