@@ -126,9 +126,10 @@ def test_objects_that_are_numbers_are_numbers():
         (
             Columns(),
             {"day": pd.to_datetime(["2020-01-01"])},
-            "Column 'day' of X must hold numbers, text or categories; got Datetime",
+            "Column 'day' of X must hold numbers, text or categories; got Datetime.* as days",
         ),
         (Columns(), {"bag": [{}]}, "Column 'bag' of X must hold numbers"),
+        (Columns(), {"bag": [[1], [2]]}, "Column 'bag' of X must hold numbers"),
         (Columns(), {"a": ["text"]}, "Column 'a' of X must hold numbers, as in fit"),
         (Columns({0: ["u"]}), {"a": [1.0]}, "Column 'a' of X must hold categories, as in fit"),
     ],

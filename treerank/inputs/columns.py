@@ -28,6 +28,8 @@ MOST_TEXT_CATEGORIES = 256
 ID_NAMES = frozenset(
     ["asin", "doc", "doc_id", "docid", "document", "document_id", "guid", "id", "item_id", "itemid"]
 ).union(["product_id", "productid", "row_id", "rowid", "sku", "unnamed: 0", "url", "uuid"])
+#: Names of columns that are labels.
+LABEL_NAMES = frozenset(["grade", "judgement", "judgment", "label", "labels", "target"])
 #: Types whose values float32 represents exactly.
 _FITS_FLOAT32 = (nw.Float32, nw.Int8, nw.UInt8, nw.Int16, nw.UInt16, nw.Boolean)
 
@@ -107,7 +109,10 @@ class Columns:
             return np.nan  # the type of a column without values means nothing
         known = column.dtype.is_numeric() or column.dtype in (*_CATEGORICAL, nw.Boolean, nw.Object)
         rule = f"{expected}, as in fit" if known else "numbers, text or categories"
-        raise TypeError(f"Column {column.name!r} of X must hold {rule}; got {column.dtype}.")
+        raise TypeError(
+            f"Column {column.name!r} of X must hold {rule}; got {column.dtype}. Leave it out, or "
+            "encode it as numbers: a date as days, a sparse column of pandas by sparse.to_dense()."
+        )
 
     def _refuse_nameless_columns(self):
         """Refuse an array where ``fit`` saw a data frame with categories."""
@@ -265,14 +270,17 @@ def fitted_columns(X: Any, names: Iterable[str] | None) -> Any:
 
 
 def warn_of_ids(X: Any) -> None:
-    """Warn of columns of a data frame that are ids by their names and types."""
+    """Warn of columns of a data frame that are ids or labels by their names and types."""
     frame: Any = as_frame(X)
     for column in frame.iter_columns():
-        is_id = column.dtype.is_integer() or column.dtype == nw.String
-        if is_id and str(column.name).lower() in ID_NAMES:
+        name = str(column.name).lower()
+        may_be_id = column.dtype.is_integer() or column.dtype == nw.String
+        is_id, is_label = may_be_id and name in ID_NAMES, name in LABEL_NAMES
+        if is_id or is_label:
+            what = "an id" if is_id else "a label"
             warn_user(
-                f"Column {column.name!r} of X is a feature, though its name says that it is an id. "
-                f"Leave it out, as in X.drop(columns={column.name!r}); predict may still get it."
+                f"Column {column.name!r} of X is a feature, though its name says that it is {what}."
+                f" Leave it out, as in X.drop(columns={column.name!r}); predict may still get it."
             )
 
 
@@ -308,7 +316,7 @@ def _numbers_from_objects(column):
     """Return a column of Python objects as numbers."""
     values = [np.nan if value is None else value for value in column.to_list()]
     try:
-        return np.array(values, dtype=np.float64)
+        return np.fromiter(values, np.float64, len(values))
     except (TypeError, ValueError) as error:
         raise TypeError(
             f"Column {column.name!r} of X must hold numbers, text or categories; got mixed objects "

@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.checks import check_column, has_methods, refuse_masked, shown
+from treerank.checks import check_column, has_methods, refuse_masked, shown, warn_user
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import (
@@ -30,6 +30,8 @@ from treerank.inputs.columns import (
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 
 _NUMBERS = {"dtype": [np.float64, np.float32], "ensure_all_finite": "allow-nan"}
+#: With fewer rows, a column that equals the labels is no surprise.
+_MANY = 1000
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
@@ -37,7 +39,18 @@ def check_documents(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tup
     """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit."""
     labels = _check_column("y", y)
     X = check_features(estimator, X, reset=reset)
-    return X, check_labels(labels, X.shape[0])
+    labels = check_labels(labels, X.shape[0])
+    if reset and len(labels) >= _MANY and not issparse(X):
+        _warn_of_copied_labels(X, labels)
+    return X, labels
+
+
+def _warn_of_copied_labels(X, y):
+    """Warn of a column that holds the labels; of few rows, it may be a toy."""
+    some = slice(None, None, len(y) // 100)
+    for column in np.flatnonzero((X[some] == y[some, None]).all(axis=0)):
+        if y.min() < y.max() and np.array_equal(X[:, column], y):
+            warn_user(f"Column {column} of X equals y in all {len(y)} rows. Leave it out of X.")
 
 
 def check_features(estimator: Any, X: Any, *, reset: bool = False) -> Any:
