@@ -182,3 +182,18 @@ def test_probabilities_of_neighbors_fix_those_of_all_pairs():
     for wrong, message in (([0.0, 1.0], "certain of both orders"), ([0.5, 1.5], "between 0 and 1")):
         with pytest.raises(ValueError, match=message):
             chained_probabilities(wrong)
+
+
+@pytest.mark.parametrize("top", [24, 25, 30, 60])
+def test_high_labels_have_finite_err_weights(top):
+    with pytest.warns(UserWarning, match=rf"y reaches {top}, of gain .* Write gain='linear'"):
+        objective = make_objective([0, 1, top, top], weight="err")
+    for scores in (np.zeros(4), np.arange(4.0)):
+        for derivative in objective.derivatives(scores):
+            assert np.isfinite(derivative).all() and derivative.any()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("settings", [{"weight": "map"}, {"weight": "ndcg", "gain": "linear"}])
+def test_high_labels_are_no_concern_without_their_exponential_gain(settings):
+    make_objective([0, 1, 30], **settings)

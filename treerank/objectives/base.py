@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from treerank.checks import has_methods, is_whole
 from treerank.inputs.grouping import QueryGroups
 
 #: Value, gradient and hessian.
@@ -81,11 +82,20 @@ class Objective(ABC):
         scores = np.zeros((n, self.n_outputs) if self.n_outputs > 1 else n)
         return bool(np.any(self.derivatives(scores)[0]))
 
+    #: Arrays leave products with objectives to objectives, which refuse them.
+    __array_ufunc__ = None
+
     def __add__(self, other: Any) -> "Objective":
         """Return the sum of two objectives."""
+        if not has_methods(other, "derivatives", "taking"):
+            return NotImplemented
         from treerank.objectives.sums.weighted import weighted_sum  # a sum is an objective, too
 
         return weighted_sum([self, other])
+
+    def __radd__(self, other: Any) -> "Objective":
+        """Return the sum of two objectives; 0 is what ``sum`` starts from."""
+        return self if is_whole(other) and other == 0 else self.__add__(other)
 
     def __mul__(self, factor: float) -> "Objective":
         """Return the objective times a number."""

@@ -14,7 +14,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import has_methods, shown
+from treerank.checks import has_methods, shown, warn_user
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import Objective, as_objective
@@ -38,6 +38,8 @@ from treerank.parameters import Finite, NotNegative, Positive, Rule, Size, check
 
 #: Every loss by name.
 LOSSES: dict[str, Any] = {**PAIR_LOSSES, **LISTWISE, **POINTWISE}
+#: A label whose exponential gain drowns the gains of most others.
+DROWNING_LABEL = 19
 TARGET_MARGINS = ("unit", "label_gap")
 TargetMargin = Annotated[str, Rule.one_of(TARGET_MARGINS)]
 Normalization = Annotated[str | None, Rule.one_of(NORMALIZATIONS)]
@@ -222,6 +224,11 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
     _refuse_weightless(weight, pairs)
     largest = judgments.whole.largest_label
+    if weight.takes_gain and settings.gain == "exponential" and largest >= DROWNING_LABEL:
+        warn_user(
+            f"y reaches {largest:g}, of gain 2^{largest:g} - 1: documents of lower labels hardly "
+            "count. Write gain='linear' if y is an amount rather than a grade."
+        )
     problem = PairProblem(
         judgments,
         loss,

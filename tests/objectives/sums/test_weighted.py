@@ -239,6 +239,20 @@ def test_batches_of_pairs_are_refused_for_a_sum():
         MLP((4,), batches="pairs", n_epochs=1).fit(X, OTHER + OTHER)
 
 
+def test_objectives_are_summed_by_sum():
+    assert_same_bits(sum([OTHER, OTHER])(SCORES), (OTHER + OTHER)(SCORES))
+    assert_same_bits((np.float64(2) * OTHER)(SCORES), (2 * OTHER)(SCORES))
+
+
+@pytest.mark.parametrize("other", [1, 0.5, "text", None, np.ones(90)])
+def test_only_objectives_are_added(other):
+    for add in (lambda: OTHER + other, lambda: other + OTHER):
+        with pytest.raises(TypeError):
+            add()
+    with pytest.raises(ValueError, match="factor must be a finite number"):
+        np.ones(90) * OTHER
+
+
 @pytest.mark.parametrize("factor", [-1, -1e-9, np.nan, np.inf, "2", None, True])
 def test_factors_are_finite_and_not_negative(factor):
     with pytest.raises(ValueError, match="factor must be a finite number of at least 0; got"):

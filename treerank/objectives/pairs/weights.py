@@ -28,6 +28,9 @@ from treerank.objectives.pairs.position_values import (
 )
 from treerank.parameters import Rule
 
+#: Largest number below 1 in single precision.
+BELOW_ONE = 1 - 2.0**-24
+
 
 @register_jitable
 def _upper(gain_i, gain_j, above_i, above_j, below_i, below_j, within, tied):
@@ -98,7 +101,7 @@ def _relevant(y, groups, options):
 def _stop_probability(y, groups, options):
     """Return the probability that a document satisfies the reader, which is below 1."""
     largest = label_gains([options.largest_label], options.gain)
-    return label_gains(y, options.gain) / (largest + 1)
+    return np.minimum(label_gains(y, options.gain) / (largest + 1), BELOW_ONE)
 
 
 def _places(groups):
@@ -155,6 +158,8 @@ class PairWeight:
         Whether ``of_pair`` uses ``below`` or ``tied``, which are filled in only then.
     separates : bool
         Whether the weight is the gain of the upper document alone.
+    takes_gain : bool
+        Whether it reads the setting ``gain``.
 
     Examples
     --------
@@ -169,6 +174,7 @@ class PairWeight:
     normalized: bool = False
     two_sided: bool = True
     separates: bool = False
+    takes_gain: bool = False
 
     @property
     def is_fixed(self) -> bool:
@@ -182,11 +188,16 @@ PAIR_WEIGHTS = {
     "label": PairWeight(_labels, _upper, separates=True),
     "label_gap": PairWeight(_label_steps, _gap),
     "ndcg": PairWeight(
-        _over_ideal_dcg, _ndcg_change, ndcg_values, discount="ndcg", two_sided=False
+        _over_ideal_dcg,
+        _ndcg_change,
+        ndcg_values,
+        discount="ndcg",
+        two_sided=False,
+        takes_gain=True,
     ),
     "map": PairWeight(_over_relevant, _swap_change, map_values),
     "mrr": PairWeight(_relevant, _swap_change, mrr_values),
-    "err": PairWeight(_stop_probability, _err_change, err_values),
+    "err": PairWeight(_stop_probability, _err_change, err_values, takes_gain=True),
 }
 
 
