@@ -189,7 +189,7 @@ class Progress:
             self.saver(iteration, dump, self.values)
         if not self.values:
             return is_told_to_stop
-        self._compare(self.values[-1], iteration)
+        self.note(self.values[-1], iteration)
         rounds = self.early_stopping_rounds
         is_late = rounds is not None and iteration - self.best_iteration >= rounds
         return is_told_to_stop or is_late
@@ -198,9 +198,9 @@ class Progress:
         """Take over the values of the iterations after ``start`` that were done before."""
         for iteration, value in enumerate(values, start + 1):
             self.values.append(value)
-            self._compare(value, iteration)
+            self.note(value, iteration)
 
-    def _compare(self, value: float, iteration: int) -> None:
+    def note(self, value: float, iteration: int) -> None:
         """Note the iteration as the best one if its smoothed value is."""
         before = value if np.isnan(self._level) else self._level
         self._level = before + self.newest * (value - before)

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from example_rankers import Column, ranking_data, some_ranker
 
+from treerank.feature_parts.ensembles.chain import Chain
+from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.metrics import NDCG
 from treerank.objectives.sums.weighted import WeightedSum
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
@@ -53,6 +55,22 @@ def test_every_label_has_a_history_of_one_value_per_iteration(data):
     history = ranker.evals_result_["validation"]
     assert set(history) == {"ndcg@10", "ndcg@10 of relevance", "ndcg@10 of margin"}
     assert {len(values) for values in history.values()} == {8}
+
+
+@pytest.mark.parametrize("several", ["labels", "metrics"])
+def test_histories_of_continued_fits_and_of_chains_are_of_one_length(data, several):
+    X, labels, qid = data
+    y = labels if several == "labels" else labels["margin"]
+    given = {} if several == "labels" else {"eval_metric": ["ndcg@10", "map"]}
+    trees = HistogramTrees(3, n_jobs=1, early_stopping_rounds=None, warm_start=True)
+    for part in trees, Chain([trees, trees]):
+        ranker = TreeDirectRanker(part, warm_start=part is trees)
+        for n_estimators in [3, 5] if part is trees else [3]:
+            trees.set_params(n_estimators=n_estimators)
+            ranker.fit(X, y, qid, eval_set=(X, y, qid), **given)
+        curves = ranker.evals_result_["validation"]
+        assert {len(values) for values in curves.values()} == {n_estimators}
+        assert curves["ndcg@10"][-1] == pytest.approx(ranker.score(X, y, qid))
 
 
 @pytest.mark.parametrize(

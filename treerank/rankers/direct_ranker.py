@@ -38,7 +38,7 @@ from treerank.objectives.pairs.weights import Weight
 from treerank.objectives.sums.weighted import weighted_sum
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
-from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, hold_out_labels
+from treerank.rankers.held_out import EvalSet, HeldOut, hold_out_labels
 from treerank.rankers.labels import check_per_label, split_labels
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import TrainingSet
@@ -160,8 +160,6 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         self.head_ = AntisymmetricHead(self._head_weight(data, objective), self.tau)
         traits = traits_of(part)
         self.evals_result_, self.best_iteration_ = traits.evals_result_, traits.best_iteration_
-        if held_out is not None and isinstance(held_out.metric, MetricOfLabels):
-            self.evals_result_ = {"validation": held_out.metric.added_to(self.evals_result_)}
         self.steepness_ = objective.steepness
 
     def _scores(self, X: Any) -> np.ndarray:

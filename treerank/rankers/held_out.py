@@ -17,6 +17,8 @@ from treerank.team import current_team
 
 #: X, y and qid of an ``eval_set`` as the user has passed them.
 EvalSet = tuple[Any, Any, Any]
+#: Values of metrics by the name of a set and of a metric, one for each iteration.
+History = dict[str, dict[str, list[float]]]
 
 
 @dataclass(frozen=True)
@@ -127,9 +129,11 @@ class MetricOfLabels:
         prepared = {name: found.prepared(y, qid) for name, y in labels.items()}
         return cls(found.name, prepared, weights)
 
-    def added_to(self, evals_result: dict[str, Any]) -> dict[str, list[float]]:
-        """Return the history of a fit, with the values of each label."""
-        return {**evals_result.get("validation", {}), **self.history}
+    def results(self, recorded: History, earlier: History) -> History:
+        """Return the values of a fit, with those of each label."""
+        curves = [("validation", name, values) for name, values in self.history.items()]
+        found = _as_long(curves, recorded, earlier, self.name)
+        return {"validation": recorded.get("validation", {}) | found.get("validation", {})}
 
     def __call__(self, scores: np.ndarray) -> float:
         """Return the weighted mean, and record the value of each label."""
@@ -177,13 +181,26 @@ class Watched:
             values.append(float(metric(scores[rows])))
         return self.history[0][-1]
 
-    def results(self, recorded: dict[str, Any]) -> dict[str, dict[str, list[float]]]:
+    def results(self, recorded: History, earlier: History) -> History:
         """Return the values of the iterations that a fit has recorded, by set and metric."""
-        n_recorded = len(recorded.get("validation", {}).get(self.name, ()))
-        found: dict[str, dict[str, list[float]]] = {}
-        for values, (name, _, metric) in zip(self.history, self.curves, strict=True):
-            found.setdefault(name, {})[metric.name] = values[-n_recorded:]
-        return found
+        names = [(name, metric.name) for name, _, metric in self.curves]
+        curves = [(*name, values) for name, values in zip(names, self.history, strict=True)]
+        return _as_long(curves, recorded, earlier, self.name)
+
+
+def _as_long(
+    curves: list[tuple[str, str, list[float]]], recorded: History, earlier: History, name: str
+) -> History:
+    """Return curves of as many values as the recorded one of a name.
+
+    A continued fit has measured its new iterations only, and a chain all of its parts.
+    """
+    n_recorded = len(recorded.get("validation", {}).get(name, ()))
+    found: History = {}
+    for part, of, values in curves:
+        longer = earlier.get(part, {}).get(of, []) + values
+        found.setdefault(part, {})[of] = longer[max(len(longer) - n_recorded, 0) :]
+    return found
 
 
 def watching(sets: list[HeldOut], metrics: list[Any]) -> HeldOut:

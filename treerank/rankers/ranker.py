@@ -33,7 +33,7 @@ from treerank.progress import Listener, check_callbacks, current_listener, liste
 from treerank.rankers.calibration import Calibration, fit_steepness
 from treerank.rankers.clicked import Clicks, check_propensities, relevance_of_clicks
 from treerank.rankers.head import AntisymmetricHead, Tau
-from treerank.rankers.held_out import EvalSet, HeldOut, Watched, watching
+from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, Watched, watching
 from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
 from treerank.rankers.reading import read_eval_sets, read_training_set
@@ -210,10 +210,11 @@ class Ranker(Scored):
         data, held_out, calibrating = self._set_aside(data, eval_set, eval_metric, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_, self.relevance_scale_ = 1.0, None
+        earlier = self.evals_result_ if self._continues() else {}
         self._learn(data, held_out, seed)
         watched = None if held_out is None else held_out.metric
-        if isinstance(watched, Watched) and hasattr(self, "evals_result_"):
-            self.evals_result_ = watched.results(self.evals_result_)
+        if isinstance(watched, Watched | MetricOfLabels) and hasattr(self, "evals_result_"):
+            self.evals_result_ = watched.results(self.evals_result_, earlier)
         if calibrating is not None:
             self._fit_steepness(calibrating)
         return self

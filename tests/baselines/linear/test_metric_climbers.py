@@ -109,6 +109,16 @@ def test_early_stopping_goes_back_to_the_best_parent(data, ranker_class):
     assert values[-1] < max(values) or len(values) == 1 or ranker_class is not ESRank
 
 
+def test_evolution_is_never_worse_than_its_start_on_the_eval_set(data):
+    for seed in range(8):
+        rest = make_ranking_sample(n_queries=6, random_state=seed)
+        held_out = rest.X, rest.y, rest.qid
+        start = RankSVM().fit(*data).score(*held_out)
+        evolved = IESVMRank(n_generations=40, random_state=seed).fit(*data, eval_set=held_out)
+        assert evolved.score(*held_out) >= start - 1e-12
+        assert evolved.evals_result_["validation"]["ndcg@10"][0] == pytest.approx(start)
+
+
 def test_the_eval_set_decides_among_ascents(data):
     rest = make_ranking_sample(n_queries=10, random_state=2)
     held_out = rest.X, rest.y, rest.qid

@@ -48,13 +48,14 @@ class ESRank(LinearRanker):
         Metric to optimize; ``score`` measures it and early stopping watches it.
     early_stopping_rounds : int, "auto" or None, default="auto"
         Stop after so many generations without a better value on ``eval_set``, and go back to the
-        best parent. "auto" takes the best of all, given an ``eval_set``. None keeps the last.
+        best parent, which may be the first. "auto" takes the best of all, given an ``eval_set``.
+        None keeps the last.
 
     Attributes
     ----------
     evals_result_ : dict
-        ``{"validation": {name of the metric: one value per better child}}``, given an
-        ``eval_set``.
+        ``{"validation": {name of the metric: values}}`` of the first parent and of each better
+        child, given an ``eval_set``.
 
     References
     ----------
@@ -99,9 +100,12 @@ class ESRank(LinearRanker):
 
     def _evolve(self, weight, columns, measure, rng, progress, held_out):
         """Return the weights of the last parent, or of the best on held-out queries."""
-        scores = linear_scores(columns.T, weight, np.zeros(len(weight)))
+        no_bias = np.zeros(len(weight))
+        scores = linear_scores(columns.T, weight, no_bias)
         fitness = measure.mean(measure.values(scores))
         best, move = weight, None
+        if held_out is not None:
+            progress.note(progress.measure(linear_scores(held_out, weight, no_bias)), 0)
         for generation in range(1, self.n_generations + 1):
             move = _draw_move(len(weight), rng) if move is None else move
             child_scores = moved_scores(scores, columns, *move)
@@ -111,10 +115,10 @@ class ESRank(LinearRanker):
             else:
                 weight, scores, fitness = _moved(weight, *move), child_scores, child_fitness
                 if held_out is not None:
-                    progress.measure(linear_scores(held_out, weight, np.zeros(len(weight))))
+                    progress.measure(linear_scores(held_out, weight, no_bias))
             if progress.record(generation):
                 break
-            best = weight if progress.best_iteration in (0, generation) else best
+            best = weight if progress.best_iteration == generation else best
         return weight if progress.kept() is None else best
 
 
