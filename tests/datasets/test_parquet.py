@@ -1,7 +1,9 @@
 """Parquet files: what is read is what was written, and what is wrong is named."""
 
+import os
 import sys
 from decimal import Decimal
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -74,6 +76,18 @@ def test_a_folder_is_its_files_in_the_order_of_their_names(tmp_path):
         write(tmp_path / f"{name}.parquet", query=[name, name])
     (tmp_path / "_SUCCESS").touch()
     assert read_parquet(tmp_path).qid.tolist() == ["a", "a", "b", "b"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="tells which files are open")
+def test_few_files_of_a_folder_are_open_at_once(tmp_path):
+    for name in range(20):
+        write(tmp_path / f"{name}.parquet")
+    before = len(os.listdir("/proc/self/fd"))
+    batches = iter(parquet_batches(tmp_path))
+    data = read_parquet(tmp_path)
+    next(batches)
+    assert len(os.listdir("/proc/self/fd")) <= before + 2
+    assert len(data) == sum(len(batch) for batch in batches) + 2
 
 
 def test_batches_are_the_same_rows(file):

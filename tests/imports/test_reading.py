@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 from functools import cache
 
 import lightgbm
@@ -146,6 +147,7 @@ DAMAGED = {
     "feature 0": TREE.replace(LEAF, SPLIT.replace(" 2 ", "0")),
     "feature 1.5": TREE.replace(LEAF, SPLIT.replace(" 2 ", "1.5")),
     "huge feature": TREE.replace(LEAF, SPLIT.replace(" 2 ", "9e9")),
+    "feature beyond all": TREE.replace(LEAF, SPLIT.replace(" 2 ", "2e9")),
     "NaN threshold": TREE.replace(LEAF, SPLIT.replace("0.5", "nan")),
     "one child": TREE.replace(LEAF, SPLIT.replace(RIGHT, "")),
     "three children": TREE.replace(LEAF, SPLIT.replace(RIGHT, RIGHT + LEAF)),
@@ -187,6 +189,16 @@ def test_a_damaged_file_is_one_error_that_names_it(name, tmp_path):
     with pytest.raises(ValueError, match=re.escape(str(tmp_path / "model"))) as caught:
         read(tmp_path, DAMAGED[name])
     assert len(str(caught.value)) < 1500
+
+
+def test_a_high_number_of_a_feature_takes_no_memory(tmp_path):
+    tracemalloc.start()
+    try:
+        found = read(tmp_path, TREE.replace(LEAF, SPLIT.replace(" 2 ", str(2**24))))
+        assert found.n_features == 2**24
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("format", FORMATS)

@@ -1,5 +1,7 @@
 """Inspection: swaps, calibration, data sheets and leaks, by hand and by other people's code."""
 
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -275,3 +277,14 @@ def test_moves_are_differences_of_standing_in_log_odds():
     before, after = (explain_standing(ranker, X, QID, rows=[3]) for ranker in (old, new))
     np.testing.assert_allclose(moves, new.steepness_ * after - old.steepness_ * before)
     assert not explain_moves(old, old, X, QID).any()
+
+
+def test_a_shuffle_takes_one_copy_of_the_features():
+    ranker = RankSVM().fit(np.eye(30), np.arange(30))
+    X = np.random.default_rng(0).normal(size=(20_000, 30))
+    tracemalloc.start()
+    try:
+        permutation_importance(ranker, X, np.arange(20_000) % 3, groups={"a": [0]}, n_repeats=1)
+        assert tracemalloc.get_traced_memory()[1] < 1.9 * X.nbytes
+    finally:
+        tracemalloc.stop()

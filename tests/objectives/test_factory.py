@@ -190,7 +190,8 @@ def test_high_labels_have_finite_err_weights(top):
         objective = make_objective([0, 1, top, top], weight="err")
     for scores in (np.zeros(4), np.arange(4.0)):
         for derivative in objective.derivatives(scores):
-            assert np.isfinite(derivative).all() and derivative.any()
+            assert np.isfinite(derivative).all()
+            assert derivative.any()
 
 
 @pytest.mark.filterwarnings("error")

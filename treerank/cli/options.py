@@ -14,6 +14,7 @@ from treerank.files.archive import is_archive
 from treerank.files.compression import STANDARD_INPUT
 from treerank.files.replaced import check_output
 from treerank.imports.reading import READERS, read_forest
+from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.rankers.forest_ranker import ForestRanker
 from treerank.registry import load
@@ -131,7 +132,7 @@ def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
     with reporter.counting(f"reading {path}"):
         data = read_ranking_data(path, **options)
     n_documents, n_features = data.X.shape
-    n_queries = len(set(data.qid.tolist()))
+    n_queries = QueryGroups.from_qid(data.qid).n_queries
     reporter.say(f"{path}: {n_documents} documents, {n_queries} queries, {n_features} features")
     return data
 

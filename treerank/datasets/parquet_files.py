@@ -30,12 +30,23 @@ _ERRORS = (pa.ArrowException, OSError, ValueError)
 
 
 @dataclass(frozen=True, eq=False)
+class _Part:
+    """A file that is open only while it is read: a folder may hold more than may be open."""
+
+    source: Any
+    metadata: pq.FileMetaData
+
+    def opened(self) -> pq.ParquetFile:
+        return _parquet_file(self.source, metadata=self.metadata)
+
+
+@dataclass(frozen=True, eq=False)
 class ParquetFiles:
-    """Open files with the same columns.
+    """Files with the same columns.
 
     Parameters
     ----------
-    files : dict from str to pyarrow.parquet.ParquetFile
+    files : dict from str to _Part
         The files by their paths, in the order of their rows.
     label, query, document : str or None
         Columns of the label, of the query and of document ids; ``None`` if they are not read.
@@ -45,7 +56,7 @@ class ParquetFiles:
         All columns.
     """
 
-    files: dict[str, pq.ParquetFile]
+    files: dict[str, _Part]
     label: str | None
     query: str | None
     document: str | None
@@ -63,11 +74,13 @@ class ParquetFiles:
         drop: Sequence[str] = (),
     ) -> Self:
         """Open a file, or the files ``*.parquet`` of a folder in the order of their names."""
-        files = {str(place): _opened(place) for place in _places(Path(path))}
-        first, schema = next(iter(files)), next(iter(files.values())).schema_arrow
-        for place, file in files.items():
-            _check_names(place, file.schema_arrow)
-            _check_same(place, file.schema_arrow, first, schema)
+        files: dict[str, _Part] = {}
+        first, schema = "", None
+        for place in map(str, _places(Path(path))):
+            files[place], found = _part_and_schema(place)
+            first, schema = (first, schema) if schema else (place, found)
+            _check_names(place, found)
+            _check_same(place, found, first, schema)
         if sum(file.metadata.num_rows for file in files.values()) == 0:
             raise ValueError(f"{path}: a table must have rows; got none.")
         other = {*RESERVED, label, query, document, *_index_columns(schema)} - {None}
@@ -114,13 +127,14 @@ class ParquetFiles:
             n_rows, n_groups = 0, file.metadata.num_row_groups
             groups = list(range((number - n_before) % of, n_groups, of))
             n_before += n_groups
-            with naming_file(place):
-                for batch in file.iter_batches(
+            with naming_file(place), file.opened() as opened:
+                for batch in opened.iter_batches(
                     batch_size, groups, columns=names, use_threads=use_threads
                 ):
                     table = pa.Table.from_batches([batch])
                     for name in names:
-                        check_values(place, name, table.column(name), self.role_of(name), n_rows)
+                        role = self.role_of(name)
+                        check_values(place, name, table.column(name), role, n_rows)
                     n_rows += len(table)
                     yield table
             _check_length(place, n_rows, file, groups)
@@ -194,10 +208,10 @@ def naming_file(place: str) -> Iterator[None]:
         ) from error
 
 
-def read_whole(place: str, file: pq.ParquetFile, names: list[str], use_threads: bool) -> pa.Table:
+def read_whole(place: str, file: _Part, names: list[str], use_threads: bool) -> pa.Table:
     """Return columns of one file."""
-    with naming_file(place):
-        table = file.read(columns=names, use_threads=use_threads)
+    with naming_file(place), file.opened() as opened:
+        table = opened.read(columns=names, use_threads=use_threads)
         missing = [name for name in names if name not in table.column_names]
         if missing:
             raise ValueError(f"no data of column {shown(missing[0])}")
@@ -320,14 +334,19 @@ def _places(path):
     return places
 
 
-def _opened(place):
+def _part_and_schema(place: str) -> tuple[_Part, pa.Schema]:
+    """Return a file, and its columns."""
     with open(place, "rb"):  # an error of the system names the file
         pass
-    with naming_file(str(place)):
-        source = csv_as_parquet(place) if is_csv(place) else place
-        file = pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_SIZE)
-        file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
-        return file
+    with naming_file(place):
+        source = csv_as_parquet(Path(place)) if is_csv(place) else place
+        with _parquet_file(source) as file:
+            file.schema_arrow.pandas_metadata  # noqa: B018 - damaged, it is an error
+            return _Part(source, file.metadata), file.schema_arrow
+
+
+def _parquet_file(source: Any, **options: Any) -> pq.ParquetFile:
+    return pq.ParquetFile(source, pre_buffer=False, buffer_size=_BUFFER_SIZE, **options)
 
 
 def _check_names(place, schema):

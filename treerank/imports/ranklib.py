@@ -15,6 +15,8 @@ from treerank.forests.thresholds import up_to_in_single
 from treerank.imports.growing import GrowingForest
 
 _SUMS = ("", "LambdaMART", "MART")
+#: Numbers of features up to here are exact in single precision, as RankLib reads them.
+_MOST_FEATURES = 2**24
 _TEXTS = ("feature", "threshold", "output")
 
 
@@ -87,8 +89,8 @@ class _Reader:
         node, texts, children = self.splits[-1]
         if self.growing.feature[node] < 0:
             feature, threshold = texts.pop("feature"), texts.pop("threshold")
-            if feature < 1 or feature % 1 != 0:
-                _refuse("features from 1 on")
+            if not 1 <= feature <= _MOST_FEATURES or feature % 1 != 0:
+                _refuse(f"features from 1 to {_MOST_FEATURES}")
             children += self.growing.split(node, int(feature) - 1, threshold, False)
         self.splits.append((children.pop(0), {}, []))
 

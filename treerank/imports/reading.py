@@ -108,7 +108,7 @@ def _document(content: bytes) -> Any:
 
 def _without_default_names(forest: Forest) -> Forest:
     """Return a forest without the names that LightGBM and this package give to unnamed columns."""
-    for stem in ("Column_", "f"):
+    for stem in ("Column_", "f") if forest.feature_names else ():
         if forest.feature_names == tuple(f"{stem}{i}" for i in range(forest.n_features)):
             return replace(forest, feature_names=None)
     return forest

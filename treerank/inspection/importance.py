@@ -183,7 +183,7 @@ def _exchanged(X, order, columns):
     """Return a matrix whose columns are partly those of the rows in another order."""
     if not issparse(X):
         changed = X.copy()
-        changed[:, columns] = X[order][:, columns]
+        changed[:, columns] = X[order[:, None], columns]
         return changed
     is_kept = np.ones(X.shape[1], dtype=bool)
     is_kept[columns] = False

@@ -224,11 +224,6 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     pairs = get_pairs("all" if settings.pairs is None else settings.pairs)
     _refuse_weightless(weight, pairs)
     largest = judgments.whole.largest_label
-    if weight.takes_gain and settings.gain == "exponential" and largest >= DROWNING_LABEL:
-        warn_user(
-            f"y reaches {largest:g}, of gain 2^{largest:g} - 1: documents of lower labels hardly "
-            "count. Write gain='linear' if y is an amount rather than a grade."
-        )
     problem = PairProblem(
         judgments,
         loss,
@@ -242,9 +237,15 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
         settings.query_normalization,
     )
     whole = PairwiseObjective(problem)
-    if not settings.per_level:
-        return whole.checked()
-    return PerLevelObjective.of(whole)
+    if settings.per_level:
+        return PerLevelObjective.of(whole)
+    checked = whole.checked()
+    if weight.takes_gain and settings.gain == "exponential" and largest >= DROWNING_LABEL:
+        warn_user(
+            f"y reaches {largest:g}, of gain 2^{largest:g} - 1: documents of lower labels hardly "
+            "count. Write gain='linear' if y is an amount rather than a grade."
+        )
+    return checked
 
 
 def _which_pairs(

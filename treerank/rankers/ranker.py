@@ -210,7 +210,7 @@ class Ranker(Scored):
         data, held_out, calibrating = self._set_aside(data, eval_set, eval_metric, seed)
         self.head_ = AntisymmetricHead(np.ones(1), self.tau)
         self.steepness_, self.relevance_scale_ = 1.0, None
-        earlier = self.evals_result_ if self._continues() else {}
+        earlier = vars(self).get("evals_result_", {}) if self._continues() else {}
         self._learn(data, held_out, seed)
         watched = None if held_out is None else held_out.metric
         if isinstance(watched, Watched | MetricOfLabels) and hasattr(self, "evals_result_"):
