@@ -17,6 +17,7 @@ from treerank.cli import rank
 from treerank.cli.app import COMMANDS, EXIT_CODES
 from treerank.cli.trees import make_trees
 from treerank.datasets.letor import read_letor, write_letor
+from treerank.datasets.parquet import write_parquet
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.lazy import load_object
 from treerank.metrics import get_metric
@@ -237,6 +238,19 @@ def test_a_trec_run_has_six_columns(files):
         assert line == f"{qid} Q0 {document} {place} {score} treerank"
 
 
+@pytest.mark.parametrize(
+    ("format", "query"),
+    [("tsv", "a\tb"), ("tsv", "a\nb"), ("trec", "red shoes"), ("trec", "x\nevil Q0 d9 1 99 z")],
+)
+def test_an_id_that_would_be_more_than_a_field_is_refused(files, loaded, tmp_path, format, query):
+    data, output = tmp_path / "d.parquet", tmp_path / "run"
+    write_parquet(data, loaded[1].X[:2], [1, 0], ["x", query])
+    result = run("rank", files.model, data, "--format", format, "-o", output)
+    assert result.exit_code == 1
+    assert "ids must be without" in result.stderr
+    assert not output.exists()
+
+
 def test_documents_without_an_id_are_numbered(files):
     lines = run("rank", files.model, files.valid).stdout.splitlines()[1:]
     documents = sorted(int(line.split("\t")[1]) for line in lines)
@@ -288,6 +302,14 @@ def test_json_holds_the_same_in_full(files, loaded):
     assert report["per_query"][0]["ndcg@10"] is None  # query 1000 - 23 has nothing to find
     found = [entry["ndcg@10"] for entry in report["per_query"]]
     np.testing.assert_array_equal(np.array(found, dtype=float), values)
+
+
+def test_dates_as_queries_are_text_in_json(files, loaded, tmp_path):
+    X, y, _ = loaded[1]
+    dates = np.arange(len(y)).astype("M8[D]")
+    write_parquet(tmp_path / "d.parquet", X, y, dates)
+    printed = run("evaluate", files.model, tmp_path / "d.parquet", "--json", "--per-query").stdout
+    assert json.loads(printed)["per_query"][0]["qid"] == "1970-01-01"
 
 
 def test_per_query_values_come_before_their_mean(files):

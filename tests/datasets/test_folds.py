@@ -9,6 +9,7 @@ import pytest
 
 from treerank.datasets import formats
 from treerank.datasets.folds import load_folds
+from treerank.datasets.parquet import write_parquet
 from treerank.datasets.ranking_data import RankingData
 
 DATA = Path(os.environ.get("TREERANK_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -41,6 +42,18 @@ def test_the_parts_of_a_fold_have_the_same_features(tmp_path, sparse):
     parts = [fold.train.X, fold.validation.X, fold.test.X]
     expected = [[[1, 2, 0]], [[3, 0, 0]], [[0, 0, 4]]]
     assert [(X.toarray() if sparse else X).tolist() for X in parts] == expected
+
+
+def test_a_table_with_one_column_less_is_refused(tmp_path):
+    for part, n_features in ("train", 2), ("vali", 2), ("test", 1):
+        write_parquet(
+            tmp_path / f"{part}.parquet",
+            np.eye(n_features),
+            np.zeros(n_features),
+            np.zeros(n_features),
+        )
+    with pytest.raises(ValueError, match="parts of a fold must have the same columns; got 1 feat"):
+        list(load_folds(tmp_path))
 
 
 def test_missing_files_are_all_named_before_any_is_read(tmp_path):

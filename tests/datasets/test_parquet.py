@@ -105,6 +105,14 @@ def test_batches_are_the_same_rows(file):
     assert again.comments.tolist() == comments
 
 
+def test_no_batch_replaces_no_file(file):
+    write(file)
+    before = file.read_bytes()
+    with pytest.raises(ValueError, match="batches must have rows; got no batch"):
+        write_parquet_batches(file, [])
+    assert file.read_bytes() == before
+
+
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
 def test_data_frames_are_written_with_their_names(file, frame):
     columns = {"price": np.array([0.5, 1.0]), "color": ["red", "blue"]}

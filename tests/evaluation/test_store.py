@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from noting_rankers import FITS, Weigher, lines, ranking_data
 
-from treerank.evaluation import compare
+from treerank.evaluation import compare, store
 from treerank.evaluation.store import Store
 
 pytestmark = pytest.mark.slow
@@ -46,6 +46,15 @@ def test_what_is_stored_is_not_fitted_again(tmp_path, data):
     assert len(FITS) == 9 + 3 * (3 + 1)
 
 
+@pytest.mark.parametrize("package", ["treerank", "lightgbm", "xgboost"])
+def test_another_version_of_a_package_is_another_fit(tmp_path, data, monkeypatch, package):
+    compare({"first": Weigher()}, data, cv=2, store=tmp_path)
+    real = store.version
+    monkeypatch.setattr(store, "version", lambda name: "99" if name == package else real(name))
+    compare({"first": Weigher()}, data, cv=2, store=tmp_path)
+    assert len(FITS) == 4
+
+
 def test_damaged_files_are_done_again(tmp_path, data):
     options = {"cv": 2, "store": tmp_path}
     expected = compare({"first": Weigher()}, data, **options).by_query("map")
@@ -54,7 +63,7 @@ def test_damaged_files_are_done_again(tmp_path, data):
     with np.load(whole) as file:
         about = json.loads(str(file["about"]))
     assert about["configuration"]["ranker"]["params"] == {"random_state": 0, "weight": 1.0}
-    assert {"treerank", "numpy", "python"} <= set(about["versions"])
+    assert {"treerank", "numpy", "python"} <= set(about["configuration"]["versions"])
     files[0].write_bytes(files[0].read_bytes()[:100])
     files[1].write_bytes(b"")
     np.testing.assert_array_equal(

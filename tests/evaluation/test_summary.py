@@ -1,5 +1,7 @@
 """Summaries of comparisons and their tests of significance: what they find, and what they say."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from noting_rankers import Weigher, lines, ranking_data
@@ -71,6 +73,8 @@ def test_differences_have_the_interval_of_the_test_and_the_queries_that_would_sh
     ))  # fmt: skip
     found = comparison.difference("map", *names)
     assert found.interval == corrected_interval(by_split, test_to_train=comparison.test_to_train)
+    own = partial(corrected_resampled_t_test, test_to_train=comparison.test_to_train)
+    assert comparison.difference("map", *names, test=own) == found
     assert found.queries_needed == queries_needed(by_query)
     assert found.n_queries == np.count_nonzero(~np.isnan(by_query))
     over_queries = comparison.difference("map", *names, test="randomization", level=0.9, power=0.5)

@@ -118,4 +118,4 @@ def _print_json(about, means, rows):
     report = about | {"metrics": named(means.values())}
     if rows is not None:
         report["per_query"] = [{"qid": query} | named(values) for query, values in rows.items()]
-    sys.stdout.write(json.dumps(report, indent=2) + "\n")
+    sys.stdout.write(json.dumps(report, indent=2, default=str) + "\n")

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from treerank.checks import shown
 from treerank.cli.console import Reporter
 from treerank.cli.memory import Memory, score_data
 from treerank.cli.options import (
@@ -29,6 +31,8 @@ from treerank.inputs.grouping import QueryGroups
 
 #: A line of each format: query, document, rank and score. To add a format, add a line and a header.
 LINES = {"tsv": "{}\t{}\t{}\t{!r}\n", "trec": "{} Q0 {} {} {!r} treerank\n"}
+#: What ends a field of each format, so that no id may hold it.
+ENDS = {"tsv": r"[\t\r\n]", "trec": r"\s"}
 STDOUT = Path("-")
 HEADERS = {"tsv": "qid\tdocument\trank\tscore\n", "trec": ""}
 
@@ -67,6 +71,7 @@ def rank(
     is_shown = ranks <= (top or len(ranks))
     rows, ranks = rows[is_shown], ranks[is_shown]
     columns = documents.qid[rows], document_names(documents)[rows], ranks, scores[rows]
+    _check_ids(format, *columns[:2])
     with _text_output(output) as stream:
         stream.write(HEADERS[format])
         lines = zip(*(column.tolist() for column in columns), strict=True)
@@ -102,6 +107,16 @@ def document_names(documents: RankingData) -> np.ndarray:
     doc_ids = documents.doc_ids.astype(str).astype(object)
     numbers = np.arange(1, len(doc_ids) + 1).astype(str).astype(object)
     return np.where(doc_ids == "", numbers, doc_ids)
+
+
+def _check_ids(format: str, *columns: np.ndarray) -> None:
+    """Refuse ids that would be more than a field of a line."""
+    for each in np.unique(np.concatenate([column.astype(str) for column in columns])).tolist():
+        if re.search(ENDS[format], each):
+            raise ValueError(
+                f"ids must be without {'tabs and newlines' if format == 'tsv' else 'white space'} "
+                f"in format {format!r}; got {shown(each)}."
+            )
 
 
 @contextlib.contextmanager

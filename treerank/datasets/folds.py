@@ -15,6 +15,7 @@ from scipy.sparse import csr_matrix, issparse
 
 from treerank.datasets.formats import FORMATS, read_ranking_data
 from treerank.datasets.ranking_data import RankingData, check_density
+from treerank.inputs.columns import as_frame
 
 _PARTS = ("train", "vali", "test")
 
@@ -118,6 +119,11 @@ def _widened(data, n_features):
     n_missing = n_features - data.X.shape[1]
     if n_missing == 0:
         return data
+    if as_frame(data.X) is not None:
+        raise ValueError(
+            "the parts of a fold must have the same columns; got "
+            f"{data.X.shape[1]} features in one and {n_features} in another."
+        )
     if not issparse(data.X):
         check_density("the parts of a fold", len(data), n_features, data.X.size)
         return replace(data, X=np.pad(data.X, ((0, 0), (0, n_missing))))

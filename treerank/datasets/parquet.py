@@ -264,6 +264,8 @@ def write_parquet_batches(
                     new = csv_writer(path) if is_csv(path) else pq.ParquetWriter
                     writer = new(file, schema)
                 writer.write_table(table.cast(schema))
+            if writer is None:
+                raise ValueError("batches must have rows; got no batch.")
         finally:
             if writer is not None:
                 writer.close()

@@ -5,6 +5,7 @@ training sets: it compares means over splits. For the other tests it is the quer
 are given: they compare values by query, each the mean over the splits that test the query.
 """
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +22,7 @@ from treerank.statistics.paired import PairedTest, paired_differences
 from treerank.statistics.pairwise_tests import PairwiseResult, find_test, pairwise_tests
 from treerank.statistics.power import queries_needed
 from treerank.statistics.randomization import bootstrap_interval
-from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
+from treerank.statistics.resampled import corrected_interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -234,8 +235,9 @@ class Comparison:
         metric : str
             One of ``metrics``.
         test : {"corrected_t", "randomization", "wilcoxon"} or callable, default=None
-            The first compares splits, the others compare queries. None takes the first if there
-            are at least two splits, else the second.
+            The first compares splits, the others compare queries. A function compares splits if it
+            has a parameter ``test_to_train``, as the first. None takes the first if there are at
+            least two splits, else the second.
         rankers : sequence of str, default=None
             Rankers to test; None is all.
         adjust : bool, default=True
@@ -345,7 +347,7 @@ class Comparison:
         check_choice("metric", metric, self.metrics)
         self._check_paired(rankers)
         test = find_test(self.default_test(test))
-        over_splits = test is corrected_resampled_t_test
+        over_splits = "test_to_train" in inspect.signature(test).parameters
         if over_splits and len(self.splits) < 2:
             raise ValueError(
                 f"test must be over queries if there is only one split, {self.splits[0]!r}; "

@@ -1,12 +1,13 @@
 """Store: a folder of finished fits, so that a comparison that was killed can be continued.
 
 One file per ranker and split holds the scores of the test set. Its name ends in a key: a digest
-of the ranker's class and parameters, the search, the data and the version of treerank. So a fit
-whose configuration has changed is repeated, and another metric needs no new fit. A function of
-your own counts by its name alone: rename it, or empty the folder, when you change its code.
-Reading a file runs no code.
+of the ranker's class and parameters, the search, the data and the versions of treerank and of the
+packages that it uses. So a fit whose configuration has changed is repeated, and another metric
+needs no new fit. A function of your own counts by its name alone: rename it, or empty the folder,
+when you change its code. Reading a file runs no code.
 """
 
+import contextlib
 import dataclasses
 import io
 import json
@@ -15,7 +16,7 @@ import platform
 import re
 import zipfile
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +29,8 @@ from treerank.files.replaced import check_output, replaced_file
 
 #: Characters that do not go into file names.
 _NOT_IN_FILE_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
-
-
+#: Packages that scores may depend on, where they are installed.
+_PACKAGES = ("treerank", "numpy", "scipy", "scikit-learn", "numba", "lightgbm", "xgboost", "torch")
 #: Fields of a fit that are stored beside its scores.
 _FIELDS = ("best_params", "search_seconds", "fit_seconds", "predict_seconds")
 
@@ -67,7 +68,7 @@ class Store:
         """Store a fit; the file appears only when it is complete."""
         about: dict[str, Any] = {name: getattr(fitted, name) for name in _FIELDS}
         about["best_params"] = describe(about["best_params"])
-        about |= {"configuration": configuration, "versions": versions()}
+        about["configuration"] = configuration
         content = io.BytesIO()
         np.savez_compressed(content, scores=fitted.scores, about=json.dumps(about))
         with replaced_file(self._path(job, key)) as file:
@@ -81,8 +82,11 @@ class Store:
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results may depend on."""
-    packages = ("treerank", "numpy", "scipy", "scikit-learn", "lightgbm")
-    return {name: version(name) for name in packages} | {"python": platform.python_version()}
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        with contextlib.suppress(PackageNotFoundError):
+            found[name] = version(name)
+    return found
 
 
 def configuration_of(ranker: Any, search: Search | None, split: Split) -> dict[str, Any]:
@@ -91,7 +95,7 @@ def configuration_of(ranker: Any, search: Search | None, split: Split) -> dict[s
         "ranker": describe(ranker),
         "search": describe(search),
         "data": split.fingerprint,
-        "treerank": version("treerank"),
+        "versions": versions(),
     }
 
 
