@@ -306,3 +306,27 @@ def test_a_margin_outside_of_its_range_is_refused(tmp_path):
     text = bytes(model.save_raw("json")).decode().replace("5E-1", "2E0")
     with pytest.raises(ValueError, match="base_score in the range of its objective"):
         read(tmp_path, text)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"early_stopping_rounds": 3, "learning_rate": 0.9},
+        {"early_stopping_rounds": 3, "learning_rate": 0.9, "num_parallel_tree": 2},
+        {"lambdarank_unbiased": True},
+        {"num_parallel_tree": 3, "subsample": 0.5, "base_score": 0.7},
+    ],
+)
+@pytest.mark.parametrize("name", ["model.json", "model.ubj"])
+def test_rankers_of_xgboost_score_as_they_do_there(settings, name, tmp_path):
+    X, y, qid = (values.repeat(4, axis=0) for values in data())
+    y = np.minimum(y, 4)
+    X = X + np.random.default_rng(0).normal(size=X.shape)
+    old = xgboost.XGBRanker(n_estimators=20, max_depth=3, n_jobs=1, random_state=0, **settings)
+    watched = {"eval_set": [(X[::-1], y)], "eval_qid": [qid]}
+    old.fit(X, y, qid=qid, verbose=False, **(watched if "learning_rate" in settings else {}))
+    old.save_model(tmp_path / name)
+    forest = read_forest(tmp_path / name)
+    np.testing.assert_array_equal(forest_scores(forest, X)[:, 0].astype(np.float32), old.predict(X))
+    n_trees = 20 * settings.get("num_parallel_tree", 1)
+    assert (forest.n_trees < n_trees) == ("learning_rate" in settings)

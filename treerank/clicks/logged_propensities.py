@@ -89,7 +89,7 @@ position 2 in session 1.
     wrong = (values <= 0) | (values > 1)
     if wrong.any():
         row = int(np.argmax(wrong))
-        session = log.sessions[log.session[row]].item()
+        session = log.sessions[log.session[row : row + 1]].tolist()[0]
         raise ValueError(
             f"logged_propensities must be above 0 and at most 1; got {float(values[row])!r} for "
             f"{log.items.shown(log.item[row])} at position {log.position[row]} in session "

@@ -130,7 +130,10 @@ def _as_object(document):
 
 def _objective(learner):
     objective = _entry(learner, "objective", dict)
-    for value in objective.values():
+    for name, value in objective.items():
+        if isinstance(value, list | np.ndarray):  # the propensities of unbiased rankers
+            _array(objective, name, "f")
+            continue
         texts = value.values() if isinstance(value, dict) else [value]
         if not all(isinstance(text, str) for text in texts):
             _refuse("texts as parameters of the objective")
@@ -155,8 +158,8 @@ def _trees(model, n_features):
     documents = _entry(model, "trees", list)
     outputs = _array(model, "tree_info", "i", len(documents))
     sizes = _entry(model, "gbtree_model_param", dict)
-    if _whole(sizes, "num_trees") != len(documents) or _whole(sizes, "num_parallel_tree") != 1:
-        _refuse("as many trees as num_trees, and one in parallel")
+    if _whole(sizes, "num_trees") != len(documents):
+        _refuse("as many trees as num_trees")
     if "iteration_indptr" in model:
         ends = _array(model, "iteration_indptr", "i")
         if not (len(ends) and ends[0] == 0 and ends[-1] == len(documents)):

@@ -1,7 +1,8 @@
 """XGBoost: models of its own objectives and of booster DART, beside those that this package grows.
 
 Scores are margins, before an objective turns them into probabilities or rates. DART multiplies the
-leaves of each tree by a weight, in single precision.
+leaves of each tree by a weight, in single precision. A fit that stopped early scores by the trees
+up to its best iteration, as XGBRanker does.
 """
 
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from treerank.forests.forest import Forest
-from treerank.forests.joining import tree_of_node
+from treerank.forests.joining import some_trees, tree_of_node
 from treerank.forests.xgboost_model import forest_of_xgboost
 
 
@@ -48,6 +49,11 @@ def read_xgboost_model(
     forest = forest_of_xgboost(document | {"learner": learner}, zeros=zeros)
     if weights is not None:
         forest = _weighed(forest, weights)
+    best = learner.get("attributes", {}).get("best_iteration")
+    if best is not None:
+        model = learner["gradient_booster"]["model"]
+        ends = model.get("iteration_indptr", range(forest.n_trees + 1))
+        forest = some_trees(forest, 0, int(ends[np.clip(int(best) + 1, 0, len(ends) - 1)]))
     return forest if margin is None else _with_margin(forest, margin)
 
 
