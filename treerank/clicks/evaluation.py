@@ -1,7 +1,6 @@
 """Evaluation from a log: what a new ranker would earn, from clicks on the lists of an old one."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,9 +9,10 @@ from sklearn.utils import check_random_state
 from treerank.checks import as_numbers, check_column, shown, warn_user
 from treerank.clicks.estimators import ESTIMATORS, NEED_LOGGED, NEED_RELEVANCE, ItemSums
 from treerank.clicks.items import Items
+from treerank.clicks.left_out import interval_of, left_out_errors
 from treerank.clicks.log import ClickLog
 from treerank.clicks.logged_propensities import Matches, check_logged, matches_of
-from treerank.clicks.propensities import check_propensities, estimate_propensities
+from treerank.clicks.propensities import SessionPropensities
 from treerank.clicks.rewards import Ranking, Reward
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Level, Positive, Seed, Several, check_arguments
@@ -114,7 +114,8 @@ def evaluate_from_log(
         Largest ratio of the worth of a document to its exposure, for "clipped", "self_normalized"
         and "doubly_robust".
     n_resamples : int, default=200
-        Number of logs that are drawn from the sessions, with replacement, for the intervals.
+        Number of logs for the intervals: each is without another part of the sessions, and its
+        propensities are estimated anew. What clipping changes counts as an error, too.
     level : float, default=0.95
         Share of intervals that hold the true value.
     random_state : int, RandomState instance or None, default=None
@@ -134,10 +135,9 @@ def evaluate_from_log(
     True
     """
     candidates = log.items if candidates is None else candidates
-    theta = _propensities(log, propensities)
-    earning = Reward.of(reward, theta)
+    theta = SessionPropensities(log, propensities)
+    n_parts = _n_parts(log, n_resamples)
     columns = {"scores": scores} | ({} if baseline is None else {"baseline": baseline})
-    rankings = [Ranking.of(name, column, candidates, earning) for name, column in columns.items()]
     given = [
         None if column is None else check_column(name, column, len(candidates))
         for name, column in (("exposure", exposure), ("relevance", relevance))
@@ -145,35 +145,44 @@ def evaluate_from_log(
     if given[0] is not None and given[0].min() < 0:
         row = int(np.argmin(given[0]))
         raise ValueError(f"exposure must not be negative; got {given[0][row]} in row {row}.")
+    earning = Reward.of(reward, theta.whole)
+    rankings = [Ranking.of(name, column, candidates, earning) for name, column in columns.items()]
     clicks = _valued_clicks(log, click_value, earning)
     logged = check_logged(log, logged_propensities, can_use=earning.propensities is None)
-    sums = _Sums(log, clicks, candidates, theta, clip, given[0], given[1], logged)
+    sums = _Sums(log, clicks, candidates, *given, logged)
     unknown = set(NEED_RELEVANCE if relevance is None else ())
     unknown |= set(NEED_LOGGED if logged is None else ())
     names = [name for name in ESTIMATORS if name not in unknown]
-    matches = [sums.matches(ranking) for ranking in rankings]
     once = np.ones(len(log), dtype=np.int64)
-    whole = sums.of(once, rankings[0].worth, matches[0])
+    whole = sums.of(once, rankings[0], theta.whole, clip)
     overlap = _overlap(whole, sorted({*NEED_RELEVANCE, *NEED_LOGGED} - unknown))
 
-    def values(copies: np.ndarray) -> list[float]:
+    def values(copies: np.ndarray, most: float = clip) -> np.ndarray:
         """Return each estimate, less that of the baseline if there is one."""
-        known = [
-            (ranking, sums.of(copies, ranking.worth, matched))
-            for ranking, matched in zip(rankings, matches, strict=True)
-        ]
-        found = [
-            [to.earned(ESTIMATORS[name](by), by.sessions) for name in names] for to, by in known
-        ]
-        return list((found[0] - np.sum(found[1:], axis=0)) / copies.sum())
+        of_copies, found = theta.of(copies), []
+        for each in rankings:
+            ranking = each.earning(Reward.of(reward, of_copies))
+            by = sums.of(copies, ranking, of_copies, most)
+            found.append([ranking.earned(ESTIMATORS[n](by), by.sessions) for n in names])
+        return np.asarray((found[0] - np.sum(found[1:], axis=0)) / copies.sum())
 
-    rng = check_random_state(random_state)
-    draws = [values(log.resampled(rng)) for _ in range(n_resamples)]
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
-    ends = zip(values(once), low, high, strict=True)
-    intervals = [Interval(float(v), float(a), float(b), level) for v, a, b in ends]
-    found = dict(zip(names, intervals, strict=True))
-    return LogEvaluation(found, sums.effective_sample_size(whole), overlap)
+    estimates = values(once)
+    errors = left_out_errors(values, len(log), n_parts, check_random_state(random_state))
+    errors = np.hypot(errors, values(once, np.inf) - estimates)  # clipping may be a bias
+    is_amount = baseline is None and min(clicks.min(), earning.worth_at.min()) >= 0
+    about = zip(names, estimates.tolist(), errors.tolist(), strict=True)
+    found = {
+        name: interval_of(value, error, n_parts, level, is_amount=is_amount)
+        for name, value, error in about
+    }
+    return LogEvaluation(found, sums.effective_sample_size(whole, theta.whole), overlap)
+
+
+def _n_parts(log: ClickLog, n_resamples: int) -> int:
+    """Return the number of parts to leave out; refuse a log of a single session."""
+    if len(log) < 2:
+        raise ValueError(f"log must have at least 2 sessions; got {len(log)}.")
+    return min(n_resamples, len(log))
 
 
 class _Sums:
@@ -184,8 +193,6 @@ class _Sums:
         log: ClickLog,
         clicks: np.ndarray,
         candidates: Items,
-        theta: np.ndarray,
-        clip: float,
         exposure: np.ndarray | None,
         relevance: np.ndarray | None,
         logged: np.ndarray | None,
@@ -197,42 +204,37 @@ class _Sums:
         self.item, self.session = rows[log.item][known], log.session[known]
         self.clicked = clicks[known]
         self.place = log.position[known] - 1
-        self.exposed = theta[self.place]
         self.logged = None if logged is None else logged[known]
-        self.n_items, self.clip, self.exposure = len(candidates), clip, exposure
+        self.n_items, self.exposure = len(candidates), exposure
         self.relevance = np.full(self.n_items, np.nan) if relevance is None else relevance
         self.query, self.query_of_session = _queries(log, candidates)
         self.n_queries = int(max(self.query.max(), self.query_of_session.max())) + 1
 
-    def matches(self, ranking: Ranking) -> Matches | None:
-        """Return the weights of impressions at the positions of a ranking."""
-        if self.logged is None:
-            return None
-        about = self.item, self.place, self.exposed, self.logged
-        return matches_of(ranking, *about, self.clicked)
-
-    def of(self, copies: np.ndarray, worth: np.ndarray, matches: Matches | None) -> ItemSums:
+    def of(self, copies: np.ndarray, ranking: Ranking, theta: np.ndarray, clip: float) -> ItemSums:
         """Return the sums where each session counts so many times."""
-        weight, n_items = copies[self.session], self.n_items
+        weight, n_items, worth = copies[self.session], self.n_items, ranking.worth
+        exposed = theta[self.place]
         clicks = np.bincount(self.item, weight * self.clicked, minlength=n_items)
-        exposure = np.bincount(self.item, weight * self.exposed, minlength=n_items)
+        exposure = np.bincount(self.item, weight * exposed, minlength=n_items)
         by_query = np.bincount(self.query_of_session, copies, minlength=self.n_queries)
         sessions = by_query[self.query]
         mean = self.exposure
         if mean is None:
             mean = np.divide(exposure, sessions, out=np.zeros(n_items), where=sessions > 0)
         inverse = np.divide(1.0, mean, out=np.zeros(n_items), where=mean > 0)
-        most = np.divide(self.clip, np.abs(worth), out=np.full(n_items, np.inf), where=worth != 0)
+        most = np.divide(clip, np.abs(worth), out=np.full(n_items, np.inf), where=worth != 0)
         about = clicks, exposure, sessions, worth, inverse, np.minimum(inverse, most)
         matched = [np.full(n_items, np.nan)] * len(Matches._fields)
-        if matches is not None:
+        if self.logged is not None:
+            at = self.item, self.place, exposed, self.logged
+            matches = matches_of(ranking, *at, self.clicked)
             matched = [np.bincount(self.item, weight * x, minlength=n_items) for x in matches]
         return ItemSums(*about, self.relevance, *matched)
 
-    def effective_sample_size(self, sums: ItemSums) -> float:
+    def effective_sample_size(self, sums: ItemSums, theta: np.ndarray) -> float:
         """Return the number of sessions that weigh alike and tell as much."""
         ratio = np.abs(sums.worth * sums.weight)
-        of_session = ratio[self.item] * self.exposed
+        of_session = ratio[self.item] * theta[self.place]
         weight = np.bincount(self.session, of_session, len(self.query_of_session))
         return float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
 
@@ -263,12 +265,6 @@ def _queries(log: ClickLog, candidates: Items) -> tuple[np.ndarray, np.ndarray]:
         )
     codes = QueryGroups.from_qid(np.concatenate([candidates.query, log.query])).codes
     return codes[: len(candidates)], codes[len(candidates) :]
-
-
-def _propensities(log: ClickLog, propensities: Any) -> np.ndarray:
-    if propensities is None:
-        return estimate_propensities(log)
-    return check_propensities(propensities, log.n_at > 0)
 
 
 def _overlap(sums: ItemSums, others: list[str]) -> float:

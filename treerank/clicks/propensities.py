@@ -12,6 +12,7 @@ of each item. Attractions do not appear in it, so few impressions of an item cau
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -77,22 +78,55 @@ def estimate_propensities(log: ClickLog | ClickCounts, *, monotone: bool = False
     check_clicked(counts)
     counts, positions = counts.without_gaps()
     _warn_of_fixed_rankings(counts)
+    propensities = _most_likely(counts, np.ones(counts.n_slots))
+    clicks = counts.by_slot(counts.clicked)
+    found = falling(propensities, clicks) if monotone else propensities
+    return spread(found, positions)
+
+
+def _most_likely(counts: ClickCounts, propensities: np.ndarray) -> np.ndarray:
+    """Return the propensities of slots that are all shown, found from those given."""
     clicks_of_item = counts.by_item(counts.clicked)
     clicks = counts.by_slot(counts.clicked)
-    propensities = np.ones(counts.n_slots)
     for _ in range(_MAX_ITER):
         exposure = counts.by_item(counts.shown * propensities[counts.slot])
         rate = np.divide(
             clicks_of_item, exposure, out=np.zeros(len(counts.items)), where=exposure > 0
         )
-        new = clicks / counts.by_slot(counts.shown * rate[counts.item])
-        new /= new[0]
+        expected = counts.by_slot(counts.shown * rate[counts.item])
+        new = np.divide(clicks, expected, out=np.zeros(counts.n_slots), where=expected > 0)
+        new /= new[0] or 1.0
         change = np.abs(new - propensities).max()
         propensities = new
         if change < _TOL:
             break
-    found = falling(propensities, clicks) if monotone else propensities
-    return spread(found, positions)
+    return propensities
+
+
+class SessionPropensities:
+    """The propensities of some sessions of a log, estimated from them unless they are given."""
+
+    def __init__(self, log: ClickLog, given: Any) -> None:
+        self.log, self.is_given = log, given is not None
+        if self.is_given:
+            self.whole = check_propensities(given, log.n_at > 0)
+            return
+        self.whole = estimate_propensities(log)
+        self.counts, self.positions = log.counts().without_gaps()
+        slot = np.searchsorted(self.positions, log.position - 1)
+        key = self.counts.item.astype(np.int64) * self.counts.n_slots + self.counts.slot
+        self.row = np.searchsorted(key, log.item.astype(np.int64) * self.counts.n_slots + slot)
+
+    def of(self, copies: np.ndarray) -> np.ndarray:
+        """Return the propensities where each session counts so many times."""
+        if self.is_given or (copies == 1).all():
+            return self.whole
+        weight, n = copies[self.log.session], len(self.counts.item)
+        shown, clicked = (
+            np.bincount(self.row, weight * each, minlength=n) for each in (1, self.log.clicked)
+        )
+        counts = replace(self.counts, shown=shown, clicked=clicked)
+        return spread(_most_likely(counts, self.whole[self.positions]), self.positions)
 
 
 def falling(propensities: np.ndarray, clicks: np.ndarray) -> np.ndarray:

@@ -8,7 +8,7 @@ it have none and do not depend on each other, as those of a position-based model
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -84,11 +84,16 @@ class Ranking:
         groups = QueryGroups.from_qid(candidates.query)
         best_first = np.lexsort((-scores, groups.codes))
         place = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
-        earned = np.append(reward.worth_at, 0.0)[np.minimum(place, len(reward.worth_at))]
         is_new = (np.diff(scores[best_first], prepend=np.nan) != 0) | (place == 0)
-        tie, worth = np.cumsum(is_new) - 1, np.empty(len(scores))
-        worth[best_first] = _means(earned, tie)
-        return cls(reward, best_first, groups.codes[best_first], place, tie, worth)
+        order = best_first, groups.codes[best_first], place, np.cumsum(is_new) - 1
+        return cls(reward, *order, np.zeros(len(scores))).earning(reward)
+
+    def earning(self, reward: Reward) -> Self:
+        """Return the same ranking with another reward."""
+        earned = np.append(reward.worth_at, 0.0)[np.minimum(self.place, len(reward.worth_at))]
+        worth = np.empty(len(earned))
+        worth[self.best_first] = _means(earned, self.tie)
+        return replace(self, reward=reward, worth=worth)
 
     def share_at(self, item: np.ndarray, place: np.ndarray) -> np.ndarray:
         """Return the share of their worth that items earn at places, which count from 0.
