@@ -50,6 +50,34 @@ def test_impressions_are_sorted_by_position_and_sessions_by_length():
     assert log.n_clicks_of_sessions.tolist() == [2, 1, 0]
 
 
+def test_ranks_from_0_repeated_documents_and_ids_of_sessions_by_query_are_read():
+    table = {
+        "user": [1, 1, 1, 1, 1, 2],
+        "query": ["p", "p", "p", "p", "q", "q"],
+        "document": [7, 8, 7, 9, 7, 7],
+        "position": [3, 1, 2, 0, 0, 0],
+        "click": [1, 1, 0, 0, 1, 0],
+    }
+    names = {"session": ("user", "query"), "first_position": 0, "cut_repeats": True}
+    log = ClickLog.from_table(table, extra=["position"], **names)
+    kept = {name: np.delete(column, 0) for name, column in table.items()}
+    expected = ClickLog.from_columns(
+        [0, 0, 0, 1, 2], *(kept[name] for name in ("query", "document")), kept["position"] + 1,
+        kept["click"],
+    )  # fmt: skip
+    for name in ("n_at", "item", "clicked"):
+        np.testing.assert_array_equal(getattr(log, name), getattr(expected, name))
+    assert log.extra["position"].tolist() == [0, 0, 0, 1, 2]
+    for name, remedy in [
+        ("session", "session=\\('query', 'session'\\)"),
+        ("first_position", "first_position=0 counts"),
+        ("cut_repeats", "cut_repeats=True ends"),
+    ]:
+        others = {key: value for key, value in names.items() if key != name}
+        with pytest.raises(ValueError, match=remedy):
+            ClickLog.from_table(table, **{"session": "user"} | others)
+
+
 def as_arrow(table):
     return pytest.importorskip("pyarrow").table(table)
 

@@ -8,14 +8,15 @@ Kernels walk over positions and treat all sessions at once.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
-from treerank.checks import check_column
+from treerank.checks import check_choice, check_column, check_flag
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.items import Items
 from treerank.clicks.session_checks import (
+    before_repeats,
     check_clicks,
     check_documents,
     check_one_query,
@@ -27,6 +28,12 @@ from treerank.inputs.grouping import QueryGroups
 
 #: What a log needs, in the order of the arguments of ``ClickLog.from_columns``.
 COLUMNS = ("session", "query", "document", "position", "click")
+
+
+def _joined(columns: Sequence[Any]) -> np.ndarray:
+    """Return a number for each row, the same where all columns hold the same."""
+    codes = [QueryGroups.from_qid(check_ids("session", column)).codes for column in columns]
+    return np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +86,14 @@ class ClickLog:
         cls,
         table: Any,
         *,
-        session: str = "session",
+        session: str | Sequence[str] = "session",
         query: str = "query",
         document: str = "document",
         position: str = "position",
         click: str = "click",
         extra: Sequence[str] = (),
+        first_position: Literal[0, 1] = 1,
+        cut_repeats: bool = False,
     ) -> Self:
         """Read a log from a table with a row for each shown document.
 
@@ -94,10 +103,17 @@ class ClickLog:
             A Parquet or CSV file, a folder of Parquet files, or a data frame of pandas, polars or
             Arrow. Of a log that is larger than memory, a database makes
             :meth:`ClickCounts <treerank.clicks.counts.ClickCounts.from_table>`.
-        session, query, document, position, click : str
+        session : str or sequence of str, default="session"
+            Name of the column of session ids. If they repeat from query to query, names of columns
+            that together tell a session, as in ``("query", "session")``; ids are then numbers.
+        query, document, position, click : str
             Names of the columns.
         extra : sequence of str, default=()
             Further columns to keep, as they are. No others are read.
+        first_position : {0, 1}, default=1
+            Number of the first position in the table.
+        cut_repeats : bool, default=False
+            Whether a session ends where it shows a document again; else that is refused.
 
         Returns
         -------
@@ -120,11 +136,16 @@ class ClickLog:
         >>> log.with_clicks(log.extra["seconds"] > 30).clicked  # only long visits count
         array([False, False])
         """
-        needed = dict(zip(COLUMNS, (session, query, document, position, click), strict=True))
-        names = needed | {f"extra[{i}]": name for i, name in enumerate(extra)}
+        ids = [session] if isinstance(session, str) else list(session)
+        names = {"session" if i == 0 else f"session[{i}]": name for i, name in enumerate(ids)}
+        names |= dict(zip(COLUMNS[1:], (query, document, position, click), strict=True))
+        names |= {f"extra[{i}]": name for i, name in enumerate(extra)}
         columns = named_columns(table, names)
-        kept = dict(zip(extra, columns[len(needed) :], strict=True))
-        return cls.from_columns(*columns[: len(needed)], extra=kept)
+        others = columns[len(ids) :]
+        kept = dict(zip(extra, others[len(COLUMNS) - 1 :], strict=True))
+        options: dict[str, Any] = {"first_position": first_position, "cut_repeats": cut_repeats}
+        found = columns[0] if len(ids) == 1 else _joined(columns[: len(ids)])
+        return cls.from_columns(found, *others[: len(COLUMNS) - 1], extra=kept, **options)
 
     @classmethod
     def from_columns(
@@ -136,11 +157,16 @@ class ClickLog:
         click: Any,
         *,
         extra: Mapping[str, Any] | None = None,
+        first_position: Literal[0, 1] = 1,
+        cut_repeats: bool = False,
     ) -> Self:
-        """Make a log from columns with an entry for each shown document."""
+        """Make a log from columns with an entry for each shown document; see :meth:`from_table`."""
         session = check_ids("session", session)
         query, document = check_ids("query", query), check_ids("document", document)
-        position, clicked = check_column("position", position), check_clicks(click)
+        check_choice("first_position", first_position, (0, 1))
+        check_flag("cut_repeats", cut_repeats)
+        position = check_column("position", position) + (1 - first_position)
+        clicked = check_clicks(click)
         others = {name: np.asarray(column) for name, column in (extra or {}).items()}
         columns = [session, query, document, position, clicked, *others.values()]
         lengths = [len(column) for column in columns]
@@ -152,6 +178,11 @@ class ClickLog:
         by_place = np.lexsort((position, groups.codes))
         check_positions(position[by_place], groups, session)
         items, item = Items.of_rows(query, document)
+        kept = before_repeats(item, groups, position) if cut_repeats else None
+        if kept is not None and not kept.all():
+            rows = [column[kept] for column in columns]
+            others = dict(zip(others, rows[len(COLUMNS) :], strict=True))
+            return cls.from_columns(*rows[: len(COLUMNS)], extra=others)
         check_documents(item, groups, document, session)
         by_length = np.argsort(-groups.sizes, kind="stable")
         place_of = np.empty(groups.n_queries, dtype=np.int64)

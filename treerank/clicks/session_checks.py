@@ -61,14 +61,16 @@ def check_one_query(query: np.ndarray, groups: QueryGroups, session: np.ndarray)
     >>> check_one_query(np.array(["a", "b"]), QueryGroups.from_qid(session), session)
     Traceback (most recent call last):
     ...
-    ValueError: query must be the same in all rows of a session; got 'b' and another in session 's'.
+    ValueError: query must be the same in all rows of a session; got 'b' and another in session \
+'s'. If ids repeat from query to query, name both columns: session=('query', 'session').
     """
     wrong = query != groups.first_of(query)[groups.codes]
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(
             f"query must be the same in all rows of a session; got {_named(query, row)} and "
-            f"another in session {_named(session, row)}."
+            f"another in session {_named(session, row)}. If ids repeat from query to query, name "
+            "both columns: session=('query', 'session')."
         )
 
 
@@ -91,6 +93,7 @@ def check_positions(position: np.ndarray, groups: QueryGroups, session: np.ndarr
         raise ValueError(
             f"position must be 1, 2, ... in each session; got {shown(found)} in session "
             f"{_named(groups.first_of(session), s)}."
+            + (" first_position=0 counts from 0." if found[0] == 0 else "")
         )
 
 
@@ -105,16 +108,39 @@ def check_documents(
     >>> check_documents(np.array([0, 0]), QueryGroups.from_qid(session), document, session)
     Traceback (most recent call last):
     ...
-    ValueError: document must be at one position of a session; got 'a' twice in session 's'.
+    ValueError: document must be at one position of a session; got 'a' twice in session 's'. \
+cut_repeats=True ends sessions there.
     """
-    order = np.lexsort((item, groups.codes))
-    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
-    if twice.any():
-        row = order[np.argmax(twice)]
+    twice = _repeats(item, groups)
+    if len(twice):
+        row = twice[0]
         raise ValueError(
             f"document must be at one position of a session; got {_named(document, row)} "
-            f"twice in session {_named(session, row)}."
+            f"twice in session {_named(session, row)}. cut_repeats=True ends sessions there."
         )
+
+
+def before_repeats(item: np.ndarray, groups: QueryGroups, position: np.ndarray) -> np.ndarray:
+    """Tell which rows stand above the first document that its session has shown already.
+
+    Examples
+    --------
+    >>> position = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> before_repeats(np.array([7, 8, 7, 9]), QueryGroups.from_qid(None, 4), position)
+    array([ True,  True, False, False])
+    """
+    end = np.full(groups.n_queries, np.inf)
+    rows = _repeats(item, groups, position)
+    np.minimum.at(end, groups.codes[rows], position[rows])
+    return np.asarray(position < end[groups.codes])
+
+
+def _repeats(item, groups, position=None):
+    """Return rows of items that rows of their session hold, too, all but the first of them."""
+    keys = (item, groups.codes) if position is None else (position, item, groups.codes)
+    order = np.lexsort(keys)
+    twice = (np.diff(groups.codes[order]) == 0) & (np.diff(item[order]) == 0)
+    return order[1:][twice]
 
 
 def _named(ids, row):
