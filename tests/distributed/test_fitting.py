@@ -513,6 +513,6 @@ def test_columns_of_categories_and_several_labels_are_refused():
     with pytest.raises(TypeError, match="workers must be a number of processes, or a launcher"):
         fit(ranker, X, Y, QID, workers="dask")
     with pytest.raises(
-        ValueError, match=r"position must be None .* write ranker\.fit\(X, y, qid, p"
+        ValueError, match=r"position must be None .* write ranker\.fit\(X"
     ):
         fit(ranker, X, Y, QID, position=np.ones(len(Y)))
