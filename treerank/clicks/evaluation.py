@@ -149,7 +149,7 @@ def evaluate_from_log(
     rankings = [Ranking.of(name, column, candidates, earning) for name, column in columns.items()]
     clicks = _valued_clicks(log, click_value, earning)
     logged = check_logged(log, logged_propensities, can_use=earning.propensities is None)
-    sums = _Sums(log, clicks, candidates, *given, logged)
+    sums = _Sums(log, clicks, candidates, given[0], given[1], logged)
     unknown = set(NEED_RELEVANCE if relevance is None else ())
     unknown |= set(NEED_LOGGED if logged is None else ())
     names = [name for name in ESTIMATORS if name not in unknown]

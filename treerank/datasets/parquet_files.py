@@ -74,13 +74,12 @@ class ParquetFiles:
         drop: Sequence[str] = (),
     ) -> Self:
         """Open a file, or the files ``*.parquet`` of a folder in the order of their names."""
-        files: dict[str, _Part] = {}
-        first, schema = "", None
-        for place in map(str, _places(Path(path))):
-            files[place], found = _part_and_schema(place)
-            first, schema = (first, schema) if schema else (place, found)
-            _check_names(place, found)
-            _check_same(place, found, first, schema)
+        found = {place: _part_and_schema(place) for place in map(str, _places(Path(path)))}
+        files = {place: part for place, (part, _) in found.items()}
+        first, (_, schema) = next(iter(found.items()))
+        for place, (_, other) in found.items():
+            _check_names(place, other)
+            _check_same(place, other, first, schema)
         if sum(file.metadata.num_rows for file in files.values()) == 0:
             raise ValueError(f"{path}: a table must have rows; got none.")
         other = {*RESERVED, label, query, document, *_index_columns(schema)} - {None}
