@@ -21,12 +21,16 @@ from treerank.lazy import lazy_names
 from treerank.numerics.waiting import spin_briefly
 
 if TYPE_CHECKING:
+    from treerank.datasets.feature_logs import FeatureLog as FeatureLog
+    from treerank.datasets.feature_logs import read_feature_log as read_feature_log
     from treerank.datasets.formats import read_batches as read_batches
+    from treerank.datasets.judgments import read_judgments as read_judgments
     from treerank.datasets.letor import read_letor as read_letor
     from treerank.datasets.letor import write_letor as write_letor
     from treerank.datasets.parquet import read_csv as read_csv
     from treerank.datasets.parquet import read_parquet as read_parquet
     from treerank.datasets.parquet import write_parquet as write_parquet
+    from treerank.datasets.qrels import Qrels as Qrels
     from treerank.datasets.ranking_data import Batches as Batches
     from treerank.datasets.trec import read_trec_qrels as read_trec_qrels
     from treerank.datasets.trec import read_trec_run as read_trec_run
@@ -78,6 +82,7 @@ _EXPORTS = {
     "Chain": "treerank.feature_parts.ensembles.chain:Chain",
     "Ensemble": "treerank.feature_parts.ensembles.ensemble:Ensemble",
     "ExportReport": "treerank.exports.report:ExportReport",
+    "FeatureLog": "treerank.datasets.feature_logs:FeatureLog [pyarrow]",
     "ForestRanker": "treerank.rankers.forest_ranker:ForestRanker",
     "HistogramTrees": "treerank.feature_parts.histogram.trees:HistogramTrees",
     "LightGBMTrees": "treerank.feature_parts.engines.lightgbm:LightGBMTrees",
@@ -90,6 +95,7 @@ _EXPORTS = {
     "PairWeight": "treerank.objectives.pairs.weights:PairWeight",
     "Pairs": "treerank.objectives.pairs.rules:Pairs",
     "Polynomial": "treerank.feature_parts.networks.polynomial:Polynomial [torch]",
+    "Qrels": "treerank.datasets.qrels:Qrels",
     "QueryGroups": "treerank.inputs.grouping:QueryGroups",
     "QueryKFold": "treerank.model_selection:QueryKFold",
     "QueryShuffleSplit": "treerank.model_selection:QueryShuffleSplit",
@@ -110,7 +116,9 @@ _EXPORTS = {
     "make_web_search": "treerank.datasets.web_search:make_web_search",
     "read_batches": "treerank.datasets.formats:read_batches",
     "read_csv": "treerank.datasets.parquet:read_csv [pyarrow]",
+    "read_feature_log": "treerank.datasets.feature_logs:read_feature_log [pyarrow]",
     "read_forest": "treerank.imports.reading:read_forest",
+    "read_judgments": "treerank.datasets.judgments:read_judgments",
     "read_letor": "treerank.datasets.letor:read_letor",
     "read_parquet": "treerank.datasets.parquet:read_parquet [pyarrow]",
     "read_trec_qrels": "treerank.datasets.trec:read_trec_qrels",

@@ -98,6 +98,7 @@ COMMANDS = {
         [
             "treerank convert train.txt.gz train.parquet",
             "treerank convert clicks.csv train.txt --label clicks --query session --id sku",
+            "treerank convert log.json train.csv --judgments book.csv",
         ],
     ),
     "export": Command(

@@ -27,7 +27,9 @@ from treerank.datasets.formats import (
     format_to_write,
     read_batches,
 )
-from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.judgments import read_judgments
+from treerank.datasets.ranking_data import Batches, RankingData
+from treerank.inputs.columns import taken_rows
 from treerank.lazy import load_object
 
 
@@ -39,17 +41,27 @@ def convert(
     document: Document = None,
     features: Features = None,
     drop: Drop = None,
+    judgments: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labels of the documents of DATA, which is a feature log: JSON that a search "
+            "engine returned, by query. Of several judges, the mean counts."
+        ),
+    ] = None,
+    feature_set: Annotated[
+        Path | None, typer.Option(help="Set of features that the feature log must be of.")
+    ] = None,
     n_features: Annotated[
         int | None, typer.Option(min=1, help="Number of features; by default, the highest in DATA.")
     ] = None,
     quiet: Quiet = False,
 ) -> None:
-    """Write a data file in another format: LETOR, Parquet, CSV or TSV.
+    """Write a data file, or a feature log, in another format: LETOR, Parquet, CSV or TSV.
 
     The name of the new file says which. Rows are read and written in batches, so a file may be
     larger than memory. An existing file is replaced only once the new one is whole.
     """
-    check_written(target, data)
+    check_written(target, data, judgments, feature_set)
     writer = format_to_write(target)
     reporter = Reporter(quiet)
     columns = given(label=label, query=query)
@@ -58,12 +70,31 @@ def convert(
     writing = columns if writer is PARQUET else {}
     if columns and not reading and not writing:
         raise typer.BadParameter("must come with a table.", param_hint="--label, --query")
-    batches = read_batches(data, n_features=n_features, comments=True, **reading)
+    if judgments is None and feature_set is None:
+        batches = read_batches(data, n_features=n_features, comments=True, **reading)
+    elif judgments is None or reading or n_features is not None:
+        wrong = "must come with --judgments, and with no options for the columns of DATA."
+        raise typer.BadParameter(wrong, param_hint="a feature log")
+    else:
+        batches = Batches([_judged(reporter, data, judgments, feature_set)])
     with reporter.counting(f"writing {target}"):
         n_rows: list[int] = []
         counted = _counted(batches, n_rows)
         load_object(writer.batch_writer)(target, counted, **writing)
     reporter.say(f"wrote {target}: {sum(n_rows)} documents")
+
+
+def _judged(
+    reporter: Reporter, path: Path, judgments: Path, feature_set: Path | None
+) -> RankingData:
+    """Return the judged documents of a feature log."""
+    read = load_object("treerank.datasets.feature_logs:read_feature_log [pyarrow]")
+    log = read(path, read_judgments(judgments).merged(), features=feature_set)
+    rows = np.flatnonzero(~np.isnan(log.y))
+    reporter.say(f"{path}: {len(log)} documents, {len(log) - len(rows)} of them not judged")
+    empty = np.full(len(rows), "", dtype=object)
+    X = taken_rows(log.X, rows)
+    return RankingData(X, log.y[rows], log.qid[rows], empty, log.doc_ids[rows])
 
 
 def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[RankingData]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, check_text, shown
+from treerank.datasets.qrels import Qrels
 from treerank.files.compression import compressed, open_text
 from treerank.files.replaced import replaced_file
 from treerank.inputs.documents import check_ids
@@ -39,38 +40,6 @@ class TrecRun(NamedTuple):
     scores: np.ndarray
 
 
-class TrecQrels(NamedTuple):
-    """Judgments.
-
-    Attributes
-    ----------
-    qid, doc_ids : ndarray of str
-        Query and document of each line.
-    y : ndarray of shape (n_lines,)
-        Labels.
-
-    Examples
-    --------
-    >>> qrels = TrecQrels(np.array(["q1"]), np.array(["d1"]), np.array([2.0]))
-    >>> qrels.labels_of(["q1", "q1"], ["d7", "d1"])
-    array([0., 2.])
-    """
-
-    qid: np.ndarray
-    doc_ids: np.ndarray
-    y: np.ndarray
-
-    def labels_of(self, qid: ArrayLike, doc_ids: ArrayLike, *, unjudged: float = 0.0) -> np.ndarray:
-        """Return the labels of documents, such as those of a run.
-
-        With them, metrics are those of the ranked documents alone. trec_eval also counts judged
-        documents that are not in the run.
-        """
-        known = dict(zip(zip(self.qid, self.doc_ids, strict=True), self.y, strict=True))
-        pairs = zip(np.asarray(qid).astype(str), np.asarray(doc_ids).astype(str), strict=True)
-        return np.array([known.get(pair, unjudged) for pair in pairs])
-
-
 def read_trec_run(path: str | Path) -> TrecRun:
     """Return the result lists of a run file, which may be compressed.
 
@@ -84,7 +53,7 @@ def read_trec_run(path: str | Path) -> TrecRun:
     return TrecRun(*_columns(Path(path), n_fields=6, places=(0, 2, 4)))
 
 
-def read_trec_qrels(path: str | Path) -> TrecQrels:
+def read_trec_qrels(path: str | Path) -> Qrels:
     """Return the judgments of a qrels file, which may be compressed.
 
     Examples
@@ -94,7 +63,7 @@ def read_trec_qrels(path: str | Path) -> TrecQrels:
     >>> read_trec_qrels(path).y
     array([1., 0.])
     """
-    return TrecQrels(*_columns(Path(path), n_fields=4, places=(0, 2, 3)))
+    return Qrels(*_columns(Path(path), n_fields=4, places=(0, 2, 3)))
 
 
 def write_trec_run(

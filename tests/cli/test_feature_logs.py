@@ -1,0 +1,45 @@
+"""The shell joins a feature log with judgments and writes the rows of a training set."""
+
+import json
+
+import pytest
+from command_line import run
+from search_files import FEATURES, JUDGED, LOGGED, judgment_files, plugin
+
+from treerank import read_csv
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.json"
+    path.write_text(json.dumps({query: plugin(LOGGED[query]) for query in LOGGED}))
+    (tmp_path / "book.csv").write_text(judgment_files(JUDGED)["book.csv"])
+    return path
+
+
+def test_a_feature_log_becomes_a_table_of_the_judged_documents(log, tmp_path):
+    target = tmp_path / "train.csv"
+    result = run("convert", log, target, "--judgments", tmp_path / "book.csv", "--query", "search")
+    assert (result.exit_code, result.stderr.count("1 of them not judged")) == (0, 1)
+    data = read_csv(target, query="search", comments=True)
+    assert data.X.column_names == FEATURES
+    assert list(zip(data.qid, data.doc_ids, data.y, strict=True)) == JUDGED
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--feature-set", "book.csv"], 2, "a feature log: must come with --judgments"),
+        (["--judgments", "book.csv", "--id", "sku"], 2, "with no options for the columns of DATA"),
+        (["--judgments", "book.csv", "--feature-set", "set.json"], 1, r"lacks \['age'\], and it"),
+    ],
+)
+def test_a_feature_log_that_does_not_fit_is_refused(
+    log, options, code, message, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "set.json").write_text('{"features": [{"name": "age"}]}')
+    result = run("convert", log, "train.csv", *options)
+    assert result.exit_code == code
+    assert message.replace("\\", "") in result.stderr
+    assert not (tmp_path / "train.csv").exists()

@@ -1,0 +1,144 @@
+"""Feature logs: every engine's answers give the same rows, which are joined with judgments."""
+
+import json
+
+import numpy as np
+import pytest
+from search_files import ENGINES, FEATURES, JUDGED, LOGGED, plugin, solr, vespa
+
+from treerank import Qrels, TreeDirectRanker, read_feature_log
+from treerank.exports import write_feature_set
+
+pytest.importorskip("pyarrow")
+
+JUDGMENTS = Qrels(*(np.array(column) for column in zip(*JUDGED, strict=True)))
+QUERIES = list(LOGGED)
+ROWS = [(query, name, *values) for query in LOGGED for name, values in LOGGED[query].items()]
+
+
+def rows_of(log):
+    columns = log.qid, log.doc_ids, *(log.X[name].to_numpy() for name in FEATURES)
+    return list(zip(*columns, strict=True))
+
+
+@pytest.mark.parametrize("form", ["mapping", "list", "responses", "file", "lines"])
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_logs_the_same(engine, form, tmp_path):
+    answers = [ENGINES[engine](LOGGED[query]) for query in QUERIES]
+    source, queries = answers, QUERIES
+    if form in ("mapping", "file"):
+        source, queries = dict(zip(QUERIES, answers, strict=True)), None
+    elif form == "responses":
+        source = {"responses": answers}
+    if form in ("file", "lines"):
+        text = json.dumps(source) if form == "file" else "\n".join(map(json.dumps, answers))
+        source = tmp_path / "log.json"
+        source.write_text(text)
+    found = read_feature_log(source, features=FEATURES, queries=queries)
+    np.testing.assert_equal(rows_of(found), ROWS)
+    assert np.isnan(found.y).all()
+
+
+def test_an_answer_alone_is_a_log():
+    log = read_feature_log(plugin(LOGGED["boots"]), queries=["boots"])
+    np.testing.assert_equal(rows_of(log), ROWS[3:])
+
+
+def test_solr_repeats_its_query_and_leaves_out_defaults(tmp_path):
+    docs = [{"id": "a", "[features]": "price=2.0"}, {"id": "b", "[features]": ""}]
+    header = {"responseHeader": {"params": {"q": "shoes"}}}
+    answer = header | {"response": {"docs": docs}}
+    log = read_feature_log(answer, features=FEATURES)
+    assert rows_of(log) == [("shoes", "a", 0, 2), ("shoes", "b", 0, 0)]
+    store = tmp_path / "store.json"
+    params = {"field": "bm25", "defaultValue": "NaN"}
+    store.write_text(json.dumps([{"name": "bm25", "params": params}, {"name": "price"}]))
+    assert np.isnan(read_feature_log(answer, features=store).X["bm25"].to_numpy()).all()
+
+
+def test_what_is_not_joined_is_a_table():
+    extra = Qrels(*(np.append(a, b) for a, b in zip(JUDGMENTS, ("boots", "z", 1.0), strict=True)))
+    with pytest.warns(UserWarning, match="1 of 5 judgments are of documents that are not in the"):
+        log = read_feature_log({q: plugin(LOGGED[q]) for q in QUERIES}, extra)
+    np.testing.assert_equal(log.y, [3, 0, np.nan, 1, 2])
+    table = {name: column.tolist() for name, column in log.unjoined().items()}
+    assert table["document"] == ["c", "z"]
+    assert table["query"] == ["red shoes", "boots"]
+    assert table["only_in"] == ["log", "judgments"]
+
+
+@pytest.mark.parametrize("format", ["solr", "opensearch"])
+def test_the_set_that_was_exported_is_that_of_the_log(format, tmp_path):
+    log = read_feature_log({q: plugin(LOGGED[q]) for q in QUERIES}, JUDGMENTS)
+    kept = ~np.isnan(log.y)
+    ranker = TreeDirectRanker(calibration=None, random_state=0)
+    ranker.fit(log.X.filter(kept), log.y[kept], log.qid[kept])
+    path = tmp_path / "set.json"
+    write_feature_set(ranker, path, format=format)
+    answers = {query: plugin(LOGGED[query]) for query in QUERIES}
+    assert read_feature_log(answers, features=path).X.column_names == FEATURES
+    del answers["boots"]["hits"]["hits"][1]["fields"]["_ltrlog"][0]["main"][0]
+    with pytest.raises(ValueError, match=r"document 'x' lacks \['bm25'\], and it alone has \[\]"):
+        read_feature_log(answers, features=path)
+    with pytest.raises(ValueError, match=r"lacks \['age'\], and it alone has \['price'\]"):
+        read_feature_log(answers, features=["bm25", "age"])
+
+
+def test_documents_without_a_log_are_left_out():
+    answer = plugin(LOGGED["boots"])
+    del answer["hits"]["hits"][0]["fields"]
+    with pytest.warns(UserWarning, match="1 documents of the answers have no features logged"):
+        assert read_feature_log({"boots": answer}).doc_ids.tolist() == ["x"]
+
+
+def test_another_field_may_hold_the_id():
+    log = read_feature_log({"boots": plugin(LOGGED["boots"])}, document="sku")
+    assert log.doc_ids.tolist() == ["a", "x"]
+
+
+def twice(answer):
+    """Return an answer with a second log of each document, and what the plugins add."""
+    for hit in answer["hits"]["hits"]:
+        logs = hit["fields"]["_ltrlog"][0]
+        logs["other"] = [{"name": "age", "value": 1}, {"name": "extra_logging", "value": {"a": 1}}]
+    return answer
+
+
+def test_one_of_several_logs_is_chosen_by_name():
+    answer = twice(plugin(LOGGED["boots"]))
+    assert read_feature_log({"boots": answer}, entry="other").X.column_names == ["age"]
+    with pytest.raises(ValueError, match=r"entry must name one of the logs \['main', 'other'\]"):
+        read_feature_log({"boots": answer})
+
+
+A, TENSORS = {"a": [1.0, 2.0]}, vespa({"a": [1.0, 2.0]})
+TENSORS["root"]["children"][0]["fields"]["matchfeatures"]["price"] = {"type": "tensor(x[1])"}
+DIFFERENT = {"responses": [plugin(A), plugin({"a": [2.0, 2.0]})]}
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "message"),
+    [
+        ([plugin(A)], {}, "queries must name the query of each answer"),
+        ([plugin(A)], {"queries": ["a", "b"]}, "queries must name 1 answers; got 2"),
+        ({"q": plugin(A)}, {"queries": ["a"]}, "queries must be None for a mapping"),
+        ({"q": A}, {}, "features must name the values of each document"),
+        ({"q": A}, {"features": ["bm25"]}, "features must name the values of each document"),
+        ({"q": {"error": {"type": "t"}, "status": 404}}, {}, "must be that of a search; got .*'t'"),
+        ({"q": {"hits": {"hits": []}}}, {}, "must hold a document with features; got none"),
+        ({"q": {"hits": {"hits": [{}]}}}, {}, "known shape; it has no '_id'"),
+        ({"q": 3}, {}, "an answer must be a JSON object"),
+        ({"q": TENSORS}, {}, "feature 'price' must be a number; got .*tensor"),
+        (DIFFERENT, {"queries": ["q", "q"]}, r"must have one log of \('q', 'a'\); got two"),
+        (7, {}, "source must hold answers of searches; got 7"),
+        ({"q": solr(A, "fv")}, {"entry": "title"}, "features must be name=number"),
+    ],
+)
+def test_what_is_no_log_is_refused(source, options, message):
+    with pytest.raises(ValueError, match=message):
+        read_feature_log(source, **options)
+
+
+def test_judgments_of_other_ids_are_refused():
+    with pytest.raises(ValueError, match=r"documents in the log; got \('red shoes', 'a'\)"):
+        read_feature_log({"shoes": plugin(A)}, JUDGMENTS)

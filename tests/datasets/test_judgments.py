@@ -1,0 +1,111 @@
+"""Judgments: every program's file of the same judgments is read alike; judges are compared."""
+
+import json
+
+import numpy as np
+import pytest
+from search_files import JUDGED, judgment_files
+
+from treerank import Qrels, read_judgments
+
+FILES = judgment_files(JUDGED)
+
+
+def qrels(rows):
+    return Qrels(*(np.array(column) for column in zip(*rows, strict=True)))
+
+
+def read(tmp_path, text, name="judgments.json", **options):
+    path = tmp_path / name
+    path.write_text(text if isinstance(text, str) else json.dumps(text), encoding="utf-8-sig")
+    return read_judgments(path, **options)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_program_says_the_same(name, tmp_path):
+    assert sorted(zip(*read(tmp_path, FILES[name], name), strict=True)) == sorted(JUDGED)
+
+
+def test_qrels_are_judgments(tmp_path):
+    assert read(tmp_path, "q 0 a 2\nq 0 b 0\n", "qrels.txt").y.tolist() == [2, 0]
+
+
+def test_columns_may_have_any_name(tmp_path):
+    text = "q1,d1,bad,good\nshoes,a,1,3\n"
+    options = {"query": "q1", "document": "d1"}
+    assert read(tmp_path, text, "a.csv", **options, label="good").y.tolist() == [3]
+    assert read(tmp_path, text, "a.csv", **options, label=["good", "bad"]).y.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "message"),
+    [
+        (
+            "query,docid,rating\nshoes,a,high\n",
+            "a.csv",
+            "must be a finite number; got 'high'",
+        ),
+        ("query,docid,rating\nshoes,a,inf\n", "a.csv", "rating must be a finite number"),
+        ("query,docid,rating\n,a,1\n", "a.csv", "query must be text or a number; got ''"),
+        ("query,docid,rating\nshoes,a,\n", "a.csv", "must hold a judgment; got none"),
+        ("query,docid,rating\nshoes,a,1,2\n", "a.csv", "a row must have 3 cells"),
+        ("search,docid,rating\n", "a.csv", r"query must be a column, one of \['query'"),
+        ("", "a.csv", "query must be a column"),
+        ("{", "a.json", "must be JSON"),
+        ({"name": "n"}, "a.json", r"must have one of \['judgmentRatings'"),
+        ({"queries": [{"query": "a"}]}, "a.json", "it has no 'ratings'"),
+        ({"queries": [{"query": "a", "ratings": 3}]}, "a.json", "known shape; 'int' object"),
+    ],
+)
+def test_a_file_that_says_no_judgments_is_refused_by_name(text, name, message, tmp_path):
+    with pytest.raises(ValueError, match=f"{name}: .*{message}"):
+        read(tmp_path, text, name)
+
+
+def test_columns_are_only_named_of_tables(tmp_path):
+    with pytest.raises(ValueError, match="query, document and label must be None"):
+        read(tmp_path, FILES["rre.json"], query="q")
+
+
+def test_judges_are_merged_in_any_order():
+    rows = [("q", "a", label) for label in (0.1, 0.7, 0.2, 0.7, 0.1)] + [("p", "a", 3.0)]
+    orders = [qrels(each) for each in (rows, rows[::-1], rows[2:] + rows[:2])]
+    means = [judged.merged().y.tolist() for judged in orders]
+    assert means[0] == means[1] == means[2] == [3.0, pytest.approx(0.36)]
+    for judged in orders:
+        assert judged.merged("majority").labels_of(["q", "p"], ["a", "a"]).tolist() == [0.1, 3]
+
+
+def test_labels_that_differ_have_to_be_merged_first():
+    with pytest.raises(ValueError, match=r"got several for \('q', 'a'\). merged\(\) makes one"):
+        qrels([("q", "a", 1.0), ("q", "a", 2.0)]).labels_of(["q"], ["a"])
+
+
+#: The example of Krippendorff (2011): four observers of twelve units, nan where one did not look.
+OBSERVERS = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, np.nan, np.nan, np.nan],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, np.nan, 3],
+        [np.nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, np.nan],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, np.nan],
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
+)
+def test_agreement_is_that_of_the_literature(level, alpha):
+    rows = [
+        ("q", str(unit), value)
+        for observer in OBSERVERS
+        for unit, value in enumerate(observer)
+        if not np.isnan(value)
+    ]
+    assert qrels(rows).agreement(level) == pytest.approx(alpha, abs=5e-4)
+
+
+def test_agreement_needs_two_judges_and_two_labels():
+    with pytest.raises(ValueError, match="a document with two judges"):
+        qrels(JUDGED).agreement()
+    assert np.isnan(qrels([("q", "a", 1.0)] * 2).agreement())

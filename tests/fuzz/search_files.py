@@ -1,0 +1,109 @@
+"""Files of judges and of search engines, with mistakes.
+
+A file of judgments, or of answers with features, is written in the shape of a program, and then
+parts of its JSON are removed, moved or replaced, or bytes of it. A good answer is a ValueError that
+names the file, or rows of which every id and label stands in the file.
+"""
+
+import copy
+import json
+import math
+import re
+import tempfile
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from search_files import ENGINES, FEATURES, JUDGED, LOGGED, judgment_files
+
+from treerank import read_feature_log, read_judgments
+from treerank.datasets.judgments import json_of
+
+VALUES = [None, True, "", "a", "1", "NaN", "a=1", 0, -3, 1e300, math.inf, math.nan, [], {}, [{}]]
+VALUES += [{"a": 1}, [1, 2], "x" * 999, "\0", "\ud7ff", {"hits": {"hits": 3}}, [[1]], 10**400]
+
+
+@cache
+def folder() -> Path:
+    """Return a folder for files."""
+    return Path(tempfile.mkdtemp())
+
+
+def places(whole, found: list) -> list:
+    """Append each container with each of its keys to a list, and return it."""
+    keys = range(len(whole)) if isinstance(whole, list) else whole
+    for key in keys if isinstance(whole, list | dict) else ():
+        found.append((whole, key))
+        places(whole[key], found)
+    return found
+
+
+def mutate(random: np.random.Generator, whole):
+    """Replace, remove or exchange parts of a JSON value."""
+    for _ in range(random.integers(4)):
+        found = places(whole, [])
+        if not found:
+            break
+        (owner, key), (other, place) = (found[i] for i in random.integers(len(found), size=2))
+        kind = random.integers(3)
+        if kind == 0:
+            owner[key] = copy.deepcopy(VALUES[random.integers(len(VALUES))])
+        elif kind == 1:
+            del owner[key]
+        else:
+            owner[key] = copy.deepcopy(other[place])
+    return whole
+
+
+def change_bytes(random: np.random.Generator, content: bytes) -> bytes:
+    """Remove or replace some bytes."""
+    for _ in range(random.choice([0, 0, 0, 1, 2])):
+        start, end = sorted(random.integers(len(content) + 1, size=2))
+        end = min(end, start + int(random.choice([1, 1, 2, 40])))
+        content = content[:start] + random.choice([b"", b'"', b",", b"\xff", b"\n"]) + content[end:]
+    return content
+
+
+def words_of(path: Path) -> set[str]:
+    """Return all keys and values of a file as text."""
+    if path.suffix != ".json":
+        cells = re.split(r"[,\n\r]" if path.suffix == ".csv" else r"[\t\n\r]", path.read_text())
+        return {word for cell in cells for word in (cell.strip(), cell.strip(' "\0'))}
+    found = places(json_of(path), [])
+    return {str(x).strip().rstrip("\0") for owner, key in found for x in (key, owner[key])}
+
+
+def read_or_error(path: Path, is_log: bool):
+    """Return what is read, or the error."""
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            return read_feature_log(path, features=FEATURES) if is_log else read_judgments(path)
+    except ValueError as error:
+        return error
+
+
+def case(random: np.random.Generator) -> None:
+    """Read one file."""
+    is_log = bool(random.integers(2))
+    name, text = list(judgment_files(JUDGED).items())[random.integers(10)]
+    if is_log:
+        engine = list(ENGINES.values())[random.integers(len(ENGINES))]
+        name, text = "log.json", json.dumps({query: engine(LOGGED[query]) for query in LOGGED})
+    if name.endswith(".json"):
+        text = json.dumps(mutate(random, json.loads(text)))
+    path = folder() / name
+    path.write_bytes(change_bytes(random, text.encode()))
+    data = read_or_error(path, is_log)
+    if isinstance(data, ValueError):
+        assert str(path) in str(data), data
+        assert len(str(data)) < 1000, str(data)[:1000]
+        return
+    words = words_of(path)
+    assert {*data.qid.tolist(), *data.doc_ids.tolist()} <= words
+    if is_log:
+        assert data.X.column_names == FEATURES
+        assert not any(np.isinf(column.to_numpy()).any() for column in data.X.columns)
+    else:
+        numbers = {float(x) for x in words if re.fullmatch(r"-?[0-9.]+(e[+-]?[0-9]+)?", x)}
+        assert {*data.y.tolist()} <= numbers

@@ -1,0 +1,221 @@
+"""Feature logs: what a search engine computes for documents of queries, as a training set."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from treerank.checks import check_sequence, shown, warn_user
+from treerank.datasets.judgments import json_of
+from treerank.datasets.qrels import Qrels
+from treerank.datasets.ranking_data import RankingData
+from treerank.datasets.search_answers import LoggedDocument, is_answer, logged_documents
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureLog(RankingData):
+    """Logged documents of queries; unpacks as ``X, y, qid``, and ``y`` is NaN if not judged.
+
+    Parameters
+    ----------
+    unlogged : Qrels or None, default=None
+        Judgments of documents that the log lacks.
+
+    Other parameters are those of :class:`~treerank.datasets.ranking_data.RankingData`.
+
+    Examples
+    --------
+    >>> log = read_feature_log({"shoes": {"a": [1.5]}}, features=["bm25"])
+    >>> log.X.column_names, log.qid, log.doc_ids, log.y
+    (['bm25'], array(['shoes'], dtype='<U5'), array(['a'], dtype='<U1'), array([nan]))
+    """
+
+    unlogged: Qrels | None = None
+
+    def unjoined(self) -> dict[str, np.ndarray]:
+        """Return a table of what stands in the log alone or in the judgments alone."""
+        logged = np.isnan(self.y)
+        judged = self.unlogged or Qrels(*(np.empty(0, dtype=str),) * 2, np.empty(0))
+        where = ["log"] * int(logged.sum()) + ["judgments"] * len(judged.y)
+        return {
+            "query": np.append(self.qid[logged], judged.qid),
+            "document": np.append(self.doc_ids[logged], judged.doc_ids),
+            "only_in": np.array(where, dtype=str),
+        }
+
+
+def read_feature_log(
+    source: Any,
+    judgments: Qrels | None = None,
+    *,
+    features: Sequence[str] | str | Path | None = None,
+    queries: Sequence[Any] | None = None,
+    entry: str | None = None,
+    document: str | None = None,
+) -> FeatureLog:
+    """Read the features that a search engine logged, and join them with judgments.
+
+    A source is an answer of a search or several of them: of the learning-to-rank plugins of
+    Elasticsearch and OpenSearch, of Elastic's own extraction of features (which eland returns), of
+    Solr's ``[features]``, dense or sparse, or of Vespa's match or summary features.
+
+    Parameters
+    ----------
+    source : path, mapping or sequence of mappings
+        A mapping from queries to answers, an answer, a list of answers, what a search of many
+        queries returned, or the path of a JSON file of one of these, which may have an answer in
+        each line.
+    judgments : Qrels, default=None
+        Labels by query and document, as of :func:`~treerank.datasets.judgments.read_judgments`.
+    features : sequence of str or path, default=None
+        The set of features that the log must be of, in their order: names, such as
+        ``ranker.feature_names_in_``, or the file of a set, as
+        :func:`~treerank.exports.feature_sets.write_feature_set` writes it. Eland's lists need it.
+    queries : sequence, default=None
+        The query of each answer, unless the source maps from it. ``None`` is what Solr repeats.
+    entry : str, default=None
+        Name of the log where documents have several, such as that of a ``log_spec``, the name of
+        Solr's field or "summaryfeatures".
+    document : str, default=None
+        Field with the document's id, if not the engine's own.
+
+    Returns
+    -------
+    FeatureLog
+        ``X`` is a table of pyarrow. What the log leaves out is NaN, and of Solr's sparse format the
+        default of the feature: 0, or as the file of the set says.
+
+    Raises
+    ------
+    ValueError
+        If the log is of another set of features, or one answer is of another shape.
+
+    Examples
+    --------
+    >>> values = [{"name": "bm25", "value": 1.5}, {"name": "price"}]
+    >>> hit = {"_id": "a", "fields": {"_ltrlog": [{"main": values}]}}
+    >>> judged = Qrels(np.array(["shoes"]), np.array(["a"]), np.array([3.0]))
+    >>> X, y, qid = read_feature_log({"shoes": {"hits": {"hits": [hit]}}}, judged)
+    >>> X.to_pylist(), y, qid
+    ([{'bm25': 1.5, 'price': nan}], array([3.]), array(['shoes'], dtype='<U5'))
+    """
+    place = f"{source}: " if isinstance(source, str | Path) else ""
+    whole = json_of(source) if place else source
+    defaults = _feature_set(features)
+    names = None if defaults is None else list(defaults)
+    try:
+        answers, ids = _answers(whole, queries)
+        found = [
+            (query, each)
+            for query, answer in zip(ids, answers, strict=True)
+            for each in logged_documents(answer, entry, document, names)
+        ]
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{place}source must hold answers of a known shape; {what}") from error
+    rows: dict[tuple[str, str], LoggedDocument] = {}
+    for query, each in found:
+        if each is not None and rows.setdefault((query, each.document), each) != each:
+            pair = shown((query, each.document))
+            raise ValueError(f"{place}source must have one log of {pair}; got two that differ.")
+    if not rows:
+        raise ValueError(f"{place}source must hold a document with features; got none.")
+    X = _matrix(list(rows.values()), defaults, place)
+    qid, doc_ids = (np.array(column) for column in zip(*rows, strict=True))
+    return _joined(X, qid, doc_ids, judgments, n_bare=sum(each is None for _, each in found))
+
+
+def _answers(whole: Any, queries: Sequence[Any] | None) -> tuple[list[Any], list[str]]:
+    """Return the answers, and the query of each."""
+    if isinstance(whole, Mapping) and isinstance(whole.get("responses"), list):
+        whole = whole["responses"]
+    if isinstance(whole, Mapping) and is_answer(whole):
+        whole = [whole]
+    if isinstance(whole, Mapping):
+        if queries is not None:
+            raise ValueError(f"queries must be None for a mapping from them; got {shown(queries)}.")
+        return list(whole.values()), [str(query) for query in whole]
+    if not isinstance(whole, Sequence) or isinstance(whole, str):
+        raise ValueError(f"source must hold answers of searches; got {shown(whole)}.")
+    if queries is None:
+        queries = [_repeated(answer) for answer in whole]
+    if len(queries) != len(whole):
+        raise ValueError(f"queries must name {len(whole)} answers; got {len(queries)} of them.")
+    return list(whole), [str(query) for query in queries]
+
+
+def _repeated(answer: Any) -> str:
+    """Return the query that an answer of Solr repeats."""
+    header = answer.get("responseHeader", {}) if isinstance(answer, Mapping) else {}
+    query = header.get("params", {}).get("q")
+    if not isinstance(query, str):
+        raise ValueError("queries must name the query of each answer, which do not; got None.")
+    return query
+
+
+def _feature_set(features: Any) -> dict[str, float] | None:
+    """Return the names of a set, and the values of those that the sparse format leaves out."""
+    if features is None:
+        return None
+    if not isinstance(features, str | Path):
+        check_sequence("features", features)
+        return {str(name): 0.0 for name in features}
+    whole = json_of(features)
+    for inner in ("_source", "featureset", "features"):
+        whole = whole.get(inner, whole) if isinstance(whole, Mapping) else whole
+    try:
+        params = {each["name"]: each.get("params") for each in whole}
+        return {
+            str(name): float(own.get("defaultValue", 0)) if isinstance(own, Mapping) else 0.0
+            for name, own in params.items()
+        }
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{features}: must be a set of features; got {shown(whole)}.") from error
+
+
+def _matrix(rows: list[LoggedDocument], defaults: dict[str, float] | None, place: str) -> pa.Table:
+    """Return the features as a table; refuse a log of another set, or of two sets."""
+    named = dict.fromkeys(name for row in rows for name in row.features)
+    names = list(named if defaults is None else defaults)
+    for row in rows:
+        lacking = set(names) - set(row.features) if row.is_whole else set()
+        more = set(row.features) - set(names)
+        if lacking or more:
+            raise ValueError(
+                f"{place}features must be those of the log: that of document "
+                f"{shown(row.document)} lacks {shown(sorted(lacking))}, and it alone has "
+                f"{shown(sorted(more))}."
+            )
+    columns = {}
+    for name in names:
+        of_solr = (defaults or {}).get(name, 0.0)  # which leaves out what has the default
+        values = [row.features.get(name, of_solr if row.is_sparse else np.nan) for row in rows]
+        columns[name] = np.array(values, dtype=np.float64)
+    return pa.table(columns)
+
+
+def _joined(X, qid, ids, judgments, n_bare):
+    """Return the log with labels; say how many documents have no partner."""
+    if n_bare:
+        warn_user(f"{n_bare} documents of the answers have no features logged; they are left out.")
+    if judgments is None:
+        return FeatureLog(X, np.full(len(qid), np.nan), qid, None, ids)
+    y = judgments.labels_of(qid, ids, unjudged=np.nan)
+    logged = set(zip(qid.tolist(), ids.tolist(), strict=True))
+    pairs = [*zip(judgments.qid.tolist(), judgments.doc_ids.tolist(), strict=True)]
+    alone = np.array([pair not in logged for pair in pairs], dtype=bool)
+    if np.isnan(y).all():
+        raise ValueError(
+            f"judgments must be of documents in the log; got {shown(pairs[0])}, and "
+            f"{shown((str(qid[0]), str(ids[0])))} in the log."
+        )
+    unlogged = Qrels(*(column[alone] for column in judgments))
+    if alone.any():
+        warn_user(
+            f"{alone.sum()} of {len(alone)} judgments are of documents that are not in the log; "
+            "see unjoined()."
+        )
+    return FeatureLog(X, y, qid, None, ids, unlogged)

@@ -1,0 +1,241 @@
+"""Judgments in the files of the programs that collect them; see :func:`read_judgments`.
+
+The shapes are those of these repositories: o19s/quepid ``app/views/api/v1/export`` and
+``app/controllers/api/v1/judgements_controller.rb``, SeaseLtd/rated-ranking-evaluator ``rre-core``
+(``ratings_example.json`` and ``Engine.relevantDocuments``), opensearch-project/search-relevance
+``ImportJudgments.json``. To add a shape of JSON, write what yields its triples, and list it in
+``_SHAPES`` by a name that only such a file has at its top.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from treerank.checks import shown
+from treerank.datasets.qrels import Qrels
+from treerank.datasets.trec import read_trec_qrels
+from treerank.files.compression import open_text
+
+Triples = Iterator[tuple[Any, Any, Any]]
+#: Names that columns of CSV files have, in small letters.
+_QUERY = ("query", "query_text", "keywords", "qid", "query_id")
+_DOCUMENT = ("docid", "doc_id", "document", "document_id", "id")
+_LABEL = ("rating", "grade", "label", "relevance", "judgment", "judgement")
+
+
+def read_judgments(
+    path: str | Path,
+    *,
+    query: str | None = None,
+    document: str | None = None,
+    label: str | Sequence[str] | None = None,
+) -> Qrels:
+    r"""Read the judgments of a file; one judge after the other if there are several.
+
+    A JSON file is an export of Quepid (ratings, a case or a book), ratings of RRE, or judgments of
+    OpenSearch's search-relevance plugin. A CSV or TSV file is one of Quepid's or any with names of
+    columns, and any other file is qrels of TREC. Each may be compressed. What has no rating is not
+    judged and left out.
+
+    Parameters
+    ----------
+    path : str or path
+        File to read.
+    query, document : str, default=None
+        Columns of a CSV file; by default, the one named "query" or "docid" or the like.
+    label : str or sequence of str, default=None
+        Column of the labels of a CSV file, or a column for each judge; by default, the one named
+        "rating", "grade" or the like, or else all others, as in Quepid's books.
+
+    Returns
+    -------
+    Qrels
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "book.csv"
+    >>> path.write_text("query,docid,Ann,Bob\nshoes,a,3,2\nshoes,b,,0\n") > 0
+    True
+    >>> judges = read_judgments(path)
+    >>> judges.doc_ids, judges.y
+    (array(['a', 'a', 'b'], dtype='<U1'), array([3., 2., 0.]))
+    >>> judges.merged().y
+    array([2.5, 0. ])
+    """
+    name = str(path).removesuffix(".gz")
+    if name.endswith((".csv", ".tsv")):
+        delimiter = "," if name.endswith(".csv") else "\t"
+        triples = _of_table(_text(path), delimiter, query, document, label)
+    elif query or document or label:
+        raise ValueError(
+            f"query, document and label must be None for {path}, which is no CSV file."
+        )
+    elif name.endswith(".json"):
+        triples = _of_json(json_of(path))
+    else:
+        return read_trec_qrels(path)
+    try:
+        rows = [row for row in map(_row, triples) if row is not None]
+    except (AttributeError, KeyError, TypeError, ValueError, csv.Error) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{path}: must hold judgments of a known shape; {what}") from error
+    if not rows:
+        raise ValueError(f"{path}: must hold a judgment; got none.")
+    qid, doc_ids, y = zip(*rows, strict=True)
+    return Qrels(np.array(qid), np.array(doc_ids), np.array(y, dtype=np.float64))
+
+
+def json_of(path: str | Path) -> Any:
+    r"""Return what a JSON file holds, or the lines of one with a value in each line.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "lines.json"
+    >>> path.write_text('{"a": 1}\n{"a": 2}') > 0
+    True
+    >>> json_of(path)
+    [{'a': 1}, {'a': 2}]
+    """
+    text = _text(path)
+    try:
+        try:
+            return json.loads(text)
+        except ValueError:
+            lines = [line for line in text.splitlines() if line.strip()]
+            if len(lines) < 2:
+                raise
+            return [json.loads(line) for line in lines]
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: must be JSON; {error}") from error
+
+
+def _text(path: str | Path) -> str:
+    with open_text(path) as text:
+        try:
+            return str(text.stream.read().decode("utf-8-sig"))
+        except UnicodeDecodeError as error:
+            raise ValueError(f"{path}: must be text in UTF-8; {error}") from error
+
+
+def _row(triple: tuple[Any, Any, Any]) -> tuple[str, str, float] | None:
+    """Return query, document and label, or None for a document that is not judged."""
+    query, document, rating = (x.strip() if isinstance(x, str) else x for x in triple)
+    if rating in (None, ""):
+        return None
+    for what, value in {"query": query, "document": document, "rating": rating}.items():
+        if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+            raise TypeError(f"{what} must be text or a number; got {shown(value)}.")
+    try:
+        number = float(rating)
+    except (OverflowError, ValueError):
+        number = np.nan
+    if not np.isfinite(number):
+        raise ValueError(f"rating must be a finite number; got {shown(rating)}.")
+    return str(query), str(document), number
+
+
+def _of_table(text, delimiter, query, document, label):
+    """Yield a triple for each judge of each row."""
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    names = [name.strip() for name in next(rows, [])]
+    places = [_place("query", query, names, _QUERY), _place("document", document, names, _DOCUMENT)]
+    if label is None and not {name.lower() for name in names} & {*_LABEL}:
+        labels = [place for place in range(len(names)) if place not in places]
+    else:
+        wanted = [label] if label is None or isinstance(label, str) else label
+        labels = [_place("label", each, names, _LABEL) for each in wanted]
+    for row in rows:
+        if len(row) > len(names):
+            raise ValueError(f"a row must have {len(names)} cells; got {shown(row)}.")
+        padded = [*row, *[""] * (len(names) - len(row))]
+        for place in labels:
+            yield padded[places[0]], padded[places[1]], padded[place]
+
+
+def _place(what: str, wanted: str | None, names: list[str], known: Sequence[str]) -> int:
+    """Return the place of a column of this name, or of the first of the known names."""
+    small = [name.lower() for name in names]
+    found = [names.index(wanted)] if wanted in names else []
+    found = found or [small.index(name) for name in known if wanted is None and name in small]
+    if not found:
+        rule = f"one of {[*known]}" if wanted is None else f"{shown(wanted)}"
+        raise ValueError(f"{what} must be a column, {rule}; got {shown(names)}.")
+    return found[0]
+
+
+def _of_json(whole: Any) -> Triples:
+    if isinstance(whole, list):
+        for each in whole:
+            yield from _of_json(each)
+        return
+    shape = next((shape for name, shape in _SHAPES.items() if name in whole), None)
+    if shape is None:
+        raise ValueError(f"it must have one of {[*_SHAPES]} at its top; got {shown(whole)}.")
+    yield from shape(whole)
+
+
+def _of_search_relevance(whole: dict[str, Any]) -> Triples:
+    for query in whole["judgmentRatings"]:
+        for each in query["ratings"]:
+            yield query["query"], each["docId"], each["rating"]
+
+
+def _of_found(whole: dict[str, Any]) -> Triples:
+    """Yield those of the plugin's index, as a search returns them."""
+    for hit in whole["hits"]["hits"]:
+        yield from _of_search_relevance(hit["_source"])
+
+
+def _of_book(whole: dict[str, Any]) -> Triples:
+    for pair in whole["query_doc_pairs"]:
+        for each in pair["judgements"]:
+            yield pair["query_text"], pair["doc_id"], each["rating"]
+
+
+def _of_rre(whole: dict[str, Any]) -> Triples:
+    """Yield those of topics, of groups of queries, or of queries with documents of their own."""
+    for part in (*whole.get("topics", ()), *whole.get("query_groups", ())):
+        yield from _of_rre(part)
+    judged = whole.get("relevant_documents", {})
+    for query in whole.get("queries", ()):
+        yield from _of_rre_query(
+            query["placeholders"], judged | query.get("relevant_documents", {})
+        )
+
+
+def _of_rre_query(placeholders: dict[str, Any], judged: dict[str, Any]) -> Triples:
+    """Yield the documents of a query: ``{document: {"gain": 3}}`` or ``{"3": [document]}``."""
+    (query,) = [placeholders["$query"]] if len(placeholders) > 1 else placeholders.values()
+    for key, value in judged.items():
+        if isinstance(value, list):
+            yield from ((query, document, key) for document in value)
+        else:
+            yield query, key, value["gain"] if "gain" in value else value["rating"]
+
+
+def _of_queries(whole: dict[str, Any]) -> Triples:
+    """Yield those of a case or of ratings of Quepid, or of ratings in the manner of RRE."""
+    for query in whole["queries"]:
+        if "placeholders" in query:
+            yield from _of_rre({"queries": [query]})
+            continue
+        text, ratings = query.get("query_text", query.get("query")), query["ratings"]
+        if isinstance(ratings, dict):
+            yield from ((text, document, rating) for document, rating in ratings.items())
+        else:
+            yield from ((text, each["doc_id"], each["rating"]) for each in ratings)
+
+
+_SHAPES = {
+    "judgmentRatings": _of_search_relevance,
+    "hits": _of_found,
+    "query_doc_pairs": _of_book,
+    "topics": _of_rre,
+    "query_groups": _of_rre,
+    "queries": _of_queries,
+}

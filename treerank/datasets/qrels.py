@@ -1,0 +1,77 @@
+"""Qrels: what judges say of documents of queries, by one judge or by several."""
+
+from typing import Literal, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import check_choice, shown
+from treerank.datasets.agreement import krippendorff_alpha
+
+
+class Qrels(NamedTuple):
+    """Judgments; a pair of query and document that stands on several lines has several judges.
+
+    Attributes
+    ----------
+    qid, doc_ids : ndarray of str
+        Query and document of each line.
+    y : ndarray of shape (n_lines,)
+        Labels.
+
+    Examples
+    --------
+    >>> judges = Qrels(np.array(["q", "q", "q"]), np.array(["a", "a", "b"]), np.array([3.0, 2, 0]))
+    >>> judges.merged().y
+    array([2.5, 0. ])
+    >>> judges.merged().labels_of(["q", "q"], ["d7", "a"], unjudged=np.nan)
+    array([nan, 2.5])
+    """
+
+    qid: np.ndarray
+    doc_ids: np.ndarray
+    y: np.ndarray
+
+    def labels_of(self, qid: ArrayLike, doc_ids: ArrayLike, *, unjudged: float = 0.0) -> np.ndarray:
+        """Return the labels of documents, such as those of a run; NaN says "not judged" later on.
+
+        With them, metrics are those of the ranked documents alone. trec_eval also counts judged
+        documents that are not in the run.
+        """
+        known: dict[tuple[str, str], float] = {}
+        for *pair, label in zip(*self, strict=True):
+            if known.setdefault((pair[0], pair[1]), label) != label:
+                raise ValueError(
+                    "judgments must have one label for each document of a query; got several for "
+                    f"{shown(tuple(map(str, pair)))}. merged() makes one of them."
+                )
+        pairs = zip(np.asarray(qid).astype(str), np.asarray(doc_ids).astype(str), strict=True)
+        return np.array([known.get(pair, unjudged) for pair in pairs])
+
+    def merged(self, how: Literal["mean", "majority"] = "mean") -> Self:
+        """Return one label for each pair: the mean, or the most frequent, the lower one of two."""
+        check_choice("how", how, ["mean", "majority"])
+        first, pair = self._pairs()
+        n_pairs = len(first)
+        if how == "mean":
+            # Sorted, so that no bit of a sum depends on the order of the judges.
+            order = np.lexsort((self.y, pair))
+            sums = np.bincount(pair[order], weights=self.y[order], minlength=n_pairs)
+            y = sums / np.bincount(pair, minlength=n_pairs)
+        else:
+            labels, code = np.unique(self.y, return_inverse=True)
+            votes, n_votes = np.unique(np.array([pair, code]), axis=1, return_counts=True)
+            order = np.lexsort((-votes[1], n_votes, votes[0]))  # the winner of a pair is its last
+            last = np.append(np.diff(votes[0][order]), 1)[: len(order)] > 0
+            y = labels[votes[1][order][last]]
+        return type(self)(self.qid[first], self.doc_ids[first], y)
+
+    def agreement(self, level: Literal["nominal", "ordinal", "interval"] = "ordinal") -> float:
+        """Return Krippendorff's alpha of the judges: 1 if all agree, 0 if as by chance."""
+        return krippendorff_alpha(self._pairs()[1], self.y, level)
+
+    def _pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the first line of each pair, and the number of the pair of each line."""
+        names = np.array([self.qid, self.doc_ids])
+        _, first, pair = np.unique(names, axis=1, return_index=True, return_inverse=True)
+        return first, pair.reshape(-1)

@@ -1,0 +1,162 @@
+"""Answers of search engines that log the features of the documents they return.
+
+The shapes are those of these repositories: o19s/elasticsearch-learning-to-rank
+``docs/logging-features.rst`` and ``LoggingFetchSubPhase.java`` (``_ltrlog``, also OpenSearch's),
+elastic/eland ``eland/ml/ltr/feature_logger.py``, apache/solr ``CSVFeatureLogger.java`` and
+vespa-engine/vespa (``matchfeatures``).
+"""
+
+import re
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from treerank.checks import shown
+
+#: What the plugins name that they add to a log and is no feature.
+_EXTRA = "extra_logging"
+_SOLR = re.compile(r"[^=,]+=[^=,]+(,[^=,]+=[^=,]+)*")
+_VESPA = ("matchfeatures", "summaryfeatures", "rankfeatures")
+
+
+class LoggedDocument(NamedTuple):
+    """Features of a document.
+
+    Attributes
+    ----------
+    document : str
+        Its id.
+    features : dict from str to float
+        Those that are named; NaN is a missing value.
+    is_whole : bool
+        Whether all features of the set are named.
+    is_sparse : bool
+        Whether those that are not named have the default of the feature; else they are missing.
+    """
+
+    document: str
+    features: dict[str, float]
+    is_whole: bool = True
+    is_sparse: bool = False
+
+
+def logged_documents(
+    answer: Any, entry: str | None, document: str | None, names: Sequence[str] | None
+) -> Iterator[LoggedDocument | None]:
+    """Yield the documents of an answer; None for one that has no features.
+
+    Examples
+    --------
+    >>> docs = [{"id": "a", "[features]": "bm25=1.5,price=0.0"}]
+    >>> next(logged_documents({"response": {"docs": docs}}, None, None, None)).features
+    {'bm25': 1.5, 'price': 0.0}
+    """
+    if not isinstance(answer, Mapping):
+        raise ValueError(f"an answer must be a JSON object; got {shown(answer)}.")
+    kind = next((kind for kind in _ENGINES if isinstance(answer.get(kind), Mapping)), None)
+    if kind is not None:
+        yield from _ENGINES[kind](answer[kind], entry, document)
+    elif "error" in answer:
+        raise ValueError(f"an answer must be that of a search; got {shown(answer['error'])}.")
+    else:
+        yield from _of_lists(answer, names)
+
+
+def is_answer(whole: Mapping[str, Any]) -> bool:
+    """Tell whether a mapping is one answer, and not one from queries to answers."""
+    inner = {"hits": "hits", "response": "docs"}
+    return any(
+        isinstance(whole.get(kind), Mapping) and isinstance(whole[kind].get(name), list)
+        for kind, name in inner.items()
+    ) or (isinstance(whole.get("root"), Mapping) and "id" in whole["root"])
+
+
+def _of_hits(hits, entry, document):
+    """Yield those of Elasticsearch and OpenSearch: logs of the plugins, or scores of queries."""
+    for hit in hits["hits"]:
+        name = hit["_id"] if document is None else hit["_source"][document]
+        logs = hit.get("fields", {}).get("_ltrlog")
+        if logs is not None:
+            log = _chosen(logs[0], entry)
+            if not isinstance(log, Mapping | None):
+                log = {each["name"]: each.get("value") for each in log if each["name"] != _EXTRA}
+            yield _document(name, log)
+        else:  # eland asks for the scores of queries that have the names of features
+            matched = hit.get("matched_queries")
+            yield _document(name, matched if isinstance(matched, Mapping) else None, False)
+
+
+def _of_docs(response, entry, document):
+    """Yield those of Solr, whose sparse format leaves out what is 0 or else the default."""
+    for doc in response["docs"]:
+        text = doc.get("[features]") if entry is None else doc.get(entry)
+        if text is None and entry is None:  # the field may have another name
+            text = _chosen({key: doc[key] for key in doc if _SOLR.fullmatch(str(doc[key]))}, None)
+        pairs = None if text is None else dict(map(_pair, filter(None, text.split(","))))
+        yield _document(doc["id" if document is None else document], pairs, False, True)
+
+
+def _pair(text):
+    name, _, value = text.rpartition("=")
+    try:
+        return name, float(value)
+    except ValueError as error:
+        rule = "features must be name=number,name=number"
+        raise ValueError(f"{rule}; got {shown(text)}.") from error
+
+
+def _of_root(root, entry, document):
+    """Yield those of Vespa."""
+    for hit in root.get("children", []):
+        fields = hit["fields"]
+        chosen = _chosen({key: fields[key] for key in _VESPA if key in fields}, entry)
+        own = fields.get("documentid", hit["id"]) if document is None else fields[document]
+        kept = chosen and {key: chosen[key] for key in chosen if not key.startswith("vespa.")}
+        yield _document(own, kept)
+
+
+def _of_lists(answer, names):
+    """Yield those of eland: a list of features for each document."""
+    for document, values in answer.items():
+        if not isinstance(values, Sequence) or isinstance(values, str):
+            raise ValueError(
+                "an answer must be one of Elasticsearch, OpenSearch, Solr or Vespa, or lists of "
+                f"features by document; got {shown(answer)}."
+            )
+        if names is None or len(names) != len(values):
+            raise ValueError(
+                "features must name the values of each document, which are but lists; got "
+                f"{shown(names)} for {shown(values)}."
+            )
+        yield _document(document, dict(zip(names, values, strict=True)))
+
+
+_ENGINES = {"hits": _of_hits, "response": _of_docs, "root": _of_root}
+
+
+def _chosen(logs, entry):
+    """Return the log of this name, or the only one; None if there is none."""
+    if entry is None and len(logs) > 1:
+        raise ValueError(f"entry must name one of the logs {shown([*logs])}; got None.")
+    return logs.get(entry) if entry is not None else next(iter(logs.values()), None)
+
+
+def _document(name, features, is_whole=True, is_sparse=False):
+    """Return a document with its features as numbers."""
+    if features is None:
+        return None
+    if isinstance(name, bool) or not isinstance(name, str | int):
+        raise ValueError(f"the id of a document must be text or a number; got {shown(name)}.")
+    numbers = {key: _number(key, value) for key, value in features.items()}
+    return LoggedDocument(str(name), numbers, is_whole, is_sparse)
+
+
+def _number(name: str, value: Any) -> float:
+    if value is None or value == "NaN" or value != value:  # one object, so that logs are equal
+        return np.nan
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or abs(value) > sys.float_info.max:
+        raise ValueError(f"feature {shown(name)} must be a number; got {shown(value)}.")
+    return float(value)
