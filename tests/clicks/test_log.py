@@ -13,7 +13,6 @@ from treerank.clicks import (
     count_data,
     estimate_propensities,
     make_click_log,
-    read_ubi,
     simulate_clicks,
 )
 from treerank.clicks.features import features_of
@@ -310,46 +309,6 @@ def test_simulated_users_examine_by_position_and_click_by_label():
 def test_labels_without_a_gain_simulate_no_clicks(label, message):
     with pytest.raises(ValueError, match=f"y must .*{message}"):
         simulate_clicks([0, label], [1, 1], [0.5, 0.1])
-
-
-UBI_QUERIES = [
-    {"query_id": "1", "user_query": "shoes", "query_response_hit_ids": ["a", "b", "c"]},
-    {"query_id": "2", "user_query": "boots", "query_response_hit_ids": "c"},
-    {"query_id": "3", "user_query": "nothing", "query_response_hit_ids": None},
-]
-
-
-def ubi_event(session, document, action="click"):
-    attributes = {"object": {"object_id": document}}
-    return {"query_id": session, "action_name": action, "event_attributes": attributes}
-
-
-def test_events_of_ubi_are_a_log():
-    events = [ubi_event("1", "b"), ubi_event("1", "b"), ubi_event("2", "c", "hover")]
-    log = read_ubi(UBI_QUERIES, events, n_positions=2)
-    assert log.sessions.tolist() == ["1", "2"]
-    assert log.items.document[log.item].tolist() == ["a", "c", "b"]
-    assert log.items.query[log.item].tolist() == ["shoes", "boots", "shoes"]
-    assert log.clicked.tolist() == [False, False, True]
-
-
-def test_clicks_of_ubi_on_what_was_not_shown_are_a_warning():
-    with pytest.warns(UserWarning, match="1 of 2 clicks are on documents that are not among"):
-        read_ubi(UBI_QUERIES, [ubi_event("1", "c"), ubi_event("1", "a")], n_positions=2)
-
-
-@pytest.mark.parametrize(
-    ("queries", "events", "message"),
-    [
-        (UBI_QUERIES[:1] * 2, [], "queries must have each query_id once; got '1' twice"),
-        ([{"user_query": "a"}], [], r"must have query_id; got \{'user_query': 'a'\}"),
-        (UBI_QUERIES, [{"action_name": "click", "query_id": "1"}], "must have object_id"),
-        (UBI_QUERIES[2:], [], "queries must have one with hits"),
-    ],
-)
-def test_ubi_without_the_fields_that_matter_is_refused(queries, events, message):
-    with pytest.raises(ValueError, match=message):
-        read_ubi(queries, events)
 
 
 def as_table(log):

@@ -1,8 +1,9 @@
-"""Files of judges and of search engines, with mistakes.
+"""Files of judges and of search engines, and events of users, with mistakes.
 
 A file of judgments, or of answers with features, is written in the shape of a program, and then
 parts of its JSON are removed, moved or replaced, or bytes of it. A good answer is a ValueError that
-names the file, or rows of which every id and label stands in the file.
+names the file, or rows of which every id and label stands in the file. Of queries and events, it is
+a short ValueError, or a log of what stands there.
 """
 
 import copy
@@ -18,6 +19,7 @@ import numpy as np
 from search_files import ENGINES, FEATURES, JUDGED, LOGGED, judgment_files
 
 from treerank import read_feature_log, read_judgments
+from treerank.clicks import read_ubi
 from treerank.datasets.judgments import json_of
 
 VALUES = [None, True, "", "a", "1", "NaN", "a=1", 0, -3, 1e300, math.inf, math.nan, [], {}, [{}]]
@@ -83,8 +85,45 @@ def read_or_error(path: Path, is_log: bool):
         return error
 
 
+def events_case(random: np.random.Generator) -> None:
+    """Read queries and events, of which some repeat and some have no hits."""
+    hits = [["a", "b", "c"], [], None, "a", ["b", "c"]]
+    keys = [str(key) for key in random.integers(4, size=6)]
+    queries = [
+        {"query_id": key, "user_query": "q", "query_response_hit_ids": hits[random.integers(5)]}
+        | {"query": json.dumps({"from": int(random.choice([0, 0, 1, 3]))})}
+        for key in keys
+    ]
+    events = [
+        {"query_id": str(key), "action_name": str(random.choice(["click", "impression"]))}
+        | {
+            "event_attributes": {
+                "object": {"object_id": "abc"[at]},
+                "position": {"ordinal": at},
+            }
+        }
+        for key, at in random.integers([4, 3], size=(12, 2)).tolist()
+    ]
+    whole = mutate(random, {"queries": queries, "events": events})
+    words = {str(x) for owner, key in places(whole, []) for x in (key, owner[key])}
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            log = read_ubi(whole.get("queries", []), whole.get("events", []))
+    except ValueError as error:
+        message = str(error)
+    except TypeError:  # one of the two is no list
+        message = "" if not all(isinstance(part, list) for part in whole.values()) else "x" * 999
+    else:
+        message = ""
+        assert {*log.items.document.tolist()} <= {word.rstrip("\0") for word in words}
+    assert len(message) < 600, message
+
+
 def case(random: np.random.Generator) -> None:
-    """Read one file."""
+    """Read one file, or events."""
+    if random.random() < 0.3:
+        events_case(random)
+        return
     is_log = bool(random.integers(2))
     name, text = list(judgment_files(JUDGED).items())[random.integers(10)]
     if is_log:
