@@ -255,8 +255,10 @@ def check_signature(name: str, function: Any, *arguments: str) -> None:
         raise TypeError(f"{rule}; got one of {taken}.") from error
 
 
-def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -> np.ndarray:
-    """Return one finite float64 per document.
+def check_column(
+    name: str, values: ArrayLike, n_documents: int | None = None, *, some_unjudged: bool = False
+) -> np.ndarray:
+    """Return one finite float64 per document, or NaN for some that are not judged.
 
     Examples
     --------
@@ -276,8 +278,11 @@ def check_column(name: str, values: ArrayLike, n_documents: int | None = None) -
         # If the sum is finite, so are all entries; otherwise each entry is tested.
         is_finite = np.isfinite(column.sum()) or np.isfinite(column).all()
     if not is_finite:
-        row = int(np.argmin(np.isfinite(column)))
-        raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")
+        unjudged = np.isnan(column)
+        allowed = np.isfinite(column) | (unjudged & (some_unjudged and not unjudged.all()))
+        if not allowed.all():
+            row = int(np.argmin(allowed))
+            raise ValueError(f"{name} must be finite; got {column[row]} in row {row}.")
     return column
 
 

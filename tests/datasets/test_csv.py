@@ -67,7 +67,6 @@ WRONG = {
     "": "a CSV file must be whole and readable; got 'Empty CSV file'",
     "label,query,a\n": "a table must have rows; got none",
     "query,a\nq,1\n": "column 'label': the column of the label must exist.* Write label='NAME'",
-    "label,query,a\n1,q,2\n,q,3\n": "column 'label': the label must be finite; got None in row 1",
     "label,query,a\n" + "1,q,2\n" * 20 + "0,q,1O\n": "'a': must hold numbers.*'1O' in row 20",
     "label,query,a\n1,q,2024-01-31\n": "'a': must hold numbers, .*date32.* such as days, or drop",
     "label,query,doc_id,a\n1,q,7,2\n": "'doc_id': an id must not be a feature.*document='doc_id'",

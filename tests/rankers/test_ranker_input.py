@@ -89,7 +89,7 @@ ONES = np.ones(160)
         ({"eval_set": (np.eye(4), [1])}, ValueError, "eval_set: y must have one entry per row"),
         ({"eval_set": (np.eye(4), [0] * 4)}, ValueError, "eval_set: y must have something to find"),
         ({"eval_set": (np.eye(4), [1] * 4, [None] * 4)}, ValueError, "eval_set: qid must not be m"),
-        ({"y": [0] * 3 + [None] * 157}, ValueError, "y must be finite; got nan in row 3"),
+        ({"y": [0, None] + [np.inf] * 158}, ValueError, "y must be finite; got inf in row 2"),
         ({"y": ["good"] * 160}, TypeError, "y must be numbers; got"),
         ({"y": ["1"] * 160}, TypeError, "y must be numbers; got"),
         ({"y": np.array([b"1"] * 160)}, TypeError, "y must be numbers; got"),

@@ -29,7 +29,6 @@ from treerank.datasets.formats import (
 )
 from treerank.datasets.judgments import read_judgments
 from treerank.datasets.ranking_data import Batches, RankingData
-from treerank.inputs.columns import taken_rows
 from treerank.lazy import load_object
 
 
@@ -90,11 +89,9 @@ def _judged(
     """Return the judged documents of a feature log."""
     read = load_object("treerank.datasets.feature_logs:read_feature_log [pyarrow]")
     log = read(path, read_judgments(judgments).merged(), features=feature_set)
-    rows = np.flatnonzero(~np.isnan(log.y))
-    reporter.say(f"{path}: {len(log)} documents, {len(log) - len(rows)} of them not judged")
-    empty = np.full(len(rows), "", dtype=object)
-    X = taken_rows(log.X, rows)
-    return RankingData(X, log.y[rows], log.qid[rows], empty, log.doc_ids[rows])
+    data = log.judged()
+    reporter.say(f"{path}: {len(log)} documents, {len(log) - len(data)} of them not judged")
+    return replace(data, comments=np.full(len(data), "", dtype=object))
 
 
 def _counted(batches: Iterable[RankingData], n_rows: list[int]) -> Iterator[RankingData]:

@@ -25,11 +25,12 @@ from treerank.cli.options import (
 )
 from treerank.clicks.rewards import REWARDS
 from treerank.lazy import load_object
-from treerank.metrics.registry import METRICS, get_metric
+from treerank.metrics.judged import judged_share, warn_of_unjudged
+from treerank.metrics.registry import BESIDE, METRICS, get_metric
 
 DEFAULT_METRICS = ("ndcg@10", "map", "mrr")
 _METRIC_HELP = (
-    f"{', '.join(METRICS)}, with @k for a cutoff; may be repeated. "
+    f"{', '.join([*METRICS, *BESIDE])}, with @k for a cutoff; may be repeated. "
     f"By default {', '.join(DEFAULT_METRICS)}."
 )
 _LOG_HELP = (
@@ -91,6 +92,7 @@ def evaluate(
         raise ValueError("--reward, --click-value, --propensity and --id must come with --log.")
     scores, documents = score_data(reporter, model, data, memory, **reading)
     y, qid = documents.y, documents.qid
+    warn_of_unjudged(judged_share(y, scores, qid))
     chosen = [get_metric(name) for name in metric or DEFAULT_METRICS]
     queries = np.unique(qid).tolist()
     with reporter.counting("measuring"):

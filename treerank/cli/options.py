@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from treerank.checks import check_choice, check_number
@@ -133,7 +134,11 @@ def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
         data = read_ranking_data(path, **options)
     n_documents, n_features = data.X.shape
     n_queries = QueryGroups.from_qid(data.qid).n_queries
-    reporter.say(f"{path}: {n_documents} documents, {n_queries} queries, {n_features} features")
+    unjudged = np.isnan(data.y).sum()  # all of them where no column is read as the label
+    said = f", {unjudged} documents not judged" if 0 < unjudged < n_documents else ""
+    reporter.say(
+        f"{path}: {n_documents} documents, {n_queries} queries, {n_features} features{said}"
+    )
     return data
 
 

@@ -54,7 +54,8 @@ def read_parquet(
         File, or folder with files ``*.parquet``, which are read in the order of their names. CSV
         and TSV files end in ``.csv``, ``.tsv``, ``.csv.gz`` or ``.tsv.gz``.
     label : str or None, default="label"
-        Column of the relevance, of numbers; with ``None`` ``y`` is NaN.
+        Column of the relevance, of numbers; missing ones, and all with ``None``, are NaN: nobody
+        has judged those documents.
     query : str or None, default="query"
         Column of the query ids, of numbers, text or dates; with ``None`` all rows are one query.
     features : sequence of str, default=None

@@ -221,7 +221,7 @@ def read_whole(place: str, file: _Part, names: list[str], use_threads: bool) -> 
 def check_values(
     place: str, name: str, column: pa.ChunkedArray, role: str, first_row: int = 0
 ) -> None:
-    """Refuse damaged text, and missing labels and query ids."""
+    """Refuse damaged text, infinite labels and missing query ids."""
     with naming_file(place):
         column.validate(full=True)
     if role == "feature":
@@ -229,7 +229,7 @@ def check_values(
     is_missing = column.is_null(nan_is_null=True)
     if role == "label":
         numbers = as_floats(column, np.float64)
-        is_missing = ~np.isfinite(numbers)
+        is_missing = np.isinf(numbers)  # a missing label says that nobody has judged a document
     row = int(np.argmax(is_missing)) if len(column) else 0
     if len(column) and bool(np.asarray(is_missing)[row]):
         rule = "be finite" if role == "label" else "not be missing"

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import shown
+from treerank.inputs.columns import taken_rows
 
 #: A dense matrix may always have so many numbers, and else so many for each in its file.
 _FREE_SIZE, _LARGEST_RATIO = 2**24, 100
@@ -25,7 +26,7 @@ class RankingData:
     X : ndarray or scipy.sparse.csr_matrix of shape (n_documents, n_features)
         Features; column ``j`` is feature ``j + 1`` of the file. NaN is a missing value.
     y : ndarray of shape (n_documents,)
-        Relevance, as float64.
+        Relevance, as float64; NaN if nobody has judged a document.
     qid : ndarray of shape (n_documents,)
         Query id of each document: int64 if all ids of the file are integers, else strings.
     comments : ndarray of shape (n_documents,) or None, default=None
@@ -54,6 +55,22 @@ class RankingData:
     def __len__(self) -> int:
         """Return the number of documents."""
         return len(self.y)
+
+    def judged(self) -> "RankingData":
+        """Return the documents whose relevance is not NaN.
+
+        Examples
+        --------
+        >>> RankingData(np.eye(2), np.array([1.0, np.nan]), np.array([7, 7])).judged().y
+        array([1.])
+        """
+        rows = np.flatnonzero(~np.isnan(np.asarray(self.y, dtype=np.float64)))
+        if len(rows) == len(self.y):
+            return self
+        of_rows = (self.y, self.qid, self.comments, self.documents)
+        return RankingData(
+            taken_rows(self.X, rows), *(None if each is None else each[rows] for each in of_rows)
+        )
 
     @property
     def doc_ids(self) -> np.ndarray:

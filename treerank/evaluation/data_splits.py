@@ -177,7 +177,8 @@ def _check_data(data):
     X, (y, qid) = take_columns(X, y=y, qid=qid)
     n_documents = X.shape[0] if hasattr(X, "shape") else len(X)
     _check_features(X)
-    return RankingData(X, check_column("y", y, n_documents), check_qid(qid, n_documents))
+    y = check_column("y", y, n_documents, some_unjudged=True)
+    return RankingData(X, y, check_qid(qid, n_documents))
 
 
 def _check_features(X):

@@ -112,12 +112,13 @@ def fit_and_predict(ranker: Any, split: Split, search: Search | None = None) -> 
     with sklearn.config_context(enable_metadata_routing=True):
         started = time.perf_counter()
         ranker = request_metadata(clone(ranker))
-        best = {} if search is None else search.choose(ranker, split.train, split.validation)
+        train, validation = split.train.judged(), split.validation and split.validation.judged()
+        best = {} if search is None else search.choose(ranker, train, validation)
         ranker.set_params(**best)
         searched = time.perf_counter()
-        X, y, qid = split.train
+        X, y, qid = train
         metadata = {"qid": qid} if takes_qid(ranker) else {}
-        ranker.fit(X, y, **metadata, **_eval_set(ranker, split.validation))
+        ranker.fit(X, y, **metadata, **_eval_set(ranker, validation))
         fitted = time.perf_counter()
         scores = ranker.predict(split.test.X)
         predicted = time.perf_counter()

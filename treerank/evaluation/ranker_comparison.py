@@ -45,6 +45,8 @@ class Outcome:
         Parameters that the search chose.
     seconds : tuple of three floats
         Time of search, fit and predict.
+    judged : float, default=1
+        Share of the first 10 documents whose labels are known.
     """
 
     ranker: str
@@ -55,6 +57,7 @@ class Outcome:
     test_to_train: float
     best_params: dict[str, Any]
     seconds: tuple[float, float, float]
+    judged: float = 1.0
 
 
 @dataclass(frozen=True)

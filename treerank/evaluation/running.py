@@ -23,6 +23,7 @@ from treerank.inputs.documents import naming
 from treerank.metrics.base import Metric
 from treerank.metrics.conventions import with_convention
 from treerank.metrics.function_metric import FunctionMetric
+from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.parameters import check_parameters
 from treerank.progress import current_listener, ignore_progress, listening
 from treerank.rankers.ranker import Ranker
@@ -121,6 +122,8 @@ def compare(
         for name, ranker in seeded.items()
     ]
     outcomes = _run(jobs, n_jobs)
+    shares = [outcome.judged for outcome in outcomes if isinstance(outcome, Outcome)]
+    warn_of_unjudged(min(shares, default=1.0))
     return Comparison.of(tuple(rankers), tuple(by_name), convention, outcomes)
 
 
@@ -154,6 +157,7 @@ def run_job(job: Job) -> Outcome | Failure:
         test_to_train=split.test_to_train,
         best_params=fitted.best_params,
         seconds=(fitted.search_seconds, fitted.fit_seconds, fitted.predict_seconds),
+        judged=judged_share(y, fitted.scores, qid),
     )
 
 

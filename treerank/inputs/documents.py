@@ -35,11 +35,13 @@ _MANY = 1000
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
-def check_documents(estimator: Any, X: Any, y: ArrayLike, *, reset: bool) -> tuple[Any, np.ndarray]:
+def check_documents(
+    estimator: Any, X: Any, y: ArrayLike, *, reset: bool, some_unjudged: bool = False
+) -> tuple[Any, np.ndarray]:
     """Return features and labels for ``fit``; ``reset`` replaces the columns of an earlier fit."""
-    labels = _check_column("y", y)
+    labels = _check_column("y", y, some_unjudged)
     X = check_features(estimator, X, reset=reset)
-    labels = check_labels(labels, X.shape[0])
+    labels = check_labels(labels, X.shape[0], some_unjudged=some_unjudged)
     if reset and len(labels) >= _MANY and not issparse(X):
         _warn_of_copied_labels(X, labels)
     return X, labels
@@ -189,9 +191,11 @@ def _check_indices(X):
         X.check_format(full_check=True)
 
 
-def check_labels(y: ArrayLike, n_documents: int, name: str = "y") -> np.ndarray:
-    """Return one finite float64 label per document."""
-    labels = _check_column(name, y)
+def check_labels(
+    y: ArrayLike, n_documents: int, name: str = "y", *, some_unjudged: bool = False
+) -> np.ndarray:
+    """Return one finite float64 label per document, or NaN for some that are not judged."""
+    labels = _check_column(name, y, some_unjudged)
     if len(labels) != n_documents:
         raise ValueError(
             f"{name} must have one entry per row of X; got {len(labels)} for {n_documents} rows."
@@ -199,8 +203,8 @@ def check_labels(y: ArrayLike, n_documents: int, name: str = "y") -> np.ndarray:
     return labels
 
 
-def _check_column(name, y):
-    """Return finite labels; a column of a matrix or of a data frame is a warning."""
+def _check_column(name, y, some_unjudged):
+    """Return labels; a column of a matrix or of a data frame is a warning."""
     if y is None:  # scikit-learn's checks look for the words in the middle
         raise ValueError(
             f"{name} must be one label per row of X: fit requires {name} to be passed, but the "
@@ -208,7 +212,8 @@ def _check_column(name, y):
         )
     refuse_masked(name, y)
     with naming(name):
-        return check_column(name, column_or_1d(y, input_name=name, warn=True))
+        labels = column_or_1d(y, input_name=name, warn=True)
+        return check_column(name, labels, some_unjudged=some_unjudged)
 
 
 def check_ids(name: str, values: Any, n_rows: int | None = None) -> np.ndarray:
@@ -253,10 +258,12 @@ def unpacked(given: Any) -> Any:
 
 
 def check_eval_set(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, QueryGroups]:
-    """Return features, labels and queries of an ``eval_set``."""
+    """Return features, labels and queries of the judged documents of an ``eval_set``."""
     X = check_features(estimator, X)
-    y = check_labels(y, X.shape[0])
-    return X, y, QueryGroups.from_qid(qid, len(y))
+    y = check_labels(y, X.shape[0], some_unjudged=True)
+    groups = QueryGroups.from_qid(qid, len(y))
+    judged = np.flatnonzero(~np.isnan(y))
+    return (X, y, groups) if len(judged) == len(y) else (X[judged], y[judged], groups.among(judged))
 
 
 def check_fitted(name: str, estimator: Any) -> None:

@@ -11,6 +11,7 @@ from treerank.metrics.diversity import alpha_ndcg, err_ia
 from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank
 from treerank.metrics.exposure import exposure_by_group
 from treerank.metrics.function_metric import FunctionMetric
+from treerank.metrics.judged import Judged
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
 from treerank.metrics.rank_biased_precision import RankBiasedPrecision
@@ -32,6 +33,7 @@ __all__ = [
     "AveragePrecision",
     "ExpectedReciprocalRank",
     "FunctionMetric",
+    "Judged",
     "Metric",
     "PairwiseAccuracy",
     "Precision",

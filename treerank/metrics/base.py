@@ -122,11 +122,28 @@ class Metric(ABC):
         """Return the mean over queries; NaN, with a warning, if all of them are left out."""
         return mean_value(self.per_query(y, scores, qid), self.name)
 
+    @property
+    def of_nothing(self) -> float:
+        """Value of a query that has nothing to find."""
+        return np.nan if self.no_relevant == "exclude" else float(self.no_relevant)
+
     def per_query(
         self, y: ArrayLike, scores: ArrayLike, qid: ArrayLike | None = None
     ) -> np.ndarray:
-        """Return one value per query, in the order of ``np.unique(qid)``."""
-        return self._prepare(y, qid).per_query(scores)
+        """Return one value per query, in the order of ``np.unique(qid)``.
+
+        Documents whose label is NaN are not judged and left out, as if they were not in the list.
+        """
+        labels = check_column("y", y, some_unjudged=True)
+        judged = np.flatnonzero(~np.isnan(labels))
+        if len(judged) == len(labels):
+            return self._prepare(y, qid).per_query(scores)
+        codes = QueryGroups.from_qid(qid, len(labels)).codes
+        values = np.full(codes.max() + 1, self.of_nothing)
+        scores = check_column("scores", scores, len(labels))[judged]
+        prepared = self._prepare(labels[judged], codes[judged])
+        values[np.unique(codes[judged])] = prepared.per_query(scores)
+        return values
 
     def prepared(
         self, y: ArrayLike, qid: ArrayLike | QueryGroups | None = None
@@ -207,9 +224,7 @@ class PreparedMetric:
         if len(self.worth) == 0:  # of a worker without documents
             return self.ideal
         scores = check_column("scores", scores, len(self.worth))
-        no_relevant = self.metric.no_relevant
-        unranked = np.nan if no_relevant == "exclude" else float(no_relevant)
-        values = np.full(len(self.ideal), unranked)
+        values = np.full(len(self.ideal), self.metric.of_nothing)
         with threads_for(len(scores)):
             total = self.metric.totals(
                 self.groups.sorted(scores), self.worth, self.groups.indptr, self.metric.ties

@@ -13,6 +13,7 @@ from treerank.checks import shown
 from treerank.metrics.base import Metric
 from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank
 from treerank.metrics.function_metric import FunctionMetric
+from treerank.metrics.judged import Judged
 from treerank.metrics.ndcg import NDCG
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
 from treerank.metrics.rank_biased_precision import RankBiasedPrecision
@@ -36,6 +37,8 @@ METRICS: dict[str, Metric] = {
     "rbp": RankBiasedPrecision(),
     "success": Success(),
 }
+#: What is said beside metrics, and ranks nothing.
+BESIDE: dict[str, Metric] = {"judged": Judged()}
 
 
 def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
@@ -44,8 +47,8 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     Parameters
     ----------
     metric : str, Metric or callable
-        A name in ``METRICS``, with ``@k`` for a cutoff; or a metric, returned as it is; or a
-        function ``f(y, scores, qid) -> float``, higher is better.
+        A name in ``METRICS``, or "judged", with ``@k`` for a cutoff; or a metric, returned as it
+        is; or a function ``f(y, scores, qid) -> float``, higher is better.
 
     Returns
     -------
@@ -65,11 +68,12 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     if not isinstance(metric, str):
         raise TypeError(f"metric must be a name, a Metric or callable; got {shown(metric)}.")
     stem, at, cutoff = metric.partition("@")
+    named = METRICS | BESIDE
     # A longer number than any list needs, or digits of other alphabets, are no cutoff.
-    if stem not in METRICS or (at and not re.fullmatch("[0-9]{1,18}", cutoff)):
-        known = ", ".join(METRICS)
+    if stem not in named or (at and not re.fullmatch("[0-9]{1,18}", cutoff)):
+        known = ", ".join(named)
         raise ValueError(f"metric must be one of {known}, or one with @k; got {shown(metric)}.")
-    return replace(METRICS[stem], k=int(cutoff)) if at else METRICS[stem]
+    return replace(named[stem], k=int(cutoff)) if at else named[stem]
 
 
 #: A metric by name, a metric, or a function that is used like one.

@@ -141,7 +141,9 @@ class Ranker(Scored):
             memory; scores and ranks are in their order. What a reader of files returns unpacks, as
             in ``fit(*read_parquet(path))``.
         y : array-like of shape (n_documents,), several labels, or str
-            Relevance; higher is better. Several labels are an array of shape
+            Relevance; higher is better. NaN says that nobody has judged a document, which is left
+            out here, in ``eval_set`` and by metrics; ``np.nan_to_num(y)`` takes it as 0. Several
+            labels are an array of shape
             (n_documents, n_labels) or a mapping from names to columns. Rankers with the parameter
             ``label_weights`` take them. Text is the name of a column of ``X``.
         qid : array-like of shape (n_documents,) or str, default=None
@@ -185,7 +187,7 @@ class Ranker(Scored):
         labels = self._labels_of(y, given_pairs)
         self._check_position(position, labels, given_pairs)
         y = y if labels is None else next(iter(labels.values()))
-        X, y = check_documents(self, X, y, reset=reset)
+        X, y = check_documents(self, X, y, reset=reset, some_unjudged=True)
         by_row = {"sample_weight": sample_weight, "query_weight": query_weight}
         by_row["position"] = position
         data = training_set(X, y, qid, **by_row, given_pairs=given_pairs, labels=labels)

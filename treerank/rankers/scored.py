@@ -356,7 +356,7 @@ class Scored(BaseEstimator):
     def measured(self, scores: Any, y: Any, qid: Any, sample_weight: Any) -> float:
         """Return the mean of the metric over queries, weighed by ``sample_weight``."""
         metric = get_metric(self.metric)
-        check_column("y", y, len(scores))
+        check_column("y", y, len(scores), some_unjudged=True)
         if sample_weight is None:
             return metric(y, scores, qid)
         groups = QueryGroups.from_qid(qid, len(scores))

@@ -137,7 +137,7 @@ def training_set(
     X : ndarray or CSR matrix of shape (n_all_rows, n_features)
         Checked features.
     y : ndarray of shape (n_all_rows,)
-        Checked labels.
+        Checked labels; rows of NaN are left out.
     qid : array-like of shape (n_all_rows,), default=None
         Query of each row; None is a single query.
     sample_weight : array-like of shape (n_all_rows,), default=None
@@ -197,9 +197,9 @@ def rows_that_count(n_rows: int, *weights: np.ndarray | None) -> np.ndarray:
 
 
 def _without_idle_weights(data: TrainingSet) -> TrainingSet:
-    """Leave out rows of weight zero, and weights that are all one."""
+    """Leave out rows of weight zero or without a label, and weights that are all one."""
     weights = {"sample_weight": data.sample_weight, "query_weight": data.query_weight}
-    kept = rows_that_count(len(data.y), *weights.values())
+    kept = rows_that_count(len(data.y), *weights.values()) & ~np.isnan(data.y)
     ones = [name for name, w in weights.items() if w is not None and _all_ones(w[kept])]
     unset: dict[str, Any] = dict.fromkeys(ones)
     data = replace(data, **unset)

@@ -8,8 +8,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, check_instance, check_sequence
+from treerank.inputs.columns import taken_rows
 from treerank.inputs.documents import check_eval_set, check_features, check_labels, naming
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
@@ -48,7 +50,8 @@ def report(
     ranker : Ranker
         A fitted ranker.
     X, y, qid
-        Documents that it was not fitted to, as in ``fit``, with a single label.
+        Documents that it was not fitted to, as in ``fit``, with a single label. Those that nobody
+        has judged are left out.
     baseline : Ranker or array-like of shape (n_documents,), default=None
         Ranker to compare with, or its scores.
     train : tuple (X, y) or (X, y, qid), default=None
@@ -91,7 +94,16 @@ def report(
     documents, (y, qid) = take_columns(X, y=y, qid=qid)
     features = check_features(ranker, documents)
     n = features.shape[0]
-    y, groups = check_labels(y, n), QueryGroups.from_qid(qid, n)
+    y, groups = check_labels(y, n, some_unjudged=True), QueryGroups.from_qid(qid, n)
+    if np.isnan(y).any():
+        warn_of_unjudged(judged_share(y, ranker.scores_of(features), qid))
+        rows, names = np.flatnonzero(~np.isnan(y)), _document_names(document_names, n)
+        parts = (documents, y, qid, baseline, names)
+        documents, y, qid, baseline, names = (_taken(part, rows) for part in parts)
+        columns = {name: _taken(column, rows) for name, column in (slices or {}).items()}
+        own = {"baseline": baseline, "document_names": names, "slices": columns, "train": train}
+        own |= {"metrics": metrics, "title": title, "about": about, "n_examples": n_examples}
+        return report(ranker, documents, y, qid, **own, random_state=random_state)
     if not groups.with_two_labels(y).any():
         raise ValueError("y must have two different labels in some query of qid; got none.")
     subject = Subject(
@@ -113,6 +125,12 @@ def report(
     )
     sections = [section for make in SECTIONS if (section := make(subject)) is not None]
     return Report(page(title, _lead(subject), sections))
+
+
+def _taken(values, rows):
+    """Return some rows of what has a row for each document."""
+    has_rows = values is not None and not hasattr(values, "predict")
+    return taken_rows(values, rows) if has_rows else values
 
 
 def _baseline_scores(baseline, X, n_documents):

@@ -1,0 +1,79 @@
+"""Labels of NaN: fits, early stopping, scores, comparisons and reports leave documents out."""
+
+import json
+
+import numpy as np
+import pytest
+from command_line import run
+
+from treerank import (
+    LightGBMTrees,
+    TreeDirectRanker,
+    compare,
+    make_web_search,
+    report,
+    write_parquet,
+)
+from treerank.baselines import RankSVM
+
+X, Y, QID = make_web_search(40, documents_per_query=12, n_features=5, random_state=0)
+KNOWN = np.random.default_rng(1).random(len(Y)) < 0.7
+ALL, JUDGED = (X, np.where(KNOWN, Y, np.nan), QID), (X[KNOWN], Y[KNOWN], QID[KNOWN])
+WARNING = pytest.warns(UserWarning, match=r"documents, \d+ % are judged \(judged@10\). Others")
+
+
+def ranker():
+    return TreeDirectRanker(LightGBMTrees(n_estimators=8, num_leaves=4, n_jobs=1), random_state=0)
+
+
+@pytest.mark.parametrize("options", [{}, {"sample_weight": 1.0 + (QID % 3)}])
+@pytest.mark.parametrize("make", [ranker, RankSVM])
+def test_a_fit_is_that_to_the_judged_documents(make, options):
+    there = make().fit(*ALL, eval_set=ALL, **options)
+    kept = {name: value[KNOWN] for name, value in options.items()}
+    alone = make().fit(*JUDGED, eval_set=JUDGED, **kept)
+    np.testing.assert_array_equal(there.predict(X), alone.predict(X))
+    assert there.steepness_ == alone.steepness_
+    assert there.score(*ALL) == alone.score(*JUDGED)
+    assert not np.isnan(there.fit(X, np.nan_to_num(ALL[1]), QID).score(X, Y, QID))
+
+
+def test_a_comparison_says_how_many_of_the_first_documents_are_judged():
+    with WARNING:
+        found = compare({"ours": ranker()}, ALL, cv=3)
+    few = np.where(np.arange(len(Y)) % 100, Y, np.nan)
+    compare({"ours": ranker()}, (X, few, QID), cv=3)  # without a warning
+    assert 0 < found.by_split("ndcg@10").mean() < 1
+
+
+def test_a_report_is_of_the_judged_documents():
+    fitted = RankSVM().fit(*JUDGED)
+    names = np.array([f"row {row}" for row in range(len(Y))])
+    few = {"n_examples": 2, "slices": {"first": X[:, 0]}}
+    with WARNING:
+        page = report(fitted, *ALL, baseline=X[:, 1], **few)
+    few["slices"] = {"first": X[KNOWN, 0]}
+    alone = report(fitted, *JUDGED, baseline=X[KNOWN, 1], document_names=names[KNOWN], **few)
+    assert page.html == alone.html
+
+
+def test_the_shell_measures_judged_documents(tmp_path):
+    write_parquet(tmp_path / "test.parquet", *JUDGED)
+    RankSVM().fit(*JUDGED).save(tmp_path / "model")
+    lines = ["query,label," + ",".join(f"feature_{j}" for j in range(1, 6))]
+    lines += [
+        f"{query},{'' if np.isnan(y) else y}," + ",".join(map(repr, row.tolist()))
+        for query, y, row in zip(QID, ALL[1], X, strict=True)
+    ]
+    (tmp_path / "all.csv").write_text("\n".join(lines))
+    options = ("--json", "--metric", "ndcg@10", "--metric", "judged@10", "-q")
+    results = [
+        run("evaluate", tmp_path / "model", tmp_path / name, *options)
+        for name in ("test.parquet", "all.csv")
+    ]
+    assert [result.stderr for result in results if result.exit_code] == []
+    values = [json.loads(result.stdout)["metrics"] for result in results]
+    assert values[0]["ndcg@10"] == pytest.approx(values[1]["ndcg@10"])
+    assert values[0]["judged@10"] == 1 > values[1]["judged@10"]
+    assert "% are judged" in results[1].stderr
+    assert "judged" not in results[0].stderr
