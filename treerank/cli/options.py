@@ -135,9 +135,9 @@ def read_data(reporter: Reporter, path: Path, **options: Any) -> RankingData:
     n_documents, n_features = data.X.shape
     n_queries = QueryGroups.from_qid(data.qid).n_queries
     unjudged = np.isnan(data.y).sum()  # all of them where no column is read as the label
-    said = f", {unjudged} documents not judged" if 0 < unjudged < n_documents else ""
+    said = f", {unjudged} not judged" if 0 < unjudged < n_documents else ""
     reporter.say(
-        f"{path}: {n_documents} documents, {n_queries} queries, {n_features} features{said}"
+        f"{path}: {n_documents} documents{said}, {n_queries} queries, {n_features} features"
     )
     return data
 
