@@ -193,8 +193,8 @@ def _place(event: Mapping[str, Any]) -> tuple[str, str]:
 
 def _ordinal(event: Mapping[str, Any]) -> int:
     """Return the place of an event's document; -1 if it is not known."""
-    ordinal = _part(event, "position").get("ordinal")
-    return ordinal if is_whole(ordinal) else -1
+    ordinal: Any = _part(event, "position").get("ordinal")
+    return int(ordinal) if is_whole(ordinal) else -1
 
 
 def _part(event: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -67,10 +67,8 @@ class RankingData:
         rows = np.flatnonzero(~np.isnan(np.asarray(self.y, dtype=np.float64)))
         if len(rows) == len(self.y):
             return self
-        of_rows = (self.y, self.qid, self.comments, self.documents)
-        return RankingData(
-            taken_rows(self.X, rows), *(None if each is None else each[rows] for each in of_rows)
-        )
+        others = [None if each is None else each[rows] for each in (self.comments, self.documents)]
+        return RankingData(taken_rows(self.X, rows), self.y[rows], self.qid[rows], *others)
 
     @property
     def doc_ids(self) -> np.ndarray:
