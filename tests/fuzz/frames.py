@@ -325,7 +325,10 @@ def _check_refusal(random, ranker, table, kinds, y, codes):
         name = rf"qid must not be missing; .* in row {row}\."
     else:
         values = y.astype(object)
-        values[random.integers(n)] = [None, np.nan, np.inf, "a", 10**400, 1j][random.integers(6)]
+        bad = [np.inf, "a", 10**400, 1j, None, np.nan][
+            : 4 if what == "y" else 6
+        ]  # a label may miss
+        values[random.integers(n)] = bad[random.integers(len(bad))]
         others = [y[:-1], np.array(["b"] * n), y + 1j, y.astype("M8[s]"), np.ma.array(y, mask=True)]
         wrong[what] = values if random.random() < 0.5 else others[random.integers(len(others))]
         name = what
