@@ -90,6 +90,9 @@ def test_an_id_that_repeats_has_pages_and_what_was_typed_on_the_way():
     events = [event("1", "c", "impression", 3), event("1", "b"), event("1", "y")]
     log = read_ubi(queries, events)
     assert sessions_of(log) == {"1": ("xy", "y"), "1 (2)": ("abc", "b")}
+    in_both = [query("1", "sho", ["a", "y"]), query("1", "shoes", ["a", "b"])]
+    with pytest.warns(UserWarning, match="1 lists that no event shows"):
+        assert sessions_of(read_ubi(in_both, seen("1", "a"))) == {"1 (2)": ("a", "")}
     with pytest.warns(UserWarning, match="1 pages without the page before"):
         read_ubi([*queries, query("1", "shoes", ["z"], 40)], events)
 

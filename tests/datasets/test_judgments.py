@@ -72,6 +72,8 @@ def test_judges_are_merged_in_any_order():
     orders = [qrels(each) for each in (rows, rows[::-1], rows[2:] + rows[:2])]
     means = [judged.merged().y.tolist() for judged in orders]
     assert means[0] == means[1] == means[2] == [3.0, pytest.approx(0.36)]
+    large = [("q", "a", label) for label in (2.0**53, 1.0, 1.0, -(2.0**53))]
+    assert qrels(large).merged().y == qrels(large[1:] + large[:1]).merged().y
     for judged in orders:
         assert judged.merged("majority").labels_of(["q", "p"], ["a", "a"]).tolist() == [0.1, 3]
 
