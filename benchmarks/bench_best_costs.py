@@ -33,7 +33,7 @@ def time_costs(name, parts):
     train, valid, test = next(iter(parts))
     best = fit_best(train, valid, 0)
     bags = best.__self__.feature_part_.bags_
-    n_trees = sum(part.best_iteration_ for _, *trees in bags for part in trees)
+    n_trees = sum(part.best_iteration_ for *trees, _ in bags for part in trees)
     early = RANKERS["LGBMRanker lambdarank"](train, valid, 0)
     as_many = fit_as_many(n_trees, train)
     print(f"{name}: {len(train[0]):,} and {len(test[0]):,} documents")

@@ -25,8 +25,7 @@ CANDIDATES = [
 def fit_best(train, valid, seed):
     """Fit the best ranker, on one thread."""
     ranker = TreeDirectRanker.best(random_state=seed)
-    for trees in ranker.feature_part.parts[1:]:
-        trees.set_params(n_jobs=quality_rankers.JOBS)
+    ranker.set_params(**{f"feature_part__{i}__n_jobs": quality_rankers.JOBS for i in range(2)})
     return ranker.fit(*train, eval_set=valid).predict
 
 

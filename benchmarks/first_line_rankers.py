@@ -13,10 +13,17 @@ def on(part):
     return lambda seed: TreeDirectRanker(part(n_jobs=1), random_state=seed)
 
 
+def best(seed):
+    """Return the best ranker."""
+    jobs = {f"feature_part__{place}__n_jobs": 1 for place in range(2)}
+    return TreeDirectRanker.best(random_state=seed).set_params(**jobs)
+
+
 OURS = {
     "TreeDirectRanker()": on(LightGBMTrees),
     "on XGBoostTrees()": on(XGBoostTrees),
     "on HistogramTrees()": on(HistogramTrees),
+    "best()": best,
     "LambdaMART()": lambda seed: LambdaMART(n_jobs=1, random_state=seed),
 }
 

@@ -6,6 +6,7 @@ import pytest
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.base import NoDocuments, as_objective
+from treerank.objectives.lists.pointwise import HalfSquaredError
 
 Y, QID = np.array([1.0, 0.0, 2.0, 2.0]), [0, 0, 1, 1]
 
@@ -52,6 +53,7 @@ def test_an_objective_that_says_nothing_has_the_defaults():
     objective = as_objective(Flat(GROUPS))
     assert (objective.name, objective.steepness, objective.n_outputs) == ("Flat", 1.0, 1)
     assert objective.convex() is None
+    assert objective.with_loss(HalfSquaredError()) is None
     assert objective.convex_or_itself() is objective
     assert not objective.has_anything_to_learn()
     assert objective(np.ones(4))[0] == 4
@@ -83,6 +85,17 @@ def test_an_objective_of_ones_own_can_be_added_to_ours():
     total = as_objective(Flat(GROUPS)) + make_objective(Y, QID)
     assert total.name == "Flat + logistic"
     assert total(np.ones(4))[0] == 4 + make_objective(Y, QID)(np.ones(4))[0]
+
+
+@pytest.mark.parametrize("settings", [{}, {"per_level": True}, {"loss": "half_squared_error"}])
+def test_with_another_loss_an_objective_prices_the_same_labels(settings):
+    weights, scores = {"sample_weight": [1, 2, 1, 3]}, np.arange(4.0)
+    squared = make_objective(Y, QID, loss="half_squared_error", **weights)
+    objective = make_objective(Y, QID, **settings, **weights)
+    for factor in (1, 2):
+        found = (factor * objective).with_loss(HalfSquaredError()).derivatives(scores)
+        np.testing.assert_allclose(found, factor * np.array(squared.derivatives(scores)))
+    assert (squared + as_objective(Told(GROUPS))).with_loss(HalfSquaredError()) is None
 
 
 def test_without_documents_there_is_nothing_to_learn():

@@ -133,7 +133,7 @@ def fit(
     check_parameters(part)
     ranker.make_objective([1, 0])  # refuses settings that do not go together
     reporter = Reporter(quiet)
-    growing = reporter.counting("growing bags of trees" if best else "growing trees", n_estimators)
+    growing = reporter.counting("fitting an ensemble" if best else "growing trees", n_estimators)
     if workers is None:
         columns = given(label=label, query=query, document=document, features=features, drop=drop)
         reading = {"sparse": sparse, "n_features": n_features} | columns
@@ -147,7 +147,7 @@ def fit(
         with growing as show, listening(show, reporter.tell):
             ranker = fit_by_workers(ranker, train, label, query, workers=workers, eval_set=valid)
     ranker.save(model)
-    n_trees = f"{part.n_bags} bags of trees" if best else _n_trees(ranker)
+    n_trees = f"{part.n_refits} fits of {len(part.parts)} parts" if best else _n_trees(ranker)
     reporter.say(f"wrote {model}: {n_trees}")
 
 
@@ -188,7 +188,7 @@ def _refuse_trees(feature_part, *sizes):
 def _best_part(n_jobs: int | None) -> Any:
     """Return the feature part that ranks small data best, with so many threads."""
     part: Any = make_feature_part(TreeDirectRanker.best().feature_part)
-    return part.set_params(**{f"{place}__n_jobs": n_jobs for place in range(1, len(part.parts))})
+    return part.set_params(**{f"{place}__n_jobs": n_jobs for place in range(2)})
 
 
 def _refuse_reading(part, sparse, memory):

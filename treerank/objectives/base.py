@@ -76,6 +76,11 @@ class Objective(ABC):
         found = self.convex()
         return self if found is None else found
 
+    def with_loss(self, loss: Any) -> "Objective | None":
+        """Return a loss without pairs of the same labels, if the objective has labels."""
+        del loss
+        return None
+
     def has_anything_to_learn(self) -> bool:
         """Tell whether other scores than equal ones may cost less: there is a slope at zero."""
         n = self.groups.n_documents

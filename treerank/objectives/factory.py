@@ -6,6 +6,7 @@ the table of its kind.
 """
 
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from types import FunctionType
 from typing import Annotated, Any
@@ -14,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import has_methods, shown, warn_user
+from treerank.checks import check_sequence, has_methods, shown, warn_user
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import Objective, as_objective
@@ -217,6 +218,21 @@ def _compiled(loss: Any) -> Any:
 
 #: A loss, or its name.
 Loss = Annotated[Any, Rule(lambda _, loss: get_loss(loss))]
+
+
+def _check_pairless(name: str, losses: Any) -> None:
+    """Refuse what is not a sequence of losses without pairs and of None."""
+    check_sequence(name, losses)
+    for loss in losses:
+        if loss is not None and not has_methods(get_loss(loss), "bind"):
+            known = sorted({*LISTWISE, *POINTWISE})
+            raise ValueError(
+                f"{name} must be losses without pairs, {known}, or None; got {loss!r}."
+            )
+
+
+#: Losses without pairs, or their names, or None.
+PairlessLosses = Annotated[Sequence[Any], Rule(_check_pairless)]
 
 
 def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> Objective:

@@ -137,6 +137,38 @@ def test_a_bag_sees_its_own_queries_and_stops_on_what_it_leaves_out():
     assert metric(np.zeros(len(rows))) < 0
 
 
+def test_a_part_may_have_a_loss_of_its_own_and_weights_are_fitted_to_the_rankers():
+    part = Ensemble([Memory(), Memory()], losses=[None, "half_squared_error"]).fit(X, OBJECTIVE)
+    squared = make_objective(Y, QID, loss="half_squared_error")
+    for bag in part.bags_:
+        for memory, objective in zip(bag, (OBJECTIVE, squared), strict=True):
+            slope = dict(
+                zip(map(np.ndarray.tobytes, X), objective.derivatives(0 * Y)[0], strict=True)
+            )
+            assert memory.known_ == {row: -slope[row] for row in memory.known_}
+    weights = [
+        Ensemble([Column(0), Column(1)], losses=losses, random_state=0)
+        .fit(X, OBJECTIVE)
+        .head_weight_
+        for losses in (None, ["half_squared_error", "listnet"])
+    ]
+    np.testing.assert_array_equal(*weights)
+
+
+def test_refits_learn_from_all_queries_with_the_weights_of_the_bags():
+    bagged, refitted = (
+        Ensemble(["line", "line"], n_bags=3, n_refits=n, random_state=0).fit(X, OBJECTIVE)
+        for n in (0, 2)
+    )
+    np.testing.assert_array_equal(refitted.head_weight_, bagged.head_weight_)
+    alone = Line().fit(X, OBJECTIVE).transform(X)
+    np.testing.assert_allclose(refitted.transform(X), np.hstack([alone, alone]), rtol=1e-12)
+    part = Ensemble([LightGBMTrees(5, colsample_bytree=0.5), Memory()], n_bags=2, n_refits=3)
+    fits = part.fit(X, OBJECTIVE).bags_
+    assert len({trees.random_state for trees, _ in fits}) == 3
+    assert [(len(m.known_), m.validation_) for _, m in fits] == [(len(X), None)] * 3
+
+
 def test_validation_is_measured_and_chooses_nothing():
     ranker = TreeDirectRanker(["line", TREES], random_state=0)
     scores = ranker.fit(X, Y, QID).predict(X)
@@ -264,6 +296,12 @@ def test_settings_that_cannot_work_are_refused():
         Ensemble(n_bags=1).fit(X, OBJECTIVE)
     with pytest.raises(ValueError, match="parts must hold a feature part; got none"):
         Ensemble([]).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match=r"losses must be losses without .*; got 'logistic'"):
+        TreeDirectRanker(Ensemble([TREES], losses=["logistic"])).fit(X, Y, QID)
+    with pytest.raises(ValueError, match="losses must have one entry for each of 2 parts; got "):
+        Ensemble(["line", TREES], losses=[None]).fit(X, OBJECTIVE)
+    with pytest.raises(ValueError, match="each of shares must be a finite number above 0; got 0"):
+        Ensemble(["line", TREES], shares=[1, 0]).fit(X, OBJECTIVE)
     with pytest.raises(ValueError, match="warm_start"):
         TreeDirectRanker([TREES], warm_start=True).fit(X, Y, QID)
 

@@ -36,3 +36,13 @@ def test_the_loss_is_that_of_the_best_weights():
 @pytest.mark.parametrize(("y", "scores"), [(np.ones(len(Y)), SCORES), (Y, 0 * SCORES)])
 def test_weights_are_zero_where_there_is_nothing_to_weigh(y, scores):
     np.testing.assert_array_equal(fit_member_weights(scores, make_objective(y, QID)), 0)
+
+
+def test_given_shares_count_as_25_queries():
+    shares = np.array([1.0, 2.0, 2.0]) / 3
+    away = np.eye(3) - np.outer(shares, shares)  # its own square
+    pull = np.sqrt(25 / len(np.unique(QID)) * np.square(SCORES).sum() / 3)
+    rows, goal = np.vstack([SCORES, pull * away]), np.append(Y - Y.mean(), [0, 0, 0])
+    objective = make_objective(Y, QID, loss="half_squared_error")
+    found = fit_member_weights(SCORES, objective, 6 * shares)
+    np.testing.assert_allclose(found, nnls(rows, goal)[0], rtol=2e-3)

@@ -3,7 +3,7 @@
 Every feature part is fitted once per bag. A bag is a share of the queries and leaves out the
 others. The fits stop early on what their bag leaves out, and the scores that they give there are
 scores of documents they were not trained on. From these scores, which cover all documents, the
-weights of the feature parts are fitted.
+weights of the feature parts are fitted. Then parts may be fitted again, to all queries.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
+from treerank.checks import check_number, shown
 from treerank.feature_parts.base import FeaturePart, Validation
-from treerank.feature_parts.ensembles.bags import deal_bags
+from treerank.feature_parts.ensembles.bags import Bag, deal_bags
 from treerank.feature_parts.ensembles.part_list import (
     PartList,
     check_fitted_parts,
@@ -26,17 +27,20 @@ from treerank.feature_parts.ensembles.part_list import (
     weighed_terms,
 )
 from treerank.feature_parts.registry import reads_sparse
-from treerank.feature_parts.rows import as_rows
+from treerank.feature_parts.rows import Rows, as_rows
 from treerank.files.states import Rule, array, history, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
-from treerank.parameters import Seed, Several
+from treerank.objectives.factory import PairlessLosses, get_loss
+from treerank.parameters import Seed, Several, Whole
 from treerank.progress import Progress, current_listener, ignore_progress, ignore_text, listening
 from treerank.terms.terms import Terms, total
 
 #: Penalty on the squares of the weights, as a share of the curvature at the start.
 _ALPHA = 0.0003
 _STEPS = 50
+#: Queries that given shares count as much as.
+_QUERIES_OF_SHARES = 25
 
 
 def _check_bags(name, bags, sizes):
@@ -51,11 +55,10 @@ def _check_bags(name, bags, sizes):
 class Ensemble(PartList):
     """Several feature parts side by side, each the mean of several fits.
 
-    A fit of a part leaves out some queries. All parts see the same objective. A part that stops
-    early watches the loss of the queries that are left out, and needs no others. The weights of
-    the parts in the score are fitted to the same objective, on scores of left-out queries only.
-    They are not negative: a part that does not help gets the weight 0. An objective with a single
-    query leaves out documents.
+    A fit of a part leaves out some queries. A part that stops early watches the loss of the
+    queries that are left out, and needs no others. The weights of the parts in the score are
+    fitted to the objective, on scores of left-out queries only. They are not negative: a part that
+    does not help gets the weight 0. An objective with a single query leaves out documents.
 
     Parameters
     ----------
@@ -65,13 +68,23 @@ class Ensemble(PartList):
     n_bags : int, default=5
         Number of fits of each part; each leaves out another one of so many shares of the queries.
         The time of ``fit`` and of ``transform`` is proportional to it.
+    losses : sequence of str, loss or None, default=None
+        Loss of each part, of those without pairs, such as "half_squared_error"; None is that of
+        the ranker. The weights of the parts are fitted to the ranker's. If that is an objective of
+        your own, all parts keep it.
+    shares : sequence of float, default=None
+        Weights that the parts are expected to have, for scores of equal spread. The fitted weights
+        are drawn to them, as much as 25 queries would: few queries weigh parts by chance.
+    n_refits : int, default=0
+        Number of fits of each part to all queries, by other seeds. They score instead of the fits
+        to bags, from which only the weights come. Then no fit stops early.
     random_state : int, RandomState instance or None, default=None
         Seed of the shares, and of the parts that have no seed of their own.
 
     Attributes
     ----------
     bags_ : list of list of feature part
-        The fitted parts of each bag.
+        The fitted parts of each bag, or of each refit.
     head_weight_ : ndarray of shape (n_parts,)
         Weight of each part in the score.
     feature_importances_ : ndarray of shape (n_features,)
@@ -106,6 +119,9 @@ class Ensemble(PartList):
     parts: Sequence[str | FeaturePart] = ("line", "lightgbm")
     _: KW_ONLY
     n_bags: Several = 5
+    losses: PairlessLosses | None = None
+    shares: Sequence[float] | None = None
+    n_refits: Whole = 0
     random_state: Seed = None
 
     @all_or_nothing
@@ -115,18 +131,11 @@ class Ensemble(PartList):
         The metric of ``validation`` is computed once, at the end. Nothing is chosen by it.
         """
         self._check_parts()
+        for share in self._per_part("shares") or []:
+            check_number("each of shares", share, above=0)
         rows = as_rows(X, sparse=reads_sparse(self))
-        rng = check_random_state(self.random_state)
-        bags = deal_bags(objective.groups, self.n_bags, rng)
-        listener = current_listener()
-        self.n_features_in_, self.bags_ = rows.shape[1], []
-        scores = np.empty((len(rows), len(self.parts)))
-        for bag in bags:
-            parts = self._seeded_parts(rng)
-            with listening(ignore_progress, ignore_text):
-                self.bags_.append(_fit_parts(parts, rows, objective, bag))
-            scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
-            listener(len(self.bags_), len(bags), {})
+        self.n_features_in_ = rows.shape[1]
+        self.bags_, scores = self._fits(rows, objective)
         self._weigh(scores, objective)
         progress = Progress(validation and validation[1], None)
         if validation is not None:
@@ -165,11 +174,42 @@ class Ensemble(PartList):
         share = self.head_weight_ * self.spread_
         return share @ by_part / max(share.sum(), np.finfo(np.float64).tiny)
 
+    def _fits(self, rows: Rows, objective: Objective) -> tuple[list[list[Any]], np.ndarray]:
+        """Return the fits that score, and scores of documents that were left out."""
+        objectives, rng = self._objectives(objective), check_random_state(self.random_state)
+        bags = deal_bags(objective.groups, self.n_bags, rng)
+        whole = Bag(objective.groups.order, np.empty(0, np.intp))
+        listener, fits, scores = current_listener(), [], np.empty((len(rows), len(self.parts)))
+        for bag in [whole] * self.n_refits + bags:
+            parts = self._seeded_parts(rng)
+            earlier = fits[0] if bag is whole and fits else None
+            with listening(ignore_progress, ignore_text):
+                _fit_parts(parts, rows, objectives, bag, earlier, stops=self.n_refits == 0)
+            if bag is not whole:
+                scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
+            fits.append(parts)
+            listener(len(fits), self.n_refits + len(bags), {})
+        return fits[: self.n_refits] or fits, scores
+
+    def _objectives(self, objective: Objective) -> list[Objective]:
+        """Return what each part is fitted to."""
+        own = as_objective(objective)
+        losses = self._per_part("losses") or [None] * len(self.parts)
+        return [own if loss is None else own.with_loss(get_loss(loss)) or own for loss in losses]
+
+    def _per_part(self, name: str) -> list[Any] | None:
+        """Return a parameter that has an entry for each part, or is None."""
+        given = getattr(self, name)
+        if given is not None and len(given) != len(self.parts):
+            rule = f"have one entry for each of {len(self.parts)} parts"
+            raise ValueError(f"{name} must {rule}; got {shown(given)}.")
+        return None if given is None else list(given)
+
     def _weigh(self, scores: np.ndarray, objective: Objective) -> None:
         """Fit the weights of the parts to the scores of documents that were left out."""
         self.spread_ = scores.std(axis=0)
         scale = np.where(self.spread_ > 0, self.spread_, 1)
-        weight = fit_member_weights(scores / scale, objective)
+        weight = fit_member_weights(scores / scale, objective, self._per_part("shares"))
         # Where no part helps alone, as with two queries, all of them do.
         self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
 
@@ -179,17 +219,21 @@ def _columns(parts, X):
     return np.stack([weighed(part, X).sum(axis=1) for part in parts], axis=1)
 
 
-def _fit_parts(parts, rows, objective, bag):
-    """Fit the parts to what a bag keeps, and return them."""
-    inside, kept = taken(objective, bag.kept), rows.take(bag.kept)
-    watched = bag.loss_left_out(rows, objective)
-    for part in parts:
-        part.fit(kept, inside, validation=watched)
-        check_outputs(part, objective.n_outputs)
-    return parts
+def _fit_parts(parts, rows, objectives, bag, earlier, *, stops):
+    """Fit each part to its objective, of what a bag keeps."""
+    kept = rows.take(bag.kept)
+    for place, own in enumerate(objectives):
+        if earlier and "random_state" not in parts[place].get_params():
+            parts[place] = earlier[place]  # another fit would be the same
+            continue
+        watched = bag.loss_left_out(rows, own) if stops else None
+        parts[place].fit(kept, taken(own, bag.kept), validation=watched)
+        check_outputs(parts[place], own.n_outputs)
 
 
-def fit_member_weights(scores: np.ndarray, objective: Objective) -> np.ndarray:
+def fit_member_weights(
+    scores: np.ndarray, objective: Objective, shares: Sequence[float] | None = None
+) -> np.ndarray:
     r"""Fit weights that are not negative to an objective, by Newton's method.
 
     A step goes towards the least of the quadratic :math:`g'(w - v) + (w - v)'H(w - v)/2` in
@@ -205,6 +249,9 @@ def fit_member_weights(scores: np.ndarray, objective: Objective) -> np.ndarray:
         Scores of the parts, of documents that they were not fitted to.
     objective : Objective
         Objective of the weighted sum.
+    shares : sequence of float, default=None
+        Weights that are expected: other weights than these, times any number, are penalized by
+        the curvature of 25 queries.
 
     Returns
     -------
@@ -222,7 +269,11 @@ def fit_member_weights(scores: np.ndarray, objective: Objective) -> np.ndarray:
     if objective.n_outputs > 1:
         objective = as_objective(objective).convex_or_itself()
     weight = np.zeros(scores.shape[1])
-    penalty = 0.0
+    penalty, away = 0.0, np.eye(len(weight))
+    if shares is not None:
+        unit = np.array(shares, dtype=np.float64) / np.linalg.norm(shares)
+        pull = _QUERIES_OF_SHARES / objective.groups.n_queries / _ALPHA
+        away = away + pull * (away - np.outer(unit, unit))
     for step in range(_STEPS):
         gradient, hessian = objective.derivatives(_sums(scores, weight), iteration=step)
         # einsum, not `@`: a threaded BLAS sums in an order that depends on the number of threads.
@@ -231,7 +282,9 @@ def fit_member_weights(scores: np.ndarray, objective: Objective) -> np.ndarray:
         penalty = penalty or _ALPHA * np.trace(curvature) / len(weight)
         if penalty == 0:  # nothing to weigh, or no pair to weigh it by
             break
-        weight = weight + 2 / (step + 2) * (_least(slope, curvature, weight, penalty) - weight)
+        weight = weight + 2 / (step + 2) * (
+            _least(slope, curvature, weight, penalty * away) - weight
+        )
     return weight
 
 
@@ -241,6 +294,6 @@ def _sums(scores, weight):
 
 def _least(slope, curvature, weight, penalty):
     """Return the weights of at least 0 with the least penalized quadratic."""
-    root = np.linalg.cholesky(curvature + penalty * np.eye(len(weight))).T
+    root = np.linalg.cholesky(curvature + penalty).T
     goal = np.linalg.solve(root.T, curvature @ weight - slope)
     return nnls(root, goal)[0]

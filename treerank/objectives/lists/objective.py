@@ -15,7 +15,7 @@ import numpy as np
 from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import threads_for
-from treerank.objectives.base import Derivatives, Objective, Priced
+from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.objective import PairwiseObjective
@@ -114,6 +114,10 @@ class ListwiseObjective(Objective):
         weight = PAIR_WEIGHTS[self.loss.head_weight]
         logistic, size = PAIR_LOSSES["logistic"], self.judgments.whole.typical_size
         return PairwiseObjective(PairProblem(self.judgments, logistic, weight, size))
+
+    def with_loss(self, loss: Any) -> Objective:
+        """Return another loss without pairs of the same labels."""
+        return as_objective(loss.bind(self.judgments))
 
     def has_anything_to_learn(self) -> bool:
         """Tell whether a query has two labels, or equal scores do not cost least."""

@@ -14,7 +14,7 @@ import numpy as np
 from treerank.checks import check_column
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import in_parts, in_turn, threads_for
-from treerank.objectives.base import Derivatives, Objective, Priced
+from treerank.objectives.base import Derivatives, Objective, Priced, as_objective
 from treerank.objectives.pairs.kernels import (
     exact_pairs,
     fast_pairs,
@@ -145,6 +145,10 @@ class PairwiseObjective(Objective):
             weight=weight if weight.is_fixed else PAIR_WEIGHTS["query"],
             pairs=pairs if pairs.is_fixed else Pairs(),
         )
+
+    def with_loss(self, loss: Any) -> Objective:
+        """Return a loss without pairs of the same labels."""
+        return as_objective(loss.bind(self.problem.judgments))
 
     def has_anything_to_learn(self) -> bool:
         """Tell whether a pair has a weight."""

@@ -7,6 +7,7 @@ outputs would grow proportional trees. The head then weighs the outputs.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -85,6 +86,10 @@ class PerLevelObjective(Objective):
     def convex(self) -> PairwiseObjective:
         """Return the convex form of the objective over the labels themselves."""
         return self.whole.convex()
+
+    def with_loss(self, loss: Any) -> Objective:
+        """Return a loss without pairs of the labels themselves."""
+        return self.whole.with_loss(loss)
 
     def has_anything_to_learn(self) -> bool:
         """Tell whether a pair has a weight."""

@@ -80,6 +80,12 @@ class WeightedSum(Objective):
         """Return the sum of the convex forms of the terms."""
         return WeightedSum(tuple(term.convex_or_itself() for term in self.terms), self.factors)
 
+    def with_loss(self, loss: Any) -> "WeightedSum | None":
+        """Return the sum of a loss without pairs over the labels of the terms."""
+        terms = [term.with_loss(loss) for term in self.terms]
+        known = tuple(term for term in terms if term is not None)
+        return WeightedSum(known, self.factors) if len(known) == len(terms) else None
+
     def has_anything_to_learn(self) -> bool:
         """Tell whether a term can learn."""
         counted = zip(self.terms, self.factors, strict=True)
