@@ -54,7 +54,7 @@ _HELP = {
     "stopping": "Stop after so many trees without a better metric on the --valid file; by default "
     "2.5 / learning rate.",
     "size": "By default found from the numbers of documents, queries and features.",
-    "best": "Rank small data best, at several times the cost; see TreeDirectRanker.best.",
+    "best": "Rank best, at about ten times the cost; see TreeDirectRanker.best.",
     "workers": "Fit by so many processes, each of which reads a share of TRAIN; with "
     "--feature-part histogram or xgboost.",
     "position": "Column of a table with the position of each document; labels are clicks.",

@@ -179,7 +179,8 @@ class Ensemble(PartList):
         objectives, rng = self._objectives(objective), check_random_state(self.random_state)
         bags = deal_bags(objective.groups, self.n_bags, rng)
         whole = Bag(objective.groups.order, np.empty(0, np.intp))
-        listener, fits, scores = current_listener(), [], np.empty((len(rows), len(self.parts)))
+        listener, scores = current_listener(), np.empty((len(rows), len(self.parts)))
+        fits: list[list[Any]] = []
         for bag in [whole] * self.n_refits + bags:
             parts = self._seeded_parts(rng)
             earlier = fits[0] if bag is whole and fits else None
