@@ -138,7 +138,9 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
     """
     # Without the code by which Python and C would call the compiled function.
     options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
-    if "reassoc" in (options.get("fastmath") or ()):
-        options["inline"] = "always"
-    decorate = extending.register_jitable(**options)
+    if "reassoc" in (options.get("fastmath") or ()) or options.get("inline") == "always":
+        options.pop("inline", None)
+        decorate = numba.njit(inline="always", **options)
+    else:
+        decorate = extending.register_jitable(**options)
     return decorate if function is None else decorate(function)

@@ -6,9 +6,10 @@ from treerank.numerics.compiling import register_jitable
 
 _ALL_BUT_SIGN = np.int64(0x7FFFFFFFFFFFFFFF)
 _SIGN = np.int64(63)
+_INFINITY = np.float64(np.inf).view(np.int64)
 
 
-@register_jitable
+@register_jitable(inline="always")
 def extent(values: np.ndarray) -> tuple[float, float]:
     """Return the least and the largest of float64 numbers; NaN lies beyond the infinities.
 
@@ -19,25 +20,13 @@ def extent(values: np.ndarray) -> tuple[float, float]:
     (-2.0, 3.0)
     """
     # The maximum of floats depends on their order if there are NaN, that of integers does not.
-    least, largest = _in_order(np.inf), _in_order(-np.inf)
+    # All in one function: to compile a small one takes longer than its code.
+    least, largest = _INFINITY, ~_INFINITY
     for t in range(len(values)):
-        key = _in_order(values[t])
-        least, largest = min(least, key), max(largest, key)
-    return _number(least), _number(largest)
-
-
-@register_jitable
-def _in_order(value):
-    """Return an integer of the same order as a number."""
-    return _turned(np.float64(value).view(np.int64))
-
-
-@register_jitable
-def _number(key):
-    return np.int64(_turned(key)).view(np.float64)
-
-
-@register_jitable
-def _turned(bits):
-    """Reverse the order of integers below 0, which are those of numbers below 0."""
-    return bits ^ ((bits >> _SIGN) & _ALL_BUT_SIGN)
+        bits = np.float64(values[t]).view(np.int64)
+        key = bits ^ ((bits >> _SIGN) & _ALL_BUT_SIGN)  # reversed below 0: in the order of numbers
+        least = key if key < least else least
+        largest = key if key > largest else largest
+    least ^= (least >> _SIGN) & _ALL_BUT_SIGN
+    largest ^= (largest >> _SIGN) & _ALL_BUT_SIGN
+    return np.int64(least).view(np.float64), np.int64(largest).view(np.float64)

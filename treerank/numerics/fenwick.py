@@ -15,7 +15,7 @@ import numpy as np
 from treerank.numerics.compiling import register_jitable
 
 
-@register_jitable
+@register_jitable(inline="always")
 def add_moments(trees: np.ndarray, level: int, w: float, x: float) -> None:
     """Add a document of weight ``w`` at ``x`` to three trees: sums of w, w x and w x^2.
 
@@ -29,7 +29,7 @@ def add_moments(trees: np.ndarray, level: int, w: float, x: float) -> None:
         node += node & -node
 
 
-@register_jitable
+@register_jitable(inline="always")
 def moments_below(trees: np.ndarray, level: int) -> tuple[float, float, float]:
     """Return the sums of w, w x and w x^2 over the documents of all levels below a level."""
     weight, first, second = 0.0, 0.0, 0.0

@@ -17,7 +17,14 @@ from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.judgments import Judgments
 from treerank.objectives.pairs.kernels.label_order import LabelOrder
 from treerank.objectives.pairs.kernels.places import Weights, place_scores
-from treerank.objectives.pairs.kernels.ranking import RankRule, Ranks, sort_queries, value_kernel
+from treerank.objectives.pairs.kernels.ranking import (
+    RankRule,
+    Ranks,
+    add_noise,
+    settle_queries,
+    sort_queries,
+    value_kernel,
+)
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.normalization import query_factors
 from treerank.objectives.pairs.position_values import no_values
@@ -244,11 +251,16 @@ class PairProblem:
         wanted = self.pairs.top is not None, self.is_two_sided
         gain = self.weights_single.gain if single else self.weights.gain
         indptr, rule, falling = self.labels.indptr, self.rank_rule, np.empty(len(x))
-        noise = self.keys, indptr, iteration, rule
         kernel = value_kernel(self.fills_values, *wanted, single)
+        values = kernel, falling, gain, indptr, rule, ranks, near
+        if self.smoothing == 0:
+            return ranks, [(sort_queries, x, indptr, True, ranks.order, falling), values]
+        noise, keys = (x, self.keys, indptr, iteration, rule), np.empty(len(x))
         return ranks, [
-            (sort_queries, x, *noise, ranks.order, falling),
-            (kernel, falling, gain, indptr, rule, ranks, near),
+            (add_noise, *noise, keys),
+            (sort_queries, keys, indptr, False, ranks.order, falling),
+            (settle_queries, *noise, ranks.order, falling),
+            values,
         ]
 
     def ranked(self, x: np.ndarray, iteration: int) -> Ranks:

@@ -6,9 +6,14 @@ columns are rows of one array, which one query after the other uses.
 
 import numpy as np
 
-from treerank.numerics.compiling import register_jitable
+from treerank.numerics.compiling import njit, register_jitable
 from treerank.numerics.extent import extent
+from treerank.objectives.pairs.kernels.ranking import FASTMATH
 
+#: What each column of a query holds: exponentials of scores, and those of partners alone; sums of
+#: gradients and hessians; and what the weight of a pair is made of.
+EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = range(6)
+ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = range(6, 12)
 #: Places that are read at a time, so that no loop over single places remains.
 LANES = np.uint64(16)
 #: Half the range of scores for which single precision can hold e and its reciprocal.
@@ -26,24 +31,34 @@ def is_narrow(longest: int, limited: bool) -> bool:
     return bool(longest <= (WIDTH // 2 // LANES * LANES if limited else WIDTH))
 
 
-@register_jitable(error_model="numpy")
-def exponentials(x: np.ndarray, steepness: float, e: np.ndarray) -> bool:
-    """Fill ``e`` with exp(steepness * x), centered; tell whether single precision can hold it."""
-    bottom, top = extent(x)
-    middle = (top + bottom) / 2
-    if not steepness * (top - middle) <= HALF_RANGE:
-        return False
-    for t in range(len(x)):
-        # An entry of the table times a short series: faster than math.exp.
-        z = steepness * (x[t] - middle)
-        nearest = np.int64(z * STEPS + (HALF_RANGE * STEPS + 0.5))
-        r = z - (nearest * (1 / STEPS) - HALF_RANGE)
-        series = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120)))))
-        e[t] = POWERS[nearest] * series
-    return True
+@njit(nogil=True, error_model="numpy", fastmath=FASTMATH)
+def exponentials(
+    first: int,
+    last: int,
+    x: np.ndarray,
+    steepness: float,
+    indptr: np.ndarray,
+    e: np.ndarray,
+    wide: np.ndarray,
+) -> None:
+    """Fill ``e`` with exp(steepness * x), centered by query; tell which single precision can't."""
+    for q in range(first, last):
+        a, b = indptr[q], indptr[q + 1]
+        bottom, top = extent(x[a:b])
+        middle = (top + bottom) / 2
+        wide[q] = not steepness * (top - middle) <= HALF_RANGE
+        if wide[q]:
+            continue
+        for t in range(np.uint64(a), np.uint64(b)):
+            # An entry of the table times a short series: faster than math.exp.
+            z = steepness * (x[t] - middle)
+            nearest = np.int64(z * STEPS + (HALF_RANGE * STEPS + 0.5))
+            r = z - (nearest * (1 / STEPS) - HALF_RANGE)
+            series = 1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24 + r * (1 / 120)))))
+            e[t] = POWERS[np.uint64(nearest)] * series
 
 
-@register_jitable
+@register_jitable(inline="always")
 def width_for(length: int) -> int:
     """Return a length of columns that differs from ``WIDTH`` by whole pages, with two vectors more.
 
@@ -52,25 +67,37 @@ def width_for(length: int) -> int:
     return (length + 31 + 1023 - WIDTH % 1024) // 1024 * 1024 + WIDTH % 1024
 
 
-@register_jitable
+@register_jitable(inline="always")
 def rounded_up(size: int) -> np.uint64:
     """Return the least number of places of whole vectors that is not below ``size``."""
     return (np.uint64(size) + LANES - np.uint64(1)) // LANES * LANES
 
 
-@register_jitable
+@register_jitable(inline="always")
 def set_partners(
-    partner: np.ndarray, e: np.ndarray, filled: int, high: int, emptied: int, low: int
-) -> tuple[int, int]:
-    """Make places ``low`` to ``high`` the partners; both only grow from call to call."""
+    columns: np.ndarray,
+    again: np.ndarray,
+    limited: bool,
+    filled: int,
+    high: int,
+    emptied: int,
+    low: int,
+) -> None:
+    """Make places ``low`` to ``high`` and their copies the partners; both only grow."""
+    e = columns[EXPONENTIAL]
+    partner = columns[PARTNER]
     for t in range(np.uint64(filled), np.uint64(high)):
         partner[t] = e[t]
     for t in range(np.uint64(emptied), np.uint64(low)):
         partner[t] = 0
-    return high if filled < high else filled, low if emptied < low else emptied
+    if limited:
+        for t in range(np.uint64(again[filled]), np.uint64(again[high])):
+            partner[t] = e[t]
+        for t in range(np.uint64(again[emptied]), np.uint64(again[low])):
+            partner[t] = 0
 
 
-@register_jitable
+@register_jitable(inline="always")
 def copy_top(
     columns: np.ndarray, size: int, top: np.ndarray, again: np.ndarray, chosen: np.ndarray
 ) -> None:
@@ -81,25 +108,25 @@ def copy_top(
     """
     for t in range(len(again)):
         again[t] = 0
-    for t in top:
-        again[t + 1] = 1
+    for t in range(len(top)):
+        again[top[t] + 1] = 1
     again[0] = size
     n_chosen = 0
     for t in range(len(again) - 1):
         chosen[n_chosen] = t
         n_chosen += again[t + 1]
         again[t + 1] += again[t]
-    for column in columns:
-        copy = column[size:]
+    for k in range(len(columns)):
         for t in range(n_chosen):
-            copy[t] = column[chosen[t]]
+            columns[k, size + t] = columns[k, chosen[t]]
         for t in range(n_chosen, rounded_up(n_chosen)):
-            copy[t] = 0
+            columns[k, size + t] = 0
 
 
-@register_jitable
-def add_copies(sums: np.ndarray, again: np.ndarray) -> None:
+@register_jitable(inline="always")
+def add_copies(columns: np.ndarray, again: np.ndarray) -> None:
     """Add the sums of the copies to those of the places they were copied from."""
-    for t in range(len(again) - 1):
-        if again[t] < again[t + 1]:
-            sums[t] += sums[again[t]]
+    for k in (GRADIENT, HESSIAN):
+        for t in range(len(again) - 1):
+            if again[t] < again[t + 1]:
+                columns[k, t] += columns[k, again[t]]

@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.threads import in_parts
 from treerank.objectives.pairs.kernels.places import Sums, Weights
 from treerank.objectives.pairs.kernels.ranking import Ranks
 from treerank.objectives.pairs.problem import PairProblem
@@ -23,18 +23,9 @@ def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
     """Return the sums over all pairs."""
     g, h = np.empty((2, len(x)))
     mass, values = np.empty((2, problem.groups.n_queries))
-    kernel_of(problem)(
-        np.arange(problem.groups.n_queries),
-        x,
-        problem.shift,
-        problem.labels,
-        problem.weights,
-        problem.ranked(x, iteration),
-        g,
-        h,
-        mass,
-        values,
-    )
+    every, ranks = np.arange(problem.groups.n_queries), problem.ranked(x, iteration)
+    tail = problem.labels, problem.weights, ranks, g, h, mass, values
+    in_parts(kernel_of(problem), problem.labels.indptr, every, x, problem.shift, *tail)
     return Sums(g, h, mass, values)
 
 
@@ -51,9 +42,9 @@ def exact_kernel(
 ) -> Callable[..., Any]:
     """Make the kernel for a loss and a weight."""
 
-    @kernel_for(of_margin, of_pair, truncated, ties, parallel=True, error_model="numpy")
-    def over_runs(wanted, x, shift, labels, weights, ranks, g, h, mass, value):
-        for n in prange(len(wanted)):
+    @kernel_for(of_margin, of_pair, truncated, ties, nogil=True, error_model="numpy")
+    def over_runs(first, last, wanted, x, shift, labels, weights, ranks, g, h, mass, value):
+        for n in range(first, last):
             q = wanted[n]
             a = labels.indptr[q]
             g[a : labels.indptr[q + 1]] = 0

@@ -21,8 +21,20 @@ from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.pairs.kernels import exact_pairs
 from treerank.objectives.pairs.kernels.columns import (
+    ABOVE,
+    BELOW,
+    BLOCK,
+    DOCUMENT,
+    EXPONENTIAL,
+    GAIN,
+    GRADIENT,
+    HESSIAN,
+    INSIDE,
+    INSIDE_TIE,
     LANES,
+    PARTNER,
     WIDTH,
+    WITHIN,
     add_copies,
     copy_top,
     exponentials,
@@ -36,10 +48,6 @@ from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.weights import PairWeight
 
 OPTIONS: dict[str, Any] = {"error_model": "numpy", "fastmath": FASTMATH}
-#: What each column of a query holds: exponentials of scores, and those of partners alone; sums of
-#: gradients and hessians; and what the weight of a pair is made of.
-EXPONENTIAL, PARTNER, GRADIENT, HESSIAN, GAIN, DOCUMENT = range(6)
-ABOVE, WITHIN, BELOW, BLOCK, INSIDE, INSIDE_TIE = range(6, 12)
 #: The top is copied where queries are at least this many times longer than it.
 ENOUGH = 8
 
@@ -112,8 +120,10 @@ def derivatives(
     ranks, ranking = problem.ranking(x, iteration, single=True)
     targets = Targets(factors[0], factors[1], gradient, hessian, mass, wide)
     places = labels, problem.weights_single, ranks
-    pairs = kernel_of(problem), x, shape.steepness, shift, *places, copies_top(problem), targets
-    in_parts(in_turn(placing, *ranking, pairs), labels.indptr)
+    e = np.empty(len(x), np.float32)
+    powers = exponentials, x, shape.steepness, labels.indptr, e, wide
+    pairs = kernel_of(problem), e, shift, *places, copies_top(problem), targets
+    in_parts(in_turn(placing, *ranking, powers, pairs), labels.indptr)
     problem.memory.order = ranks.order
     if wide.any():
         found = _of_wide(problem, np.flatnonzero(wide), x, iteration, mass)
@@ -147,7 +157,8 @@ def _of_wide(problem, wide, x, iteration, mass):
     """Yield sums of queries whose scores range too far for single precision; fill in their mass."""
     g, h = np.empty((2, len(x)))
     tail = problem.labels, problem.weights, problem.ranked(x, iteration), g, h, mass
-    exact_pairs.kernel_of(problem)(wide, x, problem.shift, *tail, np.empty_like(mass))
+    kernel, values = exact_pairs.kernel_of(problem), np.empty_like(mass)
+    in_parts(kernel, len(wide), wide, x, problem.shift, *tail, values)
     for q in wide:  # the fast kernel leaves out the constants of the shape
         own = slice(*problem.labels.indptr[q : q + 2])
         shape = problem.loss.shape
@@ -173,57 +184,38 @@ def fast_kernel(
     load, of_document = _loader(traits), _summer(of_upset, weight, traits)
     narrow = traits.narrow
 
-    @register_jitable(**OPTIONS)
-    def of_query(
-        q, columns, working, x, steepness, shift, labels, weights, ranks, limited, targets
-    ):
-        a, b = labels.indptr[q], labels.indptr[q + 1]
-        size = rounded_up(b - a)
-        # One array per line: numba compiles much code for tuples of arrays.
-        e = columns[EXPONENTIAL]
-        partner = columns[PARTNER]
-        G = columns[GRADIENT]
-        H = columns[HESSIAN]
-        targets.wide[q] = not exponentials(x[a:b], steepness, e)
-        if targets.wide[q]:
-            return
-        for t in range(2 * size if limited else size):
-            partner[t] = G[t] = H[t] = 0
-        load(columns, a, b, weights, ranks)
-        again = working[0, : b - a + 1]
-        if limited:
-            copy_top(columns, size, ranks.order[a : a + ranks.near[q]], again, working[1])
-        lows, highs = labels.low[a:b], labels.high[a:b]
-        filled = emptied = 0
-        total = np.float64(0)
-        for i in range(b - a):
-            low, high = lows[i], highs[i]
-            if low == high:
-                continue
-            if filled < high or emptied < low:
-                if limited:
-                    before = again[filled], again[high], again[emptied], again[low]
-                    set_partners(partner, e, *before)
-                filled, emptied = set_partners(partner, e, filled, high, emptied, low)
-            if limited and again[i] == again[i + 1]:
-                low, high = again[low], again[high]
-            total += of_document(columns, i, low, high, shift)
-        targets.mass[q] = total
-        if limited:
-            add_copies(G, again)
-            add_copies(H, again)
-        _scatter(labels.row, a, b, q, G, H, targets)
-
     @kernel_for(of_upset, weight.of_pair, weight.separates, *traits, nogil=True, **OPTIONS)
-    def over_runs(first, last, x, steepness, shift, labels, weights, ranks, limited, targets):
+    def over_runs(first, last, exponential, shift, labels, weights, ranks, limited, targets):
         longest = longest_query(labels.indptr, first, last)
         width = WIDTH if narrow else width_for(2 * longest if limited else longest)
         columns = np.zeros((INSIDE_TIE + 1, width), np.float32)
         working = np.empty((2, longest + 1 if limited else 0), np.int64)
         for q in range(first, last):
-            of_query(
-                q, columns, working, x, steepness, shift, labels, weights, ranks, limited, targets
-            )
+            if targets.wide[q]:
+                continue
+            a, b = labels.indptr[q], labels.indptr[q + 1]
+            load(columns, a, b, exponential, weights, ranks, limited)
+            again = working[0, : b - a + 1]
+            if limited:
+                top = ranks.order[a : a + ranks.near[q]]
+                copy_top(columns, rounded_up(b - a), top, again, working[1])
+            filled = emptied = 0
+            total = np.float64(0)
+            for i in range(b - a):
+                low, high = labels.low[a + i], labels.high[a + i]
+                if low == high:
+                    continue
+                if filled < high or emptied < low:
+                    set_partners(columns, again, limited, filled, high, emptied, low)
+                    filled = high if filled < high else filled
+                    emptied = low if emptied < low else emptied
+                if limited and again[i] == again[i + 1]:
+                    low, high = again[low], again[high]
+                total += of_document(columns, i, low, high, shift)
+            targets.mass[q] = total
+            if limited:
+                add_copies(columns, again)
+            _scatter(labels.row, a, b, q, columns, targets)
 
     return over_runs
 
@@ -237,9 +229,13 @@ def _loader(traits):
     truncated, weighted = traits.truncated, traits.weighted
 
     @register_jitable(**OPTIONS)
-    def load(columns, a, b, weights, ranks):
+    def load(columns, a, b, exponential, weights, ranks, limited):
+        size = rounded_up(b - a)
+        for t in range(2 * size if limited else size):
+            columns[PARTNER, t] = columns[GRADIENT, t] = columns[HESSIAN, t] = 0
         start = np.uint64(a)  # unsigned places need no check: the loop vectorizes
         for t in range(np.uint64(b - a)):
+            columns[EXPONENTIAL, t] = exponential[start + t]
             columns[GAIN, t] = weights.gain[start + t]
             if weighted:
                 columns[DOCUMENT, t] = weights.document[start + t]
@@ -250,7 +246,7 @@ def _loader(traits):
             if truncated:
                 columns[INSIDE, t] = ranks.inside[start + t]
                 columns[INSIDE_TIE, t] = ranks.inside_tie[start + t]
-        for t in range(np.uint64(b - a), rounded_up(b - a)):  # gains alone may be infinite
+        for t in range(np.uint64(b - a), size):  # gains alone may be infinite
             columns[GAIN, t] = 0
 
     return load
@@ -284,8 +280,8 @@ def _summer(of_upset, weight, traits):
         # unsigned j needs no check for negative places, which would stop vectorization.
         for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):
             r = one / (e_i + partner[j])
-            places = above_i, above[j], below_i, below[j], within_i
-            w = of_pair(gain_i, gain[j], *places, block_i == block[j])
+            tied = block_i == block[j]
+            w = of_pair(gain_i, gain[j], above_i, above[j], below_i, below[j], within_i, tied)
             if truncated:
                 # Equal: both inside, both outside, or of the block across the edge.
                 w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
@@ -309,10 +305,12 @@ def _summer(of_upset, weight, traits):
     return of_document
 
 
-@register_jitable
-def _scatter(rows, a, b, q, G, H, targets):
+@register_jitable(inline="always")
+def _scatter(rows, a, b, q, columns, targets):
     """Write the columns of sums times their factors to the derivatives of the rows."""
     start = np.uint64(a)
+    G = columns[GRADIENT]
+    H = columns[HESSIAN]
     gradient_factor, hessian_factor = targets.gradient_factor[q], targets.hessian_factor[q]
     for t in range(np.uint64(b - a)):
         row = np.uint64(rows[start + t])

@@ -13,9 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
 
-from treerank.numerics.compiling import kernel_for, njit, register_jitable
+from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.pairs.kernels import exact_pairs
 from treerank.objectives.pairs.kernels.places import Sums
 from treerank.objectives.pairs.losses import exponential, half_squared
@@ -67,13 +67,20 @@ def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
     return sums_in_closed_form(kernel, problem, x)
 
 
-def sums_in_closed_form(kernel: Callable[..., Any], problem: PairProblem, x: np.ndarray) -> Sums:
-    """Call a kernel that sums the pairs of a separable problem without visiting them."""
+def sums_in_closed_form(
+    kernel: Callable[..., Any], problem: PairProblem, x: np.ndarray, *sorts: tuple[Any, ...]
+) -> Sums:
+    """Call a kernel that sums the pairs of a separable problem without visiting them.
+
+    Before it comes one that sorts, if any, whose order and sorted scores it gets.
+    """
     g, h = np.empty((2, len(x)))
     values = np.empty(problem.groups.n_queries)
     weights = problem.weights
     places = problem.labels.indptr, problem.levels
-    kernel(x, problem.shift, *places, weights.document, weights.gain, g, h, values)
+    call = kernel, x, problem.shift, *places, weights.document, weights.gain, g, h, values
+    ranked = (array for sort in sorts for array in sort[-2:])
+    in_parts(in_turn(*sorts, (*call, *ranked)), problem.labels.indptr)
     return Sums(g, h, problem.fixed_mass, values)
 
 
@@ -89,9 +96,9 @@ def level_kernel(
 ) -> Callable[..., Any]:
     """Make the kernel of a loss; ``upper`` weighs a document's pairs with those below it."""
 
-    @kernel_for(add, of_sums, adjacent, parallel=True, error_model="numpy")
-    def over_levels(x, shift, indptr, level, weight, upper, g, h, value):
-        for q in prange(len(indptr) - 1):
+    @kernel_for(add, of_sums, adjacent, nogil=True, error_model="numpy")
+    def over_levels(first, last, x, shift, indptr, level, weight, upper, g, h, value):
+        for q in range(first, last):
             a, b = indptr[q], indptr[q + 1]
             g[a:b] = 0
             h[a:b] = 0
@@ -112,7 +119,7 @@ def level_kernel(
     return over_levels
 
 
-@register_jitable
+@register_jitable(inline="always")
 def _sums_of_levels(add, x, middle, level, weight, upper, a, b, side):
     sums = np.zeros((level[b - 1] - level[a] + 1 if b > a else 0, 3))
     for t in range(a, b):
@@ -121,7 +128,7 @@ def _sums_of_levels(add, x, middle, level, weight, upper, a, b, side):
     return sums
 
 
-@njit
+@register_jitable(inline="always")
 def _gather(sums, side, adjacent):
     """Replace the sums of each level by those of its partner levels."""
     n_levels = len(sums)

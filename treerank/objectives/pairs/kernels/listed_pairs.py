@@ -9,6 +9,7 @@ from numba import prange
 
 from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.random_keys import uniform
+from treerank.numerics.threads import in_parts
 from treerank.objectives.pairs.kernels.exact_pairs import weigh
 from treerank.objectives.pairs.kernels.label_order import LabelOrder
 from treerank.objectives.pairs.kernels.places import Sums
@@ -35,7 +36,8 @@ def sums(problem: PairProblem, x: np.ndarray, iteration: int) -> Sums:
     truncated = problem.pairs.top is not None
     kernel = listed_kernel(problem.loss.of_margin, problem.weight.of_pair, truncated)
     tail = problem.labels, problem.weights, ranks, g, h, mass, values
-    kernel(x, problem.shift, _listed(problem, iteration), *tail)
+    listed = _listed(problem, iteration)
+    in_parts(kernel, problem.labels.indptr, x, problem.shift, listed, *tail)
     return Sums(g, h, mass, values)
 
 
@@ -88,9 +90,9 @@ def listed_kernel(
 ) -> Callable[..., Any]:
     """Make the kernel over listed pairs, in double precision, for any loss."""
 
-    @kernel_for(of_margin, of_pair, truncated, parallel=True, error_model="numpy")
-    def over_list(x, shift, pairs, labels, weights, ranks, g, h, mass, value):
-        for q in prange(len(labels.indptr) - 1):
+    @kernel_for(of_margin, of_pair, truncated, nogil=True, error_model="numpy")
+    def over_list(first, last, x, shift, pairs, labels, weights, ranks, g, h, mass, value):
+        for q in range(first, last):
             g[labels.indptr[q] : labels.indptr[q + 1]] = 0
             h[labels.indptr[q] : labels.indptr[q + 1]] = 0
             total, price = 0.0, 0.0

@@ -79,39 +79,7 @@ class RankRule(NamedTuple):
     seed: int
 
 
-@register_jitable
-def sort_by_score(
-    order: np.ndarray,
-    key: np.ndarray,
-    nearly_sorted: bool,
-    falling: np.ndarray,
-    bins: np.ndarray,
-    free: np.ndarray,
-) -> None:
-    """Sort ``order`` in place so that ``key[order]`` falls, and fill in ``falling = key[order]``.
-
-    An order that is nearly right is sorted by insertion. Otherwise the documents are first put
-    into ``BINS`` times as many bins of equal width. ``bins``, with an entry for each document, and
-    ``free``, with one for each bin, are working memory. Keys that are too uneven for bins are
-    sorted by Shell's sort.
-    """
-    patience = PATIENCE * len(order)
-    if nearly_sorted and _insert(order, key, falling, patience):
-        return
-    _sort_by_bin(order, key, bins, free)
-    if _insert(order, key, falling, patience):
-        return
-    for rank in range(len(order)):
-        falling[rank] = key[np.uint64(order[rank])]
-    gap = 1
-    while gap < len(order) // 3:
-        gap = 3 * gap + 1
-    while gap > 0:
-        _insert_by_gap(order, falling, gap)
-        gap //= 3
-
-
-@register_jitable
+@register_jitable(inline="always")
 def _sort_by_bin(order, key, bins, free):
     """Sort documents by bin, in their own order within a bin, if the keys allow."""
     n, n_bins = len(key), BINS * len(key)
@@ -136,9 +104,10 @@ def _sort_by_bin(order, key, bins, free):
         free[bins[t]] = place + np.uint32(1)
 
 
-@register_jitable
-def _insert(order, key, falling, patience):
-    """Sort by insertion, and fill in sorted keys; tell whether ``patience`` moves were enough."""
+@register_jitable(inline="always")
+def _insert(order, key, falling):
+    """Sort by insertion, and fill in sorted keys; give up after many moves, and tell so."""
+    patience = PATIENCE * len(order)
     for t in range(len(order)):
         document, place = order[t], np.uint64(t)  # unsigned places need no check
         value = key[np.uint64(document)]
@@ -153,7 +122,20 @@ def _insert(order, key, falling, patience):
     return True
 
 
-@register_jitable
+@register_jitable(inline="always")
+def _sort_by_gaps(order, key, falling):
+    """Sort by Shell's sort, and fill in sorted keys."""
+    for rank in range(len(order)):
+        falling[rank] = key[np.uint64(order[rank])]
+    gap = 1
+    while gap < len(order) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        _insert_by_gap(order, falling, gap)
+        gap //= 3
+
+
+@register_jitable(inline="always")
 def _insert_by_gap(order, falling, gap):
     """Sort each of ``gap`` interleaved sequences of keys by insertion."""
     for t in range(gap, len(order)):
@@ -164,7 +146,7 @@ def _insert_by_gap(order, falling, gap):
         order[place + gap], falling[place + gap] = document, value
 
 
-@register_jitable
+@register_jitable(inline="always")
 def chance_in_top(
     order: np.ndarray, falling: np.ndarray, top: int, inside: np.ndarray, inside_tie: np.ndarray
 ) -> None:
@@ -196,27 +178,6 @@ def value_kernel(
     """
     fastmath = FASTMATH if single else False
 
-    @register_jitable(error_model="numpy", fastmath=fastmath)
-    def value_query(q, falling, gain, indptr, rule, ranks, near, working):
-        # `near` is that of `ranks`: the compiler drops what is stored at a single place of a tuple.
-        a, b = indptr[q], indptr[q + 1]
-        # One array per line: numba compiles much code for tuples of arrays.
-        order = ranks.order[a:b]
-        own = falling[a:b]
-        above = ranks.above[a:b]
-        below = ranks.below[a:b]
-        within = ranks.within[a:b]
-        _clear(above)
-        _clear(within)
-        if two_sided:
-            _clear(below)
-        fill(order, own, rule.discount, gain[a:b], above, below, within, working)
-        if truncated:
-            chance_in_top(order, own, rule.top, ranks.inside[a:b], ranks.inside_tie[a:b])
-        if two_sided:
-            number_blocks(order, own, ranks.block[a:b])
-        near[q] = _count_near(own, rule.reach)
-
     @kernel_for(
         fill,
         truncated,
@@ -229,12 +190,28 @@ def value_kernel(
     def value_queries(first, last, falling, gain, indptr, rule, ranks, near):
         working = np.empty((3, longest_query(indptr, first, last)))
         for q in range(first, last):
-            value_query(q, falling, gain, indptr, rule, ranks, near, working)
+            # `near` is that of `ranks`: the compiler drops what is stored at a single place of a
+            # tuple.
+            a, b = indptr[q], indptr[q + 1]
+            # One array per line: numba compiles much code for tuples of arrays.
+            order = ranks.order[a:b]
+            own = falling[a:b]
+            above = ranks.above[a:b]
+            below = ranks.below[a:b]
+            within = ranks.within[a:b]
+            _clear(above, within, below, two_sided)
+            fill(order, own, rule.discount, gain[a:b], above, below, within, working)
+            if truncated:
+                inside = ranks.inside[a:b]
+                chance_in_top(order, own, rule.top, inside, ranks.inside_tie[a:b])
+            if two_sided:
+                number_blocks(order, own, ranks.block[a:b])
+            near[q] = _count_near(own, rule.reach)
 
     return value_queries
 
 
-@register_jitable
+@register_jitable(inline="always")
 def longest_query(indptr: np.ndarray, first: int, last: int) -> int:
     """Return the number of documents of the longest of some queries."""
     longest = 0
@@ -244,13 +221,15 @@ def longest_query(indptr: np.ndarray, first: int, last: int) -> int:
     return longest
 
 
-@register_jitable
-def _clear(values):
-    for t in range(len(values)):
-        values[t] = 0
+@register_jitable(inline="always")
+def _clear(above, within, below, two_sided):
+    for t in range(len(above)):
+        above[t] = within[t] = 0
+        if two_sided:
+            below[t] = 0
 
 
-@register_jitable
+@register_jitable(inline="always")
 def _count_near(falling, reach):
     """Count the documents within reach, and those that tie with the last one that is."""
     near = reach if reach < len(falling) else len(falling)
@@ -259,7 +238,7 @@ def _count_near(falling, reach):
     return near
 
 
-@register_jitable
+@register_jitable(inline="always")
 def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> None:
     """Fill in for each document where its block of equal scores begins."""
     start = 0
@@ -274,6 +253,55 @@ def number_blocks(order: np.ndarray, falling: np.ndarray, block: np.ndarray) -> 
 def sort_queries(
     first: int,
     last: int,
+    keys: np.ndarray,
+    indptr: np.ndarray,
+    nearly_sorted: bool,
+    order: np.ndarray,
+    falling: np.ndarray,
+) -> None:
+    """Sort ``order`` of each query in place so that its keys fall; fill in the sorted keys.
+
+    An order that is nearly right is sorted by insertion. Otherwise the documents are first put
+    into ``BINS`` times as many bins of equal width. Keys that are too uneven for bins are sorted by
+    Shell's sort.
+    """
+    longest = longest_query(indptr, first, last)
+    bins, free = np.empty(longest, np.uint32), np.empty(BINS * longest, np.uint32)
+    for q in range(first, last):
+        own = order[indptr[q] : indptr[q + 1]]
+        key = keys[indptr[q] : indptr[q + 1]]
+        sorted_keys = falling[indptr[q] : indptr[q + 1]]
+        done = False
+        for is_in_bins in range(not nearly_sorted, 2):
+            if is_in_bins and not done:
+                _sort_by_bin(own, key, bins, free)
+            done = done or _insert(own, key, sorted_keys)
+        if not done:
+            _sort_by_gaps(own, key, sorted_keys)
+
+
+@njit(nogil=True)
+def add_noise(
+    first: int,
+    last: int,
+    x: np.ndarray,
+    names: np.ndarray,
+    indptr: np.ndarray,
+    iteration: int,
+    rule: RankRule,
+    keys: np.ndarray,
+) -> None:
+    """Fill ``keys`` with the scores plus nearly the noise of this iteration."""
+    state = stream(rule.seed, iteration)
+    # Unsigned places need no check, which would stop vectorization.
+    for t in range(np.uint64(indptr[first]), np.uint64(indptr[last])):
+        keys[t] = x[t] + rule.smoothing * near_gumbel(state, names[t])
+
+
+@njit(nogil=True)
+def settle_queries(
+    first: int,
+    last: int,
     x: np.ndarray,
     names: np.ndarray,
     indptr: np.ndarray,
@@ -282,34 +310,16 @@ def sort_queries(
     order: np.ndarray,
     falling: np.ndarray,
 ) -> None:
-    """Sort queries by their scores plus the noise of this iteration; fill in the sorted scores."""
-    longest = longest_query(indptr, first, last)
+    """Sort keys that are too close to tell their order by what they are exactly."""
     state = stream(rule.seed, iteration)
-    keys, bins = np.empty(longest), np.empty(longest, np.uint32)
-    free = np.empty(BINS * longest, np.uint32)
     for q in range(first, last):
         a, b = indptr[q], indptr[q + 1]
-        _sort_query(a, b, x, names, state, rule.smoothing, order, falling, keys, bins, free)
+        if a < b:
+            _settle(order[a:b], falling[a:b], a, x, names, state, rule.smoothing)
 
 
-@register_jitable
-def _sort_query(a, b, x, names, state, smoothing, order, falling, keys, bins, free):
-    own_order = order[a:b]
-    own_falling = falling[a:b]
-    key = x[a:b]
-    if smoothing > 0:
-        key = keys[: b - a]
-        start = np.uint64(a)  # unsigned places need no check, which would stop vectorization
-        for t in range(np.uint64(b - a)):
-            key[t] = x[start + t] + smoothing * near_gumbel(state, names[start + t])
-    sort_by_score(own_order, key, smoothing == 0, own_falling, bins, free)
-    if smoothing > 0 and a < b:
-        _settle(own_order, own_falling, a, x, names, state, smoothing)
-
-
-@register_jitable
+@register_jitable(inline="always")
 def _settle(order, falling, a, x, names, state, smoothing):
-    """Sort keys that are too close to tell their order by what they are exactly."""
     largest = max(abs(falling[0]), abs(falling[-1]))
     error = smoothing * GUMBEL_ERROR + ROUNDING * (largest + smoothing)
     before, any_close = np.inf, False
