@@ -136,11 +136,10 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
     >>> add_two(1)
     3
     """
-    # Without the code by which Python and C would call the compiled function.
-    options = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True, **options}
-    if "reassoc" in (options.get("fastmath") or ()) or options.get("inline") == "always":
-        options.pop("inline", None)
-        decorate = numba.njit(inline="always", **options)
+    if options.get("inline") == "always" or "reassoc" in (options.get("fastmath") or ()):
+        decorate = numba.njit(**{**options, "inline": "always"})
     else:
-        decorate = extending.register_jitable(**options)
+        # Without the code by which Python and C would call the compiled function.
+        wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+        decorate = extending.register_jitable(**{**wrappers, **options})
     return decorate if function is None else decorate(function)

@@ -29,7 +29,7 @@ def weights_of_pairs(name, labels, scores, k):
     discounts = options.discounts(weight.discount, groups.sizes.max())
     rule = RankRule(discounts, top=0, reach=len(discounts), smoothing=0.0, seed=0)
     kernel, falling = value_kernel(weight.values, False, False, False), np.empty(len(y))
-    sort_queries(0, 1, x, order, groups.indptr, 0, rule, ranks.order, falling)
+    sort_queries(0, 1, x, groups.indptr, True, ranks.order, falling)
     kernel(0, 1, falling, gain, groups.indptr, rule, ranks, ranks.near)
     found = {}
     for a, i in enumerate(order):

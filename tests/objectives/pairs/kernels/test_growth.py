@@ -10,6 +10,7 @@ from treerank.objectives.pairs.kernels import hinges, level_sums, ranking
 from treerank.objectives.pairs.kernels.hinges import HINGES, hinge_kernel
 from treerank.objectives.pairs.kernels.label_order import LabelOrder
 from treerank.objectives.pairs.kernels.level_sums import LEVEL_SUMS, level_kernel
+from treerank.objectives.pairs.kernels.ranking import sort_queries
 
 SIZES = (200, 400, 800)
 
@@ -57,9 +58,9 @@ def plain(function):
 def interpreted(monkeypatch):
     """Let kernels run as plain Python, the functions that they call included."""
     for module, names in (
-        (level_sums, ["_gather"]),
-        (hinges, ["add_moments", "moments_below", "sort_by_score"]),
-        (ranking, ["_sort_by_bin", "_insert", "_insert_by_gap"]),
+        (level_sums, ["_gather", "_sums_of_levels"]),
+        (hinges, ["add_moments", "moments_below"]),
+        (ranking, ["_sort_by_bin", "_insert", "_sort_by_gaps", "_insert_by_gap", "longest_query"]),
     ):
         monkeypatch.setattr(module, "np", CountingNumpy())
         for name in names:
@@ -76,12 +77,16 @@ def count(kernel, n, n_levels):
     value = counted(np.zeros(1))
     Counted.n_accesses = 0
     places = labels.indptr, labels.levels()
-    plain(kernel)(counted(scores[labels.row]), 0.0, *places, *arrays, value)
+    x, ranked = counted(scores[labels.row]), ()
+    if kernel.__name__ == "over_sorted":
+        ranked = counted(np.arange(n)), counted(np.empty(n))
+        plain(sort_queries)(0, 1, x, labels.indptr, False, *ranked)
+    plain(kernel)(0, 1, x, 0.0, *places, *arrays, value, *ranked)
     assert np.asarray(arrays[2]).any()
     return Counted.n_accesses
 
 
-def double_loop(x, shift, indptr, level, weight, upper, g, h, value):
+def double_loop(first, last, x, shift, indptr, level, weight, upper, g, h, value):
     """The same gradient pair by pair: what must not pass."""
     for i in range(len(x)):
         below = level[:] < level[i]

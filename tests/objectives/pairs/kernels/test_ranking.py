@@ -10,9 +10,11 @@ from treerank.numerics.random_keys import gumbel, stream
 from treerank.objectives.pairs.kernels import ranking
 from treerank.objectives.pairs.kernels.ranking import (
     BINS,
+    PATIENCE,
     RankRule,
+    add_noise,
     chance_in_top,
-    sort_by_score,
+    settle_queries,
     sort_queries,
 )
 
@@ -29,16 +31,15 @@ KEYS = {
 }
 
 
-def sorted_keys(order, key, nearly_sorted):
+def sorted_keys(order, key, nearly_sorted, sort=sort_queries):
     """Sort the order in place, and return the keys in that order."""
     falling = np.empty(len(key))
-    sort_by_score(order, key, nearly_sorted, falling, *memory_of(len(key)))
+    sort(0, 1, key, np.array([0, len(key)]), nearly_sorted, order, falling)
     return falling
 
 
-def memory_of(n):
-    """Return working memory for the bins of n documents."""
-    return np.empty(n, np.uint32), np.empty(BINS * n, np.uint32)
+def plain(function):
+    return getattr(function, "py_func", function)
 
 
 @pytest.mark.parametrize("nearly_sorted", [True, False])
@@ -57,7 +58,9 @@ def test_the_order_falls_from_any_start(name, nearly_sorted):
 def steps(monkeypatch):
     """What a sort does: "bins", and the gap of every insertion sort."""
     done = []
-    throw, insert, by_gap = ranking._sort_by_bin, ranking._insert, ranking._insert_by_gap
+    throw, insert, by_gap = map(
+        plain, (ranking._sort_by_bin, ranking._insert, ranking._insert_by_gap)
+    )
 
     def recording_throw(*arguments):
         done.append("bins")
@@ -74,6 +77,7 @@ def steps(monkeypatch):
     monkeypatch.setattr(ranking, "_sort_by_bin", recording_throw)
     monkeypatch.setattr(ranking, "_insert", recording_insert)
     monkeypatch.setattr(ranking, "_insert_by_gap", recording_gap)
+    monkeypatch.setattr(ranking, "_sort_by_gaps", plain(ranking._sort_by_gaps))
     return done
 
 
@@ -93,21 +97,23 @@ _UNEVEN = np.append(1e9, _EVEN)
     ],
 )
 def test_a_sort_does_no_more_than_it_must(steps, key, order, nearly_sorted, expected):
-    np.testing.assert_array_equal(sorted_keys(order, key, nearly_sorted), np.sort(key)[::-1])
+    falling = sorted_keys(order, key, nearly_sorted, plain(sort_queries))
+    np.testing.assert_array_equal(falling, np.sort(key)[::-1])
     assert steps == expected
 
 
 def test_bins_leave_to_sort_only_what_shares_one():
     order, key = np.arange(5), np.array([0.0, 3.9, 1.0, 4.0, 2.1])
-    ranking._sort_by_bin(order, key, *memory_of(5))
+    memory = np.empty(5, np.uint32), np.empty(5 * BINS, np.uint32)
+    plain(ranking._sort_by_bin)(order, key, *memory)
     # 19 of 20 bins have a width of 4 / 19, so that 3.9 and 4.0 share the first.
     assert order.tolist() == [1, 3, 4, 2, 0]
 
 
 def test_an_insertion_sort_moves_no_more_than_patience_allows():
-    for patience, lasts in ((3, True), (2, False)):
-        order, falling = np.arange(3), np.empty(3)
-        assert ranking._insert(order, np.array([1.0, 2.0, 3.0]), falling, patience) is lasts
+    for n in (2 * PATIENCE + 1, 2 * PATIENCE + 2):  # n (n - 1) / 2 moves
+        lasts = plain(ranking._insert)(np.arange(n), np.arange(float(n)), np.empty(n))
+        assert lasts is (n <= 2 * PATIENCE + 1)
 
 
 @pytest.mark.parametrize("top", [1, 2, 3, 6])
@@ -117,7 +123,7 @@ def test_an_insertion_sort_moves_no_more_than_patience_allows():
 def test_the_chance_to_be_in_the_top_is_the_share_of_orders(scores, top):
     n = len(scores)
     inside, tie = np.empty((2, n))
-    chance_in_top(np.arange(n), np.array(scores, dtype=float), top, inside, tie)
+    plain(chance_in_top)(np.arange(n), np.array(scores, dtype=float), top, inside, tie)
     tops = [set(order[:top]) for order in orders(scores)]
     np.testing.assert_allclose(inside, [np.mean([i in kept for kept in tops]) for i in range(n)])
     for i, j in itertools.permutations(range(n), 2):
@@ -130,7 +136,10 @@ def noisy_order(scores, names, iteration, *, smoothing=0.5, seed=0):
     order, falling = np.arange(n, dtype=np.int32), np.empty(n)
     rule = RankRule(np.ones(1), top=0, reach=1, smoothing=smoothing, seed=seed)
     x, names = np.array(scores, dtype=float), np.array(names, dtype=int)
-    sort_queries(0, 1, x, names, np.array([0, n]), iteration, rule, order, falling)
+    indptr, keys = np.array([0, n]), np.empty(n)
+    add_noise(0, 1, x, names, indptr, iteration, rule, keys)
+    sort_queries(0, 1, keys, indptr, False, order, falling)
+    settle_queries(0, 1, x, names, indptr, iteration, rule, order, falling)
     return order.tolist()
 
 
