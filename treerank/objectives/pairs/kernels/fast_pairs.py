@@ -181,10 +181,10 @@ def fast_kernel(
     of_upset: Callable[..., Any], weight: PairWeight, traits: Traits
 ) -> Callable[..., Any]:
     """Make the kernel for a loss that has a shape, which fills the :class:`Targets`."""
-    load, of_document = _loader(traits), _summer(of_upset, weight, traits)
-    narrow = traits.narrow
+    truncated, narrow, weighted, normalized = traits
+    of_pair, separates = weight.of_pair, weight.separates
 
-    @kernel_for(of_upset, weight.of_pair, weight.separates, *traits, nogil=True, **OPTIONS)
+    @kernel_for(of_upset, of_pair, separates, *traits, nogil=True, **OPTIONS)
     def over_runs(first, last, exponential, shift, labels, weights, ranks, limited, targets):
         longest = longest_query(labels.indptr, first, last)
         width = WIDTH if narrow else width_for(2 * longest if limited else longest)
@@ -194,7 +194,7 @@ def fast_kernel(
             if targets.wide[q]:
                 continue
             a, b = labels.indptr[q], labels.indptr[q + 1]
-            load(columns, a, b, exponential, weights, ranks, limited)
+            _load(columns, a, b, exponential, weights, ranks, limited, truncated, weighted)
             again = working[0, : b - a + 1]
             if limited:
                 top = ranks.order[a : a + ranks.near[q]]
@@ -211,7 +211,19 @@ def fast_kernel(
                     emptied = low if emptied < low else emptied
                 if limited and again[i] == again[i + 1]:
                     low, high = again[low], again[high]
-                total += of_document(columns, i, low, high, shift)
+                total += _add_document(
+                    columns,
+                    i,
+                    low,
+                    high,
+                    shift,
+                    of_upset,
+                    of_pair,
+                    separates,
+                    truncated,
+                    weighted,
+                    normalized,
+                )
             targets.mass[q] = total
             if limited:
                 add_copies(columns, again)
@@ -220,89 +232,80 @@ def fast_kernel(
     return over_runs
 
 
-def _loader(traits):
-    """Make the function that fills the columns that the pairs of a query read.
+@register_jitable(inline="always")
+def _load(columns, a, b, exponential, weights, ranks, limited, truncated, weighted):
+    """Fill the columns that the pairs of a query read.
 
     Vectors also read a few places behind the documents. What earlier queries left there is
     multiplied by 0, and must be finite.
     """
-    truncated, weighted = traits.truncated, traits.weighted
-
-    @register_jitable(**OPTIONS)
-    def load(columns, a, b, exponential, weights, ranks, limited):
-        size = rounded_up(b - a)
-        for t in range(2 * size if limited else size):
-            columns[PARTNER, t] = columns[GRADIENT, t] = columns[HESSIAN, t] = 0
-        start = np.uint64(a)  # unsigned places need no check: the loop vectorizes
-        for t in range(np.uint64(b - a)):
-            columns[EXPONENTIAL, t] = exponential[start + t]
-            columns[GAIN, t] = weights.gain[start + t]
-            if weighted:
-                columns[DOCUMENT, t] = weights.document[start + t]
-            columns[ABOVE, t] = ranks.above[start + t]
-            columns[WITHIN, t] = ranks.within[start + t]
-            columns[BELOW, t] = ranks.below[start + t]
-            columns[BLOCK, t] = ranks.block[start + t]
-            if truncated:
-                columns[INSIDE, t] = ranks.inside[start + t]
-                columns[INSIDE_TIE, t] = ranks.inside_tie[start + t]
-        for t in range(np.uint64(b - a), size):  # gains alone may be infinite
-            columns[GAIN, t] = 0
-
-    return load
+    size = rounded_up(b - a)
+    for t in range(2 * size if limited else size):
+        columns[PARTNER, t] = columns[GRADIENT, t] = columns[HESSIAN, t] = 0
+    start = np.uint64(a)  # unsigned places need no check: the loop vectorizes
+    for t in range(np.uint64(b - a)):
+        columns[EXPONENTIAL, t] = exponential[start + t]
+        columns[GAIN, t] = weights.gain[start + t]
+        if weighted:
+            columns[DOCUMENT, t] = weights.document[start + t]
+        columns[ABOVE, t] = ranks.above[start + t]
+        columns[WITHIN, t] = ranks.within[start + t]
+        columns[BELOW, t] = ranks.below[start + t]
+        columns[BLOCK, t] = ranks.block[start + t]
+        if truncated:
+            columns[INSIDE, t] = ranks.inside[start + t]
+            columns[INSIDE_TIE, t] = ranks.inside_tie[start + t]
+    for t in range(np.uint64(b - a), size):  # gains alone may be infinite
+        columns[GAIN, t] = 0
 
 
-def _summer(of_upset, weight, traits):
-    """Make the function that adds up the pairs of a document and returns their weight."""
-    truncated, weighted, normalized = traits.truncated, traits.weighted, traits.normalized
+@register_jitable(inline="always")
+def _add_document(
+    columns, i, low, high, shift, of_upset, of_pair, separates, truncated, weighted, normalized
+):
+    """Add up the pairs of a document; return their weight."""
     one, none = np.float32(1), np.float32(0)
-    of_pair, separates = weight.of_pair, weight.separates
-
-    @register_jitable(**OPTIONS)
-    def of_document(columns, i, low, high, shift):
-        e_i, slope_i, curvature_i, mass_i = columns[EXPONENTIAL, i] * shift, none, none, none
-        partner = columns[PARTNER]
-        G = columns[GRADIENT]
-        H = columns[HESSIAN]
-        gain = columns[GAIN]
-        document = columns[DOCUMENT]
-        above = columns[ABOVE]
-        within = columns[WITHIN]
-        below = columns[BELOW]
-        block = columns[BLOCK]
-        inside = columns[INSIDE]
-        inside_tie = columns[INSIDE_TIE]
-        # Read before the loop, which otherwise must check that it does not change them.
-        gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
-        block_i, document_i = block[i], document[i]
-        inside_i, inside_tie_i = inside[i], inside_tie[i]
-        # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
-        # unsigned j needs no check for negative places, which would stop vectorization.
-        for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):
-            r = one / (e_i + partner[j])
-            tied = block_i == block[j]
-            w = of_pair(gain_i, gain[j], above_i, above[j], below_i, below[j], within_i, tied)
-            if truncated:
-                # Equal: both inside, both outside, or of the block across the edge.
-                w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
-            if weighted:
-                w *= document_i * document[j]
-            if separates:  # the order of products decides the last bits
-                slope, curvature = of_upset(partner[j] * r, e_i * r, one)
-                slope, curvature = slope * w, curvature * w
-            else:
-                slope, curvature = of_upset(partner[j] * r, e_i * r, w)
-            G[j] += slope
-            H[j] += curvature
-            slope_i += slope
-            curvature_i += curvature
-            if normalized:
-                mass_i += w if partner[j] > 0 else none
-        G[i] -= slope_i
-        H[i] += curvature_i
-        return mass_i
-
-    return of_document
+    e_i, slope_i, curvature_i, mass_i = columns[EXPONENTIAL, i] * shift, none, none, none
+    partner = columns[PARTNER]
+    G = columns[GRADIENT]
+    H = columns[HESSIAN]
+    gain = columns[GAIN]
+    document = columns[DOCUMENT]
+    above = columns[ABOVE]
+    within = columns[WITHIN]
+    below = columns[BELOW]
+    block = columns[BLOCK]
+    inside = columns[INSIDE]
+    inside_tie = columns[INSIDE_TIE]
+    # Read before the loop, which otherwise must check that it does not change them.
+    gain_i, above_i, below_i, within_i = gain[i], above[i], below[i], within[i]
+    block_i, document_i = block[i], document[i]
+    inside_i, inside_tie_i = inside[i], inside_tie[i]
+    # Whole vectors: where e is 0, u is 0, and so is everything computed from it. An
+    # unsigned j needs no check for negative places, which would stop vectorization.
+    for j in range(np.uint64(low) // LANES * LANES, rounded_up(high)):
+        r = one / (e_i + partner[j])
+        tied = block_i == block[j]
+        w = of_pair(gain_i, gain[j], above_i, above[j], below_i, below[j], within_i, tied)
+        if truncated:
+            # Equal: both inside, both outside, or of the block across the edge.
+            w *= inside_tie_i if inside_i == inside[j] else max(inside_i, inside[j])
+        if weighted:
+            w *= document_i * document[j]
+        if separates:  # the order of products decides the last bits
+            slope, curvature = of_upset(partner[j] * r, e_i * r, one)
+            slope, curvature = slope * w, curvature * w
+        else:
+            slope, curvature = of_upset(partner[j] * r, e_i * r, w)
+        G[j] += slope
+        H[j] += curvature
+        slope_i += slope
+        curvature_i += curvature
+        if normalized:
+            mass_i += w if partner[j] > 0 else none
+    G[i] -= slope_i
+    H[i] += curvature_i
+    return mass_i
 
 
 @register_jitable(inline="always")
