@@ -113,6 +113,11 @@ def _is_ours(part):
 def register_jitable(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Let kernels call a Python function, which is compiled into each of them.
 
+    With ``inline="always"`` it is copied as Python code, before types are known. That saves most of
+    the time to compile it, if it is short and has one or two calls: a function of its own is
+    optimized alone, and again in each kernel. No kernel may hold such a function in its closure,
+    as it would not be found on disk again.
+
     Parameters
     ----------
     function : callable, default=None
@@ -123,7 +128,7 @@ def register_jitable(function: Callable[..., Any] | None = None, **options: Any)
     Returns
     -------
     callable
-        The function itself, or a decorator.
+        The function itself, a compiled one if it is always copied, or a decorator.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def _sort_by_bin(order, key, bins, free):
 @register_jitable(inline="always")
 def _insert(order, key, falling):
     """Sort by insertion, and fill in sorted keys; give up after many moves, and tell so."""
-    patience = PATIENCE * len(order)
+    patience = np.int64(PATIENCE * len(order))
     for t in range(len(order)):
         document, place = order[t], np.uint64(t)  # unsigned places need no check
         value = key[np.uint64(document)]
