@@ -162,10 +162,21 @@ def _open_part(folder, start):
     """Open and lock a new file; take another name if it was removed before it was locked."""
     while True:
         file = open(os.path.join(folder, f"{start}{secrets.token_hex(8)}{_SUFFIX}"), "xb")  # noqa: SIM115
-        lock(file)
-        if os.path.exists(file.name):
-            return file
-        file.close()
+        try:
+            lock(file)
+            if os.path.exists(file.name):
+                return file
+        except BaseException:
+            _discard(file)
+            raise
+        _discard(file)
+
+
+def _discard(file):
+    """Close a file, and remove it if it is still there."""
+    file.close()
+    with suppress(FileNotFoundError):
+        os.unlink(file.name)
 
 
 def _remove_abandoned(folder, start):
