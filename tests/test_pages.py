@@ -66,3 +66,11 @@ def test_links_of_the_readme_lead_to_files():  # Sphinx checks those of the manu
     links = LINK.findall(README.read_text(encoding="utf-8"))
     assert links
     assert [link for link in links if not (ROOT / link).exists()] == []
+
+
+def test_each_sentence_on_security_has_a_test():
+    page = (ROOT / ".docs" / "how" / "security.md").read_text(encoding="utf-8")
+    named = re.findall(r"`(tests/\S+)::(\w+)`", page)
+    assert len(named) > 10
+    for path, test in named:
+        assert f"def {test}(" in (ROOT / path).read_text(encoding="utf-8")
