@@ -18,7 +18,7 @@ from treerank.numerics.compiling import njit
 
 # Compiled as in the kernels that call them.
 COMPILED = njit(error_model="numpy")
-unpack, fill = map(COMPILED, (unpack, fill))
+unpack, fill, part_chunk, join_chunk = map(COMPILED, (unpack, fill, part_chunk, join_chunk))
 RULES = {
     "min_child_samples": 5,
     "min_child_weight": 1e-3,

@@ -80,9 +80,9 @@ def _grow(step, data, tree, memory):
         elif step in (PART, JOIN):
             node = tree.nodes[tree.now[0].node]
             n_tasks = n_chunks_of(node.end - node.begin)
-        if n_tasks == 1 and step in (PART, JOIN):  # starting threads would take longer
-            _move_rows(step, np.int64(0), data, tree, memory)
-        elif n_tasks > 0:
+        if n_tasks == 1:  # starting threads would take longer
+            _work(step, np.int64(0), data, tree, memory)
+        elif n_tasks > 1:
             for task in prange(n_tasks):
                 _work(step, np.int64(task), data, tree, memory)
         step = _next_step(step, data, tree, memory)
@@ -91,7 +91,7 @@ def _grow(step, data, tree, memory):
     return step
 
 
-@njit(error_model="numpy")  # a kernel itself, so that it is compiled once
+@njit(error_model="numpy")  # if no kernel itself, it is compiled once for each of its two calls
 def _work(step, task, data, tree, memory):
     """Do one of the tasks of a step, independently of the others."""
     if step == FILL:
@@ -99,19 +99,13 @@ def _work(step, task, data, tree, memory):
     if step == SEARCH or (step == FILL and not len(memory.filled)):
         _search_blocks(task, data, tree, memory)
     if step in (PART, JOIN):
-        _move_rows(step, task, data, tree, memory)
-
-
-@register_jitable(inline="always", error_model="numpy")
-def _move_rows(step, task, data, tree, memory):
-    """Sort a chunk of the rows of a leaf by side."""
-    node = tree.nodes[tree.now[0].node]
-    rows = tree.rows[node.begin : node.end]
-    if step == PART:
-        bins, goes_left = data.columns[node.place], tree.goes_left[tree.now[0].node]
-        memory.before[task + 1] = part_chunk(task, rows, bins, goes_left, memory.spare)
-    else:
-        join_chunk(task, memory.before, memory.spare, rows)
+        node = tree.nodes[tree.now[0].node]
+        rows = tree.rows[node.begin : node.end]
+        if step == PART:
+            bins, goes_left = data.columns[node.place], tree.goes_left[tree.now[0].node]
+            memory.before[task + 1] = part_chunk(task, rows, bins, goes_left, memory.spare)
+        else:
+            join_chunk(task, memory.before, memory.spare, rows)
 
 
 @register_jitable(error_model="numpy")
@@ -143,7 +137,7 @@ def _next_step(step, data, tree, memory):
     return FILL if may_split and now.n_nodes < len(tree.nodes) else CHOOSE
 
 
-@register_jitable(inline="always")
+@register_jitable
 def _may_split(node, rules):
     """Return whether a leaf is large enough to be split, and not too deep."""
     enough = node.count >= 2 * rules.min_child_samples
@@ -151,7 +145,7 @@ def _may_split(node, rules):
     return enough and heavy and not 0 < rules.max_depth <= node.depth
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _fill_blocks(task, data, tree, memory):
     """Sum the histogram of the smaller of two leaves, in the blocks of a task."""
     small = tree.nodes[tree.now[0].small]
@@ -162,7 +156,7 @@ def _fill_blocks(task, data, tree, memory):
     fill(data.bins, data.words, rows, begin, into[begin:end], memory.near[task])
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _search_blocks(task, data, tree, memory):
     """Find the best splits of one or two leaves in the blocks of a task."""
     now, n_blocks = tree.now[0], memory.histograms.shape[1]
@@ -185,7 +179,7 @@ def _search_blocks(task, data, tree, memory):
             _search_block(place, words, leaf, data, scratch, memory.splits[task, child])
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _search_block(block, words, leaf, data, scratch, split):
     """Write the best split of a leaf by a feature of one block, if it is better."""
     how = data.rules[0], data.layout[0]
@@ -197,7 +191,7 @@ def _search_block(block, words, leaf, data, scratch, split):
                 split.place = block * WIDTH + j
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _keep_best(tree, splits, rules):
     """Store the best splits of the newest leaves, the first among equals."""
     now = tree.now[0]
@@ -212,7 +206,7 @@ def _keep_best(tree, splits, rules):
                 finish_gain(tree.best[number], tree.nodes[number], rules)
 
 
-@register_jitable(inline="always")
+@register_jitable
 def _next_leaf(tree, level_by_level):
     """Return the leaf to split next, the first among equals, or -1 if no split gains."""
     nodes, best, chosen = tree.nodes, tree.best, -1
@@ -227,7 +221,7 @@ def _next_leaf(tree, level_by_level):
     return chosen
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _begin_split(places, tree):
     """Turn a leaf into a node."""
     number = tree.now[0].node
@@ -240,7 +234,7 @@ def _begin_split(places, tree):
         goes_left[places[node.place].n_values] = split.missing_left
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _end_split(data, tree, before):
     """Make two leaves below a node whose rows are sorted by side."""
     now = tree.now[0]
@@ -260,7 +254,7 @@ def _end_split(data, tree, before):
     now.n_nodes += 2
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _bound(node, left, right, rules, sign):
     """Pass the bounds of values on to the children.
 

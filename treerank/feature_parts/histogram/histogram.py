@@ -64,7 +64,7 @@ def fill(
                 _add_wide(near[2 + block, :n], near[0], near[1], histograms[block])
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _add(bins, words, histogram):
     """Add a batch of documents to the histogram of one block."""
     for i in range(np.uint64(len(bins))):
@@ -74,7 +74,7 @@ def _add(bins, words, histogram):
             histogram[bin_] += word
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _add_wide(bins, upper, lower, histogram):
     """Add a batch of documents of two words to the histogram of one block."""
     for i in range(np.uint64(len(bins))):

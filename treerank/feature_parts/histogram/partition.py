@@ -13,13 +13,13 @@ from treerank.numerics.compiling import register_jitable
 CHUNK = 8192
 
 
-@register_jitable(inline="always")
+@register_jitable
 def n_chunks_of(n_rows: int) -> int:
     """Return in how many chunks rows are partitioned."""
     return (n_rows + CHUNK - 1) // CHUNK
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def part_chunk(
     chunk: int, rows: np.ndarray, bins: np.ndarray, goes_left: np.ndarray, spare: np.ndarray
 ) -> int:
@@ -55,7 +55,7 @@ def part_chunk(
     return int(front - begin)
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def join_chunk(chunk: int, before: np.ndarray, spare: np.ndarray, rows: np.ndarray) -> None:
     """Copy both sides of a chunk from ``spare`` to their places in ``rows``.
 

@@ -65,7 +65,7 @@ class Cuts(NamedTuple):
     n_documents: float
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def newton_step(gradient: float, hessian: float, rules: Rules, lower: float, upper: float) -> float:
     """Return the best value of a leaf, within bounds."""
     shrunk = max(abs(gradient) - rules.reg_alpha, 0.0)
@@ -73,7 +73,7 @@ def newton_step(gradient: float, hessian: float, rules: Rules, lower: float, upp
     return min(max(step, lower), upper)
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _leaf_gain(gradient, hessian, rules, lower, upper):
     """Return twice what the best value of a leaf lowers the objective by."""
     value = newton_step(gradient, hessian, rules, lower, upper)
@@ -81,7 +81,7 @@ def _leaf_gain(gradient, hessian, rules, lower, upper):
     return -slope - (hessian + rules.reg_lambda) * value * value
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def finish_gain(split: np.record, leaf: np.record, rules: Rules) -> None:
     """Subtract the gain of the whole leaf; a split that gains too little gets -inf."""
     whole = _leaf_gain(leaf.gradient, leaf.hessian, rules, leaf.lower, leaf.upper)
@@ -137,7 +137,7 @@ def search_feature(
     return found
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _sort_bins(sums, n_bins, smooth, order):
     """Sort the bins that have documents by dampened Newton step; return their number."""
     steps, n = sums[3], 0  # the memory for gains
@@ -154,7 +154,7 @@ def _sort_bins(sums, n_bins, smooth, order):
     return n
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def _best_cut(sums, n_values, place, leaf, rules, split):
     """Write the best cut of ordered bins to ``split`` if it is better; return whether it is.
 
@@ -189,7 +189,7 @@ def _best_cut(sums, n_values, place, leaf, rules, split):
     return found
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def may_gain(
     sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: Rules, penalty: float, least: float
 ) -> bool:
@@ -217,7 +217,7 @@ def may_gain(
     return bool(n_found > 0)
 
 
-@register_jitable(inline="always", error_model="numpy")
+@register_jitable(error_model="numpy")
 def score_cuts(sums: np.ndarray, cuts: Cuts, leaf: np.record, rules: Rules, penalty: float) -> None:
     """Write the gain of both sides of each cut; -inf where the rules forbid it."""
     gradients, hessians, counts, gains = sums[0], sums[1], sums[2], sums[3]

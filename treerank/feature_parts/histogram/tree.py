@@ -8,7 +8,7 @@ import numpy as np
 from treerank.feature_parts.histogram.binning import WIDTH, Binned
 from treerank.feature_parts.histogram.histogram import BATCH, N_BINS, STRIDE
 from treerank.feature_parts.histogram.packing import Layout
-from treerank.feature_parts.histogram.partition import CHUNK
+from treerank.feature_parts.histogram.partition import n_chunks_of
 from treerank.feature_parts.histogram.splitter import SPLIT, Rules
 from treerank.team import current_team
 
@@ -106,7 +106,7 @@ class Memory(NamedTuple):
         Copies of the data of a batch of documents.
     spare : ndarray of uint32
         Copy of the rows of a leaf while they are partitioned.
-    before : ndarray of int64, shape (at least n_chunks + 1,)
+    before : ndarray of int64, shape (n_chunks + 1,)
         How many rows of a leaf that go left come before each chunk.
     sums, ordered : ndarray of shape (n_tasks, 4, 256) and of int64, shape (n_tasks, 3 * STRIDE)
         Memory of each task of a search, see :func:`search_feature`.
@@ -139,7 +139,7 @@ def make_memory(n_rows: int, n_blocks: int, n_words: int, rules: Rules, n_tasks:
         np.empty((n_blocks if team.size > 1 else 0, size), dtype=np.int64),
         np.empty((n_tasks, n_near, BATCH), dtype=np.int64),
         np.empty(n_rows, dtype=np.uint32),
-        np.zeros(n_rows // CHUNK + 2, dtype=np.int64),
+        np.zeros(n_chunks_of(n_rows) + 1, dtype=np.int64),
         np.empty((n_tasks, 4, N_BINS)),
         np.empty((n_tasks, 3 * STRIDE), dtype=np.int64),
         np.zeros((n_tasks, 2), dtype=SPLIT),
