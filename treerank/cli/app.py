@@ -94,7 +94,7 @@ COMMANDS = {
     ),
     "convert": Command(
         "treerank.cli.convert:convert",
-        "Write a data file in another format: LETOR, Parquet, CSV or TSV.",
+        "Write a data file, or a feature log, in another format: LETOR, Parquet, CSV or TSV.",
         [
             "treerank convert train.txt.gz train.parquet",
             "treerank convert clicks.csv train.txt --label clicks --query session --id sku",

@@ -42,7 +42,7 @@ def check_documents(
     labels = _check_column("y", y, some_unjudged)
     X = check_features(estimator, X, reset=reset)
     labels = check_labels(labels, X.shape[0], some_unjudged=some_unjudged)
-    if reset and len(labels) >= _MANY and not issparse(X):
+    if reset and len(labels) >= _MANY and isinstance(X, np.ndarray):
         _warn_of_copied_labels(X, labels)
     return X, labels
 

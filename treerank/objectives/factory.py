@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_sequence, has_methods, shown, warn_user
+from treerank.inputs.documents import naming
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import Objective, as_objective
@@ -223,8 +224,10 @@ Loss = Annotated[Any, Rule(lambda _, loss: get_loss(loss))]
 def _check_pairless(name: str, losses: Any) -> None:
     """Refuse what is not a sequence of losses without pairs and of None."""
     check_sequence(name, losses)
-    for loss in losses:
-        if loss is not None and not has_methods(get_loss(loss), "bind"):
+    with naming(name):
+        found_losses = [None if loss is None else get_loss(loss) for loss in losses]
+    for loss, found in zip(losses, found_losses, strict=True):
+        if found is not None and not has_methods(found, "bind"):
             known = sorted({*LISTWISE, *POINTWISE})
             raise ValueError(
                 f"{name} must be losses without pairs, {known}, or None; got {loss!r}."

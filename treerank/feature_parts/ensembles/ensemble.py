@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_number, shown
+from treerank.checks import check_number, check_sequence, shown
 from treerank.feature_parts.base import FeaturePart, Validation
 from treerank.feature_parts.ensembles.bags import Bag, deal_bags
 from treerank.feature_parts.ensembles.part_list import (
@@ -201,6 +201,8 @@ class Ensemble(PartList):
     def _per_part(self, name: str) -> list[Any] | None:
         """Return a parameter that has an entry for each part, or is None."""
         given = getattr(self, name)
+        if given is not None:
+            check_sequence(name, given)
         if given is not None and len(given) != len(self.parts):
             rule = f"have one entry for each of {len(self.parts)} parts"
             raise ValueError(f"{name} must {rule}; got {shown(given)}.")
