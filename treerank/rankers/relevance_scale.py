@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.isotonic import IsotonicRegression
-from sklearn.linear_model import LogisticRegression
 
 from treerank.checks import shown
 from treerank.files.states import array, check_state
@@ -129,6 +127,7 @@ def _curves(
             line = _line(scores[rest], won[rest])
             steps = np.interp(scores[test], points, _steps(scores[rest], won[rest], points))
             for kind, likely in enumerate((_logistic(scores[test], *line), steps)):
+                likely = np.clip(likely, 1e-12, 1 - 1e-12)
                 losses[kind] -= np.log(np.where(won[test], likely, 1 - likely)).sum()
     is_line = bool(losses[0] <= losses[1])
     return _steps(scores, won, points), _line(scores, won), is_line
@@ -136,6 +135,8 @@ def _curves(
 
 def _line(scores: np.ndarray, won: np.ndarray) -> np.ndarray:
     """Return slope, at least 0, and intercept by Platt's targets, which are not quite 0 and 1."""
+    from sklearn.linear_model import LogisticRegression  # every ranker would wait for its import
+
     center, spread = scores.mean(), scores.std() or 1.0
     n_won = won.sum()
     high, low = (n_won + 1) / (n_won + 2), 1 / (len(won) - n_won + 2)
@@ -151,6 +152,8 @@ def _line(scores: np.ndarray, won: np.ndarray) -> np.ndarray:
 
 def _steps(scores: np.ndarray, won: np.ndarray, points: np.ndarray) -> np.ndarray:
     """Return the isotonic fit at some points, not quite 0 and 1."""
+    from sklearn.isotonic import IsotonicRegression
+
     steps = IsotonicRegression(out_of_bounds="clip").fit(scores, won).predict(points)
     return (len(won) * steps + 1) / (len(won) + 2)
 
