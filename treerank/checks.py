@@ -6,9 +6,11 @@ arrays that are not numbers). To add a check, write one sentence that says the r
 
 import inspect
 import math
+import re
 import sys
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -406,6 +408,27 @@ def shown(value: Any) -> str:
     except Exception:  # as that of a number with too many digits, or of a broken object
         text = f"a value of type {type(value).__name__}"
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 1]}..."
+
+
+@contextmanager
+def naming(argument: str) -> Iterator[None]:
+    """Put the name of an argument before the message of an error that does not have it.
+
+    Examples
+    --------
+    >>> with naming("eval_set"):
+    ...     raise ValueError("qid must not be missing")
+    Traceback (most recent call last):
+    ...
+    ValueError: eval_set: qid must not be missing
+    """
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        if re.search(rf"\b{argument}\b", str(error)):
+            raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{argument}: {error}") from error
 
 
 def _sorted(allowed: Collection[Any]) -> list[Any]:

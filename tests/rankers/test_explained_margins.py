@@ -6,7 +6,7 @@ import pytest
 
 from treerank import TreeDirectRanker
 from treerank.baselines import RankSVM
-from treerank.inputs.documents import naming
+from treerank.checks import naming
 
 X = np.random.default_rng(0).normal(size=(60, 2))
 Y, QID = (X @ [2.0, -1.0] > 0).astype(int), np.repeat([1, 2, 3], 20)

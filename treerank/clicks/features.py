@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
-from treerank.checks import shown
+from treerank.checks import naming, shown
 from treerank.clicks.items import Items
 from treerank.inputs.columns import as_frame
-from treerank.inputs.documents import check_ids, naming
+from treerank.inputs.documents import check_ids
 from treerank.lazy import load_object
 
 

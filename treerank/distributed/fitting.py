@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from treerank.checks import check_count, shown, warn_user
+from treerank.checks import check_count, naming, shown, warn_user
 from treerank.distributed.columns import dense_columns
 from treerank.distributed.launcher import Launcher
 from treerank.distributed.parts import FilePart
@@ -17,7 +17,7 @@ from treerank.distributed.processes import Processes
 from treerank.feature_parts.base import traits_of
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import current_checkpoint
-from treerank.inputs.documents import feature_names_of, naming, parts_of_eval_set
+from treerank.inputs.documents import feature_names_of, parts_of_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from treerank.checks import shown
+from treerank.checks import naming, shown
 from treerank.distributed.collective import Collective
 from treerank.distributed.columns import FeatureColumns, agree_on_columns, dense_columns
 from treerank.distributed.connections import LOSS, LostTeamError
@@ -22,7 +22,7 @@ from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using
 from treerank.inputs.columns import Columns
-from treerank.inputs.documents import feature_names_of, naming
+from treerank.inputs.documents import feature_names_of
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
 from treerank.progress import Listener, Note, listening

@@ -14,12 +14,11 @@ import joblib
 import numpy as np
 from sklearn.utils import check_array
 
-from treerank.checks import check_column, check_count, shown
+from treerank.checks import check_column, check_count, naming, shown
 from treerank.datasets.folds import Fold, fold_folders, load_folds
 from treerank.datasets.formats import PARQUET, format_of, read_ranking_data
 from treerank.datasets.ranking_data import RankingData
 from treerank.inputs.columns import as_frame, taken_rows
-from treerank.inputs.documents import naming
 from treerank.inputs.grouping import check_qid
 from treerank.model_selection import QueryKFold, QueryShuffleSplit, QuerySplitter, held_out_count
 from treerank.rankers.reading import take_columns

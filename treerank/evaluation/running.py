@@ -13,13 +13,12 @@ from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice, check_count, has_methods, shown
+from treerank.checks import check_choice, check_count, has_methods, naming, shown
 from treerank.evaluation.data_splits import Split, SplitSource, check_cv, make_splits
 from treerank.evaluation.engine_rankers import adapted
 from treerank.evaluation.fits import Fitted, Search, fit_and_predict
 from treerank.evaluation.ranker_comparison import Comparison, Failure, Outcome
 from treerank.evaluation.store import Store, configuration_of, key_of
-from treerank.inputs.documents import naming
 from treerank.metrics.base import Metric
 from treerank.metrics.conventions import with_convention
 from treerank.metrics.function_metric import FunctionMetric

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
-from treerank.checks import check_choice, check_sequence, warn_user
+from treerank.checks import check_choice, check_sequence, naming, warn_user
 from treerank.exports.conversion import Conversion, converted
 from treerank.exports.folding import folded_inputs
 from treerank.exports.formats import format_named
@@ -27,7 +27,6 @@ from treerank.inputs.documents import (
     check_fitted,
     check_labels,
     feature_names_of,
-    naming,
     unpacked,
 )
 from treerank.inputs.grouping import QueryGroups

@@ -5,9 +5,7 @@ features in it and names it in error messages. Of the rest of it they use ``colu
 ``input_tags.sparse``.
 """
 
-import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,7 @@ from scipy.sparse import issparse
 from sklearn.utils import check_array, column_or_1d, get_tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from treerank.checks import check_column, has_methods, refuse_masked, shown, warn_user
+from treerank.checks import check_column, has_methods, naming, refuse_masked, shown, warn_user
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import (
@@ -271,24 +269,3 @@ def check_fitted(name: str, estimator: Any) -> None:
     if not has_methods(estimator, "fit"):
         raise TypeError(f"{name} must be a fitted ranker; got {shown(estimator)}.")
     check_is_fitted(estimator)
-
-
-@contextmanager
-def naming(argument: str) -> Iterator[None]:
-    """Put the name of an argument before the message of an error that does not have it.
-
-    Examples
-    --------
-    >>> with naming("eval_set"):
-    ...     raise ValueError("qid must not be missing")
-    Traceback (most recent call last):
-    ...
-    ValueError: eval_set: qid must not be missing
-    """
-    try:
-        yield
-    except (TypeError, ValueError, OverflowError) as error:
-        if re.search(rf"\b{argument}\b", str(error)):
-            raise
-        kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"{argument}: {error}") from error

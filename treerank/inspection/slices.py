@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from treerank.checks import shown
-from treerank.inputs.documents import naming
+from treerank.checks import naming, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Several, check_arguments
 from treerank.statistics.adjustment import adjust_holm

@@ -15,8 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_sequence, has_methods, shown, warn_user
-from treerank.inputs.documents import naming
+from treerank.checks import check_sequence, has_methods, naming, shown, warn_user
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import Objective, as_objective

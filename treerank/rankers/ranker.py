@@ -18,14 +18,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
-from treerank.checks import check_count, check_number, shown, warn_user
+from treerank.checks import check_count, check_number, naming, shown, warn_user
 from treerank.files.states import Rule, array, check_state
 from treerank.inputs.columns import Columns, check_columns
 from treerank.inputs.documents import (
     check_documents,
     check_eval_set,
     feature_names_of,
-    naming,
 )
 from treerank.metrics.registry import get_metric
 from treerank.parameters import Seed

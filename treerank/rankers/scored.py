@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_count, check_weight, warn_user
+from treerank.checks import check_column, check_count, check_weight, naming, warn_user
 from treerank.datasets.ranking_data import Batches
 from treerank.forests.forest import Forest
 from treerank.inputs.batched import BatchedMatrix
@@ -22,7 +22,6 @@ from treerank.inputs.documents import (
     check_labels,
     feature_names_of,
     n_features_of,
-    naming,
 )
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import mean_value

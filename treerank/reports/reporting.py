@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from treerank.checks import check_column, check_instance, check_sequence
+from treerank.checks import check_column, check_instance, check_sequence, naming
 from treerank.inputs.columns import taken_rows
-from treerank.inputs.documents import check_eval_set, check_features, check_labels, naming
+from treerank.inputs.documents import check_eval_set, check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.judged import judged_share, warn_of_unjudged
 from treerank.metrics.registry import AnyMetric, get_metric
