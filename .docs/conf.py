@@ -31,6 +31,8 @@ sphinx_gallery_conf = {
     "show_signature": False,
     "within_subsection_order": "ExampleTitleSortKey",
 }
+# A type such as "tuple (X, y, qid)" is no link to an attribute y, of which there are several.
+suppress_warnings = ["ref.python"]
 html_theme, html_title, html_copy_source = "furo", f"treerank {release}", False
 html_show_sourcelink = html_show_copyright = False
 templates_path, exclude_patterns = [], ["gallery/*.ipynb", "gallery/*.py"]
