@@ -19,12 +19,12 @@ from treerank.datasets.search_answers import LoggedDocument, is_answer, logged_d
 class FeatureLog(RankingData):
     """Logged documents of queries; unpacks as ``X, y, qid``, and ``y`` is NaN if not judged.
 
+    All other parameters are those of :class:`~treerank.datasets.ranking_data.RankingData`.
+
     Parameters
     ----------
     unlogged : Qrels or None, default=None
         Judgments of documents that the log lacks.
-
-    Other parameters are those of :class:`~treerank.datasets.ranking_data.RankingData`.
 
     Examples
     --------

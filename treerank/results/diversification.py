@@ -5,11 +5,11 @@ Documents are chosen one after the other. With relevance :math:`r_i`, which are 
 
 .. math:: (1 - \lambda) r_i - \lambda \max_{j \text{ chosen}} \cos(v_i, v_j)
 
-by vectors, which is maximal marginal relevance (MMR) [1]_; or, by groups,
+by vectors, which is maximal marginal relevance (MMR); or, by groups,
 
 .. math:: (1 - \lambda) r_i + \lambda\, r_i \prod_{j \text{ chosen, of the same group}} (1 - r_j)
 
-which is xQuAD [2]_ with the groups as aspects that matter alike. Of equal documents, the earlier
+which is xQuAD with the groups as aspects that matter alike. Of equal documents, the earlier
 row is chosen.
 """
 
@@ -63,9 +63,9 @@ def diversify(
 
     References
     ----------
-    .. [1] Carbonell and Goldstein (1998). The use of MMR, diversity-based reranking.
-    .. [2] Santos et al. (2010). Exploiting query reformulations for web search result
-       diversification.
+    Carbonell and Goldstein (1998). The use of MMR, diversity-based reranking.
+
+    Santos et al. (2010). Exploiting query reformulations for web search result diversification.
 
     Examples
     --------
