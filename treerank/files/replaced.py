@@ -162,21 +162,12 @@ def _open_part(folder, start):
     """Open and lock a new file; take another name if it was removed before it was locked."""
     while True:
         file = open(os.path.join(folder, f"{start}{secrets.token_hex(8)}{_SUFFIX}"), "xb")  # noqa: SIM115
-        try:
-            lock(file)
-            if os.path.exists(file.name):
-                return file
-        except BaseException:
-            _discard(file)
-            raise
-        _discard(file)
-
-
-def _discard(file):
-    """Close a file, and remove it if it is still there."""
-    file.close()
-    with suppress(FileNotFoundError):
-        os.unlink(file.name)
+        lock(file)
+        if os.path.exists(file.name):
+            return file
+        file.close()
+        with suppress(FileNotFoundError):  # it is there if only its status could not be read
+            os.unlink(file.name)
 
 
 def _remove_abandoned(folder, start):

@@ -30,16 +30,8 @@ def pairs(subject: Subject) -> Section | None:
         f"relevant, it should be so in a share p of the pairs. The mean difference is "
         f"{curve.error:.3f}, over {len(i):,} pairs drawn from all queries."
     )
-    chart = line_chart(
-        "Calibration of pair probabilities",
-        {"ranker": (curve.predicted.tolist(), curve.won.tolist())},
-        x="probability that a beats b",
-        y="share of pairs where it does",
-        x_range=(0, 1),
-        y_range=(0, 1),
-        points=True,
-        diagonal=True,
-    )
+    axes = "probability that a beats b", "share of pairs where it does"
+    chart = _calibration("Calibration of pair probabilities", {"ranker": curve}, *axes)
     charts = side_by_side(chart, _relevance(subject), _scores(subject))
     hints = [f"Pair probabilities are wrong by {curve.error:.2f} in the mean: calibrate them."]
     body = joined([paragraphs(note), charts])
@@ -53,18 +45,17 @@ def _relevance(subject):
         return Markup()
     curves = {}
     for label in scale.labels[:_MOST_LABELS]:
-        curve = calibration_curve(scale.probability(subject.scores, label), subject.y >= label)
-        curves[f"label {label:g} or more"] = curve.predicted.tolist(), curve.won.tolist()
-    return line_chart(
-        "Calibration of relevance",
-        curves,
-        x="probability of the label",
-        y="share of documents that have it",
-        x_range=(0, 1),
-        y_range=(0, 1),
-        points=True,
-        diagonal=True,
-    )
+        likely = scale.probability(subject.scores, label)
+        curves[f"label {label:g} or more"] = calibration_curve(likely, subject.y >= label)
+    axes = "probability of the label", "share of documents that have it"
+    return _calibration("Calibration of relevance", curves, *axes)
+
+
+def _calibration(title, curves, x, y):
+    """Return curves by name beside the diagonal, where shares are as predicted."""
+    lines = {name: (c.predicted.tolist(), c.won.tolist()) for name, c in curves.items()}
+    square = {"x_range": (0, 1), "y_range": (0, 1)}
+    return line_chart(title, lines, x=x, y=y, points=True, diagonal=True, **square)
 
 
 def _scores(subject):
