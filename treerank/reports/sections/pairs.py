@@ -54,8 +54,10 @@ def _relevance(subject):
 def _calibration(title, curves, x, y):
     """Return curves by name beside the diagonal, where shares are as predicted."""
     lines = {name: (c.predicted.tolist(), c.won.tolist()) for name, c in curves.items()}
-    square = {"x_range": (0, 1), "y_range": (0, 1)}
-    return line_chart(title, lines, x=x, y=y, points=True, diagonal=True, **square)
+    unit = (0, 1)
+    return line_chart(
+        title, lines, x=x, y=y, x_range=unit, y_range=unit, points=True, diagonal=True
+    )
 
 
 def _scores(subject):
