@@ -5,8 +5,8 @@ from pathlib import Path
 import treerank
 
 TESTS, PACKAGE = Path(__file__).parent, Path(treerank.__file__).parent
-#: Folders of tests that are no rooms: fuzzers, stored models, and what tests share.
-OTHERS = {"fuzz", "golden", "support"}
+#: Folders of tests that are no rooms: fuzzers, stored models and cases, and what tests share.
+OTHERS = {"corpus", "fuzz", "golden", "support"}
 
 
 def test_a_folder_of_tests_is_called_as_the_room_that_it_tests():
@@ -18,7 +18,7 @@ def test_a_folder_of_tests_is_called_as_the_room_that_it_tests():
 def test_a_folder_of_tests_is_no_package():
     """Else a folder such as ``statistics`` would hide the module of Python."""
     packages = {path.parent.relative_to(TESTS) for path in TESTS.rglob("__init__.py")}
-    assert packages <= {Path("fuzz")}
+    assert packages <= {Path("corpus"), Path("fuzz")}
 
 
 def test_what_tests_share_has_no_tests():

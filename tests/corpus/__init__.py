@@ -1,0 +1,1 @@
+"""A corpus of ranking: cases as plain text, and the programs that are checked with it."""
