@@ -4,6 +4,7 @@ from unittest import SkipTest
 
 import pytest
 
+from treerank.feature_parts import GivenTrees
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.registry import FEATURE_PARTS, feature_part_class
 from treerank.rankers.forest_ranker import ForestRanker
@@ -71,9 +72,11 @@ def made(name):
     if name in FEATURE_PARTS:
         part = feature_part_class(name)(**PART_SETTINGS.get(name, {}))
         return TreeDirectRanker(part, weight="ndcg", smoothing=1.0)
+    if name in ("ForestRanker", "GivenTrees"):
+        forest = made("lightgbm").fit(DATA.X, DATA.y, DATA.qid).forest()
+        is_ranker = name == "ForestRanker"
+        return ForestRanker(forest) if is_ranker else TreeDirectRanker(GivenTrees(forest))
     kind = ranker_class(name)
-    if kind is ForestRanker:
-        return kind(made("lightgbm").fit(DATA.X, DATA.y, DATA.qid).forest())
     if kind is NestedRanker:
         return kind(made("lightgbm"), sizes=(6,))
     if issubclass(kind, TreeDirectRanker):
@@ -84,7 +87,7 @@ def made(name):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", [*RANKERS, *FEATURE_PARTS])
+@pytest.mark.parametrize("name", [*RANKERS, *FEATURE_PARTS, "GivenTrees"])
 def test_whatever_is_listed_keeps_the_laws(name, law):
     if law in EXCEPTIONS.get(name, {}):
         pytest.skip(EXCEPTIONS[name][law])

@@ -4,6 +4,7 @@ from treerank.evaluation.data_splits import Split
 from treerank.evaluation.difference import Difference
 from treerank.evaluation.joining import join
 from treerank.evaluation.ranker_comparison import Comparison, Failure
+from treerank.evaluation.refreshing import Refreshed, refresh
 from treerank.evaluation.result_table import ResultTable
 from treerank.evaluation.running import compare
 from treerank.evaluation.summary import Summary
@@ -12,9 +13,11 @@ __all__ = [
     "Comparison",
     "Difference",
     "Failure",
+    "Refreshed",
     "ResultTable",
     "Split",
     "Summary",
     "compare",
     "join",
+    "refresh",
 ]

@@ -10,10 +10,12 @@ from treerank.lazy import lazy_names
 
 if TYPE_CHECKING:
     from treerank.feature_parts.engines.boosting import BoostedTrees as BoostedTrees
+    from treerank.feature_parts.given_trees import GivenTrees as GivenTrees
     from treerank.feature_parts.networks.network_part import NetworkPart as NetworkPart
 
 _EXPORTS = {
     "BoostedTrees": "treerank.feature_parts.engines.boosting:BoostedTrees",
+    "GivenTrees": "treerank.feature_parts.given_trees:GivenTrees",
     "NetworkPart": "treerank.feature_parts.networks.network_part:NetworkPart [torch]",
 }
 

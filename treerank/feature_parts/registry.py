@@ -26,7 +26,9 @@ FEATURE_PARTS = {
 }
 
 #: The same by the name of the class, for model files.
-FEATURE_PART_CLASSES = {path.partition(":")[2]: path for path in FEATURE_PARTS.values()}
+FEATURE_PART_CLASSES = {path.partition(":")[2]: path for path in FEATURE_PARTS.values()} | {
+    "GivenTrees": "treerank.feature_parts.given_trees:GivenTrees"
+}
 
 
 def feature_part_class(name: str) -> type[Any]:

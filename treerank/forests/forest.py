@@ -16,7 +16,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from treerank.checks import check_choice
+from treerank.checks import check_choice, shown
 from treerank.files.states import array, check_state, count, optional
 from treerank.forests.bitvectors import BitVectors, make_bitvectors
 from treerank.forests.structure import measure_trees
@@ -271,6 +271,14 @@ _SET_RULES = {
     "starts": array("int64", "n_ends"),
     "codes": array("float64", "n_codes", infinite=True),
 }
+
+
+def check_trees(name: str, value: Any) -> None:
+    """Refuse what is no forest of one output."""
+    if not isinstance(value, Forest):
+        raise TypeError(f"{name} must be a Forest, as read_forest returns; got {shown(value)}.")
+    if value.n_outputs != 1:
+        raise ValueError(f"{name} must have one output; got {value.n_outputs}.")
 
 
 def _require(name: str, holds: bool | np.bool_, rule: str) -> None:

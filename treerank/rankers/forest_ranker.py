@@ -5,8 +5,8 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from treerank.checks import check_number, shown
-from treerank.forests.forest import Forest
+from treerank.checks import check_number
+from treerank.forests.forest import Forest, check_trees
 from treerank.forests.scoring import forest_scores
 from treerank.inputs.columns import Columns
 from treerank.metrics.registry import AnyMetric
@@ -19,14 +19,6 @@ from treerank.rankers.ranker import Ranker
 from treerank.rankers.relevance_scale import scale_of, scale_state
 from treerank.rankers.training_set import TrainingSet
 from treerank.terms.terms import Terms
-
-
-def check_trees(name: str, value: Any) -> None:
-    """Refuse what is no forest of one output."""
-    if not isinstance(value, Forest):
-        raise TypeError(f"{name} must be a Forest, as read_forest returns; got {shown(value)}.")
-    if value.n_outputs != 1:
-        raise ValueError(f"{name} must have one output; got {value.n_outputs}.")
 
 
 @dataclass(eq=False, repr=False)

@@ -1,0 +1,108 @@
+"""A refreshed ranker is used only if it got no worse."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from treerank import ForestRanker, HistogramTrees, TreeDirectRanker, make_web_search
+from treerank.baselines import LambdaMART, RankSVM
+from treerank.evaluation import refresh
+
+X, Y, QID = make_web_search(160, documents_per_query=10, n_features=10, random_state=0)
+OLD, LATER = QID < 60, QID >= 60
+#: Settings of small fits.
+SMALL = {"learning_rate": 0.1, "num_leaves": 8}
+
+
+def rows(chosen, X=X, y=Y):
+    return X[chosen], y[chosen], QID[chosen]
+
+
+@pytest.fixture(scope="module")
+def ranker():
+    return TreeDirectRanker(HistogramTrees(30, **SMALL), random_state=0).fit(*rows(OLD))
+
+
+def drifted(rng):
+    """Return data whose later queries differ: columns, labels of some or of all, or nothing."""
+    X, y, qid = make_web_search(200, documents_per_query=10, n_features=10, random_state=rng)
+    later, kind = qid >= 60, rng.integers(4)
+    if kind == 0:
+        X[np.ix_(later, rng.permutation(10)[:3])] *= rng.uniform(0.5, 2)
+    elif kind == 1:
+        X[np.ix_(later, rng.permutation(10)[:3])] = 0
+    elif kind == 2:
+        y[later] = rng.permutation(y[later])
+    return X, y, qid
+
+
+@pytest.mark.slow
+def test_no_ranker_is_shipped_that_is_worse_on_left_out_queries():
+    rng, outcomes = np.random.default_rng(0), set()
+    for learn in ["leaves", "trees"] * 10:
+        X, y, qid = drifted(rng)
+        old, kept, later = qid < 40, (qid >= 40) & (qid < 60), qid >= 60
+        part = HistogramTrees(20, **SMALL)
+        ranker = TreeDirectRanker(part, random_state=0).fit(X[old], y[old], qid[old])
+        before = (X[kept], y[kept], qid[kept])
+        found = refresh(ranker, X[later], y[later], qid[later], old=before, learn=learn)
+        assert found.ranker is (found.candidate if found.accepted else ranker)
+        is_worse = any(gain.high < 0 for gain in found.differences.values())
+        assert found.accepted == (found.differences["new"].estimate >= 0 and not is_worse)
+        outcomes.add(found.accepted)
+    assert outcomes == {True, False}
+
+
+def test_what_has_turned_around_is_learned_from_new_and_noticed_on_old_queries():
+    X = np.random.default_rng(0).normal(size=(len(QID), 3))
+    y = np.clip(np.where(OLD, X[:, 0], -X[:, 0]).round(), 0, 2)
+    ranker = TreeDirectRanker(HistogramTrees(30, **SMALL)).fit(*rows(OLD, X, y))
+    alone = refresh(ranker, *rows(LATER, X, y))
+    assert alone.ranker is alone.candidate
+    assert alone.differences["new"].low > 0.1
+    with_old = refresh(ranker, *rows(LATER, X, y), old=rows(OLD, X, y))
+    assert with_old.ranker is ranker
+    assert with_old.differences["old"].high < 0
+    assert "The old ranker stays" in str(with_old)
+
+
+def test_the_old_ranker_stays_as_it_is(ranker):
+    before = ranker.predict(X)
+    found = refresh(ranker, *rows(LATER), learn="trees")
+    assert (ranker.predict(X) == before).all()
+    assert (found.candidate.predict(X) != before).any()
+
+
+def test_neither_the_order_of_rows_nor_the_seed_of_numpy_changes_it(ranker):
+    order = np.random.default_rng(0).permutation(np.flatnonzero(LATER))
+    one, other = refresh(ranker, *rows(LATER)), refresh(ranker, X[order], Y[order], QID[order])
+    assert (one.candidate.predict(X) == other.candidate.predict(X)).all()
+    assert one.differences == other.differences
+
+
+def test_columns_of_text_keep_their_codes():
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(
+        shop=np.where(X[:, 4] > np.median(X[:, 4]), "large", "small")
+    )
+    old = TreeDirectRanker(HistogramTrees(10, **SMALL)).fit(frame[OLD], Y[OLD], QID[OLD])
+    later = frame[LATER].assign(shop=lambda x: x["shop"].where(x.index % 2 == 0, "new shop"))
+    found = refresh(old, later, Y[LATER], QID[LATER])
+    assert list(found.candidate.feature_names_in_) == list(frame)
+    assert found.candidate.columns_.categories == old.columns_.categories
+    assert len(found.candidate.predict(frame)) == len(frame)
+
+
+@pytest.mark.parametrize("kind", ["forest", "LambdaMART"])
+def test_it_refreshes_all_that_is_a_sum_of_trees(kind, ranker):
+    other = ForestRanker(ranker.forest())
+    if kind == "LambdaMART":
+        other = LambdaMART(n_estimators=10, random_state=0).fit(*rows(OLD))
+    found = refresh(other, *rows(LATER))
+    assert (found.candidate.predict(X) != other.predict(X)).any()
+
+
+def test_a_line_is_refused_by_name(ranker):
+    with pytest.raises(ValueError, match="ranker must be a sum of trees"):
+        refresh(RankSVM().fit(*rows(OLD)), *rows(LATER))
+    with pytest.raises(ValueError, match=r"learn must be one of .*leaves.*; got 'all'"):
+        refresh(ranker, *rows(LATER), learn="all")

@@ -1,0 +1,160 @@
+"""Refreshing: a fitted ranker learns from new data, and is replaced only if it gets no worse."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import numpy as np
+from sklearn.base import clone
+
+from treerank.checks import check_number, naming
+from treerank.feature_parts.ensembles.chain import Chain
+from treerank.feature_parts.given_trees import GivenTrees
+from treerank.feature_parts.registry import feature_part_class
+from treerank.inputs.documents import check_labels
+from treerank.metrics.registry import get_metric
+from treerank.model_selection import QueryShuffleSplit
+from treerank.parameters import Rule, Whole, check_arguments
+from treerank.rankers.direct_ranker import DirectRanker
+from treerank.rankers.ranker import Ranker
+from treerank.rankers.training_set import training_set
+from treerank.rankers.tree_direct_ranker import TreeDirectRanker
+from treerank.statistics.interval import Interval
+from treerank.statistics.randomization import bootstrap_interval
+
+#: What learns from the new data.
+WAYS = ("leaves", "trees")
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What :func:`refresh` found.
+
+    Attributes
+    ----------
+    ranker : Ranker
+        The one to use: the candidate if it is accepted, else the old one.
+    candidate : Ranker
+        The ranker that has learned from the new data.
+    accepted : bool
+        Whether the candidate is no worse.
+    differences : dict from str to Interval
+        What the candidate gains on the left-out queries, "new" and "old".
+    metric : str
+        What is measured.
+    """
+
+    ranker: Ranker
+    candidate: Ranker
+    accepted: bool
+    differences: dict[str, Interval]
+    metric: str
+
+    def __str__(self) -> str:
+        """Return the decision, and what was gained where."""
+        gains = [f"{gain} on {name} queries" for name, gain in self.differences.items()]
+        decision = "The refreshed ranker" if self.accepted else "The old ranker stays: the new one"
+        return f"{decision} gains in {self.metric} {', '.join(gains)}."
+
+
+@check_arguments
+def refresh(
+    ranker: Any,
+    X: Any,
+    y: Any = None,
+    qid: Any = None,
+    *,
+    old: Any = None,
+    learn: Annotated[str, Rule.one_of(WAYS)] = "leaves",
+    test_size: Annotated[float, Rule(check_number, above=0, below=1)] = 0.3,
+    level: Annotated[float, Rule(check_number, above=0, below=1)] = 0.95,
+    random_state: Whole = 0,
+) -> Refreshed:
+    """Let a fitted ranker of trees learn from new data, and keep it if it gets worse.
+
+    A copy learns from some of the new queries. It is accepted if it is better in the mean on the
+    new queries that were left out, and on none of the left-out sets worse by more than chance:
+    no interval of a difference lies below 0.
+
+    Parameters
+    ----------
+    ranker : Ranker
+        A fitted ranker that is a sum of trees, such as :class:`~treerank.TreeDirectRanker`, or
+        :class:`~treerank.ForestRanker` for the trees of another program.
+    X, y, qid : array-like
+        New documents, their labels and queries, as in ``ranker.fit``.
+    old : tuple (X, y, qid), default=None
+        Documents of earlier queries on which the ranker must not become worse. The best are those
+        that the ranker has not learned from.
+    learn : {"leaves", "trees"}, default="leaves"
+        Move the values of the leaves and keep the splits, or put new trees on top; see
+        :class:`~treerank.feature_parts.given_trees.GivenTrees`.
+    test_size : float, default=0.3
+        Share of the new queries that is left out.
+    level : float, default=0.95
+        Level of the intervals.
+    random_state : int, default=0
+        Seed.
+
+    Returns
+    -------
+    Refreshed
+        The ranker to use, and what it gains on left-out queries.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker, make_web_search
+    >>> X, y, qid = make_web_search(300, documents_per_query=20, n_features=20, random_state=0)
+    >>> before, after = qid < 100, qid >= 100
+    >>> ranker = TreeDirectRanker("histogram", random_state=0)
+    >>> ranker = ranker.fit(X[before], y[before], qid[before])
+    >>> refreshed = refresh(ranker, X[after], y[after], qid[after])
+    >>> refreshed.accepted, refreshed.ranker is refreshed.candidate
+    (True, True)
+    """
+    X, y, qid = ranker.read(X, y, qid)
+    y = check_labels(y, X.shape[0], some_unjudged=True)
+    train, test = next(
+        QueryShuffleSplit(1, test_size=test_size, random_state=random_state).split(X, y, qid)
+    )
+    qid = np.asarray(qid)
+    candidate = _unfitted(ranker, learn)
+    data = training_set(X[train], y[train], qid[train])
+    candidate.fit_training_set(data, eval_set=None, seed=random_state)
+    left_out = {"new": (X[test], y[test], qid[test])}
+    if old is not None:
+        with naming("old"):
+            left_out["old"] = ranker.read(*old)
+    metric = get_metric(ranker.metric)
+    found = {name: _gain(ranker, candidate, each, metric, level) for name, each in left_out.items()}
+    accepted = found["new"].estimate >= 0 and all(gain.high >= 0 for gain in found.values())
+    name = str(getattr(metric, "name", "metric"))
+    return Refreshed(candidate if accepted else ranker, candidate, accepted, found, name)
+
+
+def _unfitted(ranker: Ranker, learn: str) -> Ranker:
+    """Return a ranker of the same settings and columns that starts from the trees of another."""
+    part: Any = GivenTrees(ranker.forest())
+    if learn == "trees":  # few and small steps: what is new is little
+        on_top = feature_part_class("histogram")(100, learning_rate=0.01)
+        part = Chain([part.set_params(learning_rate=0.0), on_top])
+    if isinstance(ranker, DirectRanker) and "feature_part" in ranker.get_params(deep=False):
+        candidate = clone(ranker).set_params(feature_part=part, warm_start=False)
+    else:
+        candidate = TreeDirectRanker(part, metric=ranker.metric)
+    candidate.columns_, candidate.n_features_in_ = ranker.columns_, ranker.n_features_in_
+    names = getattr(ranker, "feature_names_in_", None)
+    if names is not None:
+        candidate.feature_names_in_ = names
+    return candidate
+
+
+def _gain(ranker, candidate, documents, metric, level):
+    """Return what a candidate gains over a ranker in a metric, with its interval."""
+    X, y, qid = documents
+    values = [metric.per_query(y, each.scores_of(X), qid) for each in (candidate, ranker)]
+    gaps = values[0] - values[1]
+    gaps = gaps[~np.isnan(gaps)]
+    if len(gaps) < 2 or np.ptp(gaps) == 0:  # which have no interval
+        mean = float(gaps.mean()) if len(gaps) else 0.0
+        return Interval(mean, mean, mean, level)
+    return bootstrap_interval(gaps, level=level)
