@@ -41,6 +41,12 @@ class Refreshed:
         What the candidate gains on the left-out queries, "new" and "old".
     metric : str
         What is measured.
+
+    Examples
+    --------
+    >>> gains = {"new": Interval(0.01, -0.01, 0.03, 0.95)}
+    >>> print(Refreshed("new ranker", "new ranker", True, gains, "ndcg@10"))
+    The refreshed ranker gains in ndcg@10 0.0100 (95 %: -0.0100 to 0.0300) on new queries.
     """
 
     ranker: Ranker
