@@ -31,6 +31,7 @@ _FOREST = "trees of a forest"
 #: None where they say nothing of a fitted model.
 _GONE = {
     **dict.fromkeys(("conditional", "head_penalty", "label_limits", "max_iter", "n_thresholds")),
+    **dict.fromkeys(("init_model", "softness")),  # of soft trees
     **{"output": "score", "tolerance": None, "weak_ranker": "feature"},
 }
 #: Largest number of features of a ranker whose scores are tried on loading.

@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from sklearn.base import clone
 
-from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.registry import FEATURE_PART_CLASSES, make_feature_part
 from treerank.lazy import load_object
 from treerank.objectives import make_objective
@@ -105,27 +103,6 @@ def test_a_seed_gives_the_same_bits_whatever_the_global_one():
     assert (fitted(random_state=1).transform(X) != first).any()
 
 
-def test_they_start_from_boosted_trees_and_go_on_from_there():
-    model = LightGBMTrees(5, num_leaves=31, max_depth=3, n_jobs=1).fit(X, OBJECTIVE)
-    template = SoftTrees(init_model=model, softness=0, learning_rate=1e-9, n_epochs=1)
-    part = clone(template).fit(X, OBJECTIVE)
-    assert (part.network_.layer.n_trees, part.network_.layer.depth) == (5, 3)
-    np.testing.assert_allclose(part.transform(X), model.transform(X), rtol=1e-4, atol=1e-5)
-    trained = SoftTrees(init_model=model, learning_rate=1e-2, n_epochs=20).fit(X, OBJECTIVE)
-    gain = [OBJECTIVE(p.transform(X)[:, 0])[0] for p in (model, trained)]
-    assert gain[1] < gain[0]
-    restored = SoftTrees().set_state(trained.get_state())
-    np.testing.assert_array_equal(restored.transform(X), trained.transform(X))
-
-
-def test_a_start_of_another_shape_is_refused():
-    model = LightGBMTrees(2, max_depth=3, n_jobs=1).fit(X, OBJECTIVE)
-    with pytest.raises(ValueError, match="init_model must have as many features as X, 2; got 3"):
-        fitted(data=X[:, :2], init_model=model)
-    with pytest.raises(ValueError, match="init_model must have as many outputs as f, 2; got 1"):
-        fitted(n_outputs=2, init_model=model)
-
-
 @pytest.mark.parametrize(
     ("params", "message"),
     [
@@ -134,9 +111,6 @@ def test_a_start_of_another_shape_is_refused():
         ({"gamma": 0}, "gamma must be a finite number above 0 .*; got 0"),
         ({"final_gamma": -1.0}, "final_gamma must be a finite number above 0"),
         ({"spread": np.inf}, "spread must be a finite number above 0"),
-        ({"softness": 1.5}, "softness must be"),
-        ({"init_model": LightGBMTrees(), "oblivious": True}, "init_model must be None with"),
-        ({"init_model": LightGBMTrees()}, "init_model must be fitted"),
     ],
 )
 def test_bad_parameters_are_refused_by_name(params, message):

@@ -5,15 +5,12 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 import torch
-from sklearn.base import clone
 
-from treerank.checks import check_count, check_number, shown
-from treerank.feature_parts.engines.boosting import BoostedTrees
+from treerank.checks import check_count, check_number
 from treerank.feature_parts.networks.layers import array_of, layers_of
 from treerank.feature_parts.networks.limits import check_n_weights
 from treerank.feature_parts.networks.network_part import NetworkPart
 from treerank.feature_parts.soft_trees.layer import SoftTreeLayer
-from treerank.feature_parts.soft_trees.start import start_layer
 from treerank.files.states import check_state, count, flag
 from treerank.parameters import Rule, Size
 from treerank.terms.network import Layer, SoftSplits
@@ -105,12 +102,6 @@ class SoftTrees(NetworkPart):
     spread : float, default=0.2
         Standard deviation of the first distances from the splits, in units of gamma. The smaller,
         the smoother f is at first.
-    init_model : fitted boosted trees, default=None
-        Trees to start from: their splits and leaves replace ``n_estimators`` and ``depth``. Rows
-        with missing values may go other ways than in ``init_model``.
-    softness : float, default=0.2
-        With ``init_model``, share of documents in the soft band of each split; with 0 the first
-        scores are those of the model.
 
     Attributes
     ----------
@@ -137,8 +128,6 @@ class SoftTrees(NetworkPart):
     oblivious: bool = False
     batch_norm: bool = False
     spread: Width = 0.2
-    init_model: BoostedTrees | None = None
-    softness: Annotated[float, Rule(check_number, at_least=0, at_most=1)] = 0.2
 
     network_: SoftTreeNetwork = field(init=False)
 
@@ -155,16 +144,10 @@ class SoftTrees(NetworkPart):
         check_number("gamma", gamma, at_least=float(np.finfo(np.float32).tiny))
         return self
 
-    def __sklearn_clone__(self) -> Self:
-        """Return an unfitted copy; ``init_model`` stays fitted, since its trees are needed."""
-        params = self.get_params(deep=False)
-        kept = {"init_model": params.pop("init_model")}
-        return type(self)(**kept, **{name: clone(v, safe=False) for name, v in params.items()})
-
     def _make_network(self, n_features, n_outputs, X_sample, generator):
         if X_sample is None:
             layer = SoftTreeLayer(n_features, n_outputs, **self._shape)
-        elif self.init_model is None:
+        else:
             n_weights = self.n_estimators * 2**self.depth * (n_features + n_outputs)
             check_n_weights("n_estimators and depth", (self.n_estimators, self.depth), n_weights)
             options: dict[str, Any] = {"oblivious": self.oblivious, "gamma": self.gamma}
@@ -172,28 +155,7 @@ class SoftTrees(NetworkPart):
             layer = SoftTreeLayer(n_features, n_outputs, **options)
             layer.reset_parameters(generator)
             layer.place_splits(X_sample, spread=self.spread, generator=generator)
-        else:
-            layer = self._started_layer(self.init_model, n_outputs, X_sample, generator)
         self._shape = {name: getattr(layer, name) for name in _SHAPE}
         final_gamma = self.gamma if self.final_gamma is None else self.final_gamma
         gammas = {"gamma": self.gamma, "final_gamma": final_gamma}
         return SoftTreeNetwork(layer, batch_norm=self.batch_norm, **gammas)
-
-    def _started_layer(self, model, n_outputs, X_sample, generator):
-        """Return a layer that starts from the trees of a fitted model."""
-        inputs = {"mean": self._standardization.mean, "scale": self._standardization.scale}
-        options = {"gamma": self.gamma, "softness": self.softness, "generator": generator}
-        layer = start_layer(model, X_sample, **(inputs | options))
-        if layer.out_features != n_outputs:
-            raise ValueError(
-                f"init_model must have as many outputs as f, {n_outputs}; got {layer.out_features}."
-            )
-        return layer
-
-    def _check_parameters(self, validation):
-        super()._check_parameters(validation)
-        if self.init_model is not None and (self.oblivious or self.batch_norm):
-            raise ValueError(
-                "init_model must be None with oblivious or batch_norm, which cannot hold its "
-                f"splits; got {shown(self.init_model)}."
-            )
