@@ -4,12 +4,13 @@ Every check takes the name of the argument first and raises a ``ValueError`` (a 
 arrays that are not numbers). To add a check, write one sentence that says the rule.
 """
 
+import difflib
 import inspect
 import math
 import re
 import sys
 import warnings
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -227,12 +228,26 @@ def check_choice(name: str, value: Any, allowed: Collection[Any]) -> None:
     >>> check_choice("optimizer", "adm", {"adam", "sgd"})
     Traceback (most recent call last):
     ...
-    ValueError: optimizer must be one of ['adam', 'sgd']; got 'adm'.
+    ValueError: optimizer must be one of ['adam', 'sgd']; got 'adm'. Did you mean 'adam'?
     """
     # Arrays and many others cannot be looked up, and True would be found as 1.
     is_plain = value is None or isinstance(value, str | int | float | np.number)
     if not is_plain or isinstance(value, bool) or value not in allowed:
-        raise ValueError(f"{name} must be one of {_sorted(allowed)}; got {shown(value)}.")
+        meant = closest(value, allowed)
+        raise ValueError(f"{name} must be one of {_sorted(allowed)}; got {shown(value)}.{meant}")
+
+
+def closest(value: Any, allowed: Iterable[Any]) -> str:
+    """Return a question that names the word which was probably meant, or nothing.
+
+    Examples
+    --------
+    >>> closest("NDCG", ["map", "ndcg"]), closest("lambdarank", ["hinge"])
+    (" Did you mean 'ndcg'?", '')
+    """
+    words = {str(word).lower(): word for word in allowed if isinstance(word, str)}
+    found = difflib.get_close_matches(str(value).lower(), words, n=1, cutoff=0.75)
+    return f" Did you mean {words[found[0]]!r}?" if isinstance(value, str) and found else ""
 
 
 def check_signature(name: str, function: Any, *arguments: str) -> None:
@@ -298,16 +313,19 @@ def as_numbers(name: str, values: Any) -> np.ndarray:
     >>> as_numbers("y", ["1", "0"])
     Traceback (most recent call last):
     ...
-    TypeError: y must be numbers; got ['1', '0'].
+    TypeError: y must be numbers; got text. np.asarray(y, float) reads text of digits.
     """
     refuse_masked(name, values)
+    text = ""
     try:
         found = np.asarray(values)
         if found.dtype.kind not in "cmMSU" and not _holds_text(found):
             return np.asarray(found, dtype=np.float64, order="C")
+        if found.dtype.kind in "SU" or _holds_text(found):
+            text = f"text. np.asarray({name}, float) reads text of digits"
     except (TypeError, ValueError, OverflowError):  # refused below
         pass
-    raise TypeError(f"{name} must be numbers; got {shown(values)}.")
+    raise TypeError(f"{name} must be numbers; got {text or shown(values)}.")
 
 
 def _holds_text(values: np.ndarray) -> bool:

@@ -416,7 +416,7 @@ def test_export_refuses_before_it_writes(files, tmp_path):
     output = tmp_path / "model"
     unchecked = run("export", files.model, output, "--format", "solr")
     assert unchecked.exit_code == 1
-    assert "--check must be given; --allow unchecked accepts this" in unchecked.stderr
+    assert "--check must be given: documents; --allow unchecked accepts this" in unchecked.stderr
     assert run("export", files.model, output, "--format", "word").exit_code == 2
     assert run("export", files.model, output, "--format", "c", "--allow", "all").exit_code == 2
     features = tmp_path / "features.json"

@@ -202,7 +202,9 @@ def test_what_may_differ_is_checked_and_what_cannot_differ_needs_no_check(data, 
     for format in ("c", "json", "lightgbm", "onnx"):
         report = export(ranker, tmp_path / format, format=format)
         assert str(report) == f"{format}: no documents were checked."
-    with pytest.raises(ValueError, match="check must be given; allow='unchecked' accepts this"):
+    with pytest.raises(
+        ValueError, match="check must be given: documents; allow='unchecked' accepts this"
+    ):
         export(ranker, tmp_path / "solr", format="solr")
     with pytest.warns(UserWarning, match="check must be given"):
         export(ranker, tmp_path / "solr", format="solr", allow=["unchecked"])

@@ -74,7 +74,7 @@ def test_columns_of_other_lengths_are_refused():
             call(X, Y[1:], QID[1:])
     with pytest.raises(ValueError, match="reference must have as many columns as X"):
         drift(X, X[:, 1:])
-    with pytest.raises(ValueError, match="reference: Expected 2D array"):
+    with pytest.raises(ValueError, match="reference: X must have a row for each document"):
         drift(X, X[0])
 
 
@@ -171,7 +171,7 @@ def test_what_the_documents_of_a_query_share_is_only_shuffled_across_queries(pro
 
 
 def test_groups_are_shuffled_together_and_sparse_rows_alike(product):
-    both = {"factors": [0, "feature 1"], "rest": [3]}
+    both = {"factors": [0, "f1"], "rest": [3]}
     found = permutation_importance(product, X, Y, QID, groups=both)
     sparse = permutation_importance(product, csr_matrix(X), Y, QID, groups=both)
     assert found.names == ("factors", "rest")

@@ -13,7 +13,7 @@ Y, QID = (X @ [2.0, -1.0] > 0).astype(int), np.repeat([1, 2, 3], 20)
 FRAME = pd.DataFrame(X, columns=["bm25", "price"])
 
 
-@pytest.mark.parametrize(("data", "name"), [(FRAME, "bm25"), (X, "feature 0")])
+@pytest.mark.parametrize(("data", "name"), [(FRAME, "bm25"), (X, "f0")])
 def test_parts_have_names_and_a_sentence_for_each_pair(data, name):
     parts = RankSVM().fit(data, Y, QID).explain(data[:2], data[2:4])
     assert list(parts.by_name()[0].values()) == sorted(parts[0].tolist(), key=abs, reverse=True)
@@ -33,6 +33,13 @@ def test_a_row_of_a_data_frame_is_a_document():
     for verb in (ranker.explain, ranker.compare, ranker.predict_pair_proba):
         expected = verb(frame[:1], frame[5:6])
         np.testing.assert_array_equal(verb(frame.iloc[0], frame.iloc[5]), expected)
+
+
+@pytest.mark.parametrize("as_row", [np.asarray, list, tuple])
+def test_an_array_of_its_features_is_a_document(as_row):
+    ranker = RankSVM().fit(X, Y, QID)
+    for verb in (ranker.explain, ranker.compare, ranker.predict_pair_proba):
+        np.testing.assert_array_equal(verb(as_row(X[0]), as_row(X[5])), verb(X[:1], X[5:6]))
 
 
 def test_advice_is_never_cut():

@@ -106,7 +106,7 @@ ONES = np.ones(160)
         ({"X": [[10**400]] * 160}, ValueError, "X: int too large to convert to float"),
         ({"X": np.ones((160, 2), "M8[s]")}, TypeError, "X must be numbers; got datetime64"),
         ({"X": np.ma.array(np.eye(160), mask=True)}, ValueError, "X must have no masked entries"),
-        ({"X": ONES}, ValueError, "X: Expected 2D array"),
+        ({"X": ONES}, ValueError, "X must have a row for each document; got 160"),
         (
             {"y": None},
             ValueError,
@@ -145,6 +145,27 @@ def test_frames_that_are_not_in_memory_are_refused(data):
         ranker.predict(lazy)
 
 
+@pytest.mark.parametrize(
+    ("settings", "meant"),
+    [
+        ({"feature_part": "lightgmb"}, "lightgbm"),
+        ({"loss": "Logistic"}, "logistic"),
+        ({"metric": "NDCG@10"}, "ndcg@10"),
+        ({"pairs": "adjacnt"}, "adjacent"),
+        ({"tau": "tan"}, "tanh"),
+    ],
+)
+def test_a_word_that_nearly_is_one_is_answered_by_that_one(settings, meant, data):
+    with pytest.raises(ValueError, match=f"Did you mean '{meant}'"):
+        TreeDirectRanker(**settings).fit(*data)
+
+
+def test_labels_of_text_are_answered_by_what_reads_them(data):
+    X, y, qid = data
+    with pytest.raises(TypeError, match=r"got text. np.asarray\(y, float\) reads text of digits"):
+        TreeDirectRanker().fit(X, y.astype(int).astype(str), qid)
+
+
 def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted(data):
     X, y, qid = data
     ranker = some_ranker().fit(X, y, qid)
@@ -153,7 +174,11 @@ def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted(data
         wrong[0, 0], wrong[3, 1] = np.nan, value
         with pytest.raises(ValueError, match="Input X contains infinity"):
             ranker.predict(wrong)
-    for wrong, message in ((X[:0], "0 sample"), (X[0], "Expected 2D"), (X[:, :1], "has 1 feat")):
+    for wrong, message in (
+        (X[:0], "0 sample"),
+        (X[0], "a row for each document; got 4 numbers"),
+        (X[:, :1], "has 1 feat"),
+    ):
         with pytest.raises(ValueError, match=message):
             ranker.predict(wrong)
     assert len(ranker.predict(np.full_like(X, np.nan))) == len(X)

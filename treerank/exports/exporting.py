@@ -26,7 +26,7 @@ from treerank.files.replaced import check_output, replaced_file
 from treerank.inputs.documents import (
     check_fitted,
     check_labels,
-    feature_names_of,
+    shown_names,
     unpacked,
 )
 from treerank.inputs.grouping import QueryGroups
@@ -106,7 +106,7 @@ def export(
     with naming("check"):
         documents = None if check is None else _documents(ranker, check)
     X = None if documents is None else documents.X
-    names = feature_names(ranker)
+    names = shown_names(ranker)
     conversion = converted(format, terms_of(ranker), names, X)
     report, obstacles = _compared(format, conversion, documents)
     for reason, obstacle in obstacles.items():
@@ -178,18 +178,12 @@ def _documents(ranker: Any, check: Any) -> _Documents:
     return _Documents(X, scores, y, QueryGroups.from_qid(qid, X.shape[0]))
 
 
-def feature_names(ranker: Any) -> list[str]:
-    """Return the names of the columns of a fitted ranker; f0, f1 and so on if it knows none."""
-    names = feature_names_of(ranker)
-    return [f"f{i}" for i in range(ranker.n_features_in_)] if names is None else list(names)
-
-
 def _compared(
     format: str, conversion: Conversion, documents: _Documents | None
 ) -> tuple[ExportReport, dict[str, str]]:
     """Return the report, and what the program does differently by reason."""
     if documents is None:
-        unchecked = "may score some documents differently, so check must be given"
+        unchecked = "may score some documents differently, so check must be given: documents"
         return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
     X, scores, y, groups = documents
     others = conversion.scores(X)[1]

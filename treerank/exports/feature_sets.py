@@ -5,11 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from treerank.checks import check_choice
-from treerank.exports.exporting import feature_names, terms_of
+from treerank.exports.exporting import terms_of
 from treerank.exports.solr import NAME
 from treerank.exports.uploads import FEATURE_SETS, UPLOADS
 from treerank.files.replaced import replaced_file
-from treerank.inputs.documents import check_fitted
+from treerank.inputs.documents import check_fitted, shown_names
 
 
 def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str = NAME) -> str:
@@ -44,7 +44,7 @@ def write_feature_set(ranker: Any, path: str | Path, *, format: str, name: str =
     check_choice("format", format, FEATURE_SETS)
     check_fitted("ranker", ranker)
     draft: Any = UPLOADS[format].draft
-    features = draft(feature_names(ranker), name, "trees" in terms_of(ranker).kinds)
+    features = draft(shown_names(ranker), name, "trees" in terms_of(ranker).kinds)
     with replaced_file(path) as file:
         file.write(json.dumps(features, indent=1).encode())
     return UPLOADS[format].features.format(name=name)

@@ -8,7 +8,7 @@ from typing import Any
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
-from treerank.checks import check_choice, has_methods, shown
+from treerank.checks import check_choice, closest, has_methods, shown
 from treerank.lazy import load_object
 
 FEATURE_PARTS = {
@@ -61,6 +61,7 @@ def make_feature_part(feature_part: Any) -> Any:
         raise ValueError(
             "feature_part must have fit and transform, or be a list of parts or one of "
             f"{sorted(FEATURE_PARTS)}; got {shown(feature_part)}."
+            f"{closest(feature_part, FEATURE_PARTS)}"
         )
     return clone(feature_part)
 

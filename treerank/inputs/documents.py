@@ -95,6 +95,21 @@ def feature_names_of(estimator: Any) -> np.ndarray | None:
     return found
 
 
+def shown_names(estimator: Any) -> list[str]:
+    """Return the names of the features of a fitted estimator; f0, f1 and so on if it has none.
+
+    Examples
+    --------
+    >>> from treerank.baselines import RankSVM
+    >>> shown_names(RankSVM().fit([[1.0, 2.0], [2.0, 0.0]], [0, 1]))
+    ['f0', 'f1']
+    """
+    names = feature_names_of(estimator)
+    if names is None:
+        return [f"f{i}" for i in range(estimator.n_features_in_)]
+    return [str(name) for name in names]
+
+
 def has_infinite(X: np.ndarray) -> bool:
     """Tell whether an array has an infinite number; missing values do not count.
 
@@ -161,6 +176,11 @@ def _as_array(X):
     array = np.asarray(X)
     if array.dtype.kind in "mM":
         raise TypeError(f"X must be numbers; got {array.dtype}.")
+    if array.ndim == 1:
+        raise ValueError(
+            f"X must have a row for each document; got {len(array)} numbers. Reshape your data: "
+            "X.reshape(1, -1) is one document, X.reshape(-1, 1) is one feature."
+        )
     if array.dtype.kind == "O" and array.ndim == 0:  # anything, such as batches of rows
         raise TypeError(f"X must be a matrix in memory; got {type(X)}.")
     return array

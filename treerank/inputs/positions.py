@@ -21,7 +21,8 @@ def check_positions(position: ArrayLike | None, y: np.ndarray) -> np.ndarray | N
     >>> check_positions([0, 1], np.array([0.0, 1.0]))
     Traceback (most recent call last):
     ...
-    ValueError: position must be a whole number from 1 to 1000; got 0.0 in row 0.
+    ValueError: position must be a whole number from 1 to 1000; got 0.0 in row 0. Add 1 to \
+positions from 0.
     """
     if position is None:
         return None
@@ -53,6 +54,7 @@ def check_whole_positions(position: ArrayLike, n_rows: int | None = None) -> np.
         raise ValueError(
             f"position must be a whole number from 1 to {LAST_POSITION}; got "
             f"{float(found[row])!r} in row {row}."
+            + (" Add 1 to positions from 0." if found.min() == 0 else "")
         )
     return found.astype(np.int64)
 

@@ -15,8 +15,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.checks import check_column, check_count
+from treerank.inputs.documents import shown_names
 from treerank.inputs.grouping import QueryGroups
-from treerank.inspection.importance import column_of, feature_names
+from treerank.inspection.importance import column_of
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
 
@@ -125,7 +126,7 @@ def effect(
     by_value = np.array([scores(value) for value in grid])
     steps = np.diff(by_value, axis=0)
     return Effect(
-        feature=feature_names(ranker)[column],
+        feature=shown_names(ranker)[column],
         values=grid,
         score=by_value.mean(axis=1),
         rank=_ranks(ranker.scores_of(X), groups, rows, by_value).mean(axis=1),

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_matrix, issparse
 
 from treerank.checks import check_count, shown
-from treerank.inputs.documents import check_labels, feature_names_of
+from treerank.inputs.documents import check_labels, shown_names
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments
@@ -110,7 +110,7 @@ def permutation_importance(
     >>> X, y, qid = make_web_search(60, n_features=4, random_state=0)
     >>> found = permutation_importance(RankSVM().fit(X, y, qid), X, y, qid)
     >>> found.names[found.order[0]]
-    'feature 2'
+    'f2'
     """
     measured = get_metric(ranker.metric if metric is None else metric)
     X, y, qid = ranker.read(X, y, qid)
@@ -129,31 +129,16 @@ def permutation_importance(
     return Importances(tuple(columns), measured.name, drops)
 
 
-def feature_names(ranker: Ranker) -> list[str]:
-    """Return the names of the features of a fitted ranker, or their numbers from 0.
-
-    Examples
-    --------
-    >>> from treerank.baselines import RankSVM
-    >>> feature_names(RankSVM().fit([[1.0, 2.0], [2.0, 0.0]], [0, 1]))
-    ['feature 0', 'feature 1']
-    """
-    names = feature_names_of(ranker)
-    if names is None:
-        return [f"feature {j}" for j in range(ranker.n_features_in_)]
-    return [str(name) for name in names]
-
-
 def column_of(ranker: Ranker, feature: str | int) -> int:
     """Return the number of a feature; refuse one that the ranker does not know.
 
     Examples
     --------
     >>> from treerank.baselines import RankSVM
-    >>> column_of(RankSVM().fit([[1.0, 2.0], [2.0, 0.0]], [0, 1]), "feature 1")
+    >>> column_of(RankSVM().fit([[1.0, 2.0], [2.0, 0.0]], [0, 1]), "f1")
     1
     """
-    names = feature_names(ranker)
+    names = shown_names(ranker)
     if isinstance(feature, str) and feature in names:
         return names.index(feature)
     if isinstance(feature, str):
@@ -165,7 +150,7 @@ def column_of(ranker: Ranker, feature: str | int) -> int:
 def _columns_by_name(ranker, groups):
     """Return the numbers of the features of each group."""
     if groups is None:
-        return {name: [j] for j, name in enumerate(feature_names(ranker))}
+        return {name: [j] for j, name in enumerate(shown_names(ranker))}
     return {name: [column_of(ranker, f) for f in features] for name, features in groups.items()}
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated
 
-from treerank.checks import shown
+from treerank.checks import closest, shown
 from treerank.metrics.base import Metric
 from treerank.metrics.expected_reciprocal_rank import ExpectedReciprocalRank
 from treerank.metrics.function_metric import FunctionMetric
@@ -72,7 +72,10 @@ def get_metric(metric: str | Callable[..., float]) -> Metric | FunctionMetric:
     # A longer number than any list needs, or digits of other alphabets, are no cutoff.
     if stem not in named or (at and not re.fullmatch("[0-9]{1,18}", cutoff)):
         known = ", ".join(named)
-        raise ValueError(f"metric must be one of {known}, or one with @k; got {shown(metric)}.")
+        meant = closest(stem, named).replace("'?", f"{at}{cutoff}'?")
+        raise ValueError(
+            f"metric must be one of {known}, or one with @k; got {shown(metric)}.{meant}"
+        )
     return replace(named[stem], k=int(cutoff)) if at else named[stem]
 
 

@@ -15,7 +15,7 @@ import numba
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_sequence, has_methods, naming, shown, warn_user
+from treerank.checks import check_sequence, closest, has_methods, naming, shown, warn_user
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import Objective, as_objective
@@ -198,7 +198,7 @@ def get_loss(loss: Any) -> Any:
         return PairLoss(_compiled(loss))
     raise ValueError(
         "loss must be a function of the margin, have a method bind, or be one of "
-        f"{sorted(LOSSES)}; got {shown(loss)}."
+        f"{sorted(LOSSES)}; got {shown(loss)}.{closest(loss, LOSSES)}"
     )
 
 

@@ -29,12 +29,10 @@ class ExplainedMargins(np.ndarray):
     names: list[str] | None
 
     @classmethod
-    def of(cls, parts: np.ndarray, names: Iterable[str] | None) -> Self:
-        """Give names to the columns of an array; columns without names are counted from 0."""
+    def of(cls, parts: np.ndarray, names: Iterable[str]) -> Self:
+        """Give names to the columns of an array."""
         found = parts.view(cls)
-        found.names = [f"feature {j}" for j in range(parts.shape[1])]
-        if names is not None:
-            found.names = [str(name) for name in names]
+        found.names = list(names)
         return found
 
     def __array_finalize__(self, other: Any) -> None:

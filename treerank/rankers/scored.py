@@ -22,6 +22,7 @@ from treerank.inputs.documents import (
     check_labels,
     feature_names_of,
     n_features_of,
+    shown_names,
 )
 from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import mean_value
@@ -167,7 +168,7 @@ class Scored(BaseEstimator):
         check_count("n_orders", n_orders, at_least=2 if with_errors else 1)
         X_a, X_b = self.read_pairs(X_a, X_b)
         parts, errors = self._parts(X_a, X_b, n_orders, random_state)
-        named = ExplainedMargins.of(parts, feature_names_of(self))
+        named = ExplainedMargins.of(parts, shown_names(self))
         return (named, errors) if with_errors else named
 
     @check_arguments
@@ -397,8 +398,11 @@ class Scored(BaseEstimator):
 
 
 def _row_of(X: Any) -> Any:
-    """Return a series of pandas as a data frame of one row, and anything else as it is."""
-    return X.to_frame().T if hasattr(X, "to_frame") and hasattr(X, "iloc") else X
+    """Return a single document, as a row or a series of pandas, as a table of one row."""
+    if hasattr(X, "to_frame") and hasattr(X, "iloc"):
+        return X.to_frame().T
+    is_row = isinstance(X, np.ndarray | list | tuple) and np.ndim(X) == 1
+    return np.asarray(X)[None] if is_row else X
 
 
 def _positions(groups: QueryGroups) -> np.ndarray:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import issparse
 
+from treerank.inputs.documents import shown_names
 from treerank.inputs.grouping import QueryGroups
 from treerank.inspection.data_sheet import columns_of
-from treerank.inspection.importance import feature_names
 from treerank.inspection.slices import Slice, slices
 from treerank.metrics.base import Metric
 from treerank.metrics.function_metric import FunctionMetric
@@ -87,7 +87,7 @@ class Subject:
     @cached_property
     def feature_names(self) -> list[str]:
         """Names of the features, or their numbers from 0."""
-        return feature_names(self.ranker)
+        return shown_names(self.ranker)
 
     @property
     def main(self) -> str:

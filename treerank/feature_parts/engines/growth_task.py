@@ -86,7 +86,10 @@ def in_reading_order(part: Any, task: GrowthTask, **needed: Any) -> GrowthTask:
     check_settings(part, _NEEDED | needed, "X is Batches")
     categorical = part._categorical_columns(task.rows)
     if categorical:
-        raise ValueError(f"X must have no categories where it is Batches; got {len(categorical)}.")
+        raise ValueError(
+            f"X must have no categories where it is read in batches; got {len(categorical)}. "
+            "Write them as numbers, or read all rows at once."
+        )
     rows, usual = task.rows.as_read(), task.derivatives
     derivatives = FixedPointDerivatives(
         usual.objective, len(rows), usual.iteration, rows.places, usual.most

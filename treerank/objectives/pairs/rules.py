@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from treerank.checks import MAX_WEIGHT, as_numbers, check_count, shown
+from treerank.checks import MAX_WEIGHT, as_numbers, check_count, closest, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Rule, Size, check_parameters
 
@@ -96,7 +96,10 @@ def get_pairs(pairs: "str | Pairs | GivenPairs") -> "Pairs | GivenPairs":
         return pairs
     if isinstance(pairs, str) and pairs in PAIRS:
         return PAIRS[pairs]
-    raise ValueError(f"pairs must be a Pairs or one of {sorted(PAIRS)}; got {shown(pairs)}.")
+    raise ValueError(
+        f"pairs must be a Pairs or one of {sorted(PAIRS)}; got {shown(pairs)}."
+        f"{closest(pairs, PAIRS)}"
+    )
 
 
 #: A rule for pairs, or its name.

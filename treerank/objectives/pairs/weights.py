@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from treerank.checks import shown
+from treerank.checks import closest, shown
 from treerank.metrics.relevance import is_relevant, label_gains
 from treerank.numerics.compiling import register_jitable
 from treerank.objectives.pairs.position_values import (
@@ -209,6 +209,7 @@ def get_pair_weight(weight: str | PairWeight) -> PairWeight:
         return PAIR_WEIGHTS[weight]
     raise ValueError(
         f"weight must be a PairWeight or one of {sorted(PAIR_WEIGHTS)}; got {shown(weight)}."
+        f"{closest(weight, PAIR_WEIGHTS)}"
     )
 
 
