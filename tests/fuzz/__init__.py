@@ -9,8 +9,8 @@ worker process. A module may state
 - ``SECONDS`` that a case may take, if not those of ``worker.LIMITS``,
 - ``GIGABYTES`` that its process may use, likewise.
 
-``python -m tests.fuzz reader --minutes 60`` runs one fuzzer; it prints the seed of each case that
-failed, and ``--seed S --cases 1`` runs that case again.
+``python -m tests.fuzz reader --minutes 60`` runs one fuzzer, and ``all`` each of them for so long.
+The seed of each case that failed is printed, and ``--seed S --cases 1`` runs that case again.
 """
 
 import sys

@@ -4,6 +4,7 @@ import argparse
 import importlib
 import itertools
 import secrets
+import subprocess
 import sys
 import time
 from multiprocessing.connection import wait
@@ -18,7 +19,7 @@ MOST_FAILURES = 20
 def read_arguments(words: list[str] | None = None) -> argparse.Namespace:
     """Return what to run and for how long."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz")
-    parser.add_argument("name", choices=FUZZERS)
+    parser.add_argument("name", choices=["all", *FUZZERS], help="all are run one after the other")
     parser.add_argument("--minutes", type=float, help="end after so long; 1 without --cases")
     parser.add_argument("--cases", type=int, help="end after so many cases")
     parser.add_argument("--seed", type=int, help="seed of the first case; drawn by default")
@@ -87,6 +88,10 @@ class Run:
 def main() -> int:
     """Run the fuzzer of the command line; return the exit status."""
     arguments = read_arguments()
+    if arguments.name == "all":
+        at = sys.argv.index("all")
+        words = [[*sys.argv[1:at], name, *sys.argv[at + 1 :]] for name in FUZZERS]
+        return max(subprocess.call([sys.executable, "-m", "tests.fuzz", *each]) for each in words)
     fuzzer = importlib.import_module(f"tests.fuzz.{arguments.name}")
     CONTEXT.set_forkserver_preload([fuzzer.__name__])
     run = Run(fuzzer, arguments.seed, arguments.cases, arguments.minutes)
