@@ -47,7 +47,7 @@ PIPELINES = {
     ),
     "line": make_pipeline(StandardScaler(with_mean=False), RankSVM()),
     "filled line": make_pipeline(SimpleImputer(), StandardScaler(), RankSVM()),
-    "network": make_pipeline(MaxAbsScaler(), MinMaxScaler(), network()),
+    "network": make_pipeline(MaxAbsScaler(), StandardScaler(), network()),
     "xgboost": make_pipeline(
         MinMaxScaler(), TreeDirectRanker(XGBoostTrees(8, n_jobs=1), random_state=0)
     ),
