@@ -64,7 +64,7 @@ if TYPE_CHECKING:
     from treerank.objectives.pairs.losses import PairLoss as PairLoss
     from treerank.objectives.pairs.rules import Pairs as Pairs
     from treerank.objectives.pairs.weights import PairWeight as PairWeight
-    from treerank.objectives.sums.weighted import weighted_sum as weighted_sum
+    from treerank.objectives.sums import weighted_sum as weighted_sum
     from treerank.progress_bar import show_progress as show_progress
     from treerank.rankers.forest_ranker import ForestRanker as ForestRanker
     from treerank.rankers.head import AntisymmetricHead as AntisymmetricHead
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from treerank.rankers.streaming_ranker import StreamingRanker as StreamingRanker
     from treerank.rankers.tree_direct_ranker import TreeDirectRanker as TreeDirectRanker
     from treerank.registry import load as load
-    from treerank.reports.report import Report as Report
+    from treerank.reports.reporting import Report as Report
     from treerank.reports.reporting import report as report
 
 _EXPORTS = {
@@ -100,7 +100,7 @@ _EXPORTS = {
     "QueryKFold": "treerank.model_selection:QueryKFold",
     "QueryShuffleSplit": "treerank.model_selection:QueryShuffleSplit",
     "QueryTimeSplit": "treerank.model_selection:QueryTimeSplit",
-    "Report": "treerank.reports.report:Report",
+    "Report": "treerank.reports.reporting:Report",
     "SoftTrees": "treerank.feature_parts.soft_trees.part:SoftTrees [torch]",
     "StreamingRanker": "treerank.rankers.streaming_ranker:StreamingRanker",
     "StreamingTrees": "treerank.feature_parts.histogram.streaming:StreamingTrees",
@@ -126,7 +126,7 @@ _EXPORTS = {
     "report": "treerank.reports.reporting:report",
     "rerank": "treerank.rankers.reranking:rerank",
     "show_progress": "treerank.progress_bar:show_progress",
-    "weighted_sum": "treerank.objectives.sums.weighted:weighted_sum",
+    "weighted_sum": "treerank.objectives.sums:weighted_sum",
     "write_letor": "treerank.datasets.letor:write_letor",
     "write_parquet": "treerank.datasets.parquet:write_parquet [pyarrow]",
     "write_trec_qrels": "treerank.datasets.trec:write_trec_qrels",

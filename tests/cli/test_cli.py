@@ -15,7 +15,7 @@ from command_line import ESCAPE, SMALL, letor_files, run
 import treerank
 from treerank.cli import rank
 from treerank.cli.app import COMMANDS, EXIT_CODES
-from treerank.cli.trees import make_trees
+from treerank.cli.fit import make_trees
 from treerank.datasets.letor import read_letor, write_letor
 from treerank.datasets.parquet import write_parquet
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees

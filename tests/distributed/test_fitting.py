@@ -25,9 +25,15 @@ from treerank.baselines.linear.ranksvm import RankSVM
 from treerank.datasets.letor import write_letor
 from treerank.distributed import fit, processes
 from treerank.distributed.columns import FeatureColumns, agree_on_columns
-from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.processes import Processes
-from treerank.distributed.shards import Shard, costs_of, deal, gather_queries, grade_counts
+from treerank.distributed.shards import (
+    Shard,
+    costs_of,
+    deal,
+    gather_queries,
+    grade_counts,
+    id_hashes,
+)
 from treerank.feature_parts.engines import bin_sample
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.histogram.trees import HistogramTrees

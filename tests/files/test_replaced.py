@@ -9,7 +9,7 @@ import threading
 
 import pytest
 
-from treerank.files import locks, replaced
+from treerank.files import replaced
 from treerank.files.replaced import check_output, replaced_file
 
 
@@ -122,7 +122,7 @@ def test_a_part_that_is_removed_before_it_is_locked_is_made_again(tmp_path, monk
             os.unlink(file.name)
         lock(file, how)
 
-    monkeypatch.setattr(locks.fcntl, "flock", late_lock)
+    monkeypatch.setattr(replaced.fcntl, "flock", late_lock)
     write(tmp_path / "file")
     assert len(names) == 1
     assert os.listdir(tmp_path) == ["file"]
@@ -133,7 +133,7 @@ def test_without_locks_files_are_written_and_parts_stay(tmp_path, monkeypatch):
         raise OSError(37, "No locks available")
 
     kill_while_writing(tmp_path / "file")
-    monkeypatch.setattr(locks.fcntl, "flock", no_locks)
+    monkeypatch.setattr(replaced.fcntl, "flock", no_locks)
     write(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"new"
     assert len(os.listdir(tmp_path)) == 2
@@ -141,8 +141,7 @@ def test_without_locks_files_are_written_and_parts_stay(tmp_path, monkeypatch):
 
 def test_systems_without_locks_rename_closed_files(tmp_path, monkeypatch):
     kill_while_writing(tmp_path / "file")
-    for module in (locks, replaced):
-        monkeypatch.setattr(module, "HAS_LOCKS", False)
+    monkeypatch.setattr(replaced, "HAS_LOCKS", False)
     write(tmp_path / "file")
     assert (tmp_path / "file").read_bytes() == b"new"
     assert len(os.listdir(tmp_path)) == 2

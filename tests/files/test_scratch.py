@@ -9,7 +9,7 @@ import tempfile
 import numpy as np
 import pytest
 
-from treerank.files import locks, scratch
+from treerank.files import replaced, scratch
 from treerank.files.scratch import ScratchFolder
 
 _MAKE = """
@@ -42,7 +42,7 @@ def test_a_folder_ends_with_its_object_or_its_block(temporary):
 
 def test_a_folder_without_locks_ends_with_its_block_too(temporary, monkeypatch):
     (temporary / ".treerank-scratch-old").mkdir()
-    for module in (locks, scratch):
+    for module in (replaced, scratch):
         monkeypatch.setattr(module, "HAS_LOCKS", False)
     with ScratchFolder() as path:
         assert os.path.isdir(path)

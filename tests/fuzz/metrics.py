@@ -12,8 +12,7 @@ from pair_oracle import METRIC_OF_WEIGHT, orders, pairwise_sums, swap_change
 
 from treerank.metrics import METRICS, get_metric
 from treerank.objectives import make_objective
-from treerank.objectives.lists.losses import LISTWISE
-from treerank.objectives.lists.pointwise import POINTWISE
+from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 
 GAINS = {"exponential": lambda y: 2.0**y - 1, "linear": float}

@@ -6,7 +6,7 @@ import pytest
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.base import NoDocuments, as_objective
-from treerank.objectives.lists.pointwise import HalfSquaredError
+from treerank.objectives.lists.losses import HalfSquaredError
 
 Y, QID = np.array([1.0, 0.0, 2.0, 2.0]), [0, 0, 1, 1]
 

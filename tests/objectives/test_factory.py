@@ -11,7 +11,7 @@ from treerank.objectives import chained_probabilities, make_objective
 from treerank.objectives.lists.losses import LISTWISE
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import Pairs
-from treerank.objectives.sums.started import Started
+from treerank.objectives.sums import Started
 
 Y, QID = np.array([0.0, 1, 2, 0]), np.array([0, 0, 1, 1])
 

@@ -11,8 +11,7 @@ from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.networks.mlp import MLP
 from treerank.objectives import make_objective
 from treerank.objectives.factory import LOSSES
-from treerank.objectives.lists.losses import LISTWISE, ApproxNDCG, ListNet
-from treerank.objectives.lists.pointwise import POINTWISE
+from treerank.objectives.lists.losses import LISTWISE, POINTWISE, ApproxNDCG, ListNet
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss
 from treerank.objectives.pairs.rules import Pairs
 from treerank.objectives.pairs.weights import PAIR_WEIGHTS, PairWeight

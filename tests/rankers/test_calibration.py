@@ -3,12 +3,119 @@
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from treerank.rankers.calibration import fit_steepness, pair_probability
+from treerank import (
+    ForestRanker,
+    LightGBMTrees,
+    QueryKFold,
+    TreeDirectRanker,
+    load,
+    make_web_search,
+)
+from treerank.inputs.grouping import QueryGroups
+from treerank.inspection import calibration_curve
+from treerank.rankers.calibration import RelevanceScale, fit_steepness, pair_probability
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_web_search(240, documents_per_query=20, n_features=15, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def calibrated(data):
+    X, y, qid = data
+    (_, train), (_, held_out), (_, test) = QueryKFold(3).split(X, y, qid)
+    ranker = TreeDirectRanker(LightGBMTrees(n_estimators=20, n_jobs=1), random_state=0)
+    ranker.fit(X[train], y[train], qid[train])
+    return ranker.calibrate(X[held_out], y[held_out], qid[held_out]), test
+
+
+def test_probabilities_are_right_on_new_queries_and_change_no_order(calibrated, data):
+    (ranker, test), (X, y, _) = calibrated, data
+    order = np.argsort(ranker.predict(X[test]), kind="stable")
+    before = np.ones(len(test))
+    for label in (1, 2, 3):
+        likely = ranker.predict_relevance(X[test], label)
+        assert (np.diff(likely[order]) >= 0).all()
+        assert (likely <= before).all()
+        assert 0 < likely.min() <= likely.max() < 1
+        assert calibration_curve(likely, y[test] >= label).error < 0.05  # of 80 queries
+        before = likely
+    np.testing.assert_array_equal(
+        ranker.predict_relevance(X[test], 0.5), ranker.predict_relevance(X[test])
+    )
+
+
+def test_a_threshold_has_its_precision_on_new_documents(calibrated, data):
+    (ranker, test), (X, y, _) = calibrated, data
+    chosen = ranker.predict(X[test]) >= ranker.threshold_for(precision=0.7, at_least=1)
+    assert chosen.any()
+    assert abs(np.mean(y[test][chosen] >= 1) - 0.7) < 0.1
+    with pytest.raises(ValueError, match=r"precision must be at most 0\.\d+, which the highest"):
+        ranker.threshold_for(precision=1.0, at_least=4)
+
+
+def test_a_higher_label_is_never_more_likely_where_curves_cross():
+    steps, lines = np.zeros((2, 2)), np.array([[0.0, -1.0], [2.0, 0.0]])
+    scale = RelevanceScale(np.array([1.0, 2.0]), np.arange(2.0), steps, lines, np.array([True] * 2))
+    scores = np.array([-3.0, 3.0])
+    higher, lower = (scale.probability(scores, label) for label in (2, 1))
+    assert higher[0] < lower[0]
+    assert higher[1] == lower[1]
+
+
+def test_a_line_is_chosen_where_it_is_true_and_steps_where_it_is_not():
+    rng, qid = np.random.default_rng(0), QueryGroups.from_qid(np.arange(3000) // 10)
+    scores = rng.normal(size=3000)
+    line = RelevanceScale.fitted(scores, (scores + rng.logistic(size=3000) > 0) * 1.0, qid)
+    step = RelevanceScale.fitted(scores, (rng.random(3000) < 0.1 + 0.8 * (scores > 1)) * 1.0, qid)
+    assert line.is_line.tolist() == [True]
+    np.testing.assert_allclose(line.lines[0], [1, 0], atol=0.15)
+    assert step.is_line.tolist() == [False]
+    np.testing.assert_allclose(step.probability(np.array([0.5, 1.5]), 1), [0.1, 0.9], atol=0.05)
+    shuffled = rng.permutation(3000)
+    y = (scores > 0) * 1.0
+    again = [
+        RelevanceScale.fitted(scores[rows], y[rows], QueryGroups.from_qid(rows // 10)).lines
+        for rows in (np.arange(3000), shuffled)
+    ]
+    np.testing.assert_array_equal(*again)
+
+
+def test_it_is_saved_forgotten_by_a_fit_and_asked_for(calibrated, data, tmp_path):
+    (ranker, test), (X, y, qid) = calibrated, data
+    ranker.save(tmp_path / "ranker")
+    expected = ranker.predict_relevance(X[test])
+    np.testing.assert_array_equal(load(tmp_path / "ranker").predict_relevance(X[test]), expected)
+    named = pd.DataFrame(X, columns=ranker.forest().feature_names)
+    forest = ForestRanker(ranker.forest()).calibrate(named, y, qid)
+    forest.save(tmp_path / "forest")
+    again = load(tmp_path / "forest").predict_relevance(named)
+    np.testing.assert_array_equal(again, forest.predict_relevance(named))
+    fresh = TreeDirectRanker(LightGBMTrees(n_estimators=1, n_jobs=1)).fit(X, y, qid)
+    with pytest.raises(ValueError, match=r"calibrate\(X, y, qid\) must be called before"):
+        fresh.predict_relevance(X)
+    fresh.calibrate(X, y, qid).fit(X, y, qid)
+    with pytest.raises(ValueError, match="must be called before"):
+        fresh.threshold_for()
+    with pytest.raises(ValueError, match=r"at_least must be at most the highest label, 4; got 5"):
+        ranker.predict_relevance(X, 5)
+
+
+def test_a_forged_scale_is_refused(calibrated):
+    state = calibrated[0].get_state()
+    forged = dict(state["relevance_scale"], steps=state["relevance_scale"]["steps"][:, ::-1].copy())
+    with pytest.raises(ValueError, match="must rise"):
+        TreeDirectRanker().set_state(state | {"relevance_scale": forged})
+    with pytest.raises(ValueError, match="must have the entries"):
+        TreeDirectRanker().set_state(state | {"relevance_scale": {"labels": np.ones(1)}})
+
 
 margins = st.floats(-1e6, 1e6)
 

@@ -7,7 +7,7 @@ from example_rankers import Column, ranking_data, some_ranker
 from treerank.feature_parts.ensembles.chain import Chain
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.metrics import NDCG
-from treerank.objectives.sums.weighted import WeightedSum
+from treerank.objectives.sums import WeightedSum
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 
 pytestmark = pytest.mark.usefixtures("one_thread")

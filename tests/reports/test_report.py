@@ -20,7 +20,7 @@ from treerank.clicks import ClickRelevance
 from treerank.evaluation import compare
 from treerank.inspection import permutation_importance, slices
 from treerank.reports.charts import bar, line_chart, ticks
-from treerank.reports.markup import element
+from treerank.reports.page import element
 from treerank.reports.sections import SECTIONS
 
 pytestmark = pytest.mark.slow

@@ -38,7 +38,7 @@ COMMANDS = {
         ["treerank demo", "treerank demo --queries 50 --output page.html"],
     ),
     "sample": Command(
-        "treerank.cli.sample:sample",
+        "treerank.cli.demo:sample",
         "Write small files of synthetic web searches: train.txt, vali.txt and test.txt.",
         ["treerank sample .", "treerank sample folder --queries 300 --random-state 7"],
     ),

@@ -16,7 +16,7 @@ from treerank.clicks.propensities import SessionPropensities
 from treerank.clicks.rewards import Ranking, Reward
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Level, Positive, Seed, Several, check_arguments
-from treerank.statistics.interval import Interval
+from treerank.statistics.resampled import Interval
 
 #: Share of the new exposure that may be unknown without a warning.
 _FREE_SHARE = 0.05

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import stats
 
-from treerank.statistics.interval import Interval
+from treerank.statistics.resampled import Interval
 
 
 def left_out_errors(

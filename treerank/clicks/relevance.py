@@ -33,6 +33,8 @@ to the exposure instead of clipping it.
    affine corrections for unbiased learning to rank. CIKM.
 .. [3] Oosterhuis (2023). Doubly robust estimation for correcting position bias in click feedback
    for unbiased learning to rank. ACM Transactions on Information Systems.
+
+Shrinkage: how far the clicks of documents are from what is expected, beyond chance.
 """
 
 from dataclasses import KW_ONLY, dataclass
@@ -40,7 +42,9 @@ from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
 from scipy.sparse import issparse
+from scipy.special import gammaln
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -53,7 +57,6 @@ from treerank.clicks.cross_fits import left_out_scores, new_part
 from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, check_trust, estimate_propensities
-from treerank.clicks.shrinkage import gamma_shape
 from treerank.clicks.trust_bias import estimate_trust_bias
 from treerank.datasets.ranking_data import RankingData
 from treerank.feature_parts.base import FeaturePart
@@ -66,6 +69,31 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.inputs.positions import check_any_click
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Rule, Seed, Several, check_arguments, check_parameters
+
+#: Bounds of the logarithm of a Gamma distribution's shape.
+_LOG_SHAPES = (-4.0, 8.0)
+
+
+def gamma_shape(clicks: np.ndarray, expected: np.ndarray) -> float:
+    """Return the most likely shape of Gamma factors of mean 1 on expected numbers of clicks.
+
+    A prior of this shape is worth as many clicks.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> expected = np.full(10_000, 3.0)
+    >>> round(gamma_shape(rng.poisson(expected * rng.gamma(2, 1 / 2, size=10_000)), expected), 1)
+    2.0
+    """
+
+    def loss(log_shape: float) -> float:
+        a = np.exp(log_shape)
+        terms = gammaln(clicks + a) - gammaln(a) - a * np.log1p(expected / a)
+        return -float((terms - clicks * np.log(expected + a)).sum())
+
+    return float(np.exp(minimize_scalar(loss, bounds=_LOG_SHAPES, method="bounded").x))
+
 
 ESTIMATES = ("posterior", "doubly_robust")
 #: Least share of a query's sessions that examine a document, times the root of all sessions.

@@ -6,7 +6,7 @@ from sklearn.utils import check_random_state
 
 from treerank.checks import check_column, check_count
 from treerank.clicks.log import ClickLog
-from treerank.datasets.generator_arguments import check_cells
+from treerank.datasets.web_search import check_cells
 from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import label_gains

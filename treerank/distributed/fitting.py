@@ -22,7 +22,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric
 from treerank.metrics.registry import get_metric
 from treerank.objectives.factory import get_loss
-from treerank.objectives.lists.pointwise import HalfSquaredError
+from treerank.objectives.lists.losses import HalfSquaredError
 from treerank.rankers.direct_ranker import DirectRanker
 
 #: Settings of the ranker without which several workers would fit another model.

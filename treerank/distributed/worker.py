@@ -13,11 +13,10 @@ from treerank.checks import naming, shown
 from treerank.distributed.collective import Collective
 from treerank.distributed.columns import FeatureColumns, agree_on_columns, dense_columns
 from treerank.distributed.connections import LOSS, LostTeamError
-from treerank.distributed.id_hashes import id_hashes
 from treerank.distributed.launcher import Channel
 from treerank.distributed.meeting import meeting
 from treerank.distributed.parts import Part, read_part
-from treerank.distributed.shards import Shard, gather_queries
+from treerank.distributed.shards import Shard, gather_queries, id_hashes
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
 from treerank.feature_parts.registry import make_feature_part
 from treerank.files.checkpoint import Checkpoint, using

@@ -1,13 +1,11 @@
 """Evaluation: rankers on the same splits, and tests of which differences are significant."""
 
 from treerank.evaluation.data_splits import Split
-from treerank.evaluation.difference import Difference
 from treerank.evaluation.joining import join
 from treerank.evaluation.ranker_comparison import Comparison, Failure
 from treerank.evaluation.refreshing import Refreshed, refresh
-from treerank.evaluation.result_table import ResultTable
 from treerank.evaluation.running import compare
-from treerank.evaluation.summary import Summary
+from treerank.evaluation.summary import Difference, ResultTable, Summary
 
 __all__ = [
     "Comparison",

@@ -14,13 +14,10 @@ from typing import Any
 import numpy as np
 
 from treerank.checks import check_choice
-from treerank.evaluation.difference import LEVEL, POWER, Difference
-from treerank.evaluation.result_table import ResultTable
-from treerank.evaluation.summary import Summary, make_summary
+from treerank.evaluation.summary import LEVEL, POWER, Difference, ResultTable, Summary, make_summary
 from treerank.statistics.mean_ranks import NemenyiResult, nemenyi_test
-from treerank.statistics.paired import PairedTest, paired_differences
+from treerank.statistics.paired import PairedTest, paired_differences, queries_needed
 from treerank.statistics.pairwise_tests import PairwiseResult, find_test, pairwise_tests
-from treerank.statistics.power import queries_needed
 from treerank.statistics.randomization import bootstrap_interval
 from treerank.statistics.resampled import corrected_interval
 

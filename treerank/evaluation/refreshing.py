@@ -18,8 +18,8 @@ from treerank.rankers.direct_ranker import DirectRanker
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.training_set import training_set
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.statistics.interval import Interval
 from treerank.statistics.randomization import bootstrap_interval
+from treerank.statistics.resampled import Interval
 
 #: What learns from the new data.
 WAYS = ("leaves", "trees")

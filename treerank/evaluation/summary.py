@@ -1,22 +1,117 @@
 """Summary: one row per ranker, one column per metric, and what is significant.
 
 A summary holds numbers and text; :mod:`treerank.evaluation.layouts` turns them into tables.
+
+Result table: columns of equal length, which become a pandas or a polars data frame.
+
+Difference: how far apart two rankers are, and how many queries would show it.
 """
 
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from treerank.evaluation.difference import LEVEL, POWER
 from treerank.evaluation.layouts import LAYOUTS, SUFFIXES
 from treerank.files.replaced import replaced_file
 from treerank.metrics.conventions import CONVENTIONS
-from treerank.statistics.adjustment import adjust_holm
 from treerank.statistics.paired import PairedTest
-from treerank.statistics.resampled import corrected_standard_error
+from treerank.statistics.pairwise_tests import adjust_holm
+from treerank.statistics.resampled import Interval, corrected_standard_error
+
+
+@dataclass(frozen=True, eq=False)
+class ResultTable:
+    """Named columns of equal length.
+
+    Parameters
+    ----------
+    columns : dict from str to ndarray
+        The columns.
+
+    Examples
+    --------
+    >>> table = ResultTable({"ranker": np.array(["a", "b"]), "value": np.array([0.25, 0.5])})
+    >>> table["value"], len(table)
+    (array([0.25, 0.5 ]), 2)
+    >>> table.where(ranker="b").columns
+    {'ranker': array(['b'], dtype='<U1'), 'value': array([0.5])}
+    """
+
+    columns: dict[str, np.ndarray]
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """Return one column."""
+        return self.columns[name]
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(next(iter(self.columns.values())))
+
+    def where(self, **values: Any) -> "ResultTable":
+        """Return the rows in which the named columns have the given values."""
+        chosen = np.ones(len(self), dtype=bool)
+        for name, value in values.items():
+            chosen &= self.columns[name] == value
+        return ResultTable({name: column[chosen] for name, column in self.columns.items()})
+
+    def to_pandas(self) -> Any:
+        """Return a pandas data frame; pandas must be installed."""
+        return self._to_frame("pandas")
+
+    def to_polars(self) -> Any:
+        """Return a polars data frame; polars must be installed."""
+        return self._to_frame("polars")
+
+    def _to_frame(self, backend: Literal["pandas", "polars"]) -> Any:
+        """Return a data frame of a library that narwhals knows."""
+        import narwhals
+
+        return narwhals.from_dict(self.columns, backend=backend).to_native()
+
+
+#: Level of the intervals and power of the tests that a summary names.
+LEVEL, POWER = 0.95, 0.8
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The difference of two rankers by a metric; ``Comparison.difference`` makes it.
+
+    Parameters
+    ----------
+    metric, first, second : str
+        Names.
+    interval : Interval
+        Mean of the first minus mean of the second, with its bounds.
+    n_queries : int
+        Number of queries tested.
+    queries_needed : float
+        See :func:`~treerank.statistics.queries_needed`.
+
+    Examples
+    --------
+    >>> interval = Interval(0.01, -0.02, 0.04, level=0.95)
+    >>> print(Difference("map", "a", "b", interval, n_queries=200, queries_needed=1350.0))
+    a - b by map: 0.0100 (95 %: -0.0200 to 0.0400) over 200 queries; to show it takes about 1,350.
+    """
+
+    metric: str
+    first: str
+    second: str
+    interval: Interval
+    n_queries: int
+    queries_needed: float
+
+    def __str__(self) -> str:
+        """Return the difference in one line."""
+        return (
+            f"{self.first} - {self.second} by {self.metric}: {self.interval} over "
+            f"{self.n_queries:,} queries; to show it takes about {self.queries_needed:,.0f}."
+        )
+
 
 #: Mark of each verdict.
 MARKS = {"better": "↑", "worse": "↓", "same": ""}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike
 
-from treerank.files.locks import HAS_LOCKS, lock, remove_abandoned
+from treerank.files.replaced import HAS_LOCKS, lock, remove_abandoned
 
 _PREFIX = ".treerank-scratch-"
 

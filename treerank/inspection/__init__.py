@@ -1,11 +1,10 @@
 """Inspection: why a ranker ranks as it does, where it fails, and what its data hold."""
 
 from treerank.inspection.data_sheet import DataSheet, data_sheet, drift
-from treerank.inspection.effects import Effect, effect
+from treerank.inspection.effects import Effect, ScoreRegressor, effect
 from treerank.inspection.importance import Importances, permutation_importance
 from treerank.inspection.leaks import Copies, copies, single_features
 from treerank.inspection.pair_calibration import CalibrationCurve, calibration_curve
-from treerank.inspection.score_regressor import ScoreRegressor
 from treerank.inspection.shap_model import shap_explanation, shap_model
 from treerank.inspection.slices import Slice, slices
 from treerank.inspection.standing import explain_moves, explain_standing

@@ -18,8 +18,8 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
-from treerank.statistics.interval import Interval
 from treerank.statistics.randomization import bootstrap_interval
+from treerank.statistics.resampled import Interval
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,9 +15,9 @@ from scipy import stats
 from treerank.checks import naming, shown
 from treerank.inputs.grouping import QueryGroups
 from treerank.parameters import Several, check_arguments
-from treerank.statistics.adjustment import adjust_holm
-from treerank.statistics.interval import Interval
 from treerank.statistics.paired import check_values, format_p
+from treerank.statistics.pairwise_tests import adjust_holm
+from treerank.statistics.resampled import Interval
 
 #: Level of the intervals, and p-value up to which a slice differs.
 _LEVEL, LEVEL = 0.95, 0.05

@@ -94,7 +94,7 @@ class Objective(ABC):
         """Return the sum of two objectives."""
         if not has_methods(other, "derivatives", "taking"):
             return NotImplemented
-        from treerank.objectives.sums.weighted import weighted_sum  # a sum is an objective, too
+        from treerank.objectives.sums import weighted_sum  # a sum is an objective, too
 
         return weighted_sum([self, other])
 
@@ -104,7 +104,7 @@ class Objective(ABC):
 
     def __mul__(self, factor: float) -> "Objective":
         """Return the objective times a number."""
-        from treerank.objectives.sums.weighted import weighted_sum
+        from treerank.objectives.sums import weighted_sum
 
         return weighted_sum([self], [factor])
 

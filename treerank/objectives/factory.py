@@ -20,15 +20,14 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.relevance import Gain, check_gain
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.lists.losses import LISTWISE
-from treerank.objectives.lists.pointwise import POINTWISE
+from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss, check_compiles
-from treerank.objectives.pairs.normalization import NORMALIZATIONS
 from treerank.objectives.pairs.objective import PairwiseObjective
 from treerank.objectives.pairs.per_level import PerLevelObjective
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs
 from treerank.objectives.pairs.weights import (
+    NORMALIZATIONS,
     PAIR_WEIGHTS,
     PairWeight,
     Weight,

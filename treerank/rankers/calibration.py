@@ -4,15 +4,25 @@ r"""Calibration: from a difference of two scores to the probability that the fir
 
 One number, the steepness T >= 0, is fitted to pairs that the scores were not fitted to. There is
 no second number: with a bias, p(a, b) + p(b, a) would not be 1.
+
+Relevance scale: from a score to the probability that a document is relevant.
+
+Scores have no unit; probabilities can be compared over queries, shown to users, and cut off. For
+each label t, :math:`P(y \ge t)` is a curve that rises with the score, so no order changes: a line
+of the log odds (Platt) or a rising step function (isotonic), whichever has the lower log loss on
+queries that it was not fitted to.
 """
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 
 from treerank.checks import shown, warn_user
+from treerank.files.states import array, check_state
 from treerank.inputs.canonical import canonical_order
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives.factory import make_objective
@@ -128,3 +138,148 @@ def _too_steep(slope, scores):
     while slope(steepness) < 0:
         steepness *= 2
     return steepness
+
+
+#: Points of a curve, folds by which curves are chosen, and largest number of labels.
+_N_POINTS, _N_FOLDS, MOST_LABELS = 256, 5, 32
+_RULES = {
+    "labels": array("float64", "n_labels"),
+    "scores": array("float64", "n_points"),
+    "steps": array("float64", "n_labels", "n_points", at_least=0, at_most=1),
+    "lines": array("float64", "n_labels", 2),
+    "is_line": array("bool", "n_labels"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class RelevanceScale:
+    """Curves from scores to probabilities, one for each label but the lowest.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_labels,)
+        Labels, rising.
+    scores : ndarray of shape (n_points,)
+        Quantiles of the scores of the documents that the curves are fitted to.
+    steps : ndarray of shape (n_labels, n_points)
+        Probabilities at these scores by the step function; between them, it is interpolated.
+    lines : ndarray of shape (n_labels, 2)
+        Slope and intercept of the log odds.
+    is_line : ndarray of bool of shape (n_labels,)
+        Whether the line is used, and not the steps.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> scores = rng.normal(size=1000)
+    >>> y, qid = scores + rng.logistic(size=1000) > 0, np.arange(1000) // 10
+    >>> scale = RelevanceScale.fitted(scores, y.astype(float), QueryGroups.from_qid(qid))
+    >>> scale.probability(np.array([-1.0, 0.0, 1.0]), 1).round(1)
+    array([0.2, 0.5, 0.7])
+    """
+
+    labels: np.ndarray
+    scores: np.ndarray
+    steps: np.ndarray
+    lines: np.ndarray
+    is_line: np.ndarray
+
+    @classmethod
+    def fitted(cls, scores: np.ndarray, y: np.ndarray, groups: QueryGroups) -> Self:
+        """Fit the curves to documents of two labels or more that were not trained on."""
+        labels = np.unique(y)[1:]
+        groups = canonical_order(scores.reshape(-1, 1), groups, y)
+        scores, y = scores[groups.order], y[groups.order]
+        fold = np.repeat(np.arange(groups.n_queries) % _N_FOLDS, groups.sizes)
+        points = np.quantile(scores, np.linspace(0, 1, _N_POINTS))
+        found = [_curves(scores, y >= label, fold, points) for label in labels]
+        return cls(labels, points, *(np.array(column) for column in zip(*found, strict=True)))
+
+    def probability(self, scores: np.ndarray, at_least: float) -> np.ndarray:
+        """Return the probability that the label of a document is at least a given one."""
+        n_below = int(np.searchsorted(self.labels, at_least))
+        if n_below == len(self.labels):
+            raise ValueError(
+                f"at_least must be at most the highest label, {self.labels[-1]:g}; "
+                f"got {at_least:g}."
+            )
+        # At most that of lower labels, where the curves of two labels cross.
+        return np.min([self._curve(scores, label) for label in range(n_below + 1)], axis=0)
+
+    def threshold(self, precision: float, at_least: float) -> float:
+        """Return the lowest score above which documents have a precision on average."""
+        likely = self.probability(self.scores, at_least)
+        above = np.cumsum(likely[::-1])[::-1] / np.arange(len(likely), 0, -1)
+        if not (above >= precision).any():
+            raise ValueError(
+                f"precision must be at most {above.max():.3f}, which the highest scores reach; "
+                f"got {shown(precision)}."
+            )
+        return float(self.scores[np.argmax(above >= precision)])
+
+    def _curve(self, scores: np.ndarray, label: int) -> np.ndarray:
+        if self.is_line[label]:
+            return _logistic(scores, *self.lines[label])
+        return np.interp(scores, self.scores, self.steps[label])
+
+
+def scale_state(scale: RelevanceScale | None) -> dict[str, Any] | None:
+    """Return a scale as plain arrays, for model files."""
+    return None if scale is None else vars(scale)
+
+
+def scale_of(state: Mapping[str, Any]) -> RelevanceScale | None:
+    """Return the scale in the state of a ranker; files of early versions have none."""
+    found = state.get("relevance_scale")
+    if found is None:
+        return None
+    check_state(found, _RULES)
+    if min(np.diff(found[name]).min(initial=0) for name in ("labels", "scores", "steps")) < 0:
+        raise ValueError("labels, scores and steps of a relevance scale must rise.")
+    return RelevanceScale(**found)
+
+
+def _curves(
+    scores: np.ndarray, won: np.ndarray, fold: np.ndarray, points: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, bool]:
+    """Return the steps at some points, the line, and whether the line is better."""
+    losses = np.zeros(2)
+    for number in range(_N_FOLDS):
+        rest, test = fold != number, fold == number
+        if test.any() and won[rest].any() and not won[rest].all():
+            line = _line(scores[rest], won[rest])
+            steps = np.interp(scores[test], points, _steps(scores[rest], won[rest], points))
+            for kind, likely in enumerate((_logistic(scores[test], *line), steps)):
+                likely = np.clip(likely, 1e-12, 1 - 1e-12)
+                losses[kind] -= np.log(np.where(won[test], likely, 1 - likely)).sum()
+    is_line = bool(losses[0] <= losses[1])
+    return _steps(scores, won, points), _line(scores, won), is_line
+
+
+def _line(scores: np.ndarray, won: np.ndarray) -> np.ndarray:
+    """Return slope, at least 0, and intercept by Platt's targets, which are not quite 0 and 1."""
+    from sklearn.linear_model import LogisticRegression  # every ranker would wait for its import
+
+    center, spread = scores.mean(), scores.std() or 1.0
+    n_won = won.sum()
+    high, low = (n_won + 1) / (n_won + 2), 1 / (len(won) - n_won + 2)
+    target = np.where(won, high, low)
+    X = np.tile((scores - center) / spread, 2).reshape(-1, 1)
+    which, weight = np.repeat([1, 0], len(scores)), np.append(target, 1 - target)
+    fitted = LogisticRegression(C=1e6).fit(X, which, sample_weight=weight)
+    slope = max(float(fitted.coef_[0, 0]), 0.0) / spread
+    share = target.mean()
+    start = fitted.intercept_[0] if slope > 0 else np.log(share / (1 - share))
+    return np.array([slope, start - slope * center])
+
+
+def _steps(scores: np.ndarray, won: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """Return the isotonic fit at some points, not quite 0 and 1."""
+    from sklearn.isotonic import IsotonicRegression
+
+    steps = IsotonicRegression(out_of_bounds="clip").fit(scores, won).predict(points)
+    return (len(won) * steps + 1) / (len(won) + 2)
+
+
+def _logistic(scores: np.ndarray, slope: float, intercept: float) -> np.ndarray:
+    return 1 / (1 + np.exp(-np.clip(slope * scores + intercept, -500, 500)))

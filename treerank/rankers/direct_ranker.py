@@ -35,12 +35,12 @@ from treerank.objectives.factory import (
 from treerank.objectives.pairs.losses import PairLoss
 from treerank.objectives.pairs.rules import PairRule
 from treerank.objectives.pairs.weights import Weight
-from treerank.objectives.sums.weighted import weighted_sum
+from treerank.objectives.sums import weighted_sum
 from treerank.parameters import Finite, NotNegative, Positive, Size, check_parameters
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import EvalSet, HeldOut, hold_out_labels
-from treerank.rankers.labels import check_per_label, split_labels
 from treerank.rankers.ranker import Ranker
+from treerank.rankers.reading import check_per_label, split_labels
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
 from treerank.terms.terms import Terms

@@ -1,4 +1,4 @@
-r"""Explanation: how much each feature contributes to the margin s(a) - s(b) of two documents.
+"""Explanation: how much each feature contributes to the margin s(a) - s(b) of two documents.
 
 Parts of trees and lines are exact, see :mod:`treerank.forests.shapley`. Those of all other scores
 are sampled, as follows.
@@ -10,16 +10,82 @@ are needed, so the definition is the same for trees, networks and linear rankers
 it gives :math:`w_j (a_j - b_j)`. Orders are sampled. In any sample the parts add up to the
 margin. Each order is also walked backwards, so the parts of (b, a) are the negative ones of
 (a, b).
+
+Explained margins: what each feature contributes to the margin of two documents, with names.
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Self
 
 import numpy as np
 from scipy.sparse import issparse
 
 from treerank.forests.shapley import margin_parts
 from treerank.terms.terms import Terms
+
+#: Number of features that a sentence names.
+_N_NAMED = 3
+
+
+class ExplainedMargins(np.ndarray):
+    """An array of shape (n_pairs, n_features) that knows the names of features.
+
+    Attributes
+    ----------
+    names : list of str or None
+        Name of each feature.
+
+    Examples
+    --------
+    >>> parts = ExplainedMargins.of(np.array([[2.53, -0.4, 1.31]]), ["bm25", "age", "category"])
+    >>> print(parts)
+    A is above B because of bm25 +2.53, category +1.31, despite age -0.4.
+    >>> parts.by_name()
+    [{'bm25': 2.53, 'category': 1.31, 'age': -0.4}]
+    """
+
+    names: list[str] | None
+
+    @classmethod
+    def of(cls, parts: np.ndarray, names: Iterable[str]) -> Self:
+        """Give names to the columns of an array."""
+        found = parts.view(cls)
+        found.names = list(names)
+        return found
+
+    def __array_finalize__(self, other: Any) -> None:
+        """Keep the names."""
+        self.names = getattr(other, "names", None)
+
+    def by_name(self) -> list[dict[str, float]]:
+        """Return the parts of each pair by name, the largest first; those of 0 are left out."""
+        rows, names = np.atleast_2d(np.asarray(self)), self.names or []
+        orders = np.argsort(-np.abs(rows), axis=1, kind="stable")
+        return [
+            {names[j]: float(row[j]) for j in order if row[j] != 0}
+            for row, order in zip(rows, orders, strict=True)
+        ]
+
+    def sentences(self) -> list[str]:
+        """Return a sentence for each pair: which document is above, and because of what."""
+        return [_sentence(parts) for parts in self.by_name()]
+
+    def __str__(self) -> str:
+        is_whole = self.ndim in (1, 2) and self.names and self.shape[-1] == len(self.names)
+        return "\n".join(self.sentences()) if is_whole else super().__str__()
+
+
+def _sentence(parts: dict[str, float]) -> str:
+    """Return which of two documents is above, and because of what."""
+    margin = sum(parts.values())
+    if margin == 0:
+        return "A and B have equal scores."
+    named = [f"{name} {part:+.3g}" for name, part in parts.items() if part * margin > 0][:_N_NAMED]
+    others = [f"{name} {part:+.3g}" for name, part in parts.items() if part * margin < 0][:1]
+    despite = "".join(f", despite {other}" for other in others)
+    side = "above" if margin > 0 else "below"
+    return f"A is {side} B because of {', '.join(named)}{despite}."
+
 
 #: Returns the score of each row of a matrix.
 Scorer = Callable[[np.ndarray], np.ndarray]

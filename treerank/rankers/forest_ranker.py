@@ -12,11 +12,10 @@ from treerank.inputs.columns import Columns
 from treerank.metrics.registry import AnyMetric
 from treerank.numerics.threads import threads_of
 from treerank.parameters import Jobs, Rule
-from treerank.rankers.calibration import fit_steepness
+from treerank.rankers.calibration import fit_steepness, scale_of, scale_state
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
-from treerank.rankers.relevance_scale import scale_of, scale_state
 from treerank.rankers.training_set import TrainingSet
 from treerank.terms.terms import Terms
 

@@ -12,7 +12,7 @@ from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.documents import check_eval_set
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import get_metric
-from treerank.rankers.labels import split_labels
+from treerank.rankers.reading import split_labels
 from treerank.team import current_team
 
 #: X, y and qid of an ``eval_set`` as the user has passed them.

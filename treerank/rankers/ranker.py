@@ -29,14 +29,12 @@ from treerank.inputs.documents import (
 from treerank.metrics.registry import get_metric
 from treerank.parameters import Seed
 from treerank.progress import Listener, check_callbacks, current_listener, listening, together
-from treerank.rankers.calibration import Calibration, fit_steepness
+from treerank.rankers.calibration import Calibration, fit_steepness, scale_of, scale_state
 from treerank.rankers.clicked import Clicks, check_propensities, relevance_of_clicks
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, Watched, watching
-from treerank.rankers.labels import split_labels
 from treerank.rankers.model_file import save
-from treerank.rankers.reading import read_eval_sets, read_training_set
-from treerank.rankers.relevance_scale import scale_of, scale_state
+from treerank.rankers.reading import read_eval_sets, read_training_set, split_labels
 from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
 from treerank.team import current_team

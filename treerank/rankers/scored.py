@@ -28,9 +28,14 @@ from treerank.inputs.grouping import QueryGroups, check_qid, joined_ids
 from treerank.metrics.base import mean_value
 from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Finite, Share, Whole, check_arguments, check_parameters
-from treerank.rankers.calibration import fit_steepness, pair_probability
-from treerank.rankers.explained_margins import ExplainedMargins
+from treerank.rankers.calibration import (
+    MOST_LABELS,
+    RelevanceScale,
+    fit_steepness,
+    pair_probability,
+)
 from treerank.rankers.explanation import (
+    ExplainedMargins,
     check_n_pairs,
     exact_parts,
     interactions_of,
@@ -39,7 +44,6 @@ from treerank.rankers.explanation import (
 )
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import refuse_arrays, take_columns
-from treerank.rankers.relevance_scale import MOST_LABELS, RelevanceScale
 from treerank.results.sampling import SampledLists, sample_lists
 from treerank.terms.scorer import Scorer
 from treerank.terms.terms import Terms, no_trees

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.reports.markup import Markup, element, joined
+from treerank.reports.page import Markup, element, joined
 from treerank.reports.tables import table
 
 #: Size of a chart, and the room left, right, above and below the data, in units of the drawing.

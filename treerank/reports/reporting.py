@@ -1,6 +1,11 @@
-"""Reporting: a ranker, labeled documents and a baseline become a page."""
+"""Reporting: a ranker, labeled documents and a baseline become a page.
+
+Report: an HTML page that can be saved, or shown in a notebook.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -8,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, check_instance, check_sequence, naming
+from treerank.files.replaced import replaced_file
 from treerank.inputs.columns import taken_rows
 from treerank.inputs.documents import check_eval_set, check_features, check_labels
 from treerank.inputs.grouping import QueryGroups
@@ -16,10 +22,44 @@ from treerank.metrics.registry import AnyMetric, get_metric
 from treerank.parameters import Count, Whole, check_arguments
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import read_eval_set, take_columns
-from treerank.reports.page import page
-from treerank.reports.report import Report
+from treerank.reports.page import element, page
 from treerank.reports.sections import SECTIONS
 from treerank.reports.subject import Subject
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page about a ranker; :func:`treerank.report` makes it.
+
+    Parameters
+    ----------
+    html : str
+        The whole page.
+
+    Examples
+    --------
+    >>> path = getfixture("tmp_path") / "report.html"
+    >>> Report("<!DOCTYPE html><title>Nothing</title>").save(path)
+    >>> path.read_text()
+    '<!DOCTYPE html><title>Nothing</title>'
+    """
+
+    html: str = field(repr=False)
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file."""
+        with replaced_file(path) as file:
+            file.write(self._bytes())
+
+    def _bytes(self) -> bytes:
+        # Names from files may hold bytes that are no UTF-8.
+        return self.html.encode("utf-8", "xmlcharrefreplace")
+
+    def _repr_html_(self) -> str:
+        """Return the page in a frame of its own, for notebooks."""
+        page = self._bytes().decode()
+        frame = {"srcdoc": page, "sandbox": "allow-scripts", "title": "Report"}
+        return element("iframe", **frame, width="100%", height=800)
 
 
 @check_arguments

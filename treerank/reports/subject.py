@@ -15,8 +15,8 @@ from treerank.inspection.slices import Slice, slices
 from treerank.metrics.base import Metric
 from treerank.metrics.function_metric import FunctionMetric
 from treerank.rankers.ranker import Ranker
-from treerank.statistics.interval import Interval
 from treerank.statistics.randomization import bootstrap_interval, randomization_test
+from treerank.statistics.resampled import Interval
 
 #: Number of samples of each interval and of each test.
 _N_RESAMPLES = 999

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from treerank.reports.markup import Markup, element, joined
+from treerank.reports.page import Markup, element, joined
 
 
 def table(

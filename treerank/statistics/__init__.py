@@ -1,19 +1,20 @@
 """Statistics: tests of whether one ranker is better than another, and confidence intervals."""
 
-from treerank.statistics.adjustment import adjust_holm
-from treerank.statistics.interval import Interval
 from treerank.statistics.mean_ranks import (
     FriedmanResult,
     NemenyiResult,
     friedman_test,
     nemenyi_test,
 )
-from treerank.statistics.paired import PairedResult
-from treerank.statistics.pairwise_tests import PAIRED_TESTS, PairwiseResult, pairwise_tests
-from treerank.statistics.power import queries_needed
+from treerank.statistics.paired import PairedResult, queries_needed, wilcoxon_test
+from treerank.statistics.pairwise_tests import (
+    PAIRED_TESTS,
+    PairwiseResult,
+    adjust_holm,
+    pairwise_tests,
+)
 from treerank.statistics.randomization import bootstrap_interval, randomization_test
-from treerank.statistics.resampled import corrected_interval, corrected_resampled_t_test
-from treerank.statistics.signed_ranks import wilcoxon_test
+from treerank.statistics.resampled import Interval, corrected_interval, corrected_resampled_t_test
 
 __all__ = [
     "PAIRED_TESTS",

@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from treerank.parameters import Level, check_arguments
-from treerank.statistics.adjustment import adjust_holm
 from treerank.statistics.paired import check_values, format_p
+from treerank.statistics.pairwise_tests import adjust_holm
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from treerank.parameters import Count, Level, Whole, check_arguments
-from treerank.statistics.interval import Interval
 from treerank.statistics.paired import PairedResult, measured, paired_differences
+from treerank.statistics.resampled import Interval
 
 #: Numbers drawn at a time, a bound on memory.
 _BATCH = 4_000_000

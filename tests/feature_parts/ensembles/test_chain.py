@@ -9,7 +9,7 @@ from treerank.feature_parts.ensembles.chain import Chain
 from treerank.feature_parts.line import Line
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
-from treerank.objectives.sums.started import Started
+from treerank.objectives.sums import Started
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.testing import make_ranking_sample
 

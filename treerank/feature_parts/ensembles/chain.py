@@ -21,7 +21,7 @@ from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import as_rows
 from treerank.files.states import Rule, size
 from treerank.objectives.base import Objective
-from treerank.objectives.sums.started import Started, from_start
+from treerank.objectives.sums import Started, from_start
 from treerank.parameters import Seed
 from treerank.terms.terms import Terms, total
 

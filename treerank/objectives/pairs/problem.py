@@ -26,10 +26,9 @@ from treerank.objectives.pairs.kernels.ranking import (
     value_kernel,
 )
 from treerank.objectives.pairs.losses import PairLoss
-from treerank.objectives.pairs.normalization import query_factors
 from treerank.objectives.pairs.position_values import no_values
 from treerank.objectives.pairs.rules import GivenPairs, Pairs
-from treerank.objectives.pairs.weights import PairWeight, WeightOptions
+from treerank.objectives.pairs.weights import PairWeight, WeightOptions, query_factors
 
 ALL_PAIRS, PLAIN_OPTIONS = Pairs(), WeightOptions()
 
@@ -72,7 +71,7 @@ class PairProblem:
         drawn anew in every iteration, and is the same for any number of threads.
     query_normalization : {None, "equal", "log"}
         What the pair weights of a query are scaled to, see
-        :mod:`treerank.objectives.pairs.normalization`; ``None`` is what the weight says.
+        :mod:`treerank.objectives.pairs.weights`; ``None`` is what the weight says.
     """
 
     judgments: Judgments

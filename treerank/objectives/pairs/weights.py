@@ -1,4 +1,4 @@
-r"""Pair weights: how much a pair of documents of one query matters.
+"""Pair weights: how much a pair of documents of one query matters.
 
 A weight multiplies the loss of a pair. Some depend on labels only, some on how much a metric
 would change if the two documents swapped places in the present ranking; any pair loss times such
@@ -9,6 +9,11 @@ a weight gives a lambda gradient. Two documents ``i`` (more relevant) and ``j`` 
   :mod:`treerank.objectives.pairs.position_values`.
 
 To add one, write its functions and list it in ``PAIR_WEIGHTS``.
+
+Normalization: the number that the pair weights of one query are scaled to.
+
+Without it a query counts as much as the sum of its pair weights. To add a rule, list its function
+of that sum in ``NORMALIZATIONS``.
 """
 
 from collections.abc import Callable
@@ -215,3 +220,26 @@ def get_pair_weight(weight: str | PairWeight) -> PairWeight:
 
 #: A pair weight, or its name.
 Weight = Annotated[str | PairWeight, Rule(lambda _, weight: get_pair_weight(weight))]
+
+
+def _as_it_is(mass, typical_size):
+    return np.ones_like(mass)
+
+
+def _equal(mass, typical_size):
+    return typical_size / mass
+
+
+def _log(mass, typical_size):
+    return np.log2(1 + mass) / mass
+
+
+#: ``(sum of weights, documents of a typical query) -> factor``: unscaled; the same sum for every
+#: query; or the logarithm of the sum, as LightGBM's ``lambdarank_norm`` does.
+NORMALIZATIONS = {None: _as_it_is, "equal": _equal, "log": _log}
+
+
+def query_factors(normalization: str | None, mass: np.ndarray, typical_size: float) -> np.ndarray:
+    """Return the factor of each query; queries without weight get 1."""
+    used = np.where(mass > 0, mass, 1.0)
+    return np.where(mass > 0, NORMALIZATIONS[normalization](used, typical_size), 1.0)

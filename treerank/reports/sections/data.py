@@ -4,8 +4,7 @@ import numpy as np
 
 from treerank.inspection.data_sheet import DataSheet, data_sheet, drift
 from treerank.inspection.leaks import copies, single_features
-from treerank.reports.markup import Markup, joined
-from treerank.reports.page import Section
+from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, side_by_side, table
 

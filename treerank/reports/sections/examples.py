@@ -7,8 +7,7 @@ import numpy as np
 from treerank.inputs.columns import taken_rows
 from treerank.inspection.swaps import Swaps, costly_swaps
 from treerank.metrics.ndcg import NDCG
-from treerank.reports.markup import element, joined
-from treerank.reports.page import Section
+from treerank.reports.page import Section, element, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs
 

@@ -9,8 +9,7 @@ from treerank.inspection.effects import Effect, effect
 from treerank.inspection.importance import permutation_importance
 from treerank.inspection.pair_calibration import drawn_pairs
 from treerank.reports.charts import bar, line_chart
-from treerank.reports.markup import Markup, element, joined
-from treerank.reports.page import Section
+from treerank.reports.page import Markup, Section, element, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, side_by_side, table
 

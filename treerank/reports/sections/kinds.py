@@ -3,8 +3,7 @@
 from collections.abc import Collection
 
 from treerank.inspection.slices import LEVEL, Slice
-from treerank.reports.markup import Markup, joined
-from treerank.reports.page import Section
+from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, table
 from treerank.statistics.paired import format_p

@@ -3,8 +3,7 @@
 import numpy as np
 
 from treerank.reports.charts import line_chart
-from treerank.reports.markup import joined
-from treerank.reports.page import Section
+from treerank.reports.page import Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs
 

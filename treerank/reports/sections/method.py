@@ -2,8 +2,7 @@
 
 from importlib.metadata import version
 
-from treerank.reports.markup import element, joined
-from treerank.reports.page import Section
+from treerank.reports.page import Section, element, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, table
 

@@ -5,8 +5,7 @@ import numpy as np
 from treerank.inspection.pair_calibration import calibration_curve, drawn_pairs
 from treerank.rankers.calibration import pair_probability
 from treerank.reports.charts import histogram, line_chart
-from treerank.reports.markup import Markup, joined
-from treerank.reports.page import Section
+from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs, side_by_side
 

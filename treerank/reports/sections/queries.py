@@ -4,8 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from treerank.reports.markup import Markup, element, joined
-from treerank.reports.page import Section
+from treerank.reports.page import Markup, Section, element, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import scrolling
 

@@ -4,12 +4,11 @@ import numpy as np
 
 from treerank.metrics.base import Metric
 from treerank.reports.charts import histogram
-from treerank.reports.markup import Markup, joined
-from treerank.reports.page import Section
+from treerank.reports.page import Markup, Section, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import figures, paragraphs, table
-from treerank.statistics.interval import Interval
 from treerank.statistics.paired import format_p
+from treerank.statistics.resampled import Interval
 
 #: Level below which a difference is called significant.
 _LEVEL = 0.05

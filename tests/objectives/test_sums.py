@@ -16,7 +16,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import LOSSES
-from treerank.objectives.sums.weighted import WeightedSum, weighted_sum
+from treerank.objectives.sums import WeightedSum, weighted_sum
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("one_thread")]
 

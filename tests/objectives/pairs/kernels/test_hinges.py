@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from treerank.numerics.fenwick import add_moments, moments_below
+from treerank.objectives.pairs.kernels.hinges import add_moments, moments_below
 
 documents = st.lists(
     st.tuples(st.integers(0, 8), st.integers(1, 4), st.integers(-9, 9)), max_size=40

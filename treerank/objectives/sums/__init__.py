@@ -1,1 +1,0 @@
-"""Objectives made of others: weighted sums, and sums that start from given scores."""
