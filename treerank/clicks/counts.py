@@ -9,9 +9,8 @@ from treerank.clicks.items import Items
 from treerank.clicks.session_checks import check_counts
 from treerank.clicks.tables import named_columns
 from treerank.inputs.canonical import canonical_order, group_hashes, row_hashes
-from treerank.inputs.documents import check_ids
+from treerank.inputs.documents import check_ids, check_whole_positions
 from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.positions import check_whole_positions
 from treerank.parameters import check_arguments
 
 

@@ -64,9 +64,8 @@ from treerank.feature_parts.ensembles.bags import deal_bags
 from treerank.feature_parts.registry import reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.inputs.columns import Columns
-from treerank.inputs.documents import check_features
+from treerank.inputs.documents import check_any_click, check_features
 from treerank.inputs.grouping import QueryGroups
-from treerank.inputs.positions import check_any_click
 from treerank.objectives.judgments import Judgments
 from treerank.parameters import Probability, Rule, Seed, Several, check_arguments, check_parameters
 

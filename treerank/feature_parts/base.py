@@ -9,13 +9,15 @@ with those of :class:`PartTraits` that it has something to say about, and list t
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 import numpy as np
 
 from treerank.checks import has_methods, shown
 from treerank.objectives.base import Objective
-from treerank.terms.terms import Terms
+
+if TYPE_CHECKING:
+    from treerank.terms.terms import Terms
 
 #: ``(X_val, metric)`` with ``metric(scores) -> float``; higher values are better.
 Validation = tuple[Any, Callable[[np.ndarray], float]]
@@ -131,7 +133,7 @@ def check_fitted_part(name: str, part: Any, n_features: int) -> None:
         raise ValueError(f"{name} must be a fitted feature part of {n_features} features.")
 
 
-def terms_of(part: Any, weight: np.ndarray) -> Terms:
+def terms_of(part: Any, weight: np.ndarray) -> "Terms":
     """Return the weighted sum of the outputs of a fitted feature part.
 
     Parameters

@@ -3,6 +3,8 @@
 The functions take the estimator because scikit-learn stores the number and the names of the
 features in it and names it in error messages. Of the rest of it they use ``columns_``, and the tag
 ``input_tags.sparse``.
+
+Positions: where documents were shown, and whether they were clicked there.
 """
 
 from collections.abc import Iterable, Iterator
@@ -289,3 +291,81 @@ def check_fitted(name: str, estimator: Any) -> None:
     if not has_methods(estimator, "fit"):
         raise TypeError(f"{name} must be a fitted ranker; got {shown(estimator)}.")
     check_is_fitted(estimator)
+
+
+def check_n_pairs(n_a: int, n_b: int) -> int:
+    """Return the number of pairs of rows; refuse unequal numbers unless one of them is 1."""
+    if n_a != n_b and 1 not in (n_a, n_b):
+        raise ValueError(
+            "X_a and X_b must have equally many rows, or one of them a single row; got "
+            f"{n_a} and {n_b}."
+        )
+    return n_a if n_b == 1 else n_b
+
+
+#: Largest position: there are sums for each query and position.
+LAST_POSITION = 1000
+
+
+def check_positions(position: ArrayLike | None, y: np.ndarray) -> np.ndarray | None:
+    """Return the position of each document as a whole number; ``None`` stays ``None``.
+
+    Where positions are given, ``y`` are clicks. Anything else than 0 and 1 is refused.
+
+    Examples
+    --------
+    >>> check_positions([1, 2], np.array([0.0, 1.0]))
+    array([1, 2])
+    >>> check_positions([0, 1], np.array([0.0, 1.0]))
+    Traceback (most recent call last):
+    ...
+    ValueError: position must be a whole number from 1 to 1000; got 0.0 in row 0. Add 1 to \
+positions from 0.
+    """
+    if position is None:
+        return None
+    found = check_whole_positions(position, len(y))
+    no_click = (y != 0) & (y != 1)
+    if no_click.any():
+        row = int(np.argmax(no_click))
+        raise ValueError(
+            f"y must be a click, 0 or 1, where position is given; got {float(y[row])!r} in row "
+            f"{row}."
+        )
+    return found
+
+
+def check_whole_positions(position: ArrayLike, n_rows: int | None = None) -> np.ndarray:
+    """Return positions as whole numbers; refuse what is none.
+
+    Examples
+    --------
+    >>> check_whole_positions([1, 2.5])
+    Traceback (most recent call last):
+    ...
+    ValueError: position must be a whole number from 1 to 1000; got 2.5 in row 1.
+    """
+    found = check_column("position", position, n_rows)
+    wrong = (found != np.floor(found)) | (found < 1) | (found > LAST_POSITION)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(
+            f"position must be a whole number from 1 to {LAST_POSITION}; got "
+            f"{float(found[row])!r} in row {row}."
+            + (" Add 1 to positions from 0." if found.min() == 0 else "")
+        )
+    return found.astype(np.int64)
+
+
+def check_any_click(name: str, clicks: np.ndarray) -> None:
+    """Refuse clicks, or sums of them, that are all 0: nothing can be learned from them.
+
+    Examples
+    --------
+    >>> check_any_click("click", np.zeros(3))
+    Traceback (most recent call last):
+    ...
+    ValueError: click must be 1 in some row; got none.
+    """
+    if not clicks.any():
+        raise ValueError(f"{name} must be 1 in some row; got none.")

@@ -23,7 +23,6 @@ from treerank.objectives.judgments import Judgments
 from treerank.objectives.lists.losses import LISTWISE, POINTWISE
 from treerank.objectives.pairs.losses import PAIR_LOSSES, PairLoss, check_compiles
 from treerank.objectives.pairs.objective import PairwiseObjective
-from treerank.objectives.pairs.per_level import PerLevelObjective
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.rules import GivenPairs, PairRule, Pairs, get_pairs
 from treerank.objectives.pairs.weights import (
@@ -255,6 +254,8 @@ def _pairwise(loss: PairLoss, judgments: Judgments, settings: PairSettings) -> O
     )
     whole = PairwiseObjective(problem)
     if settings.per_level:
+        from treerank.objectives.pairs.per_level import PerLevelObjective
+
         return PerLevelObjective.of(whole)
     checked = whole.checked()
     if weight.takes_gain and settings.gain == "exponential" and largest >= DROWNING_LABEL:

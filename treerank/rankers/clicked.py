@@ -13,7 +13,7 @@ from treerank.checks import shown
 from treerank.files.states import optional
 from treerank.inputs.canonical import row_hashes
 from treerank.inputs.columns import Columns
-from treerank.inputs.positions import check_any_click
+from treerank.inputs.documents import check_any_click
 from treerank.parameters import Rule
 from treerank.rankers.training_set import TrainingSet, training_set
 

@@ -8,7 +8,7 @@ the user, and ``feature_part`` may be a property that makes the part from other 
 from collections.abc import Iterable
 from copy import copy
 from dataclasses import fields
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, shown, warn_user
 from treerank.feature_parts.base import check_fitted_part, terms_of, traits_of
-from treerank.feature_parts.head_fitting import fit_head
 from treerank.feature_parts.registry import make_feature_part, reads_sparse
 from treerank.feature_parts.rows import Rows
 from treerank.files.states import count, history, optional
@@ -43,7 +42,9 @@ from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import check_per_label, split_labels
 from treerank.rankers.training_set import TrainingSet
 from treerank.team import current_team
-from treerank.terms.terms import Terms
+
+if TYPE_CHECKING:
+    from treerank.terms.terms import Terms
 
 #: What "auto" stands for under losses over pairs, and under other losses.
 AUTO_FOR_PAIRS = {"weight": "ndcg", "smoothing": 1.0}
@@ -137,7 +138,7 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
         data = TrainingSet(None, rows, first, groups, labels=labels)
         return self._make_objective(data, 0)
 
-    def terms(self) -> Terms:
+    def terms(self) -> "Terms":
         """Return the feature part and the head as a sum of trees, a line and networks."""
         check_is_fitted(self)
         return terms_of(self.feature_part_, self.head_.weight)
@@ -263,6 +264,8 @@ class DirectRanker(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Ranker):
             return trained
         if part.n_outputs_ == 1:
             return np.ones(1)
+        from treerank.feature_parts.head_fitting import fit_head
+
         convex = objective.convex() or data.objective(0, loss="logistic", weight="query")
         features = self._transform(data.features)
         return fit_head(features, convex, alpha=self.head_alpha)

@@ -21,7 +21,8 @@ import numpy as np
 from scipy.sparse import issparse
 
 from treerank.forests.shapley import margin_parts
-from treerank.terms.terms import Terms
+from treerank.inputs.documents import check_n_pairs
+from treerank.terms.terms import Terms, no_trees
 
 #: Number of features that a sentence names.
 _N_NAMED = 3
@@ -93,6 +94,22 @@ Scorer = Callable[[np.ndarray], np.ndarray]
 PartsOf = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
+def parts_of(
+    ranker: Any, X_a: Any, X_b: Any, n_orders: int, random_state: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the parts of margins and their standard errors; what is not exact is sampled."""
+    try:
+        terms = ranker.terms().with_lines()
+    except ValueError:  # the ranker is no sum of terms
+        return sampled_parts(ranker.scores_of, X_a, X_b, n_orders, random_state)
+    exact = exact_parts(terms, X_a, X_b, ranker.n_threads)
+    if not terms.networks:
+        return exact, np.zeros_like(exact)
+    rest = Terms(no_trees(X_a.shape[1]), None, terms.networks).scores
+    parts, errors = sampled_parts(rest, X_a, X_b, n_orders, random_state)
+    return exact + parts, errors
+
+
 def exact_parts(terms: Terms, X_a: Any, X_b: Any, n_threads: int = 1) -> np.ndarray:
     """Return the parts of the margin of each row of ``X_a``, as far as trees and a line score it.
 
@@ -129,16 +146,6 @@ def sampled_parts(
         parts[n] = changes.sum(axis=0) / n_orders
         errors[n] = changes.std(axis=0) / np.sqrt(max(n_orders - 1, 1))
     return parts, errors
-
-
-def check_n_pairs(n_a: int, n_b: int) -> int:
-    """Return the number of pairs of rows; refuse unequal numbers unless one of them is 1."""
-    if n_a != n_b and 1 not in (n_a, n_b):
-        raise ValueError(
-            "X_a and X_b must have equally many rows, or one of them a single row; got "
-            f"{n_a} and {n_b}."
-        )
-    return n_a if n_b == 1 else n_b
 
 
 def changes_of_score(
@@ -222,6 +229,13 @@ def interactions_of(parts_of: PartsOf, a: np.ndarray, b: np.ndarray) -> np.ndarr
         matrix[np.ix_(differing, differing)] = (effects + effects.T) / 4
     np.fill_diagonal(matrix, parts_of(a[None], b[None])[0] - matrix.sum(axis=1))
     return matrix
+
+
+def interactions_of_pairs(parts_of: PartsOf, X_a: Any, X_b: Any) -> np.ndarray:
+    """Return the interactions of each pair of rows, see :func:`interactions_of`."""
+    n_pairs, n_features = check_n_pairs(X_a.shape[0], X_b.shape[0]), X_a.shape[1]
+    matrices = [interactions_of(parts_of, row(X_a, n), row(X_b, n)) for n in range(n_pairs)]
+    return np.array(matrices).reshape(n_pairs, n_features, n_features)
 
 
 def _walk(a: np.ndarray, b: np.ndarray, order: np.ndarray) -> np.ndarray:

@@ -33,7 +33,6 @@ from treerank.rankers.calibration import Calibration, fit_steepness, scale_of, s
 from treerank.rankers.clicked import Clicks, check_propensities, relevance_of_clicks
 from treerank.rankers.head import AntisymmetricHead, Tau
 from treerank.rankers.held_out import EvalSet, HeldOut, MetricOfLabels, Watched, watching
-from treerank.rankers.model_file import save
 from treerank.rankers.reading import read_eval_sets, read_training_set, split_labels
 from treerank.rankers.scored import ByRow, Scored
 from treerank.rankers.training_set import TrainingSet, training_set
@@ -226,6 +225,8 @@ class Ranker(Scored):
 
     def save(self, path: str | Path) -> None:
         """Write the fitted ranker to a file; :func:`treerank.load` reads it."""
+        from treerank.rankers.model_file import save
+
         check_is_fitted(self)
         save(self, path)
 

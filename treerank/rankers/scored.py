@@ -5,7 +5,7 @@ Members without an underscore are also for the rooms above: ``read``, ``scores_o
 ``n_threads``.
 """
 
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,12 +14,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.checks import check_column, check_count, check_weight, naming, warn_user
 from treerank.datasets.ranking_data import Batches
-from treerank.forests.forest import Forest
 from treerank.inputs.batched import BatchedMatrix
 from treerank.inputs.columns import Columns
 from treerank.inputs.documents import (
     check_features,
     check_labels,
+    check_n_pairs,
     feature_names_of,
     n_features_of,
     shown_names,
@@ -34,19 +34,14 @@ from treerank.rankers.calibration import (
     fit_steepness,
     pair_probability,
 )
-from treerank.rankers.explanation import (
-    ExplainedMargins,
-    check_n_pairs,
-    exact_parts,
-    interactions_of,
-    row,
-    sampled_parts,
-)
 from treerank.rankers.head import AntisymmetricHead
 from treerank.rankers.reading import refuse_arrays, take_columns
-from treerank.results.sampling import SampledLists, sample_lists
-from treerank.terms.scorer import Scorer
-from treerank.terms.terms import Terms, no_trees
+
+if TYPE_CHECKING:  # they are imported where they are used
+    from treerank.forests.forest import Forest
+    from treerank.results.sampling import SampledLists
+    from treerank.terms.scorer import Scorer
+    from treerank.terms.terms import Terms
 
 #: One entry per row, or nothing.
 ByRow = ArrayLike | None
@@ -107,12 +102,14 @@ class Scored(BaseEstimator):
         self._warn_of_one_query(qid, len(scores))
         return self.measured(scores, y, qid, sample_weight)
 
-    def sample(self, X: Any, qid: ByRow = None, **options: Any) -> SampledLists:
+    def sample(self, X: Any, qid: ByRow = None, **options: Any) -> "SampledLists":
         """Draw a list for each query that explores, with the probability of each place.
 
         ``options`` are those of :func:`treerank.results.sample_lists`: ``k``, ``temperature`` and
         ``random_state``.
         """
+        from treerank.results.sampling import sample_lists
+
         scores, _, qid = self._read_and_score(X, None, qid)
         return sample_lists(scores, qid, **options)
 
@@ -169,9 +166,11 @@ class Scored(BaseEstimator):
             An array that knows the names of features. ``print`` shows a sentence for each pair;
             ``by_name()`` returns dicts. With errors, an array of them comes second.
         """
+        from treerank.rankers.explanation import ExplainedMargins, parts_of
+
         check_count("n_orders", n_orders, at_least=2 if with_errors else 1)
         X_a, X_b = self.read_pairs(X_a, X_b)
-        parts, errors = self._parts(X_a, X_b, n_orders, random_state)
+        parts, errors = parts_of(self, X_a, X_b, n_orders, random_state)
         named = ExplainedMargins.of(parts, shown_names(self))
         return (named, errors) if with_errors else named
 
@@ -189,14 +188,12 @@ class Scored(BaseEstimator):
             Half of the Shapley interaction of two features on either side of the diagonal, and on
             it what a feature contributes alone. Rows add up to the parts of ``explain``.
         """
-        X_a, X_b = self.read_pairs(X_a, X_b)
+        from treerank.rankers.explanation import interactions_of_pairs, parts_of
 
-        def parts_of(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            return self._parts(a, b, n_orders, random_state)[0]
+        def parts(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return parts_of(self, a, b, n_orders, random_state)[0]
 
-        n_pairs = check_n_pairs(X_a.shape[0], X_b.shape[0])
-        matrices = [interactions_of(parts_of, row(X_a, n), row(X_b, n)) for n in range(n_pairs)]
-        return np.array(matrices).reshape(n_pairs, X_a.shape[1], X_a.shape[1])
+        return interactions_of_pairs(parts, *self.read_pairs(X_a, X_b))
 
     def report(self, X: Any, y: Any = None, qid: ByRow = None, **options: Any) -> Any:
         """Return an HTML page on how good the ranker is, where it fails, and why.
@@ -245,7 +242,7 @@ class Scored(BaseEstimator):
             )
         return self.relevance_scale_
 
-    def terms(self) -> Terms:
+    def terms(self) -> "Terms":
         """Return the ranker as a sum of trees, a line and networks, which not all rankers are.
 
         The sum gives the scores of ``predict`` but for the last bits; a single term gives them bit
@@ -253,14 +250,14 @@ class Scored(BaseEstimator):
         """
         raise ValueError(f"ranker must be a sum of trees and lines; got {type(self).__name__}.")
 
-    def forest(self) -> Forest:
+    def forest(self) -> "Forest":
         """Return the ranker as a sum of trees, which only some rankers are."""
         terms = self.terms()
         if terms.kinds != ["trees"]:
             raise ValueError(f"ranker must be a sum of trees; got {terms.kinds}.")
         return terms.forest
 
-    def scorer(self) -> Scorer:
+    def scorer(self) -> "Scorer":
         """Return a function that quickly scores the documents of one query after another.
 
         Only rankers that are sums of trees and a line have one; see
@@ -268,6 +265,8 @@ class Scored(BaseEstimator):
         does, but no sparse matrices; numbers are faster. Its scores are those of ``predict``, bit
         for bit if the ranker is trees with a single output.
         """
+        from treerank.terms.scorer import Scorer
+
         terms, names = self.terms(), feature_names_of(self)
         return Scorer(terms, None if names is None else list(names), self.columns_)
 
@@ -321,21 +320,6 @@ class Scored(BaseEstimator):
         X_a, X_b = self._features(_row_of(X_a), "X_a"), self._features(_row_of(X_b), "X_b")
         check_n_pairs(X_a.shape[0], X_b.shape[0])
         return X_a, X_b
-
-    def _parts(
-        self, X_a: Any, X_b: Any, n_orders: int, random_state: int
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the parts of margins and their standard errors; what is not exact is sampled."""
-        try:
-            terms = self.terms().with_lines()
-        except ValueError:  # the ranker is no sum of terms
-            return sampled_parts(self._scores, X_a, X_b, n_orders, random_state)
-        exact = exact_parts(terms, X_a, X_b, self.n_threads)
-        if not terms.networks:
-            return exact, np.zeros_like(exact)
-        rest = Terms(no_trees(X_a.shape[1]), None, terms.networks).scores
-        parts, errors = sampled_parts(rest, X_a, X_b, n_orders, random_state)
-        return exact + parts, errors
 
     def _read_and_score(
         self, X: Any, y: Any = None, qid: Any = None

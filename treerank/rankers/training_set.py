@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_weight
 from treerank.inputs.canonical import ordered_queries, places_in_team
+from treerank.inputs.documents import check_positions
 from treerank.inputs.grouping import QueryGroups, check_constant_within
-from treerank.inputs.positions import check_positions
 from treerank.objectives.base import NoDocuments, Objective
 from treerank.objectives.factory import PairSettings, bind_loss
 from treerank.objectives.judgments import Judgments

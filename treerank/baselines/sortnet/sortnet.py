@@ -22,12 +22,11 @@ from treerank.feature_parts.standardization import (
     Standardization,
 )
 from treerank.files.states import array, count, entries, numbers
-from treerank.inputs.documents import check_labels
+from treerank.inputs.documents import check_labels, check_n_pairs
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.registry import AnyMetric
 from treerank.parameters import Count, LearningRate, Rule, Seed, Size
 from treerank.rankers.calibration import Calibration, fit_steepness, pair_probability
-from treerank.rankers.explanation import check_n_pairs
 from treerank.rankers.held_out import HeldOut
 from treerank.rankers.ranker import Ranker
 from treerank.rankers.reading import take_columns

@@ -22,7 +22,7 @@ from treerank.objectives.pairs.kernels import (
     level_sums,
     listed_pairs,
 )
-from treerank.objectives.pairs.kernels.places import Sums, scatter
+from treerank.objectives.pairs.kernels.label_order import Sums, scatter
 from treerank.objectives.pairs.losses import PAIR_LOSSES
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.rules import GivenPairs, Pairs

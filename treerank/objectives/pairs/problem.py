@@ -15,8 +15,7 @@ import numpy as np
 from treerank.inputs.grouping import QueryGroups
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.judgments import Judgments
-from treerank.objectives.pairs.kernels.label_order import LabelOrder
-from treerank.objectives.pairs.kernels.places import Weights, place_scores
+from treerank.objectives.pairs.kernels.label_order import LabelOrder, Weights, place_scores
 from treerank.objectives.pairs.kernels.ranking import (
     RankRule,
     Ranks,

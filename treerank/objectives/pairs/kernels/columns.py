@@ -7,7 +7,7 @@ columns are rows of one array, which one query after the other uses.
 import numpy as np
 
 from treerank.numerics.compiling import njit, register_jitable
-from treerank.numerics.extent import extent
+from treerank.numerics.ties import extent
 from treerank.objectives.pairs.kernels.ranking import FASTMATH
 
 #: What each column of a query holds: exponentials of scores, and those of partners alone; sums of

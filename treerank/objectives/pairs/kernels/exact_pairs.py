@@ -14,7 +14,7 @@ import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.threads import in_parts
-from treerank.objectives.pairs.kernels.places import Sums, Weights
+from treerank.objectives.pairs.kernels.label_order import Sums, Weights
 from treerank.objectives.pairs.kernels.ranking import Ranks
 from treerank.objectives.pairs.problem import PairProblem
 

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, register_jitable
+from treerank.objectives.pairs.kernels.label_order import Sums
 from treerank.objectives.pairs.kernels.level_sums import sums_in_closed_form
-from treerank.objectives.pairs.kernels.places import Sums
 from treerank.objectives.pairs.kernels.ranking import sort_queries
 from treerank.objectives.pairs.losses import hinge, squared_hinge
 from treerank.objectives.pairs.problem import PairProblem

@@ -17,7 +17,7 @@ import numpy as np
 from treerank.numerics.compiling import kernel_for, register_jitable
 from treerank.numerics.threads import in_parts, in_turn
 from treerank.objectives.pairs.kernels import exact_pairs
-from treerank.objectives.pairs.kernels.places import Sums
+from treerank.objectives.pairs.kernels.label_order import Sums
 from treerank.objectives.pairs.losses import exponential, half_squared
 from treerank.objectives.pairs.problem import PairProblem
 

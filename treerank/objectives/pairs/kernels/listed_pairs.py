@@ -11,8 +11,7 @@ from treerank.numerics.compiling import kernel_for, njit
 from treerank.numerics.random_keys import uniform
 from treerank.numerics.threads import in_parts
 from treerank.objectives.pairs.kernels.exact_pairs import weigh
-from treerank.objectives.pairs.kernels.label_order import LabelOrder
-from treerank.objectives.pairs.kernels.places import Sums
+from treerank.objectives.pairs.kernels.label_order import LabelOrder, Sums
 from treerank.objectives.pairs.problem import PairProblem
 from treerank.objectives.pairs.rules import GivenPairs
 

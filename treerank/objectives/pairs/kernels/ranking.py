@@ -11,9 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from treerank.numerics.compiling import kernel_for, njit, register_jitable
-from treerank.numerics.extent import extent
 from treerank.numerics.random_keys import GUMBEL_ERROR, gumbel, near_gumbel, stream
-from treerank.numerics.ties import end_of_block
+from treerank.numerics.ties import end_of_block, extent
 
 #: What vectorization needs: sums in any order; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "arcp", "nsz"}
