@@ -1,5 +1,6 @@
 """Inspection: why a ranker ranks as it does, where it fails, and what its data hold."""
 
+from treerank.inspection.certainty import top_certainty
 from treerank.inspection.data_sheet import DataSheet, data_sheet, drift
 from treerank.inspection.effects import Effect, ScoreRegressor, effect
 from treerank.inspection.importance import Importances, permutation_importance
@@ -32,4 +33,5 @@ __all__ = [
     "shap_model",
     "single_features",
     "slices",
+    "top_certainty",
 ]

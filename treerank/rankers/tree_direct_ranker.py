@@ -146,7 +146,7 @@ class TreeDirectRanker(DirectRanker):
     random_state: Seed = None
 
     @classmethod
-    def best(cls, **settings: Any) -> Self:
+    def best(cls, time: float | None = None, **settings: Any) -> Self:
         """Return an unfitted ranker that ranks best, at about ten times the cost of the default.
 
         Its feature part is an ensemble of trees fitted to the loss of the ranker, of trees fitted
@@ -158,6 +158,10 @@ class TreeDirectRanker(DirectRanker):
 
         Parameters
         ----------
+        time : float, default=None
+            Seconds for all fits, at least one of each kind; see
+            :class:`~treerank.feature_parts.ensembles.ensemble.Ensemble`. What there is no time for
+            is left out, counted by ``feature_part_.n_left_out_``. The model depends on the clock.
         **settings
             Parameters of the ranker other than ``feature_part``.
 
@@ -172,5 +176,6 @@ class TreeDirectRanker(DirectRanker):
             losses=[None, "half_squared_error", None],
             shares=[1.0, 0.5, 0.15],
             n_refits=3,
+            time=time,
         )
         return cls(part, **settings)

@@ -1,5 +1,6 @@
 """Ensembles: bags by queries, weights from documents that were left out, parameters of parts."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,9 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import GridSearchCV
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
+from treerank.feature_parts.ensembles import ensemble
 from treerank.feature_parts.ensembles.bags import deal_bags
-from treerank.feature_parts.ensembles.ensemble import Ensemble
+from treerank.feature_parts.ensembles.ensemble import Ensemble, fit_member_weights
 from treerank.feature_parts.histogram.trees import HistogramTrees
 from treerank.feature_parts.line import Line
 from treerank.feature_parts.registry import make_feature_part
@@ -19,6 +21,7 @@ from treerank.feature_parts.rows import as_rows
 from treerank.forests.joining import side_by_side
 from treerank.inputs.grouping import QueryGroups
 from treerank.objectives import make_objective
+from treerank.objectives.batches import taken
 from treerank.progress import listening
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 from treerank.testing import make_ranking_sample
@@ -167,6 +170,81 @@ def test_refits_learn_from_all_queries_with_the_weights_of_the_bags():
     fits = part.fit(X, OBJECTIVE).bags_
     assert len({trees.random_state for trees, _ in fits}) == 3
     assert [(len(m.known_), m.validation_) for _, m in fits] == [(len(X), None)] * 3
+
+
+class Interrupted(Memory):
+    """Ends like a fit that the user stops, from the third fit on."""
+
+    n_fits = 0
+
+    def fit(self, X, objective, *, validation=None):
+        Interrupted.n_fits += 1
+        if Interrupted.n_fits == 3:
+            raise KeyboardInterrupt
+        return super().fit(X, objective, validation=validation)
+
+
+def test_without_time_there_is_one_fit_to_all_queries_with_the_shares_as_weights():
+    settings = {"n_bags": 3, "n_refits": 2, "shares": [1.0, 0.5], "random_state": 0}
+    part = Ensemble(["line", TREES], time=1e-9, **settings).fit(X, OBJECTIVE)
+    whole = Ensemble(["line", TREES], **settings).fit(X, OBJECTIVE)
+    assert (part.n_left_out_, whole.n_left_out_) == (4, 0)
+    alone = [fit.transform(X)[:, 0] for fit in whole.bags_[0]]
+    np.testing.assert_array_equal(part.transform(X).T, alone)
+    np.testing.assert_allclose(part.head_weight_ * np.std(alone, axis=1), [1.0, 0.5])
+
+
+def test_enough_time_changes_no_bit():
+    bits = [
+        Ensemble([TREES], n_bags=2, n_refits=2, time=time, random_state=0).fit(X, OBJECTIVE)
+        for time in (None, 1e9)
+    ]
+    np.testing.assert_array_equal(bits[0].transform(X), bits[1].transform(X))
+    assert bits[0].head_weight_ == bits[1].head_weight_
+
+
+def test_no_fit_begins_that_would_end_too_late(monkeypatch):
+    clock = itertools.count()  # looked at three times for each fit, which takes a second
+    monkeypatch.setattr(ensemble, "monotonic", lambda: float(next(clock)))
+    said = []
+    with listening(lambda *_: None, said.append):
+        part = Ensemble(["line"], n_bags=6, time=10).fit(X, OBJECTIVE)
+    assert (len(part.bags_), part.n_left_out_) == (4, 2)
+    assert said == ["4 of 6 fits in 13 s; the others left out"]
+
+
+@pytest.mark.parametrize(("n_refits", "n_left_out"), [(0, 2), (2, 3)])
+def test_interrupted_with_time_keeps_whole_fits(n_refits, n_left_out, monkeypatch):
+    monkeypatch.setattr(Interrupted, "n_fits", 0)
+    part = Ensemble(["line", Interrupted()], n_bags=4, n_refits=n_refits, random_state=0, time=1e9)
+    part.fit(X, OBJECTIVE)
+    assert (len(part.bags_), part.n_left_out_) == (2, n_left_out)
+    assert part.head_weight_[0] > 0
+    assert np.isfinite(part.transform(X)).all()
+
+
+def test_interrupted_without_time_or_without_a_whole_fit_ends_the_fit(monkeypatch):
+    for n_before, time in ((0, None), (2, 1e9)):
+        monkeypatch.setattr(Interrupted, "n_fits", n_before)
+        part = Ensemble([Interrupted()], n_bags=4, time=time)
+        with pytest.raises(KeyboardInterrupt):
+            part.fit(X, OBJECTIVE)
+        assert not hasattr(part, "bags_")
+
+
+def test_weights_of_part_of_the_bags_come_from_what_these_leave_out(monkeypatch):
+    monkeypatch.setattr(Interrupted, "n_fits", 0)
+    part = Ensemble(["line", Interrupted()], n_bags=3, random_state=0, time=1e9).fit(X, OBJECTIVE)
+    bags = deal_bags(OBJECTIVE.groups, 3, np.random.RandomState(0))[:2]
+    rows = np.sort(np.concatenate([bag.left_out for bag in bags]))
+    scores = np.empty((len(X), 2))
+    for bag, fits in zip(bags, part.bags_, strict=True):
+        columns = [fit.transform(X[bag.left_out])[:, 0] for fit in fits]
+        scores[bag.left_out] = np.transpose(columns)
+    spread = scores[rows].std(axis=0)
+    scale = np.where(spread > 0, spread, 1)
+    weight = fit_member_weights(scores[rows] / scale, taken(OBJECTIVE, rows))
+    np.testing.assert_allclose(part.head_weight_, weight / scale)
 
 
 def test_validation_is_measured_and_chooses_nothing():

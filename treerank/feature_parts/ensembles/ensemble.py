@@ -6,8 +6,10 @@ scores of documents they were not trained on. From these scores, which cover all
 weights of the feature parts are fitted. Then parts may be fitted again, to all queries.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import KW_ONLY, dataclass
+from time import monotonic
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,8 +34,15 @@ from treerank.files.states import Rule, array, history, size
 from treerank.objectives.base import Objective, as_objective
 from treerank.objectives.batches import taken
 from treerank.objectives.factory import PairlessLosses, get_loss
-from treerank.parameters import Seed, Several, Whole
-from treerank.progress import Progress, current_listener, ignore_progress, ignore_text, listening
+from treerank.parameters import Positive, Seed, Several, Whole
+from treerank.progress import (
+    Progress,
+    current_listener,
+    ignore_progress,
+    ignore_text,
+    listening,
+    say,
+)
 from treerank.terms.terms import Terms, total
 
 #: Penalty on the squares of the weights, as a share of the curvature at the start.
@@ -78,6 +87,10 @@ class Ensemble(PartList):
     n_refits : int, default=0
         Number of fits of each part to all queries, by other seeds. They score instead of the fits
         to bags, from which only the weights come. Then no fit stops early.
+    time : float, default=None
+        Seconds for all fits: none begins that is not expected to end in time, but the first. First
+        come the fits to all queries; without any fit to a bag, ``shares`` are the weights. Ctrl-C
+        ends the time, too, once a fit of each part is there; None means that all fits are made.
     random_state : int, RandomState instance or None, default=None
         Seed of the shares, and of the parts that have no seed of their own.
 
@@ -91,6 +104,8 @@ class Ensemble(PartList):
         Mean importance over parts, weighed by the share of each part in the spread of the scores.
     spread_ : ndarray of shape (n_parts,)
         Standard deviation of the scores of each part over the documents, each left out once.
+    n_left_out_ : int
+        Number of fits that there was no time for.
     evals_result_ : dict
         ``{"validation": {name of the metric: [value]}}`` of the whole, given ``validation``.
     n_features_in_, n_outputs_ : int
@@ -122,7 +137,10 @@ class Ensemble(PartList):
     losses: PairlessLosses | None = None
     shares: Sequence[float] | None = None
     n_refits: Whole = 0
+    time: Positive | None = None
     random_state: Seed = None
+
+    n_left_out_ = 0
 
     @all_or_nothing
     def fit(self, X: Any, objective: Objective, *, validation: Validation | None = None) -> Self:
@@ -136,7 +154,13 @@ class Ensemble(PartList):
         rows = as_rows(X, sparse=reads_sparse(self))
         self.n_features_in_ = rows.shape[1]
         self.bags_, scores = self._fits(rows, objective)
-        self._weigh(scores, objective)
+        known = np.flatnonzero(~np.isnan(scores).any(axis=1))
+        if len(known) == len(rows):
+            self._weigh(scores, objective)
+        elif len(known):
+            self._weigh(scores[known], taken(objective, known))
+        else:
+            self._weigh(_columns(self.bags_[0], rows.take(objective.groups.order)), None)
         progress = Progress(validation and validation[1], None)
         if validation is not None:
             columns = self.transform(validation[0])
@@ -149,6 +173,11 @@ class Ensemble(PartList):
         if "bags_" not in vars(self):  # the check reads the tags of all parts, which takes long
             check_is_fitted(self)
         return np.mean([_columns(parts, X) for parts in self.bags_], axis=0)
+
+    def scores_by_fit(self, X: Any) -> np.ndarray:
+        """Return the weighed sum of the parts of each fit, of shape (n_fits, n_documents)."""
+        check_is_fitted(self)
+        return np.stack([_columns(parts, X) @ self.head_weight_ for parts in self.bags_])
 
     def terms(self, weight: np.ndarray) -> Terms:
         """Return the weighted sum of the parts, each the mean of its fits."""
@@ -179,17 +208,23 @@ class Ensemble(PartList):
         objectives, rng = self._objectives(objective), check_random_state(self.random_state)
         bags = deal_bags(objective.groups, self.n_bags, rng)
         whole = Bag(objective.groups.order, np.empty(0, np.intp))
-        listener, scores = current_listener(), np.empty((len(rows), len(self.parts)))
+        listener, scores = current_listener(), np.full((len(rows), len(self.parts)), np.nan)
         fits: list[list[Any]] = []
-        for bag in [whole] * self.n_refits + bags:
+        jobs, clock = [whole] * self.n_refits + bags, _Clock(self.time)
+        for bag in jobs:
             parts = self._seeded_parts(rng)
             earlier = fits[0] if bag is whole and fits else None
-            with listening(ignore_progress, ignore_text):
+            with clock.keeping(fits), listening(ignore_progress, ignore_text):
                 _fit_parts(parts, rows, objectives, bag, earlier, stops=self.n_refits == 0)
-            if bag is not whole:
-                scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
-            fits.append(parts)
-            listener(len(fits), self.n_refits + len(bags), {})
+                if bag is not whole:
+                    scores[bag.left_out] = _columns(parts, rows.take(bag.left_out))
+                fits.append(parts)
+            listener(len(fits), len(jobs), {})
+            if not clock.has_time():
+                break
+        self.n_left_out_ = len(jobs) - len(fits)
+        if self.n_left_out_:
+            say(f"{len(fits)} of {len(jobs)} fits in {clock.seconds():.0f} s; the others left out")
         return fits[: self.n_refits] or fits, scores
 
     def _objectives(self, objective: Objective) -> list[Objective]:
@@ -208,13 +243,46 @@ class Ensemble(PartList):
             raise ValueError(f"{name} must {rule}; got {shown(given)}.")
         return None if given is None else list(given)
 
-    def _weigh(self, scores: np.ndarray, objective: Objective) -> None:
-        """Fit the weights of the parts to the scores of documents that were left out."""
+    def _weigh(self, scores: np.ndarray, objective: Objective | None) -> None:
+        """Fit weights of the parts to scores of documents that were left out, or take shares."""
         self.spread_ = scores.std(axis=0)
-        scale = np.where(self.spread_ > 0, self.spread_, 1)
-        weight = fit_member_weights(scores / scale, objective, self._per_part("shares"))
+        scale, shares = np.where(self.spread_ > 0, self.spread_, 1), self._per_part("shares")
+        if objective is None:
+            weight = np.array(shares or [1.0] * len(scale), dtype=np.float64)
+        else:
+            weight = fit_member_weights(scores / scale, objective, shares)
         # Where no part helps alone, as with two queries, all of them do.
         self.head_weight_ = (weight if weight.any() else np.ones_like(weight)) / scale
+
+
+class _Clock:
+    """The time of an ensemble: whether another fit is expected to end within it."""
+
+    def __init__(self, limit: float | None):
+        self.limit, self.start = limit, monotonic()
+        self.longest, self.is_over = 0.0, False
+
+    def seconds(self) -> float:
+        """Return the seconds so far."""
+        return monotonic() - self.start
+
+    @contextmanager
+    def keeping(self, fits: Sequence[Any]) -> Iterator[None]:
+        """Time a fit; Ctrl-C ends the time if there is one, and leaves earlier fits as they are."""
+        before = self.seconds()
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self.limit is None or not fits:
+                raise
+            self.is_over = True
+        self.longest = max(self.longest, self.seconds() - before)
+
+    def has_time(self) -> bool:
+        """Tell whether a fit as long as the longest one would end in time."""
+        if self.limit is None:
+            return True
+        return not self.is_over and self.seconds() + self.longest <= self.limit
 
 
 def _columns(parts, X):

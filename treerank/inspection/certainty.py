@@ -1,0 +1,69 @@
+"""Certainty: how far the fits of an ensemble agree on the first documents of each query."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from treerank.checks import shown
+from treerank.feature_parts.ensembles.ensemble import Ensemble
+from treerank.inputs.grouping import QueryGroups
+from treerank.parameters import Count, check_arguments
+from treerank.rankers.direct_ranker import DirectRanker
+
+
+@check_arguments
+def top_certainty(
+    ranker: DirectRanker, X: Any, qid: ArrayLike | None = None, *, k: Count = 3
+) -> np.ndarray:
+    """Return, for each query, the share of fits that have the same first ``k`` documents.
+
+    An ensemble is fitted several times, by other seeds or on other queries. Where a single fit
+    would show the same documents as all together, in any order, one may rely on them; where few
+    would, the features say little, or the training data do.
+
+    Parameters
+    ----------
+    ranker : DirectRanker
+        A fitted ranker whose feature part is an ensemble, such as ``TreeDirectRanker.best()``.
+    X : array-like, data frame or sparse matrix of shape (n_documents, n_features)
+        Whole queries.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    k : int, default=3
+        Number of first documents.
+
+    Returns
+    -------
+    ndarray of shape (n_queries,)
+        In ascending order of the query ids. It is 1 where there are at most ``k`` documents.
+
+    Examples
+    --------
+    >>> from treerank import TreeDirectRanker, make_web_search
+    >>> X, y, qid = make_web_search(20, documents_per_query=10, n_features=4, random_state=0)
+    >>> ranker = TreeDirectRanker(["line", "histogram"], random_state=0).fit(X, y, qid)
+    >>> shares = top_certainty(ranker, X, qid)
+    >>> shares.shape, bool(shares.min() >= 0), bool(shares.max() <= 1)
+    ((20,), True, True)
+    """
+    X, _, qid = ranker.read(X, None, qid)
+    part = ranker.feature_part_
+    if not isinstance(part, Ensemble) or len(part.bags_) < 2:
+        raise ValueError(
+            "ranker must have an ensemble of several fits, as TreeDirectRanker.best() has; got "
+            f"{shown(part)}."
+        )
+    groups = QueryGroups.from_qid(qid, X.shape[0])
+    whole = _is_first(ranker.scores_of(X), groups, k)
+    agrees = np.stack([_is_first(each, groups, k) == whole for each in part.scores_by_fit(X)])
+    return np.logical_and.reduceat(agrees[:, groups.order], groups.indptr[:-1], axis=1).mean(axis=0)
+
+
+def _is_first(scores: np.ndarray, groups: QueryGroups, k: int) -> np.ndarray:
+    """Tell which documents are among the first ``k`` of their query; the earlier row wins a tie."""
+    best_first = np.lexsort((-scores, groups.codes))
+    position = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
+    is_first = np.empty(len(scores), dtype=bool)
+    is_first[best_first] = position < k
+    return is_first
