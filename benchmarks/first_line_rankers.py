@@ -13,10 +13,10 @@ def on(part):
     return lambda seed: TreeDirectRanker(part(n_jobs=1), random_state=seed)
 
 
-def best(seed):
-    """Return the best ranker."""
+def best(seed, time=None):
+    """Return the best ranker, within a time if one is given."""
     jobs = {f"feature_part__{place}__n_jobs": 1 for place in range(2)}
-    return TreeDirectRanker.best(random_state=seed).set_params(**jobs)
+    return TreeDirectRanker.best(time, random_state=seed).set_params(**jobs)
 
 
 OURS = {
@@ -24,6 +24,7 @@ OURS = {
     "on XGBoostTrees()": on(XGBoostTrees),
     "on HistogramTrees()": on(HistogramTrees),
     "best()": best,
+    "best(time=60)": lambda seed: best(seed, time=60),
     "LambdaMART()": lambda seed: LambdaMART(n_jobs=1, random_state=seed),
 }
 
