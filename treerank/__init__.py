@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from treerank.files.checkpoint import checkpointing as checkpointing
     from treerank.imports.reading import read_forest as read_forest
     from treerank.inputs.grouping import QueryGroups as QueryGroups
-    from treerank.metrics.ndcg import NDCG as NDCG
+    from treerank.metrics.graded_metrics import NDCG as NDCG
     from treerank.metrics.registry import get_metric as get_metric
     from treerank.metrics.scorer import make_ranking_scorer as make_ranking_scorer
     from treerank.model_selection import QueryKFold as QueryKFold
@@ -89,7 +89,7 @@ _EXPORTS = {
     "Line": "treerank.feature_parts.line:Line",
     "Linear": "treerank.feature_parts.networks.polynomial:Linear [torch]",
     "MLP": "treerank.feature_parts.networks.mlp:MLP [torch]",
-    "NDCG": "treerank.metrics.ndcg:NDCG",
+    "NDCG": "treerank.metrics.graded_metrics:NDCG",
     "NestedRanker": "treerank.rankers.nested_ranker:NestedRanker",
     "PairLoss": "treerank.objectives.pairs.losses:PairLoss",
     "PairWeight": "treerank.objectives.pairs.weights:PairWeight",

@@ -17,7 +17,7 @@ from protocol import add_sets, measure, parser_of
 from sklearn.utils.class_weight import compute_sample_weight
 from synthetic import DEFAULTS, START, drawn_sets, normal, star, subset_ndcg
 
-from treerank.metrics.ndcg import NDCG
+from treerank.metrics.graded_metrics import NDCG
 from treerank.registry import ranker_class
 
 RANKERS_SHOWN = ("RankNet*", "RankNet", "LambdaRank", "ListNet")

@@ -7,7 +7,7 @@ from gaussian_classes import GaussianClasses
 from transforms import NormalTransformer
 
 from treerank.baselines.neural.ranknet import RankNetStar
-from treerank.metrics.ndcg import NDCG
+from treerank.metrics.graded_metrics import NDCG
 
 #: Random subsets of the test set that are sorted, and their sizes.
 N_SUBSETS, SUBSET_SIZES = 50, (50, 150)

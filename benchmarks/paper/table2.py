@@ -15,7 +15,7 @@ from protocol import measure, parser_of
 from synthetic import START, normal
 
 from treerank.baselines.neural.ranknet import RankNetStar
-from treerank.metrics.ndcg import NDCG
+from treerank.metrics.graded_metrics import NDCG
 
 LOSSES = {"sigmoid": "squared_sigmoid", "tanh": "half_squared_tanh", "linear": "half_squared"}
 OPTIMIZERS = {"gradient descent": "sgd", "Adam": "adam"}

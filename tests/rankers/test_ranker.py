@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
 
-from treerank.metrics.ndcg import NDCG
+from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.registry import get_metric
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
 

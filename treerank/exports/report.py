@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.ndcg import NDCG
+from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.pairwise_accuracy import count_descents
 
 

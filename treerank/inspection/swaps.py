@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from treerank.checks import check_column, shown
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.ndcg import DISCOUNTS, NDCG
+from treerank.metrics.graded_metrics import DISCOUNTS, NDCG
 from treerank.metrics.registry import get_metric
 from treerank.parameters import Count, check_arguments
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from treerank.checks import check_choice
 from treerank.metrics.base import Metric
-from treerank.metrics.function_metric import FunctionMetric
-from treerank.metrics.registry import get_metric
+from treerank.metrics.registry import FunctionMetric, get_metric
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ from numba import prange
 
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric, PreparedMetric
-from treerank.metrics.function_metric import FunctionMetric
 from treerank.metrics.ranked import MAX_PICKED, TIES, sort_into_blocks
+from treerank.metrics.registry import FunctionMetric
 from treerank.numerics.compiling import kernel_for, register_jitable
 
 

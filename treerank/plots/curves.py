@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from treerank.checks import check_count
-from treerank.metrics.ndcg import NDCG
+from treerank.metrics.graded_metrics import NDCG
 from treerank.plots.style import GRAY, legend, line_styles, make_axes, shown, tidy
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from treerank.inputs.grouping import QueryGroups
 from treerank.inspection.data_sheet import columns_of
 from treerank.inspection.slices import Slice, slices
 from treerank.metrics.base import Metric
-from treerank.metrics.function_metric import FunctionMetric
+from treerank.metrics.registry import FunctionMetric
 from treerank.rankers.ranker import Ranker
 from treerank.statistics.randomization import bootstrap_interval, randomization_test
 from treerank.statistics.resampled import Interval

@@ -6,7 +6,7 @@ import numpy as np
 import sklearn
 from sklearn.model_selection import GridSearchCV
 
-from treerank.metrics.ndcg import NDCG
+from treerank.metrics.graded_metrics import NDCG
 from treerank.metrics.scorer import make_ranking_scorer
 from treerank.model_selection import QueryKFold
 from treerank.testing.requirements import (

@@ -14,7 +14,7 @@ from pair_oracle import METRIC_OF_WEIGHT, pairwise_sums, swap_change
 from scipy.optimize import approx_fprime
 
 from treerank.inputs.grouping import QueryGroups
-from treerank.metrics.ndcg import NDCG
+from treerank.metrics.graded_metrics import NDCG
 from treerank.numerics.threads import kernel_threads
 from treerank.objectives import make_objective
 from treerank.objectives.batches import pair_batches, taken

@@ -6,7 +6,7 @@ import numpy as np
 
 from treerank.inputs.columns import taken_rows
 from treerank.inspection.swaps import Swaps, costly_swaps
-from treerank.metrics.ndcg import NDCG
+from treerank.metrics.graded_metrics import NDCG
 from treerank.reports.page import Section, element, joined
 from treerank.reports.subject import Subject
 from treerank.reports.tables import paragraphs

@@ -1,4 +1,6 @@
-r"""Diversity: how well a ranking serves the aspects of a query, such as the meanings of its words.
+r"""Metrics of groups: how well a ranking serves aspects, and how much attention groups get.
+
+Diversity: how well a ranking serves the aspects of a query, such as the meanings of its words.
 
 A document may be relevant for several aspects. One more document for the same aspect is worth
 less: with the redundancy :math:`\alpha`, document i of a ranking gains
@@ -7,15 +9,19 @@ less: with the redundancy :math:`\alpha`, document i of a ranking gains
 
 Of equal scores, the earlier row stands above. Values are those of TREC's program ndeval, if rows
 are in the order of the ids of documents: the best ranking takes the last of equal documents.
+
+Exposure: how much attention the positions of a ranking give to groups of documents.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import check_column, check_count, shown
+from treerank.checks import check_choice, check_column, check_count, shown
+from treerank.inputs.documents import check_ids
 from treerank.inputs.grouping import QueryGroups
+from treerank.metrics.graded_metrics import DISCOUNTS
 from treerank.parameters import Count, Probability, Rule, check_arguments
 
 
@@ -140,3 +146,61 @@ def _best(rows, alpha):
         order.append(left.pop(int(np.argmax(rows[left] @ worth))))
         worth = worth * np.where(rows[order[-1]], 1 - alpha, 1.0)
     return order
+
+
+@check_arguments
+def exposure_by_group(
+    group: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: Count | None = None,
+    discount: str = "log2",
+) -> dict[Any, float]:
+    """Return the mean exposure of the documents of each group, such as those of one seller.
+
+    The exposure of a document is the discount of its position. Documents of equal scores share
+    the exposure of their positions.
+
+    Parameters
+    ----------
+    group : array-like of shape (n_documents,)
+        Group of each document.
+    scores : array-like of shape (n_documents,)
+        Scores; higher is better.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    k : int, default=None
+        Positions after ``k`` have no exposure; ``None`` means that all have some.
+    discount : {"log2", "delayed_log2"}, default="log2"
+        Exposure by position, as in :class:`~treerank.metrics.NDCG`.
+
+    Returns
+    -------
+    dict
+        Mean exposure by group, in ascending order of the groups.
+
+    References
+    ----------
+    Singh and Joachims (2018), Fairness of exposure in rankings.
+
+    Examples
+    --------
+    >>> exposure_by_group(["a", "b", "b"], [0.9, 0.5, 0.5])["a"]
+    1.0
+    """
+    scores = check_column("scores", scores)
+    check_choice("discount", discount, DISCOUNTS)
+    groups = QueryGroups.from_qid(qid, len(scores))
+    order = np.lexsort((-scores, groups.codes))
+    position = np.arange(len(scores)) - np.repeat(groups.indptr[:-1], groups.sizes)
+    exposure = DISCOUNTS[discount](position + 1.0)
+    exposure[position >= (len(scores) if k is None else k)] = 0.0
+    is_first = (np.diff(scores[order], prepend=np.nan) != 0) | (position == 0)
+    block = np.cumsum(is_first) - 1
+    exposure = (np.bincount(block, exposure) / np.bincount(block))[block]
+    names, of_row = np.unique(check_ids("group", group), return_inverse=True)
+    if len(of_row) != len(scores):
+        raise ValueError(f"group must have {len(scores)} entries; got {len(of_row)}.")
+    means = np.bincount(of_row[order], exposure) / np.bincount(of_row)
+    return dict(zip(names.tolist(), means.tolist(), strict=True))

@@ -1,0 +1,264 @@
+r"""Graded metrics: labels count by their gain, and ranks by how likely a reader comes so far.
+
+NDCG: gains discounted by position, over the best that was possible.
+
+.. math:: \text{DCG} = \sum_{i=1}^{k} \frac{g(y_i)}{\log_2(i + 1)}, \qquad
+          \text{NDCG} = \text{DCG} / \text{DCG of the ideal order}
+
+A tied block spreads its mean gain over its positions (McSherry and Najork, 2008). To
+add a discount, list it in ``DISCOUNTS``.
+
+Expected reciprocal rank (ERR): the user stops at the first satisfying document.
+
+.. math:: \text{ERR@}k = \sum_{i=1}^{k} \frac{R_i}{i} \prod_{j<i} (1 - R_j), \qquad
+          R = \frac{g(y)}{1 + g(y_{\max})}
+
+With the exponential gain, R = (2^y - 1) / 2^ymax as in Chapelle et al. (2009). In a tied block,
+a_t is the chance that the first t documents of a random order all fail to satisfy: the mean over
+all t-subsets of the product of q = 1 - R. A document added to j others changes it to
+((j + 1 - t) a_t + t q a_{t-1}) / (j + 1).
+
+Rank-biased precision (RBP): what a user finds who goes on to the next document by chance.
+
+.. math:: \text{RBP} = (1 - p) \sum_{i=1}^{k} p^{i-1} [y_i \ge \text{threshold}]
+
+with the persistence p. It is not divided by the best possible value. A tied block spreads its
+relevant documents over its positions.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from treerank.checks import check_number
+from treerank.metrics.base import Metric
+from treerank.metrics.relevance import MAX_LABEL, Gain, check_gain, count_relevant, label_gains
+from treerank.metrics.threshold_metrics import ThresholdMetric
+from treerank.numerics.compiling import register_jitable
+from treerank.parameters import NotNegative, Rule
+
+
+def log2_discount(positions: np.ndarray) -> np.ndarray:
+    """Return 1 / log2(i + 1)."""
+    return 1 / np.log2(positions + 1)
+
+
+def delayed_log2_discount(positions: np.ndarray) -> np.ndarray:
+    """Return 1 / log2(i), and 1 for the first position: the first two have the same discount."""
+    return 1 / np.log2(np.maximum(positions, 2))
+
+
+DISCOUNTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "log2": log2_discount,
+    "delayed_log2": delayed_log2_discount,
+}
+
+#: Value of a query of fewer than k documents: that of the documents it has, or 0.
+SHORT_LISTS = ("as_is", "zero")
+
+
+@register_jitable
+def discounted_gain(gains: np.ndarray, ends: np.ndarray, k: int, discounts: np.ndarray) -> float:
+    """Return the expected sum of discounted gains."""
+    dcg, start = 0.0, 0
+    depth = min(len(gains), len(discounts))
+    while start < depth:
+        end = ends[start]
+        mean_gain = gains[start]
+        if mean_gain != gains[end - 1]:  # equal gains need no mean, and no rounding
+            mean_gain = gains[start:end].sum() / (end - start)
+        for i in range(start, min(end, depth)):
+            dcg += mean_gain * discounts[i]
+        start = end
+    return dcg
+
+
+@dataclass(frozen=True, kw_only=True)
+class NDCG(Metric):
+    """Normalized discounted cumulative gain; a query has nothing to find if all gains are 0.
+
+    All other parameters are those of :class:`~treerank.metrics.base.Metric`.
+
+    Parameters
+    ----------
+    gain : {"exponential", "linear"} or sequence of float, default="exponential"
+        2^y - 1, or y, or the gain of each label 0, 1, 2, ...
+    discount : {"log2", "delayed_log2"}, default="log2"
+        1 / log2(i + 1) for position i, or, as in Järvelin and Kekäläinen (2002) and the scripts
+        of LETOR, 1 / log2(i) with 1 for the first.
+    short_lists : {"as_is", "zero"}, default="as_is"
+        Value of a query of fewer than k documents: that of the documents it has, or 0, as in the
+        scripts of LETOR.
+
+    References
+    ----------
+    Järvelin and Kekäläinen (2002), Cumulated gain-based evaluation of IR techniques;
+    Burges et al. (2005) for the exponential gain; McSherry and Najork (2008), Computing
+    information retrieval performance measures efficiently in the presence of tied scores.
+
+    Examples
+    --------
+    >>> NDCG(k=10)([0, 1, 2], [0.1, 0.2, 0.3])
+    1.0
+    >>> round(NDCG(k=10)([1, 0], [0.0, 0.0]), 3)  # a tie
+    0.815
+    """
+
+    gain: Gain = "exponential"
+    discount: Annotated[str, Rule.one_of(DISCOUNTS)] = "log2"
+    short_lists: Annotated[str, Rule.one_of(SHORT_LISTS)] = "as_is"
+
+    stem: ClassVar[str] = "ndcg"
+    list_total: ClassVar[Callable[..., float]] = discounted_gain
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "gain", check_gain(self.gain))
+
+    def worth(self, y: np.ndarray) -> np.ndarray:
+        """Return the gain of each label."""
+        return label_gains(y, self.gain)
+
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return the DCG of the best order."""
+        ideal = self.totals(worth, worth, indptr, "stable")
+        if self.short_lists == "zero" and self.k is not None:
+            ideal[(np.diff(indptr) < self.k) & (ideal > 0)] = np.inf  # their value is 0
+        return ideal
+
+    def discounts(self, indptr: np.ndarray) -> np.ndarray:
+        """Return the discount of each position that counts."""
+        n_positions = min(self.depth, np.diff(indptr).max())
+        return DISCOUNTS[self.discount](np.arange(1.0, n_positions + 1))
+
+
+#: Logarithm of a number that is too small to change a number near 1.
+NEGLIGIBLE = math.log(1e-20)
+
+
+@register_jitable
+def _expected_reciprocal_rank(stops, ends, k, discounts):
+    """Return the expected reciprocal rank at which the user stops."""
+    expected, goes_on, start = 0.0, 1.0, 0
+    depth = min(len(stops), k)
+    while start < depth and goes_on > 0:
+        end = ends[start]
+        if end == start + 1:
+            expected += goes_on * stops[start] / end
+            goes_on *= 1 - stops[start]
+        else:
+            all_fail = _mean_products(1 - stops[start:end], min(end, depth) - start)
+            for t in range(1, len(all_fail)):
+                stops_here = max(all_fail[t - 1] - all_fail[t], 0.0)
+                expected += goes_on * stops_here / (start + t)
+            goes_on *= np.prod(1 - stops[start:end])
+        start = end
+    return expected
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedReciprocalRank(Metric):
+    """Expected reciprocal rank; a query has nothing to find if no document can satisfy.
+
+    All other parameters are those of :class:`~treerank.metrics.base.Metric`.
+
+    Parameters
+    ----------
+    gain : {"exponential", "linear"} or sequence of float, default="exponential"
+        2^y - 1, or y, or the gain of each label 0, 1, 2, ...
+    max_label : float or None, default=None
+        The highest label of the scale; ``None`` is the highest label in ``y``. Fix it if
+        you compare values of several data sets.
+
+    References
+    ----------
+    Chapelle, Metlzer, Zhang and Grinspan (2009), Expected reciprocal rank for graded relevance.
+
+    Examples
+    --------
+    >>> ExpectedReciprocalRank()([1, 0], [0.3, 0.2])  # R = 1/2 at the first position
+    0.5
+    >>> ExpectedReciprocalRank()([0, 1], [0.3, 0.2])
+    0.25
+    """
+
+    gain: Gain = "exponential"
+    max_label: NotNegative | None = None
+
+    stem: ClassVar[str] = "err"
+    list_total: ClassVar[Callable[..., float]] = _expected_reciprocal_rank
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "gain", check_gain(self.gain))
+        if self.gain == "exponential" and self.max_label is not None:
+            check_number("max_label", self.max_label, at_most=MAX_LABEL)
+
+    def worth(self, y: np.ndarray) -> np.ndarray:
+        """Return the chance that a document satisfies the user."""
+        top = y.max() if self.max_label is None else float(self.max_label)
+        if y.max() > top:
+            raise ValueError(f"y must be at most max_label={top}; got {y.max()}.")
+        gains = label_gains(np.append(y, top), self.gain)
+        return gains[:-1] / (1 + gains.max())
+
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return 1, or 0 where no document can satisfy."""
+        return (count_relevant(worth, indptr) > 0).astype(np.float64)
+
+
+@register_jitable
+def _mean_products(factors, size):
+    """Return the mean product of all subsets of t factors, for t from 0 to ``size``.
+
+    The result ends earlier where all that would follow is below 1e-20.
+    """
+    mean = factors.mean()
+    if mean < 1 and size * math.log(max(mean, 1e-300)) < NEGLIGIBLE:
+        # By Maclaurin's inequality no mean product of t factors exceeds mean^t.
+        size = int(NEGLIGIBLE / math.log(max(mean, 1e-300))) + 1
+    means = np.zeros(size + 1)
+    means[0] = 1.0
+    for j in range(len(factors)):
+        for t in range(min(j + 1, size), 0, -1):
+            means[t] = ((j + 1 - t) * means[t] + t * factors[j] * means[t - 1]) / (j + 1)
+    return means
+
+
+@dataclass(frozen=True, kw_only=True)
+class RankBiasedPrecision(ThresholdMetric):
+    """Rank-biased precision; a query has nothing to find if no label reaches the threshold.
+
+    All other parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+
+    Parameters
+    ----------
+    persistence : float, default=0.8
+        Probability to go on to the next document.
+
+    References
+    ----------
+    Moffat and Zobel (2008), Rank-biased precision for measurement of retrieval effectiveness.
+
+    Examples
+    --------
+    >>> round(RankBiasedPrecision(persistence=0.5)([1, 0, 1], [0.3, 0.2, 0.1]), 3)
+    0.625
+    """
+
+    persistence: Annotated[float, Rule(check_number, above=0, below=1)] = 0.8
+
+    stem: ClassVar[str] = "rbp"
+    list_total: ClassVar[Callable[..., float]] = discounted_gain
+
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return 1, or 0 where no document is relevant."""
+        return (count_relevant(worth, indptr) > 0).astype(np.float64)
+
+    def discounts(self, indptr: np.ndarray) -> np.ndarray:
+        """Return the probability that the user stops at each position that counts."""
+        n_positions = min(self.depth, np.diff(indptr).max())
+        return (1 - self.persistence) * self.persistence ** np.arange(n_positions)
