@@ -15,7 +15,7 @@ from treerank.clicks import (
     make_click_log,
     simulate_clicks,
 )
-from treerank.clicks.features import features_of
+from treerank.clicks.click_data import features_of
 
 TABLE = {
     "session": ["t", "s", "s", "u", "u", "u"],

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from treerank.exports.protobuf import message
+from treerank.exports.onnx_graph import message
 
 EDGES = [0, 1, 126, 127, 128, 129, 255, 2**14 - 1, 2**14, 2**14 + 127, 2**31, 2**56 + 128]
 

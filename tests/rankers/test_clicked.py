@@ -21,7 +21,7 @@ from treerank.clicks import (
     count_data,
     simulate_clicks,
 )
-from treerank.clicks.shown_documents import shown_documents
+from treerank.clicks.counts import shown_documents
 from treerank.datasets.parquet import write_parquet
 from treerank.distributed import fit as fit_by_workers
 from treerank.inputs.canonical import row_hashes

@@ -8,8 +8,8 @@ from typing import Any
 
 from treerank.cli.console import Reporter, print_table
 from treerank.cli.options import read_for, read_model
+from treerank.clicks.click_data import features_of
 from treerank.clicks.evaluation import LogEvaluation, evaluate_from_log
-from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
 
 

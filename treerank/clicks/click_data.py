@@ -1,13 +1,97 @@
-"""Click data: the impressions of a log as the arguments of ``fit``."""
+"""Click data: the impressions of a log as the arguments of ``fit``.
 
+Features of the documents of a log, found by query and document.
+"""
+
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import issparse
 
+from treerank.checks import naming, shown
 from treerank.clicks.counts import ClickCounts
-from treerank.clicks.features import features_of
+from treerank.clicks.items import Items
 from treerank.clicks.log import ClickLog
+from treerank.inputs.columns import as_frame
+from treerank.inputs.documents import check_ids
+from treerank.lazy import load_object
 from treerank.parameters import check_arguments
+
+
+def features_of(items: Items, features: Any, *, query: str, document: str) -> Any:
+    """Return the features of items; refuse a table that lacks one or has one twice.
+
+    Parameters
+    ----------
+    items : Items
+        Documents of queries.
+    features : data frame, path of a table, or tuple (X, query, document)
+        A row for each document of a query. Rows of other documents are left out.
+    query, document : str
+        Names of the columns of a data frame that are no features.
+
+    Returns
+    -------
+    data frame or array of shape (n_items, n_features)
+
+    Examples
+    --------
+    >>> items = Items(np.array(["q", "q"]), np.array(["a", "b"]))
+    >>> features_of(items, ([[3.0], [1.0]], ["q", "q"], ["b", "a"]), query="", document="")
+    array([[1.],
+           [3.]])
+    """
+    X, known = _taken_apart(features, query, document)
+    rows = known.rows_of(items)
+    if (rows < 0).any():
+        first = items.shown(int(np.argmin(rows)))
+        others = "" if (rows >= 0).any() else f" Its own documents are like {known.shown(0)}."
+        raise ValueError(
+            f"features must have a row for each document of the log; got none for {first}, and "
+            f"{(rows < 0).sum()} are missing in all.{others}"
+        )
+    frame = as_frame(X)
+    return X[rows] if frame is None else frame[rows.tolist()].to_native()
+
+
+def _taken_apart(features: Any, query: str, document: str) -> tuple[Any, Items]:
+    """Return features, and the items of their rows."""
+    if isinstance(features, tuple) and len(features) == 3:
+        X, *ids = features
+        X = X.tocsr() if issparse(X) else X
+        X = X if as_frame(X) is not None or hasattr(X, "shape") else np.asarray(X)
+        with naming("features"):
+            ids = list(map(check_ids, ("query", "document"), ids))
+        lengths = [X.shape[0], *map(len, ids)]
+        if min(lengths) < max(lengths):
+            raise ValueError(
+                f"features must have equally many rows of X, query and document; got {lengths}."
+            )
+        return X, _unique_items(*ids)
+    if isinstance(features, str | Path):
+        read = load_object("treerank.datasets.parquet:read_parquet")
+        data = read(features, label=None, query=query, document=document)
+        return as_frame(data.X), _unique_items(data.qid, data.documents)
+    frame, needed = as_frame(features), [query, document]
+    if frame is None or not set(needed) <= set(frame.columns):
+        found = "no data frame" if frame is None else shown(frame.columns)
+        raise ValueError(f"features must have the columns {shown(needed)}; got {found}.")
+    return frame.drop(needed), _unique_items(*(frame[name].to_numpy() for name in needed))
+
+
+def _unique_items(query: np.ndarray, document: np.ndarray) -> Items:
+    """Return the items of the rows of a table; refuse one that is there twice."""
+    items = Items(query, document)
+    seen: set[Any] = set()
+    for row, pair in enumerate(items.pairs()):
+        if pair in seen:
+            raise ValueError(
+                f"features must have one row for each document of a query; got {items.shown(row)} "
+                "twice."
+            )
+        seen.add(pair)
+    return items
 
 
 class ClickData(NamedTuple):

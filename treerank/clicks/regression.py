@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from treerank.clicks.click_data import features_of
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts, spread
 from treerank.clicks.cross_fits import left_out_scores
-from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_clicked, falling
 from treerank.feature_parts.base import FeaturePart

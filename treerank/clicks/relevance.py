@@ -51,10 +51,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from treerank.all_or_nothing import all_or_nothing
 from treerank.checks import shown
+from treerank.clicks.click_data import features_of
 from treerank.clicks.click_shares import ClickShares
 from treerank.clicks.counts import ClickCounts
 from treerank.clicks.cross_fits import left_out_scores, new_part
-from treerank.clicks.features import features_of
 from treerank.clicks.log import ClickLog
 from treerank.clicks.propensities import check_propensities, check_trust, estimate_propensities
 from treerank.clicks.trust_bias import estimate_trust_bias

@@ -6,6 +6,8 @@ time, so that the processor works on several at once. Before, missing values are
 numbers that go to the right side, so that a step is one comparison. Every operation is that of the
 ranker, so scores are equal bit for bit, as long as the compiler does not reorder floating-point
 operations (no ``-ffast-math``) nor fuse them (``-std=c99``; only lines have what could be fused).
+
+Tables of numbers in C.
 """
 
 from collections.abc import Iterator
@@ -13,11 +15,36 @@ from typing import Any
 
 import numpy as np
 
-from treerank.exports.c_table import c_table
-from treerank.exports.format import Format
+from treerank.exports.formats import Format
 from treerank.exports.written import Written
 from treerank.forests.forest import Forest
 from treerank.terms.linear import LinearTerm
+
+_ROWS = 4096  # rows of a table that become texts together
+
+
+def c_table(name: str, *columns: np.ndarray) -> Iterator[str]:
+    """Yield a table of numbers, or of structures of several columns; C has no empty ones.
+
+    Examples
+    --------
+    >>> print(*c_table("double limits", np.array([0.5, np.inf])))
+    <BLANKLINE>
+    static const double limits[] = {
+     0.5,
+    INFINITY };
+    <BLANKLINE>
+    """
+    columns = tuple(column if len(column) else np.zeros(1, np.int64) for column in columns)
+    row = ", ".join(["%r"] * len(columns))
+    row = "{" + row + "}" if len(columns) > 1 else row
+    yield f"\nstatic const {name}[] = {{\n"
+    for begin in range(0, len(columns[0]), _ROWS):
+        lists = (column[begin : begin + _ROWS].tolist() for column in columns)
+        block = ",\n".join([row % numbers for numbers in zip(*lists, strict=True)])
+        yield ",\n" * (begin > 0) + block.replace("inf", "INFINITY").replace("nan", "NAN")
+    yield "};\n"
+
 
 #: Columns of several documents up to which these take little of a small stack.
 _MOST_COLUMNS = 1024

@@ -13,8 +13,7 @@ from treerank.exports.adaptation import (
     find_missing,
 )
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format, LineFile
-from treerank.exports.formats import format_named
+from treerank.exports.formats import Format, LineFile, format_named
 from treerank.exports.written import Written
 from treerank.forests.folding import with_constant_tree, without_empty_sets
 from treerank.forests.forest import Forest

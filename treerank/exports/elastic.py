@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from treerank.exports.comparison import AT_MOST_OF_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format
+from treerank.exports.formats import Format
 from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written, WrittenTree
 

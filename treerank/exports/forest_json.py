@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from treerank.exports.format import Format
+from treerank.exports.formats import Format
 from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written
 from treerank.imports.forest_json import FORMAT

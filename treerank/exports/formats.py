@@ -1,11 +1,78 @@
 """Formats by name. To add one, write its file and list it in ``FORMATS``.
 
 A module is imported only when its format is asked for.
+
+Format: how a model is written, and what the program that reads it computes.
 """
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
 from treerank.checks import check_choice
-from treerank.exports.format import Format
+from treerank.exports.consumer import Consumer
+from treerank.exports.written import Written
+from treerank.forests.forest import Forest
 from treerank.lazy import load_object
+from treerank.terms.linear import LinearTerm
+
+
+@dataclass(frozen=True)
+class LineFile:
+    """How a line alone is written, for a program that has a model of its own for it.
+
+    The program takes missing values as 0.
+
+    Attributes
+    ----------
+    write : callable
+        Returns the content of the file for the line and the names of the features.
+    scores : callable
+        Returns what the program computes for the line and documents without missing values.
+    """
+
+    write: Callable[[LinearTerm, list[str]], str]
+    scores: Callable[[LinearTerm, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format of files, and the program that reads them.
+
+    Attributes
+    ----------
+    write : callable
+        Returns the pieces of the file for a :class:`~treerank.exports.written.Written`: texts, or
+        bytes.
+    consumer : Consumer or None
+        How the program scores documents; ``None`` if it does everything as a forest does.
+    single : Consumer, default=None
+        How it scores documents with trees that are added in single precision, if it can be told
+        to compute in single precision, too.
+    max_depth : int, default=None
+        Splits on a path that the program, or a reader of nested values, still takes.
+    whole_codes : bool, default=False
+        Whether categories must be whole numbers from 0 to 65535.
+    adds : collection of {"line", "network"}, default=()
+        Other terms that ``write`` writes, too, and that the program adds in double precision.
+    line_alone : LineFile, default=None
+        How a line without anything else is written, if it has a file of its own.
+    """
+
+    write: Callable[[Written], Iterable[str] | Iterable[bytes]]
+    consumer: Consumer | None = None
+    single: Consumer | None = None
+    max_depth: int | None = None
+    whole_codes: bool = False
+    adds: tuple[str, ...] = ()
+    line_alone: LineFile | None = None
+
+    def consumer_of(self, forest: Forest) -> Consumer | None:
+        """Return how the program scores documents with a forest."""
+        is_single = forest.sum_dtype == "float32" and self.single is not None
+        return self.single if is_single else self.consumer
+
 
 FORMATS = {
     "c": "treerank.exports.c_source:C",
@@ -22,7 +89,7 @@ FORMATS = {
     "solr": "treerank.exports.solr:SOLR",
     "solr-8": "treerank.exports.solr:SOLR_8",
     "vespa": "treerank.exports.vespa:VESPA",
-    "vespa-expression": "treerank.exports.vespa_expression:VESPA_EXPRESSION",
+    "vespa-expression": "treerank.exports.vespa:VESPA_EXPRESSION",
     "xgboost": "treerank.exports.xgboost_model:XGBOOST",
 }
 

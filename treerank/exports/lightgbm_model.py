@@ -15,7 +15,7 @@ import numpy as np
 
 from treerank.exports.comparison import AT_MOST_LIGHTGBM
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format
+from treerank.exports.formats import Format
 from treerank.exports.written import Written, WrittenTree
 from treerank.forests.thresholds import LIGHTGBM_ZERO
 

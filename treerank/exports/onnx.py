@@ -16,7 +16,7 @@ import numpy as np
 
 from treerank.exports.comparison import AT_MOST, BELOW_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format
+from treerank.exports.formats import Format
 from treerank.exports.onnx_graph import DOUBLE, FLOAT, Graph
 from treerank.exports.onnx_network import add_line, add_network
 from treerank.exports.written import Written

@@ -15,7 +15,7 @@ import numpy as np
 
 from treerank.exports.comparison import AT_MOST_WITH_SLACK
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format, LineFile
+from treerank.exports.formats import Format, LineFile
 from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written, WrittenTree
 from treerank.terms.linear import LinearTerm

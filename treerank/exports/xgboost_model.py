@@ -13,7 +13,7 @@ import numpy as np
 
 from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format
+from treerank.exports.formats import Format
 from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from treerank.exports.comparison import BELOW_SINGLE
 from treerank.exports.consumer import Consumer
-from treerank.exports.format import Format, LineFile
+from treerank.exports.formats import Format, LineFile
 from treerank.exports.json_text import json_pieces
 from treerank.exports.written import Written, WrittenTree
 from treerank.terms.linear import LinearTerm

@@ -8,6 +8,8 @@ it sums: a score starts as the constant, and the trees are added one after the o
 double precision.
 
 To add a source of trees, write a function that returns a :class:`Forest`.
+
+Structure of trees: whether all nodes are below the roots, and how deep trees are.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -19,9 +21,43 @@ import numpy as np
 from treerank.checks import check_choice, shown
 from treerank.files.states import array, check_state, count, optional
 from treerank.forests.bitvectors import BitVectors, make_bitvectors
-from treerank.forests.structure import measure_trees
 from treerank.forests.traversal import Traversal, make_traversal
 from treerank.inputs.columns import check_columns
+from treerank.numerics.compiling import njit
+
+
+def measure_trees(roots: np.ndarray, left: np.ndarray, right: np.ndarray) -> int:
+    """Return the depth of the deepest tree, or -1 if not all nodes are below the roots.
+
+    Every node must be a root or the child of one node, and children of leaves must be -1. Then
+    nodes that no root reaches form cycles.
+
+    Examples
+    --------
+    >>> root, no_child = np.array([0], dtype=np.int32), np.array([-1, -1], dtype=np.int32)
+    >>> measure_trees(root, np.append(np.int32(1), no_child), np.append(np.int32(2), no_child))
+    1
+    """
+    return int(_measure(roots, left, right))
+
+
+@njit
+def _measure(roots, left, right):
+    waiting, depths = np.empty(len(left), dtype=np.int32), np.empty(len(left), dtype=np.int32)
+    n_seen, deepest = 0, 0
+    for root in roots:
+        waiting[0], depths[0], n = root, 0, 1
+        while n > 0:
+            n -= 1
+            node, depth = waiting[n], depths[n]
+            n_seen += 1
+            deepest = max(deepest, depth)
+            if left[node] >= 0:
+                waiting[n], depths[n] = left[node], depth + 1
+                waiting[n + 1], depths[n + 1] = right[node], depth + 1
+                n += 2
+    return deepest if n_seen == len(left) else -1
+
 
 #: How a value becomes the code of a category, by name; see :class:`CategorySets`.
 CODE_RULES = ("exact", "truncated", "single")

@@ -20,8 +20,7 @@ from treerank.forests.ubjson import is_ubjson, read_ubjson
 from treerank.forests.xgboost_model import is_xgboost
 from treerank.imports.catboost import is_catboost, read_catboost
 from treerank.imports.forest_json import is_forest_json, read_forest_json
-from treerank.imports.in_memory import content_of
-from treerank.imports.lightgbm import read_lightgbm_model
+from treerank.imports.in_memory import content_of, read_lightgbm_model
 from treerank.imports.ranklib import is_ranklib, read_ranklib
 from treerank.imports.xgboost import read_xgboost_model
 

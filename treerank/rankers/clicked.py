@@ -55,8 +55,8 @@ def relevance_of_clicks(
     seed : int
         Seed of the estimates, where ``clicks`` has none of its own.
     """
+    from treerank.clicks.counts import shown_documents
     from treerank.clicks.relevance import ClickRelevance
-    from treerank.clicks.shown_documents import shown_documents
 
     assert data.position is not None
     check_any_click("y", data.y)

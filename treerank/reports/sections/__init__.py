@@ -10,9 +10,8 @@ from treerank.reports.sections.data import data
 from treerank.reports.sections.examples import examples
 from treerank.reports.sections.features import features
 from treerank.reports.sections.kinds import kinds
-from treerank.reports.sections.learning import learning
 from treerank.reports.sections.method import method
-from treerank.reports.sections.pairs import pairs
+from treerank.reports.sections.pairs import learning, pairs
 from treerank.reports.sections.queries import queries
 from treerank.reports.sections.summary import summary
 from treerank.reports.subject import Subject
