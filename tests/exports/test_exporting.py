@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from drawn_forests import drawn_documents, drawn_forest
+from scipy.sparse import csr_matrix
 
 from treerank import (
     MLP,
@@ -320,3 +321,18 @@ def test_names_are_refused_where_there_are_none_and_where_no_path_takes_them(
 ):
     with pytest.raises(ValueError, match=message):
         export(ranker, tmp_path / "m", format=format, name=name)
+
+
+@pytest.mark.parametrize("form", [np.asarray, csr_matrix])
+def test_documents_that_xgboost_refuses_are_no_proof(tmp_path, form):
+    xgboost = pytest.importorskip("xgboost")
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    ranker = TreeDirectRanker("lightgbm").fit(form(X), (X[:, 0] > 0).astype(int))
+    X[3] = 1.0, -1e300
+    with pytest.raises(ValueError, match=r"at most 3\.4e\+38 in size.* 1e\+300 in feature 'f1'"):
+        export(ranker, tmp_path / "model.json", format="xgboost", check=form(X))
+    with pytest.raises(xgboost.core.XGBoostError, match="too large"):
+        xgboost.DMatrix(X)
+    export(ranker, tmp_path / "model.txt", format="lightgbm", check=form(X))
+    X[3, 1] = np.nan
+    export(ranker, tmp_path / "model.json", format="xgboost", check=np.asarray(X))

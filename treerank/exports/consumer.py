@@ -44,6 +44,8 @@ class Consumer:
     zero_up_to : float, default=-1
         Numbers up to this magnitude are missing, if zeros are missing in the forest; -1 if the
         program knows no such forests.
+    largest : float, default=inf
+        Largest size of a number in a document; the program refuses documents with larger ones.
     """
 
     comparison: Comparison = AT_MOST
@@ -55,6 +57,7 @@ class Consumer:
     missing_category: Literal["side", "right"] = "side"
     lifts_least: bool = False
     zero_up_to: float = -1.0
+    largest: float = np.inf
 
     def rounded(self, forest: Forest) -> Forest:
         """Return a forest with the values of leaves as the program reads them."""

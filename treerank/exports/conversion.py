@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 
 from treerank.exports.adaptation import (
     Difference,
@@ -79,6 +80,19 @@ class ForestConversion:
         if self.is_exact:
             return []
         return find_differences(self.terms.forest, self.read, X, self.written.names)
+
+    def check_sizes(self, X: Any) -> None:
+        """Refuse documents with numbers that are too large for the program."""
+        if self.consumer is None or X.shape[0] == 0:
+            return
+        is_sparse, limit = issparse(X), self.consumer.largest
+        sizes = abs(X).nanmax(axis=0).toarray()[0] if is_sparse else np.fmax.reduce(np.abs(X))
+        for feature in np.flatnonzero(sizes > limit)[:1]:
+            raise ValueError(
+                f"check must have numbers of at most {limit:.2g} in size, because the program of "
+                f"the format refuses others; got {sizes[feature]:.2g} in feature "
+                f"{self.written.names[feature]!r}."
+            )
 
     def scores(self, X: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the scores of the model and of the program."""

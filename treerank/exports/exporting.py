@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
 from treerank.checks import check_choice, check_sequence, naming, warn_user
-from treerank.exports.conversion import Conversion, converted
+from treerank.exports.conversion import Conversion, ForestConversion, converted
 from treerank.exports.folding import folded_inputs
 from treerank.exports.formats import format_named
 from treerank.exports.inputs import columns_of
@@ -186,6 +186,8 @@ def _compared(
         unchecked = "may score some documents differently, so check must be given: documents"
         return ExportReport(format, 0), {} if conversion.is_exact else {"unchecked": unchecked}
     X, scores, y, groups = documents
+    if isinstance(conversion, ForestConversion):
+        conversion.check_sizes(X)
     others = conversion.scores(X)[1]
     report = compare_scores(format, scores, others, y, groups)
     found, obstacles = conversion.differences(X), {}

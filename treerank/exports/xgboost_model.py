@@ -125,7 +125,13 @@ def _types(written: Written) -> list[str]:
 
 XGBOOST = Format(
     write_xgboost,
-    Consumer(BELOW_SINGLE, leaf_dtype="float32", sum_dtype="float32", categories="single"),
+    Consumer(
+        BELOW_SINGLE,
+        leaf_dtype="float32",
+        sum_dtype="float32",
+        categories="single",
+        largest=float(np.finfo(np.float32).max),
+    ),
     max_depth=4096,
     whole_codes=True,
 )
