@@ -54,14 +54,14 @@ def draw_metric(random: np.random.Generator, largest_label: float):
     settings = {"ties": str(random.choice(["average", "pessimistic", "stable"]))}
     if random.random() < 0.3:
         settings["no_relevant"] = float(random.choice([0.0, 0.5, 1.0]))
-    if name != "pairwise_accuracy" and random.random() < 0.6:
+    if name not in ("pairwise_accuracy", "bpref") and random.random() < 0.6:
         settings["k"] = int(random.integers(1, 9))
     if name in ("ndcg", "err"):
         settings["gain"] = str(random.choice(list(GAINS)))
     if name == "ndcg":
         settings["discount"] = str(random.choice(["log2", "delayed_log2"]))
         settings["short_lists"] = str(random.choice(["as_is", "zero"]))
-    if name in ("map", "mrr", "p"):
+    if name in ("map", "mrr", "p", "bpref"):
         settings["threshold"] = float(random.choice([0.5, 1, 2]))
     if name == "err" and random.random() < 0.5:
         settings["max_label"] = largest_label + float(random.integers(3))
@@ -110,6 +110,12 @@ def threshold_metric(metric, labels, top) -> float | None:
         return float(bool(found))
     if metric.stem == "rbp":
         return sum((1 - metric.persistence) * metric.persistence ** (i - 1) for i in found)
+    if metric.stem == "bpref":
+        few, above = (
+            max(min(sum(hits), len(hits) - sum(hits)), 1),
+            [i - sum(hits[:i]) for i in found],
+        )
+        return sum(1 - min(n, sum(hits)) / few for n in above) / sum(hits)
     return sum(sum(hits[:i]) / i for i in found) / sum(hits)
 
 
@@ -120,7 +126,7 @@ def pairwise_accuracy(metric, labels, top) -> float | None:
 
 
 DEFINITIONS = {"ndcg": ndcg, "err": err, "pairwise_accuracy": pairwise_accuracy} | dict.fromkeys(
-    ("map", "mrr", "p", "recall", "rbp", "success"), threshold_metric
+    ("map", "mrr", "p", "recall", "rbp", "success", "bpref"), threshold_metric
 )
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from metric_cases import NAMES, every_metric, make_judged
+from metric_cases import NAMES, WITHOUT_CUT, every_metric, make_judged
 from sklearn.exceptions import UndefinedMetricWarning
 
 from treerank.inputs.grouping import QueryGroups
@@ -75,7 +75,18 @@ def rank_biased_precision_of(y, k):
     return sum(0.2 * 0.8**i for i, label in enumerate(y[:k]) if label >= 1)
 
 
+def binary_preference_of(y, k):
+    n_relevant = sum(label >= 1 for label in y)
+    few, value = min(n_relevant, len(y) - n_relevant), 0.0
+    for i in range(len(y)):
+        above = sum(label < 1 for label in y[:i])
+        if y[i] >= 1:
+            value += 1 - min(above, n_relevant) / few if above else 1
+    return value / n_relevant
+
+
 ORACLES = {
+    "bpref": binary_preference_of,
     "ndcg": ndcg_of,
     "map": average_precision_of,
     "mrr": reciprocal_rank_of,
@@ -268,7 +279,7 @@ def test_name_finds_the_metric_again(metric):
 def test_lists_series_and_arrays_are_measured_alike_under_any_settings(stem):
     y, scores, qid = make_judged()
     options = {"ties": "pessimistic", "no_relevant": 0.25}
-    if stem != "pairwise_accuracy":
+    if stem not in WITHOUT_CUT:
         options["k"] = 4
     metric = replace(METRICS[stem], **options)
     assert type(metric)(**options) == metric
@@ -304,6 +315,10 @@ def test_documents_below_the_cutoff_do_not_change_precision(documents, extra):
         ("p@1", [1, 0, 3], [1, 1, 1], 2 / 3),
         ("err", [2, 1], [2, 1], 3 / 4 + (1 / 4) * (1 / 4) / 2),
         ("err", [2, 1], [1, 1], (3 / 4 + 1 / 32 + 1 / 4 + (3 / 4) * (3 / 4) / 2) / 2),
+        ("bpref", [1, 0, 0, 1, 0], [5, 4, 3, 2, 1], (1 + 0) / 2),
+        ("bpref", [0, 1, 0, 1, 1], [5, 4, 3, 2, 1], (1 / 2 + 0 + 0) / 3),
+        ("bpref", [0, 1], [1, 1], (1 + 0) / 2),
+        ("bpref", [2, 1], [1, 2], 1),
         ("pairwise_accuracy", [0, 1, 2], [1, 1, 0], (1 / 2 + 0 + 0) / 3),
     ],
 )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from treerank.metrics.scorer import RankingScorer as RankingScorer
     from treerank.metrics.scorer import make_ranking_scorer as make_ranking_scorer
     from treerank.metrics.threshold_metrics import AveragePrecision as AveragePrecision
+    from treerank.metrics.threshold_metrics import BinaryPreference as BinaryPreference
     from treerank.metrics.threshold_metrics import Precision as Precision
     from treerank.metrics.threshold_metrics import Recall as Recall
     from treerank.metrics.threshold_metrics import ReciprocalRank as ReciprocalRank
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
     "AveragePrecision": "treerank.metrics.threshold_metrics:AveragePrecision",
+    "BinaryPreference": "treerank.metrics.threshold_metrics:BinaryPreference",
     "CONVENTIONS": "treerank.metrics.conventions:CONVENTIONS",
     "ExpectedReciprocalRank": "treerank.metrics.graded_metrics:ExpectedReciprocalRank",
     "FunctionMetric": "treerank.metrics.registry:FunctionMetric",

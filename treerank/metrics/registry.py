@@ -22,6 +22,7 @@ from treerank.metrics.judged import Judged
 from treerank.metrics.pairwise_accuracy import PairwiseAccuracy
 from treerank.metrics.threshold_metrics import (
     AveragePrecision,
+    BinaryPreference,
     Precision,
     Recall,
     ReciprocalRank,
@@ -114,6 +115,7 @@ METRICS: dict[str, Metric] = {
     "recall": Recall(),
     "rbp": RankBiasedPrecision(),
     "success": Success(),
+    "bpref": BinaryPreference(),
 }
 #: What is said beside metrics, and ranks nothing.
 BESIDE: dict[str, Metric] = {"judged": Judged()}

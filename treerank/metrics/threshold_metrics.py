@@ -245,3 +245,66 @@ class AveragePrecision(ThresholdMetric):
     def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
         """Return the number of relevant documents."""
         return count_relevant(worth, indptr).astype(np.float64)
+
+
+@register_jitable
+def _sum_of_preferences(relevant, ends, k, discounts):
+    """Return the expected sum, over relevant documents, of the preferences they fulfil."""
+    n_relevant = relevant.sum()
+    n_others = len(relevant) - n_relevant
+    few = max(min(n_relevant, n_others), 1.0)
+    total, above, start = 0.0, 0.0, 0
+    while start < len(relevant):
+        end = ends[start]
+        found = relevant[start:end].sum()
+        others = end - start - found
+        if found > 0:  # each number of others of the block is as likely to stand above
+            wrong = 0.0
+            for i in range(int(others) + 1):
+                wrong += min(above + i, n_relevant)
+            total += found * (1 - wrong / (others + 1) / few)
+        above += others
+        start = end
+    return total
+
+
+@dataclass(frozen=True, kw_only=True)
+class BinaryPreference(ThresholdMetric):
+    r"""Binary preference: few judged documents that are not relevant stand above relevant ones.
+
+    .. math:: \text{bpref} = \frac1R \sum_r \Big(1 - \frac{\min(n_r, R)}{\min(R, N)}\Big)
+
+    over the R relevant documents r, each below :math:`n_r` of the N judged documents that are not
+    relevant (Buckley and Voorhees, 2004; as in trec_eval). Documents that nobody has judged, whose
+    label is NaN, change nothing. In a tied block, each order is as likely.
+
+    A query has nothing to find if no label reaches the threshold.
+
+    All other parameters are those of :class:`~treerank.metrics.threshold_metrics.ThresholdMetric`.
+
+    Parameters
+    ----------
+    k : None, default=None
+        This metric has no cutoff.
+
+    References
+    ----------
+    Buckley and Voorhees (2004), Retrieval evaluation with incomplete information.
+
+    Examples
+    --------
+    >>> BinaryPreference()([1, 0, np.nan, 1, 0], [0.5, 0.4, 0.3, 0.2, 0.1])  # (1 + (1 - 1 / 2)) / 2
+    0.75
+    """
+
+    stem: ClassVar[str] = "bpref"
+    list_total: ClassVar[Callable[..., float]] = _sum_of_preferences
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k is not None:
+            raise ValueError(f"k must be None for {self.stem}; got {self.k!r}.")
+
+    def ideal(self, worth: np.ndarray, indptr: np.ndarray) -> np.ndarray:
+        """Return the number of relevant documents."""
+        return count_relevant(worth, indptr).astype(np.float64)
