@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from treerank.metrics.group_metrics import err_ia as err_ia
     from treerank.metrics.group_metrics import exposure_by_group as exposure_by_group
     from treerank.metrics.judged import Judged as Judged
+    from treerank.metrics.judged import ndcg_bounds as ndcg_bounds
     from treerank.metrics.pairwise_accuracy import PairwiseAccuracy as PairwiseAccuracy
     from treerank.metrics.registry import METRICS as METRICS
     from treerank.metrics.registry import FunctionMetric as FunctionMetric
@@ -59,6 +60,7 @@ _EXPORTS = {
     "exposure_by_group": "treerank.metrics.group_metrics:exposure_by_group",
     "get_metric": "treerank.metrics.registry:get_metric",
     "make_ranking_scorer": "treerank.metrics.scorer:make_ranking_scorer",
+    "ndcg_bounds": "treerank.metrics.judged:ndcg_bounds",
     "with_convention": "treerank.metrics.conventions:with_convention",
 }
 

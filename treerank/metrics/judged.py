@@ -1,5 +1,9 @@
-"""Judged: how much of the first documents anybody has judged; a label of NaN says nobody has."""
+"""Judged: how much of the first documents anybody has judged; a label of NaN says nobody has.
 
+Bounds: the least and the largest NDCG that labels of all other documents might give.
+"""
+
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -7,10 +11,13 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from treerank.checks import as_numbers, warn_user
+from treerank.checks import as_numbers, check_column, check_number, warn_user
 from treerank.inputs.grouping import QueryGroups
 from treerank.metrics.base import Metric, PreparedMetric
+from treerank.metrics.graded_metrics import log2_discount
+from treerank.metrics.relevance import Gain, label_gains
 from treerank.metrics.threshold_metrics import expected_hits
+from treerank.parameters import Finite, Size, check_arguments
 
 #: Where less of the first documents is judged, the value of a metric says little.
 _ENOUGH, _DEPTH = 0.9, 10
@@ -79,3 +86,130 @@ NaN, are left out of metrics; np.nan_to_num(y) takes them as 0.
             f"Of the first {_DEPTH} documents, {100 * share:.0f} % are judged (judged@{_DEPTH}). "
             "Others, whose label is NaN, are left out of metrics; np.nan_to_num(y) takes them as 0."
         )
+
+
+@check_arguments
+def ndcg_bounds(
+    y: ArrayLike,
+    scores: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    k: Size | None = None,
+    gain: Gain = "exponential",
+    highest: Finite | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return the least and the largest NDCG of each query over all labels of unjudged documents.
+
+    Here documents whose label is NaN keep their places, with any label from 0 to ``highest``;
+    :class:`~treerank.metrics.graded_metrics.NDCG` leaves them out. Both bounds are reached.
+
+    Parameters
+    ----------
+    y : array-like of shape (n_documents,)
+        Labels; NaN is not judged.
+    scores : array-like of shape (n_documents,)
+        Scores; documents of equal scores stand in any order, each as likely.
+    qid : array-like of shape (n_documents,), default=None
+        Query of each document; ``None`` is a single query.
+    k : int, default=None
+        Only the first ``k`` positions count; ``None`` counts all.
+    gain : str or sequence of float, default="exponential"
+        Gain of a label, as in :class:`~treerank.metrics.graded_metrics.NDCG`.
+    highest : float, default=None
+        Highest label that anybody might give; ``None`` is the highest in ``y``.
+
+    Returns
+    -------
+    lower, upper : ndarray of shape (n_queries,)
+        In the order of ``np.unique(qid)``; NaN where no label could have a gain.
+
+    Notes
+    -----
+    With gains :math:`g` as numbers of an interval, DCG is linear in them and that of the ideal
+    order convex, so their ratio is least at a corner: some unjudged documents at the end of the
+    list have the highest gain and the others none. It is largest where each unjudged gain is 0, the
+    highest or that of a judged document, and none is above one that stands higher.
+
+    Examples
+    --------
+    >>> lower, upper = ndcg_bounds([np.nan, 2, np.nan], [0.3, 0.2, 0.1])
+    >>> lower.round(3), upper.round(3)
+    (array([0.631]), array([1.]))
+    """
+    labels = check_column("y", y, some_unjudged=True)
+    scores = check_column("scores", scores, len(labels))
+    known = labels[~np.isnan(labels)]
+    top = max(known, default=0.0) if highest is None else highest
+    check_number("highest", top, at_least=max(known, default=0.0))
+    gains = np.full(len(labels), np.nan)
+    gains[~np.isnan(labels)] = label_gains(known, gain) if len(known) else known
+    largest = float(label_gains(np.array([top]), gain)[0])
+    groups = QueryGroups.from_qid(qid, len(labels))
+    queries = np.split(groups.order, groups.indptr[1:-1])
+    bounds = [_bounds_of_query(gains[rows], scores[rows], k, largest) for rows in queries]
+    lower, upper = np.array(bounds).reshape(-1, 2).T
+    return lower, upper
+
+
+def _bounds_of_query(gains, scores, k, largest):
+    """Return the least and the largest NDCG of one query, whose unjudged gains are NaN."""
+    discount = log2_discount(np.arange(1.0, len(gains) + 1))
+    discount[len(gains) if k is None else k :] = 0
+    own = _mean_discounts(scores, discount)
+    judged = ~np.isnan(gains)
+    sorted_gains = -np.sort(-gains[judged])
+    found, free = math.fsum(gains[judged] * own[judged]), -np.sort(-own[~judged])
+    if largest == 0:
+        return np.nan, np.nan
+    return (
+        _least(found, free, sorted_gains, discount, largest),
+        _largest(found, free, sorted_gains, discount, largest),
+    )
+
+
+def _mean_discounts(scores, discount):
+    """Return the discount of each document, those of equal scores the mean of their places."""
+    _, level, counts = np.unique(-scores, return_inverse=True, return_counts=True)
+    ends = np.cumsum(counts)
+    sums = np.append(0.0, np.cumsum(discount))
+    return ((sums[ends] - sums[ends - counts]) / counts)[level]
+
+
+def _least(found, free, sorted_gains, discount, largest):
+    """Return the least NDCG: the last so many unjudged documents have the largest gain."""
+    won = found + largest * np.append(0.0, np.cumsum(free[::-1]))
+    n = len(sorted_gains)
+    ideal = np.array([sorted_gains @ discount[s : s + n] for s in range(len(free) + 1)])
+    ideal += largest * np.append(0.0, np.cumsum(discount[: len(free)]))
+    has_gain = ideal > 0
+    return float(np.min(won[has_gain] / ideal[has_gain])) if has_gain.any() else np.nan
+
+
+def _largest(found, free, sorted_gains, discount, largest):
+    """Return the largest NDCG, by ever better choices of how many documents reach each gain."""
+    if len(free) == 0 and not sorted_gains.any():
+        return np.nan
+    levels = -np.unique(-np.concatenate([[largest, 0.0], sorted_gains]))
+    steps, n_judged = -np.diff(levels), np.searchsorted(-sorted_gains, -levels[:-1], side="right")
+    won = np.append(0.0, np.cumsum(free))
+    sums = np.append(0.0, np.cumsum(discount))
+    ideal = sums[n_judged[:, None] + np.arange(len(won))]  # by level, and documents that reach it
+    ratio, better = -1.0, 0.0
+    while better > ratio:
+        ratio = better
+        counts = _best_counts(steps[:, None] * (won - ratio * ideal))
+        divisor = steps @ ideal[np.arange(len(steps)), counts]
+        better = (found + steps @ won[counts]) / divisor if divisor else 0.0
+    return min(ratio, 1.0)
+
+
+def _best_counts(values):
+    """Return counts, one per row of values and none below that before, of the largest sum."""
+    sums = [values[0]]
+    for row in values[1:]:
+        sums.append(np.maximum.accumulate(sums[-1]) + row)
+    counts, limit = [], values.shape[1]
+    for row in reversed(sums):
+        counts.append(int(np.argmax(row[:limit])))
+        limit = counts[-1] + 1
+    return np.array(counts[::-1])
