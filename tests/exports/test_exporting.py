@@ -336,3 +336,34 @@ def test_documents_that_xgboost_refuses_are_no_proof(tmp_path, form):
     export(ranker, tmp_path / "model.txt", format="lightgbm", check=form(X))
     X[3, 1] = np.nan
     export(ranker, tmp_path / "model.json", format="xgboost", check=np.asarray(X))
+
+
+def test_what_a_format_cannot_say_of_categories_is_named():
+    forest = drawn_forest(np.random.default_rng(1), rule="exact")
+    sets = forest.categories
+    feature = forest.feature.copy()
+    feature[np.flatnonzero(sets.of_node == 0)] = 1
+    first = sets.of_node[np.argmax(sets.of_node >= 0)]
+    assert first == 0
+    with pytest.raises(ValueError, match="has no categories; got some in column 1"):
+        converted("ranklib", Terms(replace(forest, feature=feature)), NAMES)
+    for largest, is_refused in ((2**16 - 1, False), (2**16, True)):
+        codes = sets.codes.copy()
+        codes[sets.starts[1] - 1] = largest
+        terms = Terms(replace(forest, categories=replace(sets, codes=codes)))
+        if is_refused:
+            with pytest.raises(ValueError, match="whole numbers from 0 to 65535; got 65536"):
+                converted("xgboost", terms, NAMES)
+        else:
+            converted("xgboost", terms, NAMES)
+
+
+@pytest.mark.parametrize(
+    ("n_missing", "end"), [(5, r"'f4' is missing in 1"), (6, "1 more features")]
+)
+def test_five_features_that_differ_are_listed(tmp_path, n_missing, end):
+    X = np.random.default_rng(0).normal(size=(60, 7))
+    ranker = TreeDirectRanker("line").fit(X, X.sum(axis=1) > 0)
+    X[np.arange(n_missing), np.arange(n_missing)] = np.nan
+    with pytest.raises(ValueError, match=f"{end} of 60 documents; allow='missing'"):
+        export(ranker, tmp_path / "model.json", format="solr", check=X)
