@@ -35,6 +35,7 @@ sphinx_gallery_conf = {
 suppress_warnings = ["ref.python"]
 html_theme, html_title, html_copy_source = "furo", f"treerank {release}", False
 html_show_sourcelink = html_show_copyright = False
+html_static_path, html_js_files = ["static"], ["accessible.js"]
 templates_path, exclude_patterns = [], ["gallery/*.ipynb", "gallery/*.py"]
 # Types stand in the numpydoc text, which is easier to read than the hints.
 autodoc_typehints = "none"

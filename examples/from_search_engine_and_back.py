@@ -42,7 +42,8 @@ titles = [" ".join(random.choice(words, 4)) for _ in products]
 texts = [" ".join(random.choice(words, 15)) for _ in products]
 engine = sqlite3.connect(":memory:")
 engine.execute("CREATE VIRTUAL TABLE shop USING fts5(id UNINDEXED, title, text)")
-engine.executemany("INSERT INTO shop VALUES (?, ?, ?)", zip(products, titles, texts, strict=True))
+rows = zip(products, titles, texts, strict=True)
+_ = engine.executemany("INSERT INTO shop VALUES (?, ?, ?)", rows)
 
 # %%
 # A search returns the best 30 by BM25, each with its features in ``_ltrlog``. A feature whose query
