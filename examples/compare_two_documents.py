@@ -39,6 +39,13 @@ others = ranker.compare(a, X[test])
 print(f"a beats {np.mean(others > 0):.0%} of the documents")
 
 # %%
+# Why
+# ---
+# What each feature adds to r(a, b), exactly; a notebook shows it as bars.
+
+ranker.explain(a, b)
+
+# %%
 # Probability
 # -----------
 # The probability that a is the more relevant one. The two directions always sum to 1.

@@ -1,4 +1,4 @@
-"""The manual in Chromium: axe finds no fault in a page of each kind, and none scrolls sideways on a phone.
+"""The manual in Chromium: no fault that axe finds, and nothing scrolls sideways on a phone.
 
 Build it first: ``sphinx-build .docs build/docs``.
 """

@@ -1,5 +1,7 @@
 """Explained margins: parts have names, and say in words why a document is above another."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +23,19 @@ def test_parts_have_names_and_a_sentence_for_each_pair(data, name):
     for sentence, row in zip(str(parts).splitlines(), np.asarray(parts), strict=True):
         assert sentence.startswith(f"A is {'above' if row.sum() > 0 else 'below'} B because of ")
         assert f"{name} {row[0]:+.3g}" in sentence
+
+
+def test_a_notebook_shows_the_largest_parts_as_bars():
+    frame = FRAME.rename(columns={"bm25": "<b>"})
+    parts = RankSVM().fit(frame, Y, QID).explain(frame[:2], frame[2:4])
+    shown = parts._repr_html_()
+    assert shown.count("<table>") == 2
+    assert "&lt;b&gt;" in shown
+    assert "<b>" not in shown
+    rows = re.findall(r"<td>([^<]*)</td><td [^>]*><div style='height:.8em;width:12.00em", shown)
+    largest = [f"{row[np.abs(row).argmax()]:+.3g}" for row in np.asarray(parts)]
+    assert rows == largest  # whose bars have the whole width
+    assert parts[0, :1]._repr_html_() is None  # its columns have no names
 
 
 def test_equal_documents_are_said_to_be_equal():

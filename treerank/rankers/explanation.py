@@ -15,6 +15,7 @@ Explained margins: what each feature contributes to the margin of two documents,
 """
 
 from collections.abc import Callable, Iterable
+from html import escape
 from typing import Any, Self
 
 import numpy as np
@@ -26,6 +27,8 @@ from treerank.terms.terms import Terms, no_trees
 
 #: Number of features that a sentence names.
 _N_NAMED = 3
+#: Number of features that have a bar in notebooks, and colors of parts for A and for B.
+_N_BARS, _FOR, _AGAINST = 8, "#0072b2", "#d55e00"
 
 
 class ExplainedMargins(np.ndarray):
@@ -72,8 +75,16 @@ class ExplainedMargins(np.ndarray):
         return [_sentence(parts) for parts in self.by_name()]
 
     def __str__(self) -> str:
-        is_whole = self.ndim in (1, 2) and self.names and self.shape[-1] == len(self.names)
-        return "\n".join(self.sentences()) if is_whole else super().__str__()
+        return "\n".join(self.sentences()) if self._is_whole else super().__str__()
+
+    def _repr_html_(self) -> str | None:
+        """Return each sentence over bars of its largest parts, for notebooks."""
+        return "".join(map(_bars, self.by_name())) if self._is_whole else None
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether each column has a name still."""
+        return bool(self.ndim in (1, 2) and self.names and self.shape[-1] == len(self.names))
 
 
 def _sentence(parts: dict[str, float]) -> str:
@@ -86,6 +97,18 @@ def _sentence(parts: dict[str, float]) -> str:
     despite = "".join(f", despite {other}" for other in others)
     side = "above" if margin > 0 else "below"
     return f"A is {side} B because of {', '.join(named)}{despite}."
+
+
+def _bars(parts: dict[str, float]) -> str:
+    """Return the sentence of a pair, and a table of its largest parts with bars."""
+    shown = list(parts.items())[:_N_BARS]
+    rows = [
+        f"<tr><td>{escape(name)}</td><td>{part:+.3g}</td><td style='text-align:left'><div style="
+        f"'height:.8em;width:{12 * abs(part) / abs(shown[0][1]):.2f}em;"
+        f"background:{_FOR if part > 0 else _AGAINST}'></div></td></tr>"
+        for name, part in shown
+    ]
+    return f"<p>{escape(_sentence(parts))}</p><table>{''.join(rows)}</table>"
 
 
 #: Returns the score of each row of a matrix.
