@@ -47,6 +47,17 @@ def test_text_is_read_as_parquet_is(files, name):
     assert np.concatenate([b.doc_ids for b in batches]).tolist() == TABLE["sku"].tolist()
 
 
+def test_cells_may_end_at_semicolons_and_be_empty_in_many_words(tmp_path):
+    words = ["", "NA", "N/A", "NaN", "None", "null", "-", "?", "1.5"]
+    lines = ["query;label;price;title", *(f"a;1;{word};x, y" for word in words)]
+    (tmp_path / "a.csv").write_text("\n".join(lines))
+    (tmp_path / "b.csv.gz").write_bytes(gzip.compress((tmp_path / "a.csv").read_bytes()))
+    for name in ("a.csv", "b.csv.gz"):
+        X = read_csv(tmp_path / name).X.to_pydict()
+        assert X["title"] == ["x, y"] * 9
+        np.testing.assert_array_equal(np.array(X["price"], float), [np.nan] * 8 + [1.5])
+
+
 def test_features_are_chosen_or_dropped(files):
     one = read_csv(files / "a.csv", features=["bm25"], **COLUMNS)
     rest = read_csv(files / "a.csv", drop=["color", "new"], **COLUMNS)
@@ -71,7 +82,7 @@ WRONG = {
     "label,query,a\n1,q,2024-01-31\n": "'a': must hold numbers, .*date32.* such as days, or drop",
     "label,query,doc_id,a\n1,q,7,2\n": "'doc_id': an id must not be a feature.*document='doc_id'",
     "label,query,a,a\n1,q,7,2\n": "column 'a': must be there once; got it twice",
-    "label;query;a\n1;q;7\n": "column 'label': the column of the label must exist.*label;query;a",
+    "label|query|a\n1|q|7\n": r"column 'label': the column of the label must exist.*label\|query",
 }
 
 

@@ -123,7 +123,8 @@ def test_a_restriction_counts_the_original_rows():
         ([[1], [2]], r"qid must be one-dimensional; got shape \(2, 1\)"),
         ([1.0, np.nan], "qid must not be missing; got nan in row 1"),
         (["a", None], "qid must not be missing; got None in row 1"),
-        ([1], "qid must have one entry per row; got 1 for 2 rows"),
+        ([1], r"qid must have one entry per row; got 1 for 2 rows\.$"),
+        ([2], r"got 1 for 2 rows\. For sizes of groups, write qid=np.repeat\("),
     ],
 )
 def test_refuses_what_cannot_name_queries(qid, message):

@@ -12,7 +12,7 @@ from treerank.rankers.engine_words import WORDS
 
 X, Y = np.arange(6.0)[:, None], [0, 1, 2, 0, 1, 2]
 TREES = {
-    "num_leaves": r"feature_part=LightGBMTrees\(num_leaves=7\) or feature_part__num_leaves=7",
+    "num_leaves": r"TreeDirectRanker\(LightGBMTrees\(num_leaves=7\)\)",
     "n_estimators": r"LightGBMTrees\(n_estimators=7\)",
     "learning_rate": r"LightGBMTrees\(learning_rate=7\)",
 }

@@ -62,6 +62,20 @@ def test_every_verb_takes_what_a_reader_of_a_file_or_a_folder_returns(file, expe
         assert len(compare({"trees": small()}, path, cv=2).outcomes) == 2
 
 
+def test_a_series_of_rows_in_another_order_is_refused():
+    shuffled = TABLE.sample(frac=1, random_state=0)
+    X, y, qid = shuffled[["a", "b"]], TABLE["clicks"], shuffled["user"]
+    with pytest.raises(ValueError, match=r"y must have the rows of X .* y\.loc\[X\.index\], or y"):
+        small().fit(X, y, qid)
+    with pytest.raises(ValueError, match="qid must have the rows of X in their order"):
+        small().fit(X, y.loc[X.index], TABLE["user"])
+    fitted = small().fit(X, y.loc[X.index], qid)
+    again = small().fit(
+        X, y.loc[X.index].to_numpy(), qid.reset_index(drop=True)[::-1][::-1].tolist()
+    )
+    np.testing.assert_array_equal(fitted.predict(X), again.predict(X))
+
+
 def test_a_path_is_refused_with_what_to_write_instead(file, expected):
     for call in (small().fit, expected.predict, expected.rank, expected.score):
         with pytest.raises(TypeError, match=r"X must be documents in memory; .*read_parquet"):

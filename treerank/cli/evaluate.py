@@ -88,8 +88,9 @@ def evaluate(
         options |= {"query": query or "query", "document": document or "document"}
         evaluate_log(reporter, model, data, log, as_json=as_json, **options)
         return
-    if reward or click_value or propensity or document:
-        raise ValueError("--reward, --click-value, --propensity and --id must come with --log.")
+    if reward or click_value or propensity:
+        raise ValueError("--reward, --click-value and --propensity must come with --log.")
+    reading |= given(document=document)
     scores, documents = score_data(reporter, model, data, memory, **reading)
     y, qid = documents.y, documents.qid
     warn_of_unjudged(judged_share(y, scores, qid))

@@ -297,5 +297,6 @@ def _warn_of_fixed_rankings(counts: ClickCounts) -> None:
         warn_user(
             "Only documents that one query showed at two positions tell position and relevance "
             f"apart; they are {share:.1%} of all impressions. If qid is the session, give the "
-            "query instead. If rankings never change, see regression_propensities."
+            "query instead, and leave session and position out of the features. If rankings never "
+            "change, see regression_propensities."
         )

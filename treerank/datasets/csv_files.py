@@ -1,8 +1,9 @@
 """CSV and TSV files: tables of text, which are read as Parquet files in memory.
 
 The first line names the columns. Types are those of the cells: a column is of numbers, of truth
-values or of dates if all its cells are, and of text otherwise. A cell without text, ``NA`` or
-``NaN`` is missing. A file is held in memory while it is read.
+values or of dates if all its cells are, and of text otherwise. A cell without text, or with ``NA``,
+``NaN``, ``None``, ``null``, ``-`` or ``?`` alone, is missing. Cells of a CSV file end at commas or,
+if its first line has none, at semicolons. A file is held in memory while it is read.
 """
 
 import io
@@ -15,11 +16,16 @@ import pyarrow.parquet as pq
 from pyarrow import compute, csv
 
 from treerank.checks import shown
+from treerank.files.compression import open_text
 
 #: The character between two cells, by the suffix of a file's name.
 DELIMITERS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 #: A column of text with a larger share of numbers is one of numbers with a wrong cell.
 _MOSTLY = 0.9
+#: Bytes of the first line that are looked at.
+_LONGEST_LINE = 1 << 20
+#: What stands in a cell without a value.
+MISSING = ("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "-", "?")
 _NUMBER = r"^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$"
 
 
@@ -42,8 +48,8 @@ def csv_as_parquet(path: Path) -> io.BytesIO:
     table = csv.read_csv(
         path,
         read_options=csv.ReadOptions(use_threads=False),  # so that an error tells the row
-        parse_options=csv.ParseOptions(delimiter=_delimiter(path), newlines_in_values=True),
-        convert_options=csv.ConvertOptions(strings_can_be_null=True),
+        parse_options=csv.ParseOptions(delimiter=_delimiter_in(path), newlines_in_values=True),
+        convert_options=csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True),
     )
     if table.column_names[0] == "":  # the index of a pandas data frame
         table = table.remove_column(0)
@@ -61,6 +67,14 @@ def csv_writer(path: str | Path) -> Any:
 
 def _delimiter(path):
     return next(char for suffix, char in DELIMITERS.items() if str(path).endswith(suffix))
+
+
+def _delimiter_in(path):
+    """Return what ends the cells of a file that is read."""
+    with open_text(path) as text:
+        first = text.stream.readline(_LONGEST_LINE)
+    usual = _delimiter(path)
+    return ";" if usual.encode() not in first and b";" in first else usual
 
 
 def _check_column(path, name, column):

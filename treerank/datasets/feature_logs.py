@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from treerank.checks import check_sequence, shown, warn_user
-from treerank.datasets.judgments import json_of
+from treerank.datasets.judgments import json_of, read_judgments
 from treerank.datasets.qrels import Qrels
 from treerank.datasets.ranking_data import RankingData
 from treerank.datasets.search_answers import LoggedDocument, is_answer, logged_documents
@@ -49,7 +49,7 @@ class FeatureLog(RankingData):
 
 def read_feature_log(
     source: Any,
-    judgments: Qrels | None = None,
+    judgments: Qrels | str | Path | None = None,
     *,
     features: Sequence[str] | str | Path | None = None,
     queries: Sequence[Any] | None = None,
@@ -68,8 +68,9 @@ def read_feature_log(
         A mapping from queries to answers, an answer, a list of answers, what a search of many
         queries returned, or the path of a JSON file of one of these, which may have an answer in
         each line.
-    judgments : Qrels, default=None
-        Labels by query and document, as of :func:`~treerank.datasets.judgments.read_judgments`.
+    judgments : Qrels or path, default=None
+        Labels by query and document, as of :func:`~treerank.datasets.judgments.read_judgments`,
+        which reads a path.
     features : sequence of str or path, default=None
         The set of features that the log must be of, in their order: names, such as
         ``ranker.feature_names_in_``, or the file of a set, as
@@ -102,6 +103,8 @@ def read_feature_log(
     >>> X.to_pylist(), y, qid
     ([{'bm25': 1.5, 'price': nan}], array([3.]), array(['shoes'], dtype='<U5'))
     """
+    if isinstance(judgments, str | Path):
+        judgments = read_judgments(judgments)
     place = f"{source}: " if isinstance(source, str | Path) else ""
     whole = json_of(source) if place else source
     defaults = _feature_set(features)
@@ -152,7 +155,7 @@ def _repeated(answer: Any) -> str:
     header = answer.get("responseHeader", {}) if isinstance(answer, Mapping) else {}
     query = header.get("params", {}).get("q")
     if not isinstance(query, str):
-        raise ValueError("queries must name the query of each answer, which do not; got None.")
+        raise ValueError("queries must name the query of each answer, which the answers do not.")
     return query
 
 

@@ -186,7 +186,7 @@ def _forest_conversion(
     consumer = target.consumer_of(forest)
     if consumer is not None:
         forest = without_empty_sets(forest)
-    _check_can_say(name, target, consumer, forest)
+    _check_can_say(name, target, consumer, forest, names)
     if consumer is None:
         written = Written(forest, forest.threshold, names, *others)
         return ForestConversion(target, terms, written, None, forest)
@@ -199,11 +199,16 @@ def _forest_conversion(
     return ForestConversion(target, Terms(forest, *others), written, consumer, read)
 
 
-def _check_can_say(name: str, target: Format, consumer: Consumer | None, forest: Forest) -> None:
+def _check_can_say(
+    name: str, target: Format, consumer: Consumer | None, forest: Forest, names: list[str]
+) -> None:
     """Refuse a forest that has what a format has no words for."""
     if consumer is not None and consumer.categories is None and forest.categories is not None:
         feature = int(forest.feature[np.argmax(forest.categories.of_node >= 0)])
-        raise ValueError(f"format {name!r} has no categories; got some in column {feature}.")
+        raise ValueError(
+            f"format {name!r} has no categories; got some in column {names[feature]!r}. Code it as "
+            "numbers and fit again, or export to a format with categories, such as 'c' or 'onnx'."
+        )
     sets = forest.categories
     if consumer is not None and sets is not None:
         sizes = np.diff(sets.starts)[sets.of_node[sets.of_node >= 0]]

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_array
 
-from treerank.checks import check_choice, check_sequence, naming, warn_user
+from treerank.checks import check_choice, check_sequence, naming, shown, warn_user
 from treerank.exports.conversion import Conversion, ForestConversion, converted
 from treerank.exports.folding import folded_inputs
 from treerank.exports.formats import format_named
@@ -43,7 +43,7 @@ def export(
     *,
     format: str,
     check: Any = None,
-    allow: Collection[str] = (),
+    allow: str | Collection[str] = (),
     name: str | None = None,
 ) -> ExportReport:
     """Write a fitted ranker in the format of another program.
@@ -58,10 +58,11 @@ def export(
         The file to write.
     format : str
         Name of the format, see :data:`treerank.exports.formats.FORMATS`.
-    check : X, (X, y) or (X, y, qid), default=None
+    check : (X, y, qid), (X, y) or X, default=None
         Documents that the other program must rank as the ranker does, in memory; what a reader of
-        files returned will do. Formats whose program scores some documents differently need them.
-    allow : collection of {"missing", "rounding", "order", "unchecked"}, default=()
+        files returned will do. Without qid they are one query. Formats whose program scores some
+        documents differently need them.
+    allow : one or several of {"missing", "rounding", "order", "unchecked"}, default=()
         Differences that are warned of instead of refused: documents with missing values, values
         that are rounded over a threshold, pairs of documents that change their order since sums
         are rounded, and a model that was not checked.
@@ -96,9 +97,10 @@ def export(
     >>> report.upload
     'POST _ltr/_featureset/shop/_createmodel'
     """
-    check_fitted("ranker", ranker)
+    _check_ranker(ranker)
     format_named(format)
     _check_name(format, name)
+    allow = (allow,) if isinstance(allow, str) else allow
     check_sequence("allow", allow)
     for reason in allow:
         check_reason(reason)
@@ -120,6 +122,16 @@ def export(
     with replaced_file(path) as file:
         file.writelines(pieces)
     return report
+
+
+def _check_ranker(ranker: Any) -> None:
+    """Refuse what is no fitted ranker, with the way for a model of another program."""
+    check_fitted("ranker", ranker)
+    if not isinstance(ranker, Pipeline) and not hasattr(ranker, "terms"):
+        raise TypeError(
+            f"ranker must be a ranker of treerank; got {shown(ranker)}. For trees of another "
+            "program, write ForestRanker(read_forest(model))."
+        )
 
 
 def _check_name(format: str, name: str | None) -> None:
@@ -201,4 +213,6 @@ def _compared(
     n_changed = count_changed_pairs(scores[alike], others[alike], groups.among(alike))
     if n_changed:
         obstacles["order"] = f"changes the order of {n_changed} pairs by rounding sums"
+        if groups.n_queries == 1:
+            obstacles["order"] += " (of all documents; check=(X, y, qid) counts pairs of a query)"
     return report, obstacles

@@ -25,9 +25,26 @@ _CATEGORICAL = (nw.Categorical, nw.Enum, nw.String)
 #: holds ids or sentences rather than categories.
 MOST_TEXT_CATEGORIES = 256
 #: Names of columns that are ids rather than features.
-ID_NAMES = frozenset(
-    ["asin", "doc", "doc_id", "docid", "document", "document_id", "guid", "id", "item_id", "itemid"]
-).union(["product_id", "productid", "row_id", "rowid", "sku", "unnamed: 0", "url", "uuid"])
+ID_NAMES = (
+    frozenset(
+        [
+            "asin",
+            "doc",
+            "doc_id",
+            "docid",
+            "document",
+            "document_id",
+            "guid",
+            "id",
+            "item_id",
+            "itemid",
+        ]
+    )
+    .union(["url", "user_id", "userid", "uuid"])
+    .union(
+        ["product_id", "productid", "row_id", "rowid", "session", "session_id", "sku", "unnamed: 0"]
+    )
+)
 #: Names of columns that are labels.
 LABEL_NAMES = frozenset(["grade", "judgement", "judgment", "label", "labels", "target"])
 #: Types whose values float32 represents exactly.

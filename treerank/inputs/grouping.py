@@ -172,6 +172,7 @@ def check_qid(qid: ArrayLike, n_documents: int | None = None, *, name: str = "qi
     if n_documents is not None and len(values) != n_documents:
         raise ValueError(
             f"{name} must have one entry per row; got {len(values)} for {n_documents} rows."
+            + _advice_on_sizes(name, values, n_documents)
         )
     if values.dtype.kind == "O":
         return _numbered(name, values.tolist())
@@ -191,6 +192,14 @@ def joined_ids(parts: Sequence[np.ndarray]) -> np.ndarray:
     if any(part.dtype.kind == "U" for part in parts):
         parts = [part.astype(str) for part in parts]
     return np.concatenate(parts)
+
+
+def _advice_on_sizes(name, values, n_documents):
+    """Return what to write where ids seem to be the sizes of groups, as in LightGBM."""
+    is_number = values.ndim == 1 and values.dtype.kind in "iu"
+    if not is_number or values.sum() != n_documents:
+        return ""
+    return f" For sizes of groups, write {name}=np.repeat(np.arange(len(sizes)), sizes)."
 
 
 def _as_ids(name, qid):

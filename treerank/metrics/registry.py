@@ -67,7 +67,8 @@ class FunctionMetric:
             return float(value)
         except (TypeError, ValueError) as error:
             raise TypeError(
-                f"metric {self.name!r} must return a number; got {shown(value)}."
+                f"metric {self.name!r} must return one number, of which higher is better; got "
+                f"{shown(value)}."
             ) from error
 
     def per_query(

@@ -63,7 +63,10 @@ def label_gains(y: ArrayLike, gain: str | Sequence[float] = "exponential") -> np
     """
     y = check_column("y", y)
     if y.min() < 0:
-        raise ValueError(f"y must not be negative where it has a gain; got {y.min()}.")
+        raise ValueError(
+            f"y must not be negative where it has a gain, as in NDCG; got {y.min()}. Add a number "
+            "to all labels, or take weight='uniform' and a metric without gains, such as 'map'."
+        )
     gains = GAINS[gain](y) if isinstance(gain, str) else _listed_gains(y, np.asarray(gain, float))
     if gains.max() > MAX_GAIN:
         raise ValueError(f"y must have gains below {MAX_GAIN:.3g}; got {gains.max()}.")

@@ -12,7 +12,7 @@ from treerank.feature_parts.registry import feature_part_class
 
 C = TypeVar("C", bound=type)
 _FRAME = "X as a data frame: columns of text or of dtype category are categories"
-_TREES = "feature_part=LightGBMTrees(n_estimators={value})"
+_TREES = "TreeDirectRanker(LightGBMTrees(n_estimators={value}))"
 _QID = "eval_set=[(X, y, qid)], with one query id per row"
 #: What to write for an argument that other programs have.
 WORDS = {
@@ -70,7 +70,7 @@ def _refuse_word(owner: str, name: str, value: Any) -> None:
     advice = WORDS.get(name)
     of_trees = advice is None and "__" not in name
     if of_trees and name in feature_part_class("lightgbm")().get_params():
-        advice = _TREES.replace("n_estimators", name) + f" or feature_part__{name}={{value}}"
+        advice = _TREES.replace("n_estimators", name)
     if advice is not None:
         raise TypeError(f"{owner} has no {name}; write {advice.format(value=repr(value))}.")
 
@@ -82,6 +82,6 @@ def _refuse_callbacks(callbacks: Any) -> None:
         if package in ("lightgbm", "xgboost"):
             raise TypeError(
                 f"callbacks must be functions of (n_done, n_total, values); got one of {package}. "
-                "Write feature_part=LightGBMTrees(early_stopping_rounds=50) to stop early, "
+                "Write TreeDirectRanker(LightGBMTrees(early_stopping_rounds=50)) to stop early, "
                 "eval_metric in fit to record metrics, treerank.show_progress() to see them."
             )

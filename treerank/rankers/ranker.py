@@ -164,7 +164,8 @@ class Ranker(Scored):
             Documents for early stopping and calibration, which are not trained on. Of several,
             the first decides; the metrics of the others are recorded in ``evals_result_``.
         eval_metric : str, Metric or list of them, default=None
-            Metrics to record on each ``eval_set``; the first decides. None is ``metric``.
+            Metrics to record on each ``eval_set``, of which higher is better; the first decides.
+            None is ``metric``.
         callbacks : sequence of callables, default=()
             Each is called as ``callback(n_done, n_total, values)`` after every iteration, with the
             last values of the metrics on the ``eval_set`` by name. The fit ends if one returns

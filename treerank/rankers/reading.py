@@ -92,6 +92,8 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
             f"X must be documents in memory; got {shown(X)}. Read a file first, as in "
             "fit(*read_parquet(path))."
         )
+    for name, values in given.items():
+        _refuse_other_order(X, name, values)
     named = {name: value for name, value in given.items() if isinstance(value, str)}
     if not named:
         return X, list(given.values())
@@ -102,6 +104,19 @@ def take_columns(X: Any, **given: Any) -> tuple[Any, list[Any]]:
             raise ValueError(f"{name} must name a column of X; got {shown(column)} and {found}.")
     values = [frame[v].to_native() if isinstance(v, str) else v for v in given.values()]
     return frame.drop(list(named.values())).to_native(), values
+
+
+def _refuse_other_order(X: Any, name: str, values: Any) -> None:
+    """Refuse a series of pandas whose index has the rows of X in another order."""
+    index: Any = getattr(X, "index", None)
+    other: Any = getattr(values, "index", None)
+    if not hasattr(index, "is_unique") or not hasattr(other, "is_unique") or index.equals(other):
+        return
+    if index.is_unique and len(index) == len(other) and index.isin(other).all():
+        raise ValueError(
+            f"{name} must have the rows of X in their order; its index has them in another one. "
+            f"Write {name}.loc[X.index], or {name}.to_numpy() if the rows are in order."
+        )
 
 
 def read_share(estimator: Any, X: Any, y: Any, qid: Any) -> tuple[Any, np.ndarray, Any]:
