@@ -1,6 +1,7 @@
 """Run one fuzzer: ``python -m tests.fuzz NAME [--minutes M] [--cases N] [--seed S]``."""
 
 import argparse
+import contextlib
 import faulthandler
 import importlib
 import os
@@ -83,10 +84,8 @@ def served(module, seed, end, until, folder):
         try:
             process.wait()
         finally:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
     answers = report.read_text(errors="replace").split("\0")
     return process.returncode, answers, output.read_text(errors="replace")
 

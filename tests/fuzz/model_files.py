@@ -123,11 +123,11 @@ def _check(path):
 def _check_forest(ranker, rows, scores):
     """Refuse scores of an engine that are not those of the forest that was checked."""
     part = vars(ranker).get("feature_part_")
-    if isinstance(part, LightGBMTrees | XGBoostTrees) and isinstance(rows, np.ndarray):
-        if part.n_outputs_ == 1 and ranker.head_.weight[0] == 1:
-            with contextlib.suppress(ValueError):  # no forest: zeros are missing for some splits
-                expected = forest_scores(part.forest(), rows)[:, 0]
-                assert scores.tobytes() == expected.tobytes(), "scores differ from the forest's"
+    is_engine = isinstance(part, LightGBMTrees | XGBoostTrees) and isinstance(rows, np.ndarray)
+    if is_engine and part.n_outputs_ == 1 and ranker.head_.weight[0] == 1:
+        with contextlib.suppress(ValueError):  # no forest: zeros are missing for some splits
+            expected = forest_scores(part.forest(), rows)[:, 0]
+            assert scores.tobytes() == expected.tobytes(), "scores differ from the forest's"
 
 
 def _reset_peak():
