@@ -34,6 +34,7 @@ def serve(module: str, first: int, end: int, until: float, report: int) -> None:
     fuzzer = importlib.import_module(module)
     seconds, gigabytes = (getattr(fuzzer, name, most) for name, most in LIMITS.items())
     resource.setrlimit(resource.RLIMIT_DATA, (int(gigabytes * 2**30),) * 2)
+    n_failed = 0
     for seed in range(first, end):
         os.ftruncate(1, 0)
         os.write(report, f"\0{seed}\0".encode())
@@ -41,9 +42,10 @@ def serve(module: str, first: int, end: int, until: float, report: int) -> None:
         try:
             fuzzer.case(np.random.default_rng(seed))
         except Exception:
+            n_failed += 1
             os.write(report, shorten(traceback.format_exc()).replace("\0", "").encode())
         faulthandler.cancel_dump_traceback_later()
-        if time.time() > until:
+        if time.time() > until or n_failed == MOST_FAILURES:
             break
 
 

@@ -23,21 +23,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from small_rankers import made
 
 from treerank.feature_parts.engines.lightgbm import LightGBMTrees
 from treerank.feature_parts.engines.xgboost import XGBoostTrees
-from treerank.feature_parts.registry import feature_part_class
 from treerank.forests.scoring import forest_scores
 from treerank.rankers.tree_direct_ranker import TreeDirectRanker
-from treerank.registry import RANKERS, load, ranker_class
+from treerank.registry import RANKERS, load
 
 SECONDS, GIGABYTES = 60, 6
 
-#: Parameters that keep rankers small, as far as they have them.
-_SMALL = {
-    **{"n_estimators": 4, "n_epochs": 2, "max_iter": 2, "n_generations": 20, "n_restarts": 1},
-    **{"hidden": (4, 3), "n_sweeps": 1, "n_jobs": 1, "min_child_samples": 5, "depth": 2},
-}
 _MANIFEST = "treerank.json"
 _SETS = {"categorical_features": [3]}
 #: Feature parts under TreeDirectRanker, by name: a name in the registry and parameters.
@@ -177,16 +172,8 @@ def _model(kind):
 def _ranker(kind):
     if kind in _PARTS or kind == "categories":
         name, settings = _PARTS.get(kind, ("histogram", {}))
-        part = _small(feature_part_class(name)()).set_params(**settings)
-        return TreeDirectRanker(part, random_state=0)
-    if kind == "NestedRanker":
-        return ranker_class(kind)(_ranker("histogram"), sizes=(10,), random_state=0)
-    return _small(ranker_class(kind)())
-
-
-def _small(estimator):
-    known = estimator.get_params(deep=False)
-    return estimator.set_params(**{name: v for name, v in _SMALL.items() if name in known})
+        return TreeDirectRanker(made(name).feature_part.set_params(**settings), random_state=0)
+    return made(kind)
 
 
 class _Forge:

@@ -110,13 +110,6 @@ def test_the_number_of_threads_changes_nothing():
     assert (models[0] == models[1]).all()
 
 
-def test_rows_of_weight_zero_play_no_part(fitted):
-    more = taken(ROWS, np.append(np.arange(len(ROWS["y"])), np.arange(50)))
-    more["y"][-50:], more["position"][-50:] = 1.0, 37
-    weight = np.repeat([1.0, 0.0], [len(ROWS["y"]), 50])
-    assert (small().fit(**more, sample_weight=weight).predict(X) == fitted.predict(X)).all()
-
-
 def test_weights_of_queries_are_those_of_the_documents(fitted):
     weight = 1.0 + ROWS["qid"] % 3
     ranker = small().fit(**ROWS, query_weight=weight)
@@ -217,11 +210,6 @@ def test_model_files_keep_propensities(tmp_path, fitted):
     assert (found.propensities_ == ranker.propensities_).all()
     assert repr(found.clicks) == repr(ranker.clicks)
     assert (found.predict(X) == ranker.predict(X)).all()
-
-
-def test_a_fit_to_labels_has_no_propensities():
-    ranker = small().fit(**ROWS).set_params(clicks=None).fit(X, Y, QID)
-    assert ranker.propensities_ is None
 
 
 # -- how data come in ------------------------------------------------------------------------
