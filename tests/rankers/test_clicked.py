@@ -80,13 +80,6 @@ def test_a_fit_to_rows_is_that_to_the_relevance_of_their_log(fitted):
     assert fitted.clicks.random_state is None
 
 
-def test_by_default_relevance_is_that_of_the_estimator_as_it_is():
-    rows = TreeDirectRanker(FEW, random_state=0).fit(**ROWS)
-    clicks = ClickRelevance(random_state=SEED).fit(LOG, DOCUMENTS)
-    ranker = TreeDirectRanker(FEW, random_state=0).fit(*clicks.training_data())
-    assert (ranker.predict(X) == rows.predict(X)).all()
-
-
 def test_neither_the_order_of_rows_nor_names_of_queries_change_the_model(fitted):
     rows = shuffled(ROWS)
     again = small().fit(**rows | {"qid": -rows["qid"]})
@@ -365,16 +358,6 @@ def test_propensities_with_gaps_are_taken_back_as_they_were_estimated():
     unknown = ClickRelevance(FEW, propensities=np.ones(21), trust=trust)
     with pytest.raises(ValueError, match=r"trust must be known .*; got nan at position 1"):
         small(clicks=unknown).fit(**ROWS)
-
-
-@pytest.mark.parametrize("settings", [{}, {"clicks": ClickRelevance(FEW, trust=True)}])
-def test_a_position_that_shows_nothing_has_no_propensity(settings):
-    place = ROWS["position"]
-    dense, gap = (small(**settings).fit(**ROWS | {"position": k}) for k in (place, place * 2 + 1))
-    assert gap.score(X, Y, QID) == pytest.approx(dense.score(X, Y, QID), abs=0.02)
-    assert len(gap.propensities_) == 21
-    assert gap.propensities_[2::2] == pytest.approx(dense.propensities_, abs=0.02)
-    assert np.isnan(np.delete(gap.propensities_, np.s_[2::2])).all()
 
 
 def test_what_cannot_learn_from_clicks_says_so(tmp_path, fitted):

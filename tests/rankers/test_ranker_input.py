@@ -160,12 +160,6 @@ def test_a_word_that_nearly_is_one_is_answered_by_that_one(settings, meant, data
         TreeDirectRanker(**settings).fit(*data)
 
 
-def test_labels_of_text_are_answered_by_what_reads_them(data):
-    X, y, qid = data
-    with pytest.raises(TypeError, match=r"got text. np.asarray\(y, float\) reads text of digits"):
-        TreeDirectRanker().fit(X, y.astype(int).astype(str), qid)
-
-
 def test_arrays_to_predict_are_checked_and_those_of_other_layouts_converted(data):
     X, y, qid = data
     ranker = some_ranker().fit(X, y, qid)
