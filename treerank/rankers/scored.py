@@ -352,15 +352,8 @@ class Scored(BaseEstimator):
 
     def _lists(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         """Return the queries and the rows, query by query, best first."""
-        if isinstance(X, Batches):
-            return self._best_first(X, qid)
-        X, (qid,) = take_columns(X, qid=qid)
-        groups, best_first = self._best_first(X, qid)
-        self._warn_of_one_query(qid, len(best_first))
-        return groups, best_first
-
-    def _best_first(self, X: Any, qid: Any) -> tuple[QueryGroups, np.ndarray]:
         scores, _, qid = self._read_and_score(X, None, qid)
+        self._warn_of_one_query(qid, len(scores))
         groups = QueryGroups.from_qid(qid, len(scores))
         return groups, np.lexsort((-scores, groups.codes))  # stable: the earlier row wins a tie
 
