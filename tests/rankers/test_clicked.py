@@ -14,13 +14,7 @@ from sklearn.utils import check_random_state
 
 from treerank import ForestRanker, LightGBMTrees, QueryKFold, TreeDirectRanker, load, read_batches
 from treerank.baselines import LambdaMART, RankSVM
-from treerank.clicks import (
-    ClickCounts,
-    ClickRelevance,
-    Items,
-    count_data,
-    simulate_clicks,
-)
+from treerank.clicks import ClickCounts, ClickRelevance, Items, count_data, simulate_clicks
 from treerank.clicks.counts import shown_documents
 from treerank.datasets.parquet import write_parquet
 from treerank.distributed import fit as fit_by_workers

@@ -97,11 +97,7 @@ ONES = np.ones(160)
         ({"y": ONES + 1j}, ValueError, "y: Complex data not supported"),
         ({"y": ONES.astype("M8[s]")}, TypeError, "y must be numbers; got"),
         ({"y": [10**400] * 160}, TypeError, "y must be numbers; got"),
-        (
-            {"y": np.ma.array(ONES, mask=ONES > 0)},
-            ValueError,
-            "y must have no masked entries",
-        ),
+        ({"y": np.ma.array(ONES, mask=ONES > 0)}, ValueError, "y must have no masked entries"),
         ({"X": [["good"]] * 160}, ValueError, "X: could not convert string to float"),
         ({"X": [[10**400]] * 160}, ValueError, "X: int too large to convert to float"),
         ({"X": np.ones((160, 2), "M8[s]")}, TypeError, "X must be numbers; got datetime64"),
